@@ -1,0 +1,81 @@
+"""What the core loop asks of a model provider, and what it gets back.
+
+A provider turns one :class:`ModelRequest` into one :class:`ModelReply`. It keeps nothing between
+calls, so one provider can serve many runs at once.
+"""
+
+from dataclasses import dataclass
+from typing import Any, AsyncIterator, Iterator, Mapping, Optional, Protocol, Tuple, Union
+
+from ...types import Message, ToolCall
+
+
+@dataclass(frozen=True)
+class ToolSchema:
+    """A tool as the model is told about it."""
+
+    name: str
+    """The name that the model calls it by."""
+    description: str
+    """What it does, in a sentence or two."""
+    parameters: Mapping[str, Any]
+    """JSON schema of the arguments, an object schema."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens spent; zero where the provider does not say."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+        )
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One question to the model."""
+
+    messages: Tuple[Message, ...]
+    """The conversation so far, oldest first. A system message may stand anywhere."""
+    tools: Tuple[ToolSchema, ...] = ()
+    """The tools that the model may call; empty for none."""
+    response_schema: Optional[Mapping[str, Any]] = None
+    """JSON schema that the final answer must meet, or None for free text."""
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """One answer of the model: text, tool calls, or both."""
+
+    text: str = ""
+    tool_calls: Tuple[ToolCall, ...] = ()
+    """In the order of the reply; arguments as a mapping, or the raw text where it is no JSON object."""
+    usage: Usage = Usage()
+
+
+StreamItem = Union[str, ModelReply]
+"""A stream yields pieces of text as they arrive, and last the whole reply."""
+
+
+class Provider(Protocol):
+    """A model that the core loop can ask. All four methods give the same reply to one request."""
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Ask, and wait for the reply."""
+        ...
+
+    async def acomplete(self, request: ModelRequest) -> ModelReply:
+        """Ask without blocking the event loop."""
+        ...
+
+    def stream(self, request: ModelRequest) -> Iterator[StreamItem]:
+        """Ask, and yield text as it arrives; the last item is the whole reply."""
+        ...
+
+    def astream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Like `stream`, without blocking the event loop."""
+        ...

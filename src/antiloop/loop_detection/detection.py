@@ -1,0 +1,56 @@
+"""What a detector says when it has found something."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Mapping, Tuple
+
+from ..exceptions import LoopDetectedError
+from ..stability import beta
+
+
+@beta
+class LoopSeverity(str, Enum):
+    """How serious a verdict is."""
+
+    OK = "ok"
+    """Nothing was found, or nothing new is to be said."""
+    WARNING = "warning"
+    """The model is told."""
+    CRITICAL = "critical"
+    """Calls are refused, or the run ends."""
+
+
+@beta
+@dataclass(frozen=True)
+class LoopDetection:
+    """One loop that was found: by whom, in words, and as data."""
+
+    detector_name: str
+    """Name of the detector, e.g. ``"repeat"``."""
+    message: str
+    """What was found, in one sentence for a person."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """The finding as plain JSON; ``indices`` are the calls concerned, counted from 0."""
+    severity: LoopSeverity = LoopSeverity.WARNING
+    """Set by the policy: ``warning`` for a notice, ``critical`` for what is stronger."""
+    identity: str = ""
+    """Equal for two detections of the same loop: kind and call fingerprints, cycles up to rotation."""
+    period: int = 1
+    """How many rounds one lap takes."""
+    repetitions: int = 0
+    """How many laps were seen, within the window."""
+    indices: Tuple[int, ...] = ()
+    """The calls concerned, counted from the start of the run, oldest first."""
+    call_ids: Tuple[str, ...] = ()
+    """Ids of the calls of the last lap, where the provider gave ids."""
+    wasted_calls: int = 0
+    """Calls that brought nothing new: all but those of the first lap."""
+    members: Tuple[str, ...] = ()
+    """Fingerprints of the calls that make up the loop: those that a block refuses."""
+
+    def as_error(self) -> LoopDetectedError:
+        """Give the finding as an exception that carries this detection."""
+        error = LoopDetectedError(self.message, self.detector_name, self.details)
+        error.detection = self
+        return error
+

@@ -1,0 +1,123 @@
+"""What is done about a loop: actions, policies, and the ladder that they stand on."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Optional, Tuple, Union
+
+from ..stability import beta
+from .detection import LoopSeverity
+
+
+@beta
+class LoopAction(str, Enum):
+    """One thing that can be done after a round."""
+
+    CONTINUE = "continue"
+    """Nothing."""
+    NOTIFY = "notify"
+    """Tell the model, once."""
+    BLOCK = "block"
+    """Refuse every call of the loop from now on."""
+    STOP = "stop"
+    """End the run with a status and what it has achieved."""
+    RAISE = "raise"
+    """End the run with an exception."""
+
+    @property
+    def severity(self) -> LoopSeverity:
+        """How serious this action is."""
+        return _SEVERITY.get(self, LoopSeverity.CRITICAL)
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether the run is over after this action."""
+        return self in (LoopAction.STOP, LoopAction.RAISE)
+
+
+_SEVERITY = {LoopAction.CONTINUE: LoopSeverity.OK, LoopAction.NOTIFY: LoopSeverity.WARNING}
+
+
+@beta
+@dataclass(frozen=True)
+class Escalation:
+    """A ladder: the n-th detection of the same loop takes the n-th action.
+
+    After the last action the ladder stays there; a notice is sent once per rung, though, never
+    again for the same rung.
+
+    Args:
+        actions: from mild to strong, at least one; none may be milder than the one before.
+        every: how many further repetitions make a further detection, 1 or more.
+        max_interventions: after this many notices and blocks in one run, whatever the loop, the
+            next detection stops the run; None for no such budget.
+
+    Raises:
+        ValueError: for an empty or descending ladder, ``continue`` in it, or a number below 1.
+
+    >>> Escalation(("notify", "stop")).actions
+    (<LoopAction.NOTIFY: 'notify'>, <LoopAction.STOP: 'stop'>)
+    """
+
+    actions: Tuple[Union[LoopAction, str], ...] = (
+        LoopAction.NOTIFY,
+        LoopAction.BLOCK,
+        LoopAction.STOP,
+    )
+    every: int = 1
+    max_interventions: Optional[int] = None
+
+    def __post_init__(self) -> None:
+        actions = tuple(_action(action) for action in self.actions)
+        object.__setattr__(self, "actions", actions)
+        ranks = [_RANK[action] for action in actions]
+        if not actions:
+            raise ValueError("actions must name at least one action, got none")
+        if ranks != sorted(ranks):
+            names = ", ".join(action.value for action in actions)
+            raise ValueError(f"actions must not become milder, got {names}")
+        if self.every < 1:
+            raise ValueError(f"every must be 1 or more, got {self.every}")
+        if self.max_interventions is not None and self.max_interventions < 1:
+            raise ValueError(f"max_interventions must be 1 or more, got {self.max_interventions}")
+
+
+_LADDER = (LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP, LoopAction.RAISE)
+_RANK = {action: rank for rank, action in enumerate(_LADDER)}
+
+
+def _action(value: Union[LoopAction, str]) -> LoopAction:
+    try:
+        action = LoopAction(value)
+    except ValueError:
+        action = LoopAction.CONTINUE
+    if action not in _RANK:
+        choices = ", ".join(rung.value for rung in _LADDER)
+        raise ValueError(f"unknown action {value!r}; choose from {choices}")
+    return action
+
+
+@beta
+class LoopPolicy(Enum):
+    """The usual answers to a loop, each a ladder of its own."""
+
+    RAISE = "raise"
+    """Raise `LoopDetectedError` at the first detection."""
+    INJECT_MESSAGE = "inject_message"
+    """Tell the model, once per loop, and go on."""
+    BLOCK = "block"
+    """Refuse the calls of the loop; a run that goes on with it all the same is stopped."""
+    STOP = "stop"
+    """End the run at the first detection, with its partial result."""
+
+    @property
+    def escalation(self) -> Escalation:
+        """The ladder that this policy stands for."""
+        return _ESCALATIONS[self]
+
+
+_ESCALATIONS = {
+    LoopPolicy.RAISE: Escalation((LoopAction.RAISE,)),
+    LoopPolicy.INJECT_MESSAGE: Escalation((LoopAction.NOTIFY,)),
+    LoopPolicy.BLOCK: Escalation((LoopAction.BLOCK, LoopAction.STOP)),
+    LoopPolicy.STOP: Escalation((LoopAction.STOP,)),
+}

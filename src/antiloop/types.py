@@ -1,0 +1,60 @@
+"""The nouns that every part of the library shares: messages, tool calls and their results."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Mapping, Optional, Tuple, Union
+
+from .stability import stable
+
+
+@stable
+class Role(str, Enum):
+    """Who speaks in a conversation."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@stable
+@dataclass(frozen=True)
+class ToolCall:
+    """One use of a tool, as the model asked for it."""
+
+    tool_name: str
+    """Which tool."""
+    arguments: Union[Mapping[str, Any], str, None] = field(default_factory=dict)
+    """Compared by value; the order of keys does not matter. JSON text and None are accepted."""
+    id: Optional[str] = None
+    """The provider's call id. It joins a call to its result and takes no part in detection."""
+    round: Optional[int] = None
+    """Calls of one model reply share a round; None means a round of its own."""
+
+
+@stable
+@dataclass(frozen=True)
+class ToolResult:
+    """What came back from one tool call."""
+
+    text: str
+    """The result as the model reads it."""
+    is_error: bool = False
+    """Whether the tool, or who runs it, says that the call failed."""
+
+
+@stable
+@dataclass(frozen=True)
+class Message:
+    """One entry of a conversation."""
+
+    role: Role
+    """Who speaks."""
+    content: str = ""
+    """The text."""
+    tool_calls: Tuple[ToolCall, ...] = ()
+    """What an assistant message asks for, in order."""
+    tool_call_id: Optional[str] = None
+    """For a tool message: the id of the call that it answers."""
+    is_error: bool = False
+    """For a tool message: whether the call failed."""
