@@ -1,0 +1,136 @@
+"""What a scan prints: a page for a person, or JSON."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Protocol, Tuple
+
+from .terminal import printable, say
+
+if TYPE_CHECKING:
+    from ..loop_detection import LoopVerdict
+    from ..traces import RecordedRun
+
+    Verdicts = List[Tuple[int, LoopVerdict]]
+    Said = Tuple[int, LoopVerdict, List[int]]
+
+
+class Writer(Protocol):
+    """Prints runs as they come, so that memory does not grow with their number."""
+
+    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+        """Print one run."""
+        ...
+
+    def end(self) -> None:
+        """Print what follows the last run."""
+        ...
+
+
+class JsonlWriter:
+    """One line of JSON for each run."""
+
+    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+        """Print one run."""
+        say(json.dumps(as_json(recorded, verdicts)))
+
+    def end(self) -> None:
+        """Print nothing more."""
+
+
+class JsonWriter:
+    """One JSON array with an object for each run."""
+
+    def __init__(self) -> None:
+        self._before = "[\n"
+
+    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+        """Print one run."""
+        sys.stdout.write(self._before + json.dumps(as_json(recorded, verdicts), indent=2))
+        self._before = ",\n"
+
+    def end(self) -> None:
+        """Close the array."""
+        say("[]" if self._before == "[\n" else "\n]")
+
+
+class TextWriter:
+    """A page: the runs that got stuck, where and how, and a sum."""
+
+    def __init__(self) -> None:
+        self._runs = 0
+        self._stuck = 0
+
+    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+        """Print one run, if there is anything to say about it."""
+        self._runs += 1
+        if not verdicts:
+            return
+        self._stuck += 1
+        say(printable(f"{recorded.run_id}, {_count(len(recorded), 'step')} ({recorded.source})"))
+        for step, verdict, again in _merged(verdicts):
+            say(printable(f"  step {step:>3}  {verdict.action.value:<6}  {message(verdict)}"))
+            if again:
+                say(f"{'':20}{_again(again)}")
+        say("")
+
+    def end(self) -> None:
+        """Print the sum."""
+        if self._runs:
+            say(f"{self._stuck:,} of {_count(self._runs, 'run')} got stuck.")
+
+
+WRITERS: Mapping[str, Any] = {"text": TextWriter, "json": JsonWriter, "jsonl": JsonlWriter}
+"""By the name that ``--format`` knows them by."""
+
+
+def as_json(recorded: "RecordedRun", verdicts: "Verdicts") -> Dict[str, Any]:
+    """Give one run and all its verdicts as plain JSON data."""
+    return {
+        "run_id": recorded.run_id,
+        "steps": len(recorded),
+        "verdicts": [
+            {
+                "step": step,
+                "detector": verdict.detection.detector_name if verdict.detection else "",
+                "action": verdict.action.value,
+                "severity": verdict.severity.value,
+                "message": message(verdict),
+            }
+            for step, verdict in verdicts
+        ],
+    }
+
+
+def message(verdict: "LoopVerdict") -> str:
+    """Say what was found, for a person; the verdict's own words are for the model."""
+    return verdict.detection.message if verdict.detection else verdict.message
+
+
+def _merged(verdicts: "Verdicts") -> "Iterator[Said]":
+    """Yield each verdict, with the steps at which just the same was said again."""
+    said: Optional[Said] = None
+    for step, verdict in verdicts:
+        if said and _is_same(said[1], verdict):
+            said[2].append(step)
+            continue
+        if said:
+            yield said
+        said = (step, verdict, [])
+    if said:
+        yield said
+
+
+def _is_same(one: "LoopVerdict", other: "LoopVerdict") -> bool:
+    if one.action is not other.action or not (one.detection and other.detection):
+        return False
+    return one.detection.identity == other.detection.identity
+
+
+def _again(steps: List[int]) -> str:
+    if len(steps) > 3:
+        return f"and {len(steps)} times more, last at step {steps[-1]}"
+    return f"and again at step {', '.join(map(str, steps))}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

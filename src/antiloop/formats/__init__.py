@@ -1,0 +1,10 @@
+"""Message lists of LLM APIs and frameworks, read as tool calls and their results.
+
+One file per format, each a pure function from a message list to a :class:`History`. The messages
+may be plain JSON or a library's own objects; nothing is imported from that library.
+"""
+
+from .history import History, rounds_of
+from .openai_chat import from_openai_chat
+
+__all__ = ["History", "from_openai_chat", "rounds_of"]

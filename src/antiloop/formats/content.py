@@ -1,0 +1,70 @@
+"""Fields and text of messages, whether they are plain JSON or a library's objects."""
+
+import json
+from typing import Any, Mapping, Optional, Union
+
+_UNPARSABLE = (ValueError, RecursionError)
+
+
+def field_of(thing: Any, name: str) -> Any:
+    """Read a key of a mapping or an attribute of an object; None where there is neither."""
+    if isinstance(thing, Mapping):
+        return thing.get(name)
+    return getattr(thing, name, None)
+
+
+def text_of(content: Any) -> str:
+    """Give content as text: text itself, the texts of a list of parts, or JSON with sorted keys.
+
+    >>> text_of([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
+    'ab'
+    >>> text_of({"b": 1, "a": None})
+    '{"a": null, "b": 1}'
+    """
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if isinstance(content, (list, tuple)) and content and all(map(_is_part, content)):
+        return "".join(map(_text_of_part, content))
+    return json_text(content)
+
+
+def json_text(value: Any) -> str:
+    """Write a value as JSON with sorted keys; what JSON does not know is named by its type."""
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_type_name)
+    except (TypeError, *_UNPARSABLE):
+        return _type_name(value)
+
+
+def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
+    """Give call arguments as a mapping; text that is no JSON object stays the text that it is."""
+    if value is None or isinstance(value, Mapping):
+        return value
+    if not isinstance(value, str):
+        return json_text(value)
+    try:
+        parsed = json.loads(value)
+    except _UNPARSABLE:
+        return value
+    return parsed if isinstance(parsed, dict) else value
+
+
+def optional_text(value: Any) -> Optional[str]:
+    """Give an id or a name as text; None where it is missing or empty."""
+    return text_of(value) or None
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, str) or isinstance(field_of(part, "type"), str)
+
+
+def _text_of_part(part: Any) -> str:
+    text = part if isinstance(part, str) else field_of(part, "text")
+    return text if isinstance(text, str) else json_text(part)
+
+
+def _type_name(value: Any) -> str:
+    # Never repr(): it may hold an address, which would make equal results differ.
+    return f"<{type(value).__name__}>"

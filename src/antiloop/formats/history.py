@@ -1,0 +1,121 @@
+"""What every format is read into: the tool calls of a conversation and what came back."""
+
+from dataclasses import dataclass
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ..types import ToolCall, ToolResult
+
+
+@dataclass(frozen=True)
+class History:
+    """The tool calls of one conversation, oldest first, each with its result.
+
+    The same shape serves a recorded conversation and a live one: in a live one the last calls
+    have no result yet.
+    """
+
+    calls: Tuple[ToolCall, ...] = ()
+    """Calls of one model reply share a round."""
+    results: Tuple[Optional[ToolResult], ...] = ()
+    """As long as ``calls``; None where no result is known."""
+    turn_starts: Tuple[int, ...] = ()
+    """For each user message: how many calls stood before it."""
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    def rounds(self) -> "Iterator[History]":
+        """Yield each round as a history of its own."""
+        for start, stop in rounds_of(self.calls):
+            yield History(self.calls[start:stop], self.results[start:stop])
+
+    def last_turn(self) -> "History":
+        """Give only what came after the last user message."""
+        start = self.turn_starts[-1] if self.turn_starts else 0
+        return History(self.calls[start:], self.results[start:])
+
+
+def rounds_of(calls: Sequence[ToolCall]) -> Iterator[Tuple[int, int]]:
+    """Yield where each round starts and where it stops, as for a slice.
+
+    Neighbours with the same ``round`` belong together; ``None`` is a round of its own.
+
+    >>> list(rounds_of([ToolCall("a", round=0), ToolCall("b", round=0), ToolCall("c")]))
+    [(0, 2), (2, 3)]
+    """
+    start = 0
+    for index in range(1, len(calls) + 1):
+        if index == len(calls) or not _are_siblings(calls[start], calls[index]):
+            yield start, index
+            start = index
+
+
+def _are_siblings(one: ToolCall, other: ToolCall) -> bool:
+    return one.round is not None and one.round == other.round
+
+
+class HistoryBuilder:
+    """Collect calls and results in the order of the messages, and pair them.
+
+    Ids join a result to its call. They are not trusted further than that: some providers leave
+    them out, some use them again, so a result goes to the *latest* unanswered call that it fits,
+    and among parallel calls to the first. A result that fits no call is dropped.
+    """
+
+    def __init__(self) -> None:
+        self._calls: List[ToolCall] = []
+        self._results: List[Optional[ToolResult]] = []
+        self._turn_starts: List[int] = []
+        self._open: Dict[Optional[str], List[int]] = {}
+
+    def add_call(
+        self,
+        tool_name: str,
+        arguments: Union[Mapping[str, object], str, None],
+        call_id: Optional[str],
+        round: int,  # noqa: A002 - the word for it everywhere in this library
+    ) -> None:
+        """Add one call of the model reply ``round``."""
+        self._open.setdefault(call_id, []).append(len(self._calls))
+        self._calls.append(ToolCall(tool_name, arguments, call_id, round))
+        self._results.append(None)
+
+    def add_result(
+        self, result: ToolResult, call_id: Optional[str], tool_name: Optional[str] = None
+    ) -> None:
+        """Add one result; ``tool_name`` helps where the message names the tool, not the call."""
+        index = self._first_of_latest_round(call_id) if call_id else None
+        if index is None:
+            index = self._loose_match(call_id, tool_name)
+        if index is None:
+            return
+        self._results[index] = result
+        self._open[self._calls[index].id].remove(index)
+
+    def add_user_message(self) -> None:
+        """Note that the user spoke here."""
+        self._turn_starts.append(len(self._calls))
+
+    def build(self) -> History:
+        """Give what was collected so far."""
+        return History(tuple(self._calls), tuple(self._results), tuple(self._turn_starts))
+
+    def _first_of_latest_round(self, call_id: str) -> Optional[int]:
+        waiting = self._open.get(call_id)
+        if not waiting:
+            return None
+        latest = self._calls[waiting[-1]].round
+        return next(index for index in waiting if self._calls[index].round == latest)
+
+    def _loose_match(self, call_id: Optional[str], tool_name: Optional[str]) -> Optional[int]:
+        """Match where one side has no id: only in the latest round, by name or by order."""
+        found = None
+        for index in range(len(self._calls) - 1, -1, -1):
+            call = self._calls[index]
+            if call.round != self._calls[-1].round:
+                break
+            if self._results[index] is not None or (call_id and call.id):
+                continue
+            if tool_name in (None, call.tool_name):
+                found = index
+        return found

@@ -1,0 +1,80 @@
+"""Our own format: one run a line, as plain JSON.
+
+::
+
+    {"run_id": "a1", "steps": [{"tool_name": "search", "arguments": {"q": "cats"},
+                                "result": "nothing", "is_error": false, "round": 0}]}
+
+Further keys are ignored. A step without ``result`` (or with null) has an unknown one; a step
+without ``round`` is a round of its own.
+"""
+
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+
+from ..formats.content import json_text
+from ..types import ToolCall, ToolResult
+from .recorded_run import RecordedRun
+from .records import Record
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON value is one run of this format."""
+    return isinstance(value, dict) and isinstance(value.get("steps"), list)
+
+
+def read(
+    found: Iterable[Record], name: str, on_trouble: Callable[[int, str], None]
+) -> Iterator[RecordedRun]:
+    """Yield one run for each record, skipping what is none."""
+    for record in found:
+        if recognises(record.value):
+            yield _run(record.value, record.place(name))
+        else:
+            on_trouble(record.line, 'no "steps" here')
+
+
+def _run(value: Dict[str, Any], source: str) -> RecordedRun:
+    run_id = value.get("run_id")
+    steps = [step if isinstance(step, dict) else {"arguments": step} for step in value["steps"]]
+    rounds = _rounds(steps)
+    return RecordedRun(
+        source if run_id is None else _text(run_id),
+        tuple(_call(step, number) for step, number in zip(steps, rounds)),
+        tuple(_result(step) for step in steps),
+        source,
+    )
+
+
+def _call(step: Dict[str, Any], number: Optional[int]) -> ToolCall:
+    arguments, call_id = step.get("arguments"), step.get("id")
+    if not (arguments is None or isinstance(arguments, (dict, str))):
+        arguments = json_text(arguments)
+    return ToolCall(
+        _text(step.get("tool_name", "")),
+        arguments,
+        None if call_id is None else _text(call_id),
+        number,
+    )
+
+
+def _result(step: Dict[str, Any]) -> Optional[ToolResult]:
+    result = step.get("result")
+    if result is None:
+        return None
+    return ToolResult(_text(result), bool(step.get("is_error")))
+
+
+def _rounds(steps: List[Dict[str, Any]]) -> List[Optional[int]]:
+    """Give each step the number of its round; other values than numbers are numbered."""
+    named: Dict[str, int] = {}
+    rounds: List[Optional[int]] = []
+    for step in steps:
+        value = step.get("round")
+        if value is not None and not isinstance(value, int):
+            value = named.setdefault(json_text(value), -1 - len(named))
+        rounds.append(value)
+    return rounds
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json_text(value)

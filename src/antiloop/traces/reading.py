@@ -1,0 +1,93 @@
+"""From a path to the runs in it."""
+
+import logging
+from itertools import chain, islice
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+
+from ..exceptions import TraceUnreadable
+from .recorded_run import RecordedRun
+from .records import Record, records
+from .registry import FORMATS, TraceFormat, expected, recognise
+from .source import open_lines
+
+_LOOK_AHEAD = 100
+"""How many values are looked at before a stream is given up as no trace."""
+
+_log = logging.getLogger("antiloop.traces")
+
+
+def read_runs(
+    path: str, *, source: Optional[str] = None, on_trouble: Callable[[str], None] = _log.warning
+) -> Iterator[RecordedRun]:
+    """Yield the runs of a file one after the other, or of standard input for ``-``.
+
+    The format is recognised by what the file holds; gzip is unpacked. Where every line is a value
+    of its own, memory is that of one run, however long the file.
+
+    Args:
+        path: the file.
+        source: a name in ``FORMATS``, to overrule recognition.
+        on_trouble: called with ``"name:line: what is wrong"`` for each part that is skipped.
+
+    Raises:
+        TraceUnreadable: if there is no recorded run at all, or the file cannot be read (on).
+        ValueError: if there is no such format.
+    """
+    if source is not None and source not in FORMATS:
+        raise ValueError(f"unknown format {source!r}; choose from {', '.join(FORMATS)}")
+    return _read_runs(path, source, on_trouble)
+
+
+def _read_runs(
+    path: str, source: Optional[str], on_trouble: Callable[[str], None]
+) -> Iterator[RecordedRun]:
+    with open_lines(path) as (name, lines):
+
+        def report(line: int, what: str) -> None:
+            on_trouble(f"{name}:{line}: {what}; skipped")
+
+        stream = records(lines)
+        trace_format, looked_at = _recognise(stream, name, source)
+        good = _good(chain(looked_at, stream), trace_format, report)
+        yield from trace_format.read(good, name, report)
+
+
+def _recognise(
+    stream: Iterator[Record], name: str, source: Optional[str]
+) -> Tuple[TraceFormat, List[Record]]:
+    """Find the format of a stream, and give back what was taken from it."""
+    looked_at: List[Record] = []
+    for record in islice(stream, _LOOK_AHEAD):
+        looked_at.append(record)
+        known = FORMATS[source] if source else _recognise_value(record.value)
+        if known is not None and not record.broken:
+            return known, looked_at
+    line = looked_at[0].line if looked_at else 1
+    raise TraceUnreadable(f"{name}:{line}: no tool calls here; expected {expected()}")
+
+
+def _recognise_value(value: Any) -> Optional[TraceFormat]:
+    known = recognise(value)
+    if known is None and isinstance(value, list) and value:
+        return recognise(value[0])
+    return known
+
+
+def _good(
+    found: Iterable[Record], trace_format: TraceFormat, report: Callable[[int, str], None]
+) -> Iterator[Record]:
+    """Report broken records, and open lists that hold several runs."""
+    for record in found:
+        if record.broken:
+            report(record.line, record.broken)
+        elif _is_list_of_runs(record.value, trace_format):
+            for item, value in enumerate(record.value):
+                yield Record(record.line, value, item=item)
+        else:
+            yield record
+
+
+def _is_list_of_runs(value: Any, trace_format: TraceFormat) -> bool:
+    if not isinstance(value, list) or not value or trace_format.recognises(value):
+        return False
+    return trace_format.recognises(value[0])

@@ -1,0 +1,55 @@
+"""The formats that recorded runs are read from, and how each is recognised."""
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional
+
+from . import antiloop_jsonl, openai_chat
+from .recorded_run import RecordedRun
+from .records import Record
+
+OnTrouble = Callable[[int, str], None]
+"""Called with a line number and what is wrong there; the rest is read all the same."""
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """One format of recorded runs."""
+
+    name: str
+    """As in ``--from``."""
+    expected: str
+    """What a file of this format holds, for messages and help."""
+    recognises: Callable[[Any], bool]
+    """Whether a JSON value belongs to this format. It looks at the value, never at file names."""
+    read: Callable[[Iterable[Record], str, OnTrouble], Iterator[RecordedRun]]
+    """Turn the good records of one file, in order, into runs."""
+
+
+FORMATS: Dict[str, TraceFormat] = {
+    trace_format.name: trace_format
+    for trace_format in (
+        TraceFormat(
+            "antiloop",
+            'one {"run_id", "steps": [...]} a line',
+            antiloop_jsonl.recognises,
+            antiloop_jsonl.read,
+        ),
+        TraceFormat(
+            "openai-chat",
+            "OpenAI chat messages",
+            openai_chat.recognises,
+            openai_chat.read,
+        ),
+    )
+}
+"""By name, in the order in which they are tried."""
+
+
+def recognise(value: Any) -> Optional[TraceFormat]:
+    """Find the format that a JSON value belongs to."""
+    return next((known for known in FORMATS.values() if known.recognises(value)), None)
+
+
+def expected() -> str:
+    """Say what could have been read, for an error message."""
+    return " or ".join(known.expected for known in FORMATS.values())

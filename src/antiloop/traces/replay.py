@@ -1,0 +1,23 @@
+"""What a detector would have said about a recorded run."""
+
+from typing import Iterator, Tuple
+
+from ..loop_detection import LoopAction, LoopDetector, LoopVerdict
+from .recorded_run import RecordedRun
+
+
+def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
+    """Feed a run to a monitor of its own, round by round, and yield what it says.
+
+    A recorded run goes on after a verdict, also where a live one would have ended, so all of its
+    verdicts are given. They are the verdicts that a live run would have got: it is one engine.
+
+    Yields:
+        The index of the last step of the round, counted from 0, and the verdict; rounds after
+        which there was nothing to say are left out.
+    """
+    monitor = detector.monitor()
+    for start, stop in run.rounds():
+        verdict = monitor.after(run.calls[start:stop], run.results[start:stop])
+        if verdict.action is not LoopAction.CONTINUE:
+            yield stop - 1, verdict
