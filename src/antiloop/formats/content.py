@@ -3,6 +3,8 @@
 import json
 from typing import Any, Mapping, Optional, Union
 
+from ..loop_detection.fingerprint import canonical_json
+
 _UNPARSABLE = (ValueError, RecursionError)
 
 
@@ -14,28 +16,20 @@ def field_of(thing: Any, name: str) -> Any:
 
 
 def text_of(content: Any) -> str:
-    """Give content as text: text itself, the texts of a list of parts, or JSON with sorted keys.
+    """Give content as text: text itself, the texts of a list of parts, or canonical JSON.
 
     >>> text_of([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
     'ab'
     >>> text_of({"b": 1, "a": None})
-    '{"a": null, "b": 1}'
+    '{"a":null,"b":1}'
     """
     if isinstance(content, str):
         return content
     if content is None:
         return ""
-    if isinstance(content, (list, tuple)) and content and all(map(_is_part, content)):
+    if isinstance(content, (list, tuple)) and all(map(_is_part, content)):
         return "".join(map(_text_of_part, content))
-    return json_text(content)
-
-
-def json_text(value: Any) -> str:
-    """Write a value as JSON with sorted keys; what JSON does not know is named by its type."""
-    try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_type_name)
-    except (TypeError, *_UNPARSABLE):
-        return _type_name(value)
+    return canonical_json(content)
 
 
 def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
@@ -43,7 +37,7 @@ def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
     if value is None or isinstance(value, Mapping):
         return value
     if not isinstance(value, str):
-        return json_text(value)
+        return canonical_json(value)
     try:
         parsed = json.loads(value)
     except _UNPARSABLE:
@@ -62,9 +56,4 @@ def _is_part(part: Any) -> bool:
 
 def _text_of_part(part: Any) -> str:
     text = part if isinstance(part, str) else field_of(part, "text")
-    return text if isinstance(text, str) else json_text(part)
-
-
-def _type_name(value: Any) -> str:
-    # Never repr(): it may hold an address, which would make equal results differ.
-    return f"<{type(value).__name__}>"
+    return text if isinstance(text, str) else canonical_json(part)

@@ -11,7 +11,7 @@ without ``round`` is a round of its own.
 
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
-from ..formats.content import json_text
+from ..loop_detection.fingerprint import canonical_json
 from ..types import ToolCall, ToolResult
 from .recorded_run import RecordedRun
 from .records import Record
@@ -48,7 +48,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
 def _call(step: Dict[str, Any], number: Optional[int]) -> ToolCall:
     arguments, call_id = step.get("arguments"), step.get("id")
     if not (arguments is None or isinstance(arguments, (dict, str))):
-        arguments = json_text(arguments)
+        arguments = canonical_json(arguments)
     return ToolCall(
         _text(step.get("tool_name", "")),
         arguments,
@@ -71,10 +71,10 @@ def _rounds(steps: List[Dict[str, Any]]) -> List[Optional[int]]:
     for step in steps:
         value = step.get("round")
         if value is not None and not isinstance(value, int):
-            value = named.setdefault(json_text(value), -1 - len(named))
+            value = named.setdefault(canonical_json(value), -1 - len(named))
         rounds.append(value)
     return rounds
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json_text(value)
+    return value if isinstance(value, str) else canonical_json(value)

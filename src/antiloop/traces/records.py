@@ -34,7 +34,8 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
     Where each line is a value of its own, only one line is held in memory. A document that is
     spread over many lines is recognised by its first line, and is read whole.
     """
-    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip(_SPACE))
+    stripped = ((number, line.rstrip(_SPACE)) for number, line in enumerate(lines, 1))
+    numbered = ((number, line) for number, line in stripped if line)
     first = next(numbered, None)
     if first is None:
         return
@@ -57,14 +58,14 @@ def _goes_on(line: str) -> bool:
     try:
         json.loads(line)
     except json.JSONDecodeError as error:
-        return error.pos >= len(line.rstrip(_SPACE)) and not error.msg.startswith("Unterminated")
+        return error.pos >= len(line) and not error.msg.startswith("Unterminated")
     except _NOT_JSON:
         pass
     return False
 
 
 def _documents(held: List[Tuple[int, str]]) -> Iterator[Record]:
-    text = "".join(line for _, line in held)
+    text = "\n".join(line for _, line in held)
     decode = json.JSONDecoder().raw_decode
     position, found = 0, 0
     while position < len(text):
@@ -82,13 +83,13 @@ def _documents(held: List[Tuple[int, str]]) -> Iterator[Record]:
 
 
 def _line_at(held: List[Tuple[int, str]], position: int) -> int:
-    ends = accumulate(len(line) for _, line in held)
+    ends = accumulate(len(line) + 1 for _, line in held)
     return next(number for (number, _), end in zip(held, ends) if position < end)
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at column {error.colno}"
+        return f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
     if isinstance(error, RecursionError):
         return "not readable: nested too deeply"
     return f"not readable: {error}"

@@ -6,11 +6,12 @@ import io
 import sys
 import zlib
 from contextlib import contextmanager
-from typing import BinaryIO, Iterator, Tuple, cast
+from typing import Iterator, Tuple, cast
 
 from ..exceptions import TraceUnreadable
 
 _GZIP = b"\x1f\x8b"
+_CHUNK = 1 << 16
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -26,7 +27,9 @@ def open_lines(path: str) -> Iterator[Tuple[str, Iterator[str]]]:
     """
     name = "stdin" if path == "-" else path
     if path == "-":
-        yield name, _lines(sys.stdin.buffer, name)  # left open: it is not ours
+        if sys.stdin is None:
+            raise TraceUnreadable("stdin: not open")
+        yield name, _lines(cast(io.BufferedReader, sys.stdin.buffer), name)  # ours to read only
         return
     try:
         raw = open(path, "rb")  # noqa: SIM115 - the error of opening only
@@ -36,12 +39,12 @@ def open_lines(path: str) -> Iterator[Tuple[str, Iterator[str]]]:
         yield name, _lines(raw, name)
 
 
-def _lines(raw: BinaryIO, name: str) -> Iterator[str]:
+def _lines(stream: io.BufferedReader, name: str) -> Iterator[str]:
     number = 0
     try:
-        stream = _peekable(raw)
         if stream.peek(2)[:2] == _GZIP:
-            stream = _peekable(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
+            packed = cast(io.RawIOBase, gzip.GzipFile(fileobj=stream))
+            stream = io.BufferedReader(packed, _CHUNK)
         text = _text(stream, name)
         for line in text:
             number += 1
@@ -61,9 +64,3 @@ def _text(stream: io.BufferedReader, name: str) -> io.TextIOWrapper:
     elif b"\0" in head:
         raise TraceUnreadable(f"{name}:1: no tool calls here; expected JSON, found binary data")
     return io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="\n")
-
-
-def _peekable(stream: BinaryIO) -> io.BufferedReader:
-    if isinstance(stream, io.BufferedReader):
-        return stream
-    return io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)

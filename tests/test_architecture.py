@@ -1,0 +1,157 @@
+"""What holds the project together: who imports whom, and what is public."""
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "antiloop"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+LAYERS = [
+    {"types", "exceptions", "stability", "trace"},
+    {"loop_detection"},
+    {"agent", "formats"},
+    {"integrations", "traces", "testing"},
+    {"health", "report"},
+    {"cli"},
+    {"__main__", "__init__"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+WITHIN_FOUNDATION = {
+    "types": {"stability"},
+    "exceptions": {"stability"},
+    "stability": set(),
+    "trace": {"types", "exceptions", "stability"},
+}
+PUBLIC = """
+    Agent AgentConfig AgentResult RunStatus AgentObserver AsyncAgentObserver LoggingObserver tool
+    ScriptedProvider Message Role ToolCall ToolResult AgentTrace TraceStep StepType AgentError
+    LoopDetectedError LoopDetector LoopDetection LoopMonitor LoopPolicy BaseDetector RepeatDetector
+    StallDetector PingPongDetector
+""".split()
+
+
+def part_of(path):
+    """Name the part of the package that a module belongs to, e.g. ``"agent"``."""
+    relative = path.relative_to(SOURCE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imports_of(path):
+    """Yield the dotted names that a module imports when it runs, relative ones made absolute."""
+    package = ["antiloop", *path.relative_to(SOURCE).parts[:-1]]
+    for node in runtime_nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = [*base, *(node.module or "").split(".")] if node.module else base
+            yield from (".".join([*base, alias.name]) for alias in node.names)
+
+
+def runtime_nodes(node):
+    """Walk a tree without what only a type checker reads."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        yield child
+        yield from runtime_nodes(child)
+
+
+def parts_imported_by(path):
+    """Give the parts of this package that a module imports."""
+    names = [name.split(".") for name in imports_of(path) if name.startswith("antiloop")]
+    parts = {name[1] for name in names if len(name) > 1 and name[1] in LEVEL}
+    # ``from antiloop import LoopDetector`` goes through the package itself.
+    return parts | {"__init__" for name in names if len(name) == 1 or name[1] not in LEVEL}
+
+
+def loaded_by(statement):
+    """Run a statement in a fresh interpreter and give the modules that it adds."""
+    script = f"import sys, json; before = set(sys.modules); {statement}; "
+    script += "print(json.dumps(sorted(set(sys.modules) - before)))"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(SOURCE.parent), "SYSTEMROOT": "C:\\Windows"},
+    )
+    return set(json.loads(done.stdout))
+
+
+def top_level(modules):
+    return {name.partition(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    part = part_of(path)
+    for imported in parts_imported_by(path) - {part}:
+        if LEVEL[part] == LEVEL[imported] == 0:
+            assert imported in WITHIN_FOUNDATION[part]
+        else:
+            assert LEVEL[imported] < LEVEL[part], f"{part} imports {imported}"
+
+
+def test_loop_detection_knows_nothing_of_the_agent():
+    imported = {
+        part
+        for path in MODULES
+        if part_of(path) == "loop_detection"
+        for part in parts_imported_by(path)
+    }
+    assert imported <= {"types", "exceptions", "stability", "loop_detection"}
+
+
+def test_nothing_unplanned_stands_at_the_top_level():
+    assert {part_of(path) for path in MODULES} <= LEVEL.keys()
+
+
+def test_modules_stay_readable_in_one_sitting():
+    lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {name: count for name, count in lines.items() if count > 300} == {}
+
+
+def test_importing_the_package_loads_the_standard_library_only():
+    loaded = loaded_by("import antiloop")
+    assert not top_level(loaded) & {"asyncio", "openai", "anthropic"}
+    if sys.version_info >= (3, 10):
+        foreign = top_level(loaded) - sys.stdlib_module_names - {"antiloop"}
+        assert foreign == set()
+
+
+def test_importing_the_package_loads_no_reader_and_no_command_line():
+    loaded = loaded_by("import antiloop")
+    assert not {name for name in loaded if name.startswith(("antiloop.traces", "antiloop.cli"))}
+
+
+def test_help_needs_no_detector():
+    loaded = loaded_by("import antiloop.cli as cli; cli._parser()")
+    assert not {name for name in loaded if name.startswith("antiloop.traces")}
+
+
+def test_the_package_depends_on_nothing():
+    project = (SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    assert "\ndependencies = []\n" in project
+
+
+def test_the_public_names_are_just_these():
+    import antiloop
+
+    assert sorted(antiloop.__all__) == sorted(PUBLIC)
+    assert all(hasattr(antiloop, name) for name in PUBLIC)
+
+
+def test_public_classes_of_loop_detection_are_beta():
+    from antiloop import loop_detection
+
+    public = [getattr(loop_detection, name) for name in loop_detection.__all__]
+    classes = [thing for thing in public if inspect.isclass(thing)]
+    assert classes
+    assert {c.__name__ for c in classes if vars(c).get("__stability__") != "beta"} == set()

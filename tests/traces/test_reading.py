@@ -1,0 +1,190 @@
+"""From a file to its runs: recognition, both formats, and what is broken in them."""
+
+import gzip
+import json
+
+import pytest
+
+from antiloop.exceptions import TraceUnreadable
+from antiloop.traces import FORMATS, read_runs
+from antiloop.types import ToolCall, ToolResult
+
+STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}
+CHAT = [
+    {"role": "user", "content": "look"},
+    {
+        "role": "assistant",
+        "tool_calls": [{"id": "1", "function": {"name": "ls", "arguments": '{"p": "."}'}}],
+    },
+    {"role": "tool", "tool_call_id": "1", "content": "a.py"},
+]
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write text to a file and give its runs; trouble is kept in ``read.trouble``."""
+
+    def reader(text, source=None):
+        path = tmp_path / "f"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        reader.trouble = []
+        found = list(read_runs(str(path), source=source, on_trouble=reader.trouble.append))
+        reader.trouble = [what.replace(str(tmp_path), "")[1:] for what in reader.trouble]
+        return found
+
+    return reader
+
+
+def own(run_id, *steps):
+    return json.dumps({"run_id": run_id, "steps": steps}) + "\n"
+
+
+def only_step(run):
+    assert len(run) == 1
+    return run.calls[0], run.results[0]
+
+
+def test_our_own_format_one_run_a_line(read):
+    first, second = read(own("a", STEP, STEP) + own("b"))
+    assert first.run_id == "a"
+    assert first.calls == (ToolCall("ls", {"p": "."}, None, 0),) * 2
+    assert first.results == (ToolResult("a.py"),) * 2
+    assert first.source.endswith(":1")
+    assert (second.run_id, len(second)) == ("b", 0)
+
+
+def test_further_keys_are_ignored(read):
+    line = json.dumps({"run_id": "a", "model": "m", "steps": [{**STEP, "seconds": 3}], "x": [1]})
+    assert len(read(line)) == 1
+    assert read.trouble == []
+
+
+def test_a_missing_result_is_unknown_and_an_empty_one_is_not(read):
+    (run,) = read(own("a", {"tool_name": "t"}, {"tool_name": "t", "result": ""}))
+    assert run.results == (None, ToolResult(""))
+
+
+def test_a_null_result_is_unknown(read):
+    (run,) = read(own("a", {"tool_name": "t", "result": None}))
+    assert run.results == (None,)
+
+
+def test_an_error_is_kept(read):
+    (run,) = read(own("a", {**STEP, "is_error": True}))
+    assert run.results == (ToolResult("a.py", is_error=True),)
+
+
+@pytest.mark.parametrize(
+    ("step", "call", "result"),
+    [
+        ({"tool_name": 7}, ToolCall("7", None), None),
+        ({"tool_name": None, "result": {"b": 1, "a": 2}}, ToolCall("null", None), '{"a":2,"b":1}'),
+        ({"tool_name": "t", "result": False}, ToolCall("t", None), "false"),
+        ({"tool_name": "t", "result": ["a", "b"]}, ToolCall("t", None), '["a","b"]'),
+        ({"tool_name": "t", "arguments": [1, 2]}, ToolCall("t", "[1,2]"), None),
+        ({"tool_name": "t", "arguments": "{bad"}, ToolCall("t", "{bad"), None),
+        ({"tool_name": "t", "id": 5}, ToolCall("t", None, "5"), None),
+        ({}, ToolCall("", None), None),
+        (None, ToolCall("", None), None),
+        ("text", ToolCall("", "text"), None),
+    ],
+)
+def test_wrong_types_in_a_step_are_survived(read, step, call, result):
+    (run,) = read(own("a", step))
+    assert only_step(run) == (call, None if result is None else ToolResult(result))
+
+
+def test_rounds_that_are_no_numbers_still_group(read):
+    (run,) = read(own("a", *({"tool_name": "t", "round": r} for r in ["x", "x", "y", None, 1.5])))
+    assert list(run.rounds()) == [(0, 2), (2, 3), (3, 4), (4, 5)]
+
+
+def test_a_run_without_id_is_named_by_its_place(read):
+    (run,) = read(json.dumps({"steps": [STEP]}))
+    assert run.run_id == run.source
+    assert read(json.dumps({"run_id": 12, "steps": []}))[0].run_id == "12"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(CHAT),
+        json.dumps(CHAT, indent=2),
+        json.dumps({"messages": CHAT}, indent=4),
+        json.dumps({"messages": CHAT, "model": "m"}) + "\n",
+        gzip.compress(json.dumps(CHAT).encode()),
+    ],
+)
+def test_an_openai_chat_is_one_run(read, text):
+    (run,) = read(text)
+    assert only_step(run) == (ToolCall("ls", {"p": "."}, "1", 1), ToolResult("a.py"))
+
+
+def test_openai_chats_one_a_line(read):
+    ids = [{"id": "a"}, {"run_id": "b", "id": "x"}, {"conversation_id": 3}]
+    lines = [json.dumps({**own_id, "messages": CHAT}) for own_id in ids] + [json.dumps(CHAT)]
+    runs = read("\n".join(lines))
+    assert [run.run_id for run in runs] == ["a", "b", "3", runs[3].source]
+
+
+def test_a_list_of_runs_is_opened(read):
+    chats = read(json.dumps([{"messages": CHAT}, CHAT, 7], indent=1))
+    assert [len(run) for run in chats] == [1, 1]
+    assert read.trouble == ["f:1: no chat messages here; skipped"]
+    assert [run.source[-2] for run in chats] == ["0", "1"]
+    assert [run.run_id for run in read(json.dumps([{"run_id": "a", "steps": []}]))] == ["a"]
+
+
+def test_a_broken_line_is_named_and_the_rest_is_read(read):
+    runs = read(own("a", STEP) + '{"run_id": "b", "st\n' + '{"other": 1}\n' + own("c", STEP))
+    assert [run.run_id for run in runs] == ["a", "c"]
+    assert read.trouble == [
+        "f:2: not JSON: Unterminated string starting at column 17; skipped",
+        'f:3: no "steps" here; skipped',
+    ]
+
+
+def test_a_broken_first_line_is_no_reason_to_give_up(read):
+    assert [run.run_id for run in read("{{{\n" + own("a", STEP))] == ["a"]
+    assert len(read.trouble) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n \n", "root:x:0:0\n", "{}", "[]", "[1, 2]", '"text"', '{"messages": "none"}', "[[]]"],
+)
+def test_what_is_no_trace_is_refused_with_what_was_expected(read, text):
+    with pytest.raises(TraceUnreadable, match=r"f:\d+: no tool calls here; expected one \{.*chat"):
+        read(text)
+    assert read.trouble == []
+
+
+def test_messages_of_another_api_are_not_taken_for_openai(read):
+    blocks = [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}]
+    with pytest.raises(TraceUnreadable):
+        read(json.dumps([{"role": "assistant", "content": blocks}]))
+
+
+def test_the_format_can_be_given(read):
+    assert read(json.dumps({"x": 1}) + "\n" + own("a", STEP), source="antiloop")[0].run_id == "a"
+    assert read.trouble == ['f:1: no "steps" here; skipped']
+    assert read(own("a", STEP), source="openai-chat") == []
+
+
+def test_an_unknown_format_is_refused_at_once():
+    with pytest.raises(ValueError, match="unknown format 'csv'; choose from antiloop, openai-chat"):
+        read_runs("f", source="csv")
+
+
+def test_trouble_is_logged_unless_somebody_wants_it(tmp_path, caplog):
+    path = tmp_path / "f"
+    path.write_text(own("a") + "bad\n")
+    assert len(list(read_runs(str(path)))) == 1
+    assert "f:2: not JSON" in caplog.text
+
+
+def test_every_format_recognises_its_own_and_no_other():
+    samples = {"antiloop": {"run_id": "a", "steps": []}, "openai-chat": CHAT}
+    assert samples.keys() == FORMATS.keys()
+    for name, sample in samples.items():
+        assert [known for known in FORMATS if FORMATS[known].recognises(sample)] == [name]

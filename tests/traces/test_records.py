@@ -1,0 +1,64 @@
+"""JSON values out of lines: one a line, or spread over many."""
+
+import itertools
+import json
+
+import pytest
+
+from antiloop.traces.records import Record, records
+
+
+def values(text):
+    return [(found.line, found.value) for found in records(text.splitlines(keepends=True))]
+
+
+def broken(text):
+    return {found.line: found.broken for found in records(text.splitlines(True)) if found.broken}
+
+
+def test_one_value_a_line():
+    assert values('{"a": 1}\n{"a": 2}\n') == [(1, {"a": 1}), (2, {"a": 2})]
+
+
+def test_empty_lines_are_passed_over_and_counted():
+    assert values('\n{"a": 1}\n\n \n{"a": 2}') == [(2, {"a": 1}), (5, {"a": 2})]
+
+
+def test_a_document_over_many_lines_is_one_value():
+    document = [{"role": "user"}, {"role": "assistant"}]
+    assert values("\n" + json.dumps(document, indent=2) + "\n") == [(2, document)]
+
+
+def test_documents_over_many_lines_may_follow_each_other():
+    text = json.dumps({"a": 1}, indent=2) + "\n" + json.dumps({"a": 2}, indent=2)
+    assert values(text) == [(1, {"a": 1}), (4, {"a": 2})]
+
+
+def test_what_follows_a_document_and_is_none_is_broken():
+    text = json.dumps({"a": 1}, indent=2) + "\nnonsense\n"
+    assert broken(text) == {4: "not JSON: Expecting value at column 1"}
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["nonsense", '{"a": "cut off', '{"a": [1,', "{", '{"a": 1}}', "[" * 100_000],
+)
+def test_a_broken_first_line_does_not_spoil_the_rest(first):
+    text = first + '\n{"a": 2}\n{"a": 3}\n'
+    assert values(text)[1:] == [(2, {"a": 2}), (3, {"a": 3})]
+    assert list(broken(text)) == [1]
+
+
+def test_a_broken_line_is_named_with_its_reason():
+    assert broken('{"a": 1}\n{"a": 1,,}\n{"a": 3}\n') == {
+        2: "not JSON: Expecting property name enclosed in double quotes at column 9"
+    }
+
+
+def test_a_number_too_long_to_read_is_a_broken_line_and_no_crash():
+    assert [line for line, _ in values(f"1\n{'9' * 5000}\n2\n")] == [1, 2, 3]
+
+
+def test_lines_are_taken_one_at_a_time():
+    endless = ('{"n": 1}\n' for _ in itertools.count())
+    assert next(records(endless)) == Record(1, {"n": 1})
