@@ -18,7 +18,7 @@ _EXAMPLE = """\
 The format of a file is recognised by what it holds, and gzip is unpacked. Steps count from 0.
 
 example, from a clone of the repository:
-  antiloop scan docs/examples/stuck-run.jsonl
+  antiloop scan docs/examples/runs.jsonl
 """
 
 

@@ -1,0 +1,83 @@
+"""Every example in README and docs runs, and prints what the page says.
+
+The ``python`` blocks of a page run in order and share their names. A ``text`` block right after one
+is what it prints. In ``console`` blocks each ``$ antiloop ...`` is run, and the lines after it are
+what it prints.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from antiloop.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+
+
+def named(path):
+    return str(path.relative_to(ROOT))
+
+
+def blocks_of(page):
+    """Give ``(language, text, line)`` for each fenced block of a page."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        (match[1], match[2], text.count("\n", 0, match.start()) + 2)
+        for match in FENCE.finditer(text)
+    ]
+
+
+def commands_in(block):
+    """Yield each command of a console block with the output that the page shows."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def as_lines(text):
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_clone(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_python_blocks_run_and_print_what_the_page_says(page, capsys):
+    blocks = blocks_of(page)
+    names = {"__name__": "__main__"}
+    for (language, code, line), following in zip(blocks, [*blocks[1:], ("", "", 0)]):
+        if language != "python":
+            continue
+        # Empty lines before the code make a traceback point at the line of the page.
+        exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+        printed = capsys.readouterr().out
+        if following[0] == "text":
+            assert as_lines(printed) == as_lines(following[1])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_console_blocks_print_what_the_page_says(page, capsys):
+    for language, block, _ in blocks_of(page):
+        for command, output in commands_in(block) if language == "console" else ():
+            program, *arguments = shlex.split(command)
+            assert program == "antiloop", "only our own command can be checked here; use sh"
+            assert main(arguments) in (0, 1)
+            assert as_lines(capsys.readouterr().out) == as_lines(output)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_to_files_lead_somewhere(page):
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_there_is_something_to_check():
+    languages = [language for page in PAGES for language, _, _ in blocks_of(page)]
+    assert {"python", "text", "console", "sh"} <= set(languages)

@@ -1,0 +1,218 @@
+"""The command line, as a person and as a script use it."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiloop.cli import main, scan
+from antiloop.cli.command import PRESETS
+from antiloop.cli.terminal import printable
+from antiloop.loop_detection import LoopDetector
+from antiloop.traces import FORMATS
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = str(ROOT / "docs" / "examples" / "runs.jsonl")
+
+
+def steps(count, tool_name="ls", result="a.py"):
+    return [
+        {"tool_name": tool_name, "arguments": {"p": "."}, "result": result, "round": round_}
+        for round_ in range(count)
+    ]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Write runs to a file, one for each ``run_id=steps``, and give its path."""
+
+    def write(**by_id):
+        path = tmp_path / "runs"
+        lines = [json.dumps({"run_id": run_id, "steps": s}) for run_id, s in by_id.items()]
+        path.write_text("".join(line + "\n" for line in lines))
+        return str(path)
+
+    return write
+
+
+def antiloop(*arguments, **options):
+    """Run the command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "antiloop", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **options.pop("env", {})},
+        **options,
+    )
+
+
+def test_nothing_found_is_0(runs, capsys):
+    assert main(["scan", runs(fine=steps(2))]) == 0
+    assert capsys.readouterr().out == "0 of 1 run got stuck.\n"
+
+
+def test_a_loop_found_is_1_and_told_with_its_step(runs, capsys):
+    assert main(["scan", runs(fine=steps(2), stuck=steps(3))]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("stuck, 3 steps (")
+    assert "\n  step   2  raise   Tool 'ls'" in out
+    assert out.endswith("1 of 2 runs got stuck.\n")
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (4, "and again at step 3\n"),
+        (6, "at step 3, 4, 5\n"),
+        (9, "and 6 times more, last at step 8"),
+    ],
+)
+def test_the_same_verdict_again_is_told_briefly(runs, capsys, count, told):
+    main(["scan", runs(stuck=steps(count))])
+    out = capsys.readouterr().out
+    assert out.count("  step   ") == 1
+    assert told in out
+
+
+def test_jsonl_has_a_line_for_every_run_and_every_verdict(runs, capsys):
+    assert main(["scan", "--format", "jsonl", runs(fine=steps(2), stuck=steps(4))]) == 1
+    fine, stuck = map(json.loads, capsys.readouterr().out.splitlines())
+    assert fine == {"run_id": "fine", "steps": 2, "verdicts": []}
+    assert [verdict["step"] for verdict in stuck["verdicts"]] == [2, 3]
+    assert stuck["verdicts"][0].keys() == {"step", "detector", "action", "severity", "message"}
+    assert {verdict["action"] for verdict in stuck["verdicts"]} == {"raise"}
+    assert {verdict["severity"] for verdict in stuck["verdicts"]} == {"critical"}
+
+
+@pytest.mark.parametrize("by_id", [{}, {"fine": steps(2)}, {"fine": steps(2), "stuck": steps(4)}])
+def test_json_is_one_document_with_the_same_runs(runs, capsys, by_id):
+    path = runs(**by_id, last=[])
+    main(["scan", "--format", "jsonl", path])
+    lines = capsys.readouterr().out.splitlines()
+    main(["scan", "--format", "json", path])
+    assert json.loads(capsys.readouterr().out) == [json.loads(line) for line in lines]
+
+
+def test_json_without_runs_is_an_empty_list(tmp_path, capsys):
+    assert main(["scan", "--format", "json", str(tmp_path / "none")]) == 2
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_file_that_cannot_be_read_is_2_and_the_others_are_scanned(runs, tmp_path, capsys):
+    missing = str(tmp_path / "missing")
+    assert main(["scan", missing, runs(stuck=steps(3)), "pyproject.toml"]) == 2
+    out, err = capsys.readouterr()
+    assert "1 of 1 run got stuck." in out
+    assert f"antiloop: {missing}: No such file or directory\n" in err
+
+
+def test_a_broken_line_is_told_on_stderr_and_passed_over(tmp_path, capsys):
+    path = tmp_path / "f"
+    path.write_text(json.dumps({"run_id": "a", "steps": steps(3)}) + "\n{broken\n")
+    assert main(["scan", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert "1 of 1 run got stuck." in out
+    assert err.startswith(f"antiloop: {path}:2: not JSON")
+
+
+def test_standard_input_is_a_dash(runs, monkeypatch, capsys):
+    data = Path(runs(stuck=steps(3))).read_bytes()
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["scan", "-"]) == 1
+    assert capsys.readouterr().out.startswith("stuck, 3 steps (stdin:1)")
+
+
+def test_text_of_a_trace_cannot_command_the_terminal(runs, capsys):
+    evil = "\x1b[2Jevil\r\n\u202e\x9b"
+    main(["scan", runs(**{evil: steps(3, tool_name=evil)})])
+    out = capsys.readouterr().out
+    assert "evil" in out
+    assert out.replace("\n", "").isprintable()
+
+
+def test_what_is_printable_stays_as_it_is():
+    assert printable("käse 日本 'x'") == "käse 日本 'x'"
+    assert printable("a\tb\ud800") == "a\\tb\\ud800"
+
+
+def test_a_terminal_that_knows_ascii_only_gets_escapes(runs):
+    process = antiloop("scan", runs(käse=steps(3)), env={"PYTHONIOENCODING": "ascii"})
+    out, err = process.communicate()
+    assert (process.returncode, err) == (1, b"")
+    assert out.startswith(b"k\\xe4se, 3 steps")
+
+
+def test_the_format_can_be_given(runs, capsys):
+    assert main(["scan", "--from", "antiloop", runs(stuck=steps(3))]) == 1
+    assert main(["scan", "--from", "openai-chat", runs(stuck=steps(3))]) == 0
+    assert "no chat messages here; skipped" in capsys.readouterr().err
+
+
+def test_the_names_offered_are_the_names_there_are():
+    assert set(scan.FORMATS) == FORMATS.keys()
+    assert all(isinstance(getattr(LoopDetector, name)(), LoopDetector) for name in PRESETS)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_finds_the_run_that_ships_with_the_project(preset, capsys):
+    assert main(["scan", "--preset", preset, EXAMPLE]) == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["scan"], ["scan", "--preset", "none", "f"], ["dance"]])
+def test_a_wrong_command_line_is_2(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["demo"], ["scan"]])
+def test_help_ends_with_an_example_that_works(arguments, capsys, monkeypatch):
+    with pytest.raises(SystemExit) as exit_:
+        main([*arguments, "--help"])
+    assert exit_.value.code == 0
+    last = capsys.readouterr().out.rstrip().splitlines()[-1]
+    program, *example = last.split()
+    assert program == "antiloop"
+    monkeypatch.chdir(ROOT)
+    assert main(example) in (0, 1)
+
+
+def test_progress_is_shown_to_a_person_only(runs, monkeypatch, capsys):
+    times = iter(range(10))
+    monkeypatch.setattr(scan.time, "monotonic", lambda: next(times))
+    main(["scan", runs(a=[], b=[])])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    main(["scan", runs(a=[], b=[])])
+    assert "\r1 runs" in capsys.readouterr().err
+
+
+def test_a_reader_who_stops_reading_is_no_error(runs):
+    process = antiloop("scan", runs(**{f"stuck{n}": steps(3) for n in range(5000)}))
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 141
+
+
+def test_ctrl_c_ends_quietly(monkeypatch, capsys):
+    def interrupted(args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scan, "run", interrupted)
+    assert main(["scan", "f"]) == 130
+    assert capsys.readouterr().err == "antiloop: interrupted\n"
+
+
+def test_the_package_runs_as_a_module():
+    process = antiloop("scan", EXAMPLE)
+    out, err = process.communicate()
+    assert (process.returncode, err) == (1, b"")
+    assert out.strip().endswith(b"got stuck.")
