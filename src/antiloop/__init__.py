@@ -1,0 +1,65 @@
+"""Notices when an LLM agent is stuck in a tool-call loop, and does something about it.
+
+    >>> from antiloop import LoopDetector
+    >>> monitor = LoopDetector.default().monitor()
+    >>> for _ in range(3):
+    ...     verdict = monitor.record_call("search", {"q": "cats"}, "no results")
+    >>> verdict.action.value, verdict.detection.message
+    ('raise', "Tool 'search' was called 3 times in a row with the same arguments.")
+"""
+
+from .agent import (
+    Agent,
+    AgentConfig,
+    AgentObserver,
+    AgentResult,
+    AsyncAgentObserver,
+    LoggingObserver,
+    RunStatus,
+    ScriptedProvider,
+    tool,
+)
+from .exceptions import AgentError, LoopDetectedError
+from .loop_detection import (
+    BaseDetector,
+    LoopDetection,
+    LoopDetector,
+    LoopMonitor,
+    LoopPolicy,
+    PingPongDetector,
+    RepeatDetector,
+    StallDetector,
+)
+from .trace import AgentTrace, StepType, TraceStep
+from .types import Message, Role, ToolCall, ToolResult
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Agent",
+    "AgentConfig",
+    "AgentError",
+    "AgentObserver",
+    "AgentResult",
+    "AgentTrace",
+    "AsyncAgentObserver",
+    "BaseDetector",
+    "LoggingObserver",
+    "LoopDetectedError",
+    "LoopDetection",
+    "LoopDetector",
+    "LoopMonitor",
+    "LoopPolicy",
+    "Message",
+    "PingPongDetector",
+    "RepeatDetector",
+    "Role",
+    "RunStatus",
+    "ScriptedProvider",
+    "StallDetector",
+    "StepType",
+    "ToolCall",
+    "ToolResult",
+    "TraceStep",
+    "tool",
+]

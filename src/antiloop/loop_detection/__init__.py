@@ -1,0 +1,39 @@
+"""Loop detection: pure functions over calls and results, and the state of one run."""
+
+from .base import BaseDetector
+from .call_limit import CallLimitDetector
+from .detection import LoopDetection, LoopSeverity
+from .detector import LoopDetector
+from .failure_streak import FailureStreakDetector
+from .monitor import LoopMonitor, LoopVerdict
+from .near_repeat import NearRepeatDetector
+from .no_effect import NoEffectDetector
+from .ping_pong import PingPongDetector
+from .policy import Escalation, LoopAction, LoopPolicy
+from .recurrence import RecurrenceDetector
+from .repeat import RepeatDetector
+from .stall import StallDetector
+from .tool_policy import ToolPolicy
+from .unknown_tool import UnknownToolDetector
+
+__all__ = [
+    "BaseDetector",
+    "CallLimitDetector",
+    "Escalation",
+    "FailureStreakDetector",
+    "LoopAction",
+    "LoopDetection",
+    "LoopDetector",
+    "LoopMonitor",
+    "LoopPolicy",
+    "LoopSeverity",
+    "LoopVerdict",
+    "NearRepeatDetector",
+    "NoEffectDetector",
+    "PingPongDetector",
+    "RecurrenceDetector",
+    "RepeatDetector",
+    "StallDetector",
+    "ToolPolicy",
+    "UnknownToolDetector",
+]

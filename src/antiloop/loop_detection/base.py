@@ -1,0 +1,137 @@
+"""What every detector is: a pure function from calls and results to a finding."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Dict, Iterable, Optional, Sequence
+
+from ..stability import beta
+from ..types import ToolCall
+from .detection import LoopDetection
+from .evidence import KEY_LENGTH, Evidence, Result
+from .fingerprint import text_fingerprint
+from .window import Window
+
+SHOWN_CALLS = 5
+"""How many calls of a loop are named in a detection."""
+
+
+@beta
+class BaseDetector(ABC):
+    """Find one kind of loop. Subclass this for a detector of your own.
+
+    A detector keeps no state, has no clock and does no I/O, so one object can serve every run of
+    the process. It never raises on what a model or a tool produced.
+    """
+
+    name: str = "custom"
+    """How the detector is called in verdicts, traces and logs."""
+
+    @abstractmethod
+    def check(
+        self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
+    ) -> Optional[LoopDetection]:
+        """Look at a run's calls and results up to now.
+
+        Args:
+            tool_calls: oldest first.
+            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``. The list may be shorter,
+                and may hold None: such results are unknown. A plain text is a success.
+
+        Returns:
+            The loop that the run's last round is part of, or None.
+        """
+
+
+class WindowDetector(BaseDetector):
+    """A detector that works on fingerprints, made once for all such detectors."""
+
+    span: int
+    """How many rounds must be in the window for the detector to fire at all."""
+
+    @abstractmethod
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at a window whose last round is the one in question."""
+
+    def check(
+        self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
+    ) -> Optional[LoopDetection]:
+        """Look at a run's calls and results up to now; see `BaseDetector.check`."""
+        size = 4 * self.span
+        while True:
+            window = Window.of(tool_calls, tool_results, size)
+            found = self.find(window)
+            if size >= len(tool_calls) or self._is_whole(window, found):
+                return found
+            size *= 4
+
+    def _is_whole(self, window: Window, found: Optional[LoopDetection]) -> bool:
+        """Whether looking further back could tell nothing else."""
+        if len(window.rounds) <= self.span:
+            return False
+        if found is None:
+            return True
+        return found.indices[0] > window.rounds[found.period].evidence[0].index
+
+
+def check_threshold(name: str, value: int, least: int = 2) -> None:
+    """Refuse a threshold that could not mean anything.
+
+    Raises:
+        ValueError: with the name and the number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be {least} or more, got {value!r}")
+
+
+def detection(
+    detector: str,
+    message: str,
+    found: Sequence[Evidence],
+    *,
+    period: int = 1,
+    lap: Optional[Sequence[Evidence]] = None,
+    identity: Optional[Iterable[Optional[str]]] = None,
+    details: Optional[Dict[str, Any]] = None,
+) -> LoopDetection:
+    """Put a finding together.
+
+    Args:
+        detector: the detector's name.
+        message: one sentence for a person.
+        found: the calls concerned, oldest first.
+        period: rounds per lap.
+        lap: the calls of the last lap; the last call where left out.
+        identity: what makes this the same loop next time; the calls' fingerprints where left out.
+        details: what the detector has to add to the common fields.
+    """
+    lap = found[-1:] if lap is None else lap
+    members = tuple(dict.fromkeys(item.facts.call for item in found))
+    named = sorted(members) if identity is None else [str(part) for part in identity]
+    indices = tuple(item.index for item in found)
+    return LoopDetection(
+        detector_name=detector,
+        message=message,
+        details={
+            **(details or {}),
+            "indices": list(indices),
+            "calls": [
+                {"tool": item.facts.tool, "arguments": item.facts.shown}
+                for item in lap[-SHOWN_CALLS:]
+            ],
+        },
+        identity=f"{detector}:{text_fingerprint(' '.join(named))[:KEY_LENGTH]}",
+        period=period,
+        repetitions=len(found) // len(lap),
+        indices=indices,
+        call_ids=tuple(item.call_id for item in lap if isinstance(item.call_id, str)),
+        wasted_calls=len(found) - len(lap),
+        members=members,
+    )
+
+
+def times(count: int) -> str:
+    """Say how often, in words a sentence can end on.
+
+    >>> times(3)
+    '3 times'
+    """
+    return "once" if count == 1 else f"{count} times"

@@ -1,0 +1,146 @@
+"""The facade: detectors, what is done about their findings, and the presets."""
+
+import logging
+from typing import Mapping, Optional, Sequence, Tuple, Union
+
+from ..stability import beta
+from ..types import Role, ToolCall
+from .base import BaseDetector, WindowDetector, check_threshold
+from .detection import LoopDetection
+from .evidence import Result
+from .failure_streak import FailureStreakDetector
+from .messages import MessageRule
+from .monitor import LoopMonitor
+from .near_repeat import NearRepeatDetector
+from .no_effect import NoEffectDetector
+from .ping_pong import PingPongDetector
+from .policy import Escalation, LoopPolicy
+from .recurrence import RecurrenceDetector
+from .repeat import RepeatDetector
+from .stall import StallDetector
+from .tool_policy import ToolPolicy
+from .unknown_tool import UnknownToolDetector
+from .window import Window
+
+_logger = logging.getLogger("antiloop")
+
+
+@beta
+class LoopDetector:
+    """Detectors, and the policy that says what is done when one of them finds a loop.
+
+    It keeps no state: one object can serve every run of the process. What belongs to a run lives
+    in the monitor that `monitor` makes.
+
+    Args:
+        detectors: asked in this order.
+        policy: what to do: a `LoopPolicy`, or an `Escalation` for a ladder of your own.
+        inject_message: the words of a notice instead of our own: a text, or a function of the
+            detection that gives one.
+        window: how many recent calls are looked at.
+        tools: what is declared about tools, by name.
+        notice_role: who says a notice: system (default) or user.
+
+    Raises:
+        ValueError: for no detectors, or a window in which a detector could never fire.
+        TypeError: for a detector that is no `BaseDetector`.
+    """
+
+    def __init__(
+        self,
+        detectors: Sequence[BaseDetector],
+        policy: Union[LoopPolicy, Escalation] = LoopPolicy.RAISE,
+        *,
+        inject_message: MessageRule = None,
+        window: int = 50,
+        tools: Optional[Mapping[str, ToolPolicy]] = None,
+        notice_role: Role = Role.SYSTEM,
+    ) -> None:
+        self.detectors: Tuple[BaseDetector, ...] = tuple(detectors)
+        self.policy = policy
+        self.escalation = policy.escalation if isinstance(policy, LoopPolicy) else policy
+        self.inject_message = inject_message
+        self.window = window
+        self.tools = dict(tools or {})
+        self.notice_role = Role(notice_role)
+        self._validate()
+
+    @classmethod
+    def default(cls) -> "LoopDetector":
+        """Repeat, stall and ping-pong, set so that normal work is not stopped; raises."""
+        return cls(
+            [
+                RepeatDetector(3, require_same_result=True, patience=8),
+                StallDetector(3, only_fruitless=True, varied=5),
+                PingPongDetector(2, 3, patience=8),
+            ]
+        )
+
+    @classmethod
+    def escalating(cls) -> "LoopDetector":
+        """All detectors, and the ladder notify, block, stop: for unattended agents."""
+        return cls(
+            [
+                RepeatDetector(3, require_same_result=True, patience=8),
+                UnknownToolDetector(3),
+                NoEffectDetector(3),
+                PingPongDetector(12, 3, patience=8),
+                NearRepeatDetector(4),
+                FailureStreakDetector(4, in_a_row=8),
+                RecurrenceDetector(4, patience=8),
+            ],
+            Escalation(),
+        )
+
+    def check(
+        self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
+    ) -> Optional[LoopDetection]:
+        """Look at a run's calls and results up to now; the first detection wins.
+
+        Only the last `window` calls are looked at, so the cost does not grow with the run.
+
+        Args:
+            tool_calls: oldest first.
+            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; what is missing, or
+                None, is unknown.
+        """
+        window = Window.of(tool_calls, tool_results, self.window, self.tools)
+        for detector in self.detectors:
+            found = self.ask(detector, window, tool_calls, tool_results)
+            if found is not None:
+                return found
+        return None
+
+    def monitor(self) -> LoopMonitor:
+        """Make the monitor of one run."""
+        return LoopMonitor(self)
+
+    def ask(
+        self,
+        detector: BaseDetector,
+        window: Window,
+        tool_calls: Sequence[ToolCall],
+        tool_results: Sequence[Result],
+    ) -> Optional[LoopDetection]:
+        """Ask one detector; one that raises is logged and has found nothing."""
+        try:
+            if isinstance(detector, WindowDetector):
+                return detector.find(window)
+            return detector.check(tool_calls, tool_results)
+        except Exception:
+            _logger.exception("detector %r raised; it is left out this time", detector.name)
+            return None
+
+    def _validate(self) -> None:
+        if not self.detectors:
+            raise ValueError("detectors must name at least one detector, got none")
+        check_threshold("window", self.window)
+        for detector in self.detectors:
+            if not isinstance(detector, BaseDetector):
+                raise TypeError(f"{detector!r} is no BaseDetector; subclass it")
+            span = getattr(detector, "span", 0)
+            if span > self.window:
+                raise ValueError(
+                    f"{detector.name} looks at {span} rounds, but the window holds {self.window}"
+                    f" calls; set window={span} or more"
+                )

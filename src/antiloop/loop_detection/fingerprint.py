@@ -1,0 +1,187 @@
+"""Equality of calls and results: canonical JSON of any Python value, and its SHA-256.
+
+The rules, in the order in which they are tried:
+
+* JSON values are themselves. Keys are sorted at every depth, arrays keep their order, ``1`` equals
+  ``1.0`` and ``-0.0`` equals ``0``, ``True`` is not ``1``. NaN equals NaN.
+* A tuple is an array, a set is an array without order, bytes are their hexadecimal digits, each
+  kind marked as such where JSON has no word for it.
+* Keys that are no text are written as JSON would write them: ``{1: x}`` equals ``{"1": x}``.
+* An enum member is its value. Dataclasses, pydantic models and other mappings are mappings.
+* Other numbers are compared as ``int`` or ``float``; any other object is its class and the state
+  that it would be pickled with. Objects that show no state equal all others of their class.
+* A value inside itself is marked by how far up it stands; what lies deeper than `MAX_DEPTH`
+  or beyond `MAX_ITEMS` is not looked at.
+
+No rule reads an address, asks ``repr``, ``==`` or ``hash`` of a foreign object, or raises: an object
+whose own code raises counts as one without state. Equal values have equal fingerprints in every
+process and on every machine.
+"""
+
+import dataclasses
+import json
+import math
+import numbers
+from enum import Enum
+from hashlib import sha256
+from itertools import islice
+from typing import Any, Dict, Iterable, List, Mapping, Tuple
+
+MAX_DEPTH = 64
+"""How deep a value is compared."""
+MAX_ITEMS = 100_000
+"""How many parts of a value are compared, where it is not plain JSON: some never end."""
+
+_PLAIN_DEPTH = 8
+_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
+
+
+def canonical_json(value: Any) -> str:
+    """Write any value as ASCII JSON text that is equal for equal values.
+
+    >>> canonical_json({"b": 1.0, "a": {True, None}})
+    '{"a":{"\\\\u0000set":[null,true]},"b":1}'
+    """
+    if not _is_plain(value, _PLAIN_DEPTH):
+        value = _Simplifier().simplify(value)
+    return _encode(value)
+
+
+def canonical_arguments(arguments: Any) -> str:
+    """Write a call's arguments as canonical JSON; JSON text is parsed, nothing at all is ``{}``.
+
+    >>> canonical_arguments('{"q": "cats"}') == canonical_arguments({"q": "cats"})
+    True
+    >>> canonical_arguments(None) == canonical_arguments("") == canonical_arguments({})
+    True
+    """
+    return canonical_json(parsed_arguments(arguments))
+
+
+def parsed_arguments(arguments: Any) -> Any:
+    """Give the arguments as a value: JSON text parsed where it parses, nothing at all as ``{}``."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments) if arguments.strip() else None
+        except (ValueError, RecursionError):
+            return arguments
+    return {} if arguments is None else arguments
+
+
+def call_fingerprint(tool_name: Any, arguments: Any) -> str:
+    """Give the SHA-256 of a call, as hexadecimal digits."""
+    name = tool_name if type(tool_name) is str else canonical_json(tool_name)
+    return text_fingerprint(f"{name}\x00{canonical_arguments(arguments)}")
+
+
+def text_fingerprint(text: str) -> str:
+    """Give the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether the C encoder already writes this value canonically."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return -(1 << 64) < value < 1 << 64
+    if kind is float:
+        return math.isfinite(value) and not value.is_integer()
+    if depth == 0:
+        return False
+    if kind is dict:
+        return all(
+            type(key) is str and (type(item) is str or _is_plain(item, depth - 1))
+            for key, item in value.items()
+        )
+    return kind is list and all(_is_plain(item, depth - 1) for item in value)
+
+
+class _Simplifier:
+    """Turns any value into plain JSON values."""
+
+    def __init__(self) -> None:
+        self._left = MAX_ITEMS
+
+    def simplify(self, value: Any, above: Tuple[int, ...] = ()) -> Any:
+        """Simplify one value; `above` holds the ids of what contains it."""
+        self._left -= 1
+        if value is None or value is True or value is False:
+            return value
+        if id(value) in above:
+            return _marked("circular", len(above) - above.index(id(value)))
+        if len(above) >= MAX_DEPTH or self._left < 0:
+            return _marked("more", None)
+        try:
+            return self._by_rule(value, (*above, id(value)))
+        except Exception:  # noqa: BLE001 - foreign code ran; whatever it raised, the value has a class
+            return _marked(_class_name(value), None)
+
+    def _by_rule(self, value: Any, above: Tuple[int, ...]) -> Any:
+        if isinstance(value, Enum):
+            return self.simplify(value.value, above)
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return _marked("bytes", bytes(value).hex())
+        if isinstance(value, numbers.Number):
+            return _number(value)
+        if isinstance(value, Mapping):
+            return self._mapping(value.items(), above)
+        if isinstance(value, (list, tuple)):
+            return [self.simplify(item, above) for item in value]
+        if isinstance(value, (set, frozenset)):
+            items = (self.simplify(item, above) for item in value)
+            return _marked("set", sorted(items, key=_encode))
+        return self._object(value, above)
+
+    def _mapping(self, items: Iterable[Tuple[Any, Any]], above: Tuple[int, ...]) -> Any:
+        pairs = [(self._key(key, above), self.simplify(item, above)) for key, item in items]
+        plain: Dict[str, Any] = dict(pairs)
+        if len(plain) == len(pairs):
+            return plain
+        return _marked("pairs", sorted(pairs, key=_encode))
+
+    def _key(self, key: Any, above: Tuple[int, ...]) -> str:
+        simple = self.simplify(key, above)
+        return simple if isinstance(simple, str) else _encode(simple)
+
+    def _object(self, value: Any, above: Tuple[int, ...]) -> Any:
+        if isinstance(value, type) or callable(value):
+            return _marked(_class_name(value), f"{value.__module__}.{value.__qualname__}")
+        if dataclasses.is_dataclass(value):
+            names = [field.name for field in dataclasses.fields(value)]
+            return self._mapping(((name, getattr(value, name)) for name in names), above)
+        if callable(getattr(value, "model_dump", None)):
+            return self.simplify(value.model_dump(), above)
+        return _marked(_class_name(value), self._state(value, above))
+
+    def _state(self, value: Any, above: Tuple[int, ...]) -> Any:
+        reduced = value.__reduce_ex__(2)
+        parts: List[Any] = list(reduced[1:3])
+        parts += [list(islice(contained, MAX_ITEMS)) for contained in reduced[3:5] if contained]
+        return [self.simplify(part, above) for part in parts]
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, numbers.Integral):
+        whole = int(value)
+        # Python refuses to write very long integers in decimal.
+        return whole if whole.bit_length() < 4096 else _marked("int", hex(whole))
+    if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
+        return _marked("complex", [_number(value.real), _number(value.imag)])
+    real = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(real):
+        return _marked("float", str(real))
+    return int(real) if real.is_integer() else real
+
+
+def _class_name(value: Any) -> str:
+    # Asked of `type` itself: a class may answer for its own attributes, and raise.
+    return str(type.__dict__["__qualname__"].__get__(type(value)))
+
+
+def _marked(kind: str, value: Any) -> Dict[str, Any]:
+    # No tool has an argument that starts with NUL, so a mark equals nothing but itself.
+    return {f"\x00{kind}": value}

@@ -1,0 +1,100 @@
+"""The words that the model is told.
+
+What came from a model or a tool is untrusted: it is shortened, its control characters are escaped,
+and results are never quoted, so that no tool can forge or break a notice.
+"""
+
+from typing import Any, Callable, List, Mapping, Sequence, Union
+
+from .detection import LoopDetection
+from .evidence import shortened
+from .outcome import REFUSED_MARKER
+
+NOTICE_MARKER = "[antiloop] Notice:"
+"""How every notice begins, so that it is recognised in any history."""
+
+MessageRule = Union[str, Callable[[LoopDetection], str], None]
+"""A text of the user's own, a function that makes one, or None for ours."""
+
+_FIRST = (
+    "use what you already know instead of asking again",
+    "try a different tool, or clearly different arguments",
+    "if you cannot get further, say what is missing and finish with what you have",
+)
+_ADVICE: Mapping[str, Sequence[str]] = {
+    "failing": (
+        "read the error and change what it names, not something else",
+        "check your assumption with a different tool before you try again",
+        "if the failure is not in your hands, report it and finish with what you have",
+    ),
+    "cycle": (
+        "decide which of these calls is the one that matters and act on its result",
+        "take a step that is not one of them",
+        "if they contradict each other, say so and finish with what you have",
+    ),
+    "other": (
+        "stop this line of work; its result will not change",
+        "go back to the task and pick a part that is still open",
+        "give your final answer with what you have, and say what is uncertain",
+    ),
+}
+_KINDS = {
+    "failure_streak": "failing",
+    "unknown_tool": "failing",
+    "stall": "failing",
+    "ping_pong": "cycle",
+}
+
+
+def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
+    """Say what was found and what to try; the second notice on a loop is stronger than the first.
+
+    Args:
+        rule: the user's own words, if any.
+        found: the loop.
+        rung: how many rungs of the ladder this loop has behind it.
+    """
+    if rule is not None:
+        return rule(found) if callable(rule) else rule
+    advice = _ADVICE[_KINDS.get(found.detector_name, "other")] if rung else _FIRST
+    urge = (
+        "You were told before and went on. Do not make these calls again. Do one of these now:"
+        if rung
+        else "Repeating this will not bring anything new. Try another approach:"
+    )
+    return "\n".join([f"{NOTICE_MARKER} {visible(found.message)}", *_calls(found), urge, *_listed(advice)])
+
+
+def refusal(found: LoopDetection) -> str:
+    """Say why a call was refused; the beginning is always `REFUSED_MARKER`, and holds no count."""
+    advice = _ADVICE[_KINDS.get(found.detector_name, "other")]
+    return "\n".join(
+        [
+            f"{REFUSED_MARKER} this call was not run. {visible(found.message)}",
+            *_calls(found),
+            "It stays refused until you do something else. Do one of these now:",
+            *_listed(advice),
+        ]
+    )
+
+
+def visible(text: str, length: int = 300) -> str:
+    """Make untrusted text safe to show: one line, no control characters, not too long."""
+    shown = "".join(char if char.isprintable() else _escaped(char) for char in text[: 4 * length])
+    return shortened(shown, length)
+
+
+def _calls(found: LoopDetection) -> List[str]:
+    calls: Sequence[Mapping[str, Any]] = found.details.get("calls", ())
+    return [
+        f"{number}. {visible(str(call['tool']), 80)} {visible(str(call['arguments']), 120)}"
+        for number, call in enumerate(calls, 1)
+    ]
+
+
+def _listed(advice: Sequence[str]) -> List[str]:
+    return [f"- {line}" for line in advice]
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,67 @@
+"""Calls that differ only in noise, and come to nothing in the same way."""
+
+from typing import List, Optional
+
+from ..stability import beta
+from .base import WindowDetector, check_threshold, detection, times
+from .detection import LoopDetection
+from .evidence import Evidence, Facts
+from .outcome import Outcome
+from .window import Window
+
+
+@beta
+class NearRepeatDetector(WindowDetector):
+    """Find calls whose arguments differ only in what is cosmetic, with the same result.
+
+    Cosmetic are a fresh request id, the order, plural and repetition of words, a number sent as
+    text, and all that follows the no-op of a shell. Near is not similar: two paths with a long
+    common prefix are two paths. The cost is that of one more fingerprint, whatever the length of
+    the window.
+
+    Args:
+        threshold: rounds with such a call while little else is new, 2 or more.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "near_repeat"
+
+    def __init__(self, threshold: int = 4) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span = threshold
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look for earlier calls that are nearly those of the last round."""
+        for item in window.rounds[-1].evidence if window.rounds else ():
+            if not item.is_fresh and item.facts.outcome in _COMPARED:
+                spell = self._spell(window, item.facts)
+                needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
+                if len(spell) >= needed:
+                    return self._detection(spell)
+        return None
+
+    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
+        return window.spell(
+            lambda facts: (
+                facts.tool == latest.tool
+                and facts.outcome is latest.outcome
+                and facts.near == latest.near
+            ),
+            lambda facts: False,
+        )
+
+    def _detection(self, spell: List[Evidence]) -> LoopDetection:
+        facts, count = spell[-1].facts, len(spell)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} was called {times(count)} with nearly the same arguments.",
+            spell,
+            identity=(facts.tool, facts.near),
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )
+
+
+_COMPARED = frozenset((Outcome.SUCCESS, Outcome.EMPTY, Outcome.FAILURE, Outcome.INVALID))

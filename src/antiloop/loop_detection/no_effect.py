@@ -1,0 +1,62 @@
+"""The same thing applied again and again, although each answer looks new."""
+
+from typing import List, Optional
+
+from ..stability import beta
+from .base import WindowDetector, check_threshold, detection, times
+from .detection import LoopDetection
+from .evidence import Evidence
+from .window import Window
+
+
+@beta
+class NoEffectDetector(WindowDetector):
+    """Find a call that changes the world in the same way in consecutive rounds.
+
+    The same insertion into a growing file gets a new answer each time, the same message sent again
+    a fresh message id: results that differ in numbers and ids only, or that show the same lines
+    more often, are not news when it is the tool itself that makes them differ. Only tools that
+    change the world are looked at: for a reader, numbers are the answer.
+
+    Args:
+        threshold: consecutive rounds with the call, 2 or more.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "no_effect"
+
+    def __init__(self, threshold: int = 3) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span = threshold
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at the streak of each call of the last round that changes the world."""
+        for item in window.rounds[-1].evidence if window.rounds else ():
+            if item.facts.mutates and item.facts.result is not None:
+                streak = self._streak(window, item)
+                needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
+                if len(streak) >= needed:
+                    return self._detection(streak)
+        return None
+
+    def _streak(self, window: Window, latest: Evidence) -> List[Evidence]:
+        streak: List[Evidence] = []
+        for passed in reversed(window.rounds):
+            item = passed.calls.get(latest.facts.call)
+            if item is None or item.facts.skeleton != latest.facts.skeleton:
+                break
+            streak.append(item)
+        streak.reverse()
+        return streak
+
+    def _detection(self, streak: List[Evidence]) -> LoopDetection:
+        facts, count = streak[-1].facts, len(streak)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} applied the same change {times(count)} in a row.",
+            streak,
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )

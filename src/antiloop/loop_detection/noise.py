@@ -1,0 +1,121 @@
+"""What in a text says nothing new: times, ids, counters, echoes, cosmetic differences.
+
+There is no list of fields that are always noise: a duration is noise in the answer of a shell and
+the answer itself in that of a job. So every form of a text kept here is compared only between
+answers to the same or nearly the same call, and a text that is nothing but noise is left as it is.
+"""
+
+import re
+from typing import Any, Iterator, List, Mapping, Tuple
+
+from .fingerprint import canonical_json
+
+_CLOCK = (
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"  # ISO 8601
+    r"|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
+    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
+    r"|\b(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
+    r"|\b1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
+    r"|\b0x[0-9a-f]{6,}\b"  # addresses
+)
+_COUNTER = (
+    r"|\bline \d+:"  # a shell counts the lines it was given
+    r"|\b\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
+    r"|\b(?:attempt|retry|try|pid|port)[ =:#]*\d+"
+    r"|\b(?:request|trace|span|correlation|execution|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
+    r"|\b(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
+    r"|/tmp/[\w./-]+"
+)
+_CLOCKS = re.compile(_CLOCK, re.IGNORECASE)
+_VOLATILE = re.compile(_CLOCK + _COUNTER, re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_WORDS = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_ID_FIELD = re.compile(r"\b(\w*(?:id|ts|time|timestamp))(\"?\s*[:=]\s*\"?)[\w.:+-]+", re.IGNORECASE)
+_NUMBERING = re.compile(
+    r"nonce|uuid|timestamp|(?:req(?:uest)?|trace|span|correlation|idempotency|message)_?(?:id|key)",
+    re.IGNORECASE,
+)
+_NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
+
+_LONG = 4_000  # characters of a text that take part in a comparison beyond exact equality
+_STEMS = 64
+
+
+def without_noise(text: str, is_waiting: bool = False) -> str:
+    """Mask clock times, random ids and counters.
+
+    In the answer of somebody who waits (``is_waiting``) counters and durations are what moves, so
+    only clock times and ids are masked. A text with nothing else in it is given back unchanged.
+    """
+    pattern = _CLOCKS if is_waiting else _VOLATILE
+    masked = pattern.sub("#", text[:_LONG]) + text[_LONG:]
+    return masked if _LETTERS.search(masked) else text
+
+
+def gist(text: str, arguments: Any) -> str:
+    """Give the words of an answer without numbers and without what only echoes the arguments.
+
+    >>> gist("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
+    'error not found'
+    """
+    spoken = " ".join(text for _, text in _leaves(arguments))
+    echoed = {word for word in words(spoken[:_LONG]) if len(word) > 2}
+    kept = (word for word in words(text[:_LONG]) if word not in echoed and not word.isdigit())
+    return " ".join(kept)
+
+
+def skeleton(text: str) -> str:
+    """Give the different lines of a text without numbers and ids: equal for a file that grows.
+
+    >>> skeleton('sent, message_id=m-17') == skeleton('sent, message_id=m-18')
+    True
+    """
+    lines = _ID_FIELD.sub(r"\1\2#", text[:_LONG]).splitlines()
+    return "\n".join(sorted({_DIGITS.sub("#", line) for line in lines}))
+
+
+def near_arguments(arguments: Any) -> str:
+    """Write arguments without what is cosmetic in them.
+
+    Random ids, times and fields that only number a request are left out. The words of a text lose
+    order, repetitions, case, plural and all that are shorter than three letters; a number is what
+    it says, written as text or not. A shell command that begins with ``:`` or ``#`` does nothing,
+    whatever follows.
+
+    >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
+    True
+    >>> near_arguments({"path": "src/a_01.py"}) == near_arguments({"path": "src/a_02.py"})
+    False
+    """
+    leaves = list(_leaves(arguments))
+    if any(_NO_OP.match(text) for _, text in leaves):
+        return ":"
+    return "\n".join(f"{path}={_stems(text)}" for path, text in leaves)
+
+
+def words(text: str) -> List[str]:
+    """Split a text into lower-case words and numbers."""
+    return _WORDS.findall(text.lower())
+
+
+def _stems(text: str) -> str:
+    stems = {_stem(word) for word in words(_CLOCKS.sub(" ", text[:_LONG]))}
+    return " ".join(sorted(stem for stem in stems if stem.isdigit() or len(stem) > 2)[:_STEMS])
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, str]]:
+    """Yield the values inside arguments as text, each with the keys that lead to it."""
+    if depth and isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            if not _NUMBERING.search(str(key)):
+                yield from _leaves(value[key], f"{path}.{key}", depth - 1)
+    elif depth and isinstance(value, (list, tuple)):
+        for item in value[:_STEMS]:
+            yield from _leaves(item, path, depth - 1)
+    else:
+        yield path, value if isinstance(value, str) else canonical_json(value)

@@ -1,0 +1,111 @@
+"""What kind of answer a tool gave: the least that a text must be read to judge it."""
+
+import re
+from enum import Enum
+from typing import Optional
+
+REFUSED_MARKER = "[antiloop] Refused:"
+"""How the result of every refused call begins, so that any history shows which calls were refused."""
+
+
+class Outcome(str, Enum):
+    """What came back from a call, as far as it bears on being stuck."""
+
+    UNKNOWN = "u"
+    """The result is not known."""
+    SUCCESS = "s"
+    """Something came back."""
+    EMPTY = "e"
+    """The call found nothing, or says nothing."""
+    FAILURE = "f"
+    """The whole answer is a failure."""
+    INVALID = "i"
+    """A failure of a special kind: no such tool, or arguments that do not fit it."""
+    WAITING = "w"
+    """Come back later: work is under way, or the other side is busy."""
+    REFUSED = "r"
+    """We refused the call."""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the call failed."""
+        return self in (Outcome.FAILURE, Outcome.INVALID)
+
+    @property
+    def is_fruitless(self) -> bool:
+        """Whether nothing came of the call; an answer that asks for patience is not fruitless."""
+        return self in _FRUITLESS
+
+
+_FRUITLESS = frozenset((Outcome.EMPTY, Outcome.FAILURE, Outcome.INVALID, Outcome.REFUSED))
+
+_SHORT = 1_000  # characters: in a longer answer the word "error" is part of what was asked for
+_BRIEF = 300
+_HEAD = 200
+_WORD = re.compile(r"[a-z]+")
+_NAMES = re.compile(r"\S*[\w.-][/\\_][\w./\\-]+|\w+\.\w+")  # paths and identifiers hold no statement
+
+_NEGATIVE = frozenset(
+    """
+    aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
+    failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
+    missing must not refused rejected too traceback unable unauthorized unavailable undefined
+    unexpected unknown unrecognized unresolved unsupported usage wasn without won wouldn wrong
+    """.split()
+)
+_PATIENCE = frozenset("pending processing progress queued running starting still waiting".split())
+_BUSY = re.compile(
+    r"\b(?:429|503|overloaded|rate.?limit\w*|temporarily|too many requests|(?:try|retry)\s+(?:again\s+)?later"
+    r"|not.?ready)\b",
+    re.IGNORECASE,
+)
+_SILENT = re.compile(
+    r"\W*(?:null|none|nil|undefined|(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+\d+)?\W*$",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"\W*(?:\w+\W+){0,2}(?:no|0|zero|nothing)\s+(?:\w+\s+){0,3}?"
+    r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|output|spans?)\b",
+    re.IGNORECASE,
+)
+_INVALID = re.compile(
+    r"unknown (?:tool|command|function)|no such (?:tool|function)|(?:tool|function) \S+ (?:is )?not"
+    r"|not a (?:valid|known) (?:tool|command|function)|(?:tool|function) not found"
+    r"|(?:missing|requires?|unexpected|invalid|unrecognized)\b.{0,30}\b(?:argument|parameter|propert|input)"
+    r"|validation ?error|required (?:argument|parameter|propert|field)|field required",
+    re.IGNORECASE,
+)
+
+
+def outcome(text: str, is_error: bool = False) -> Outcome:
+    """Judge a result by its first words; ``is_error`` is believed.
+
+    >>> outcome("bash: line 3: frob: command not found")
+    <Outcome.FAILURE: 'f'>
+    >>> outcome('{"state": "running", "percent": 40}')
+    <Outcome.WAITING: 'w'>
+    >>> outcome("No results found.")
+    <Outcome.EMPTY: 'e'>
+    """
+    if text.startswith(REFUSED_MARKER):
+        return Outcome.REFUSED
+    if len(text) > _SHORT:
+        return Outcome.FAILURE if is_error else Outcome.SUCCESS
+    brief = _brief_outcome(text) if len(text) <= _BRIEF else None
+    return brief or _short_outcome(text[:_HEAD], is_error)
+
+
+def _brief_outcome(text: str) -> Optional[Outcome]:
+    """Judge an answer of a line or two by its form."""
+    first = text.lstrip().partition("\n")[0]
+    if _SILENT.match(first) or _NOTHING.match(first):
+        return Outcome.EMPTY
+    if _BUSY.search(text) or not _PATIENCE.isdisjoint(_WORD.findall(text.lower())):
+        return Outcome.WAITING
+    return None
+
+
+def _short_outcome(head: str, is_error: bool) -> Outcome:
+    if not is_error and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower())):
+        return Outcome.SUCCESS
+    return Outcome.INVALID if _INVALID.search(head) else Outcome.FAILURE

@@ -1,0 +1,119 @@
+"""The same few calls in the same order, lap after lap."""
+
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from ..stability import beta
+from .base import WindowDetector, check_threshold, detection, times
+from .detection import LoopDetection
+from .evidence import Evidence
+from .outcome import Outcome
+from .window import Round, Window, differ
+
+MATCHES = ("content", "tool_names")
+Signature = Tuple[str, ...]
+
+
+@beta
+class PingPongDetector(WindowDetector):
+    """Find a cycle of rounds that repeats: A B A B A B, or any longer one.
+
+    The members of a cycle are calls, with their results where both are known, so that two polls
+    that take turns and move on are no cycle. A "cycle" of one and the same call is a repeat, not a
+    ping-pong.
+
+    Args:
+        cycle_length: the longest cycle looked for, in rounds, 2 or more; all from 2 on are.
+        repetitions: how many laps make a loop, 2 or more.
+        match: ``"content"`` compares tool, arguments and result, ``"tool_names"`` names only.
+        patience: laps needed where a call of the cycle is told that work is under way; the
+            repetitions where left out.
+
+    Raises:
+        ValueError: if a number is below 2, patience below repetitions, or match is unknown.
+    """
+
+    name = "ping_pong"
+
+    def __init__(
+        self,
+        cycle_length: int = 2,
+        repetitions: int = 3,
+        *,
+        match: str = "content",
+        patience: Optional[int] = None,
+    ) -> None:
+        check_threshold("cycle_length", cycle_length)
+        check_threshold("repetitions", repetitions)
+        if match not in MATCHES:
+            raise ValueError(f"match must be one of {', '.join(MATCHES)}, got {match!r}")
+        self.cycle_length = cycle_length
+        self.repetitions = repetitions
+        self.match = match
+        self.patience = repetitions if patience is None else patience
+        check_threshold("patience", self.patience, repetitions)
+        self.span = cycle_length * repetitions
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look for the shortest cycle that the last round closes a lap of."""
+        rounds = window.rounds
+        last = self._signature(rounds[-1]) if rounds else ()
+        longest = min(self.cycle_length, len(rounds) // self.repetitions)
+        for period in range(2, longest + 1):
+            if self._signature(rounds[-1 - period]) == last:
+                count = self._periodic(rounds, period)
+                lap = rounds[-period:]
+                if count >= period * self._needed(lap) and self._is_cycle(lap):
+                    return self._detection(rounds[-count:], period)
+        return None
+
+    def _signature(self, passed: Round) -> Signature:
+        if self.match == "tool_names":
+            return tuple(sorted({item.facts.tool for item in passed.evidence}))
+        return tuple(sorted(passed.calls))
+
+    def _periodic(self, rounds: Sequence[Round], period: int) -> int:
+        """Count the rounds at the end that equal the one a period before, and the first lap."""
+        count = period
+        while count < len(rounds) and self._same(rounds[-1 - count], rounds[-1 - count + period]):
+            count += 1
+        return count - count % period
+
+    def _same(self, earlier: Round, later: Round) -> bool:
+        if self._signature(earlier) != self._signature(later):
+            return False
+        if self.match == "tool_names":
+            return True
+        return not any(
+            differ(item.facts, later.calls[call].facts) for call, item in earlier.calls.items()
+        )
+
+    def _is_cycle(self, lap: Sequence[Round]) -> bool:
+        return len({self._signature(passed) for passed in lap}) > 1
+
+    def _needed(self, lap: Sequence[Round]) -> int:
+        waits = any(
+            item.facts.outcome is Outcome.WAITING for passed in lap for item in passed.evidence
+        )
+        return self.patience if waits else self.repetitions
+
+    def _detection(self, rounds: Sequence[Round], period: int) -> LoopDetection:
+        tools = ["+".join(self._tools(passed)) for passed in rounds[:period]]
+        count = len(rounds) // period
+        found: List[Evidence] = [item for passed in rounds for item in passed.evidence]
+        return detection(
+            self.name,
+            f"{' -> '.join(tools)} was repeated {times(count)}.",
+            found,
+            period=period,
+            lap=found[-(len(found) // count) :],
+            identity=_first_rotation([" ".join(self._signature(p)) for p in rounds[:period]]),
+            details={"cycle": tools, "repetitions": count},
+        )
+
+    def _tools(self, passed: Round) -> List[str]:
+        return sorted({item.facts.tool for item in passed.evidence})
+
+
+def _first_rotation(lap: List[str]) -> List[str]:
+    """Give a cycle from its smallest rotation, so that it is equal wherever it was entered."""
+    return min(lap[start:] + lap[:start] for start in range(len(lap)))

@@ -1,0 +1,69 @@
+"""The same call coming back, with other calls in between."""
+
+from typing import List, Optional
+
+from ..stability import beta
+from .base import WindowDetector, check_threshold, detection, times
+from .detection import LoopDetection
+from .evidence import Evidence, Facts
+from .outcome import Outcome
+from .window import Window, differ
+
+
+@beta
+class RecurrenceDetector(WindowDetector):
+    """Find a call that comes back with the same result while little else is new.
+
+    A count of calls in a row is reset by any call in between, and most real loops have some. Here
+    the calls may be apart, as long as no more rounds brought something new than the call came
+    back, and as nothing in between changed the world in a new way: an edit between two runs of the
+    same test is progress, a read is not. A call that says nothing when it succeeds is no evidence.
+
+    Args:
+        threshold: rounds with the call, 2 or more.
+        patience: rounds needed where the answer says that work is under way; the threshold where
+            left out.
+
+    Raises:
+        ValueError: if threshold is below 2, or patience below the threshold.
+    """
+
+    name = "recurrence"
+
+    def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.patience = threshold if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
+        self.span = self.patience
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look for earlier calls like those of the last round; the most frequent is reported."""
+        longest: List[Evidence] = []
+        for item in window.rounds[-1].evidence if window.rounds else ():
+            if not item.is_fresh and item.facts.outcome is not Outcome.EMPTY:
+                spell = self._spell(window, item.facts)
+                if len(spell) > len(longest) and len(spell) >= self._needed(window, item.facts):
+                    longest = spell
+        return self._detection(longest) if longest else None
+
+    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
+        return window.spell(
+            lambda facts: facts.call == latest.call and not differ(latest, facts),
+            lambda facts: facts.call == latest.call,
+        )
+
+    def _needed(self, window: Window, facts: Facts) -> int:
+        declared = window.policy(facts.tool).thresholds.get(self.name)
+        if declared is not None:
+            return declared
+        return self.patience if facts.outcome is Outcome.WAITING else self.threshold
+
+    def _detection(self, spell: List[Evidence]) -> LoopDetection:
+        facts, count = spell[-1].facts, len(spell)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} was called {times(count)} with the same arguments and nothing new.",
+            spell,
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )

@@ -1,0 +1,86 @@
+"""The same call again and again."""
+
+from typing import List, Optional
+
+from ..stability import beta
+from .base import WindowDetector, check_threshold, detection, times
+from .detection import LoopDetection
+from .evidence import Evidence, Facts
+from .outcome import Outcome
+from .window import Window, differ
+
+
+@beta
+class RepeatDetector(WindowDetector):
+    """Find the same call, tool and arguments, in consecutive rounds.
+
+    Taken alone, repetition is all that counts. With ``require_same_result`` a result that is known
+    to differ starts the count anew, as polling, scrolling and paging do.
+
+    Args:
+        threshold: consecutive rounds with the call, 2 or more.
+        require_same_result: count only rounds whose results are not known to differ by more than
+            noise (times, random ids, counters).
+        patience: rounds needed where the answer says that work is under way or asks to come back
+            later; the threshold where left out.
+
+    Raises:
+        ValueError: if a number is below 2, or patience below the threshold.
+
+    >>> from antiloop import ToolCall
+    >>> RepeatDetector(2).check([ToolCall("ls"), ToolCall("ls")], []).message
+    "Tool 'ls' was called 2 times in a row with the same arguments."
+    """
+
+    name = "repeat"
+
+    def __init__(
+        self, threshold: int = 3, *, require_same_result: bool = False, patience: Optional[int] = None
+    ) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.require_same_result = require_same_result
+        self.patience = threshold if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
+        self.span = self.patience
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at the streak of each call of the last round; the longest is reported."""
+        if len(window.rounds) < 2:
+            return None
+        previous = window.rounds[-2].calls
+        longest: List[Evidence] = []
+        for item in window.rounds[-1].evidence:
+            if item.facts.call in previous:
+                streak = self._streak(window, item.facts)
+                if len(streak) > len(longest) and len(streak) >= self._needed(window, item.facts):
+                    longest = streak
+        return self._detection(longest) if longest else None
+
+    def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
+        streak: List[Evidence] = []
+        known = latest
+        for passed in reversed(window.rounds):
+            item = passed.calls.get(latest.call)
+            if item is None or (self.require_same_result and differ(known, item.facts)):
+                break
+            streak.append(item)
+            if item.facts.outcome is not Outcome.REFUSED and item.facts.result is not None:
+                known = item.facts
+        streak.reverse()
+        return streak
+
+    def _needed(self, window: Window, facts: Facts) -> int:
+        declared = window.policy(facts.tool).thresholds.get(self.name)
+        if declared is not None:
+            return declared
+        return self.patience if facts.outcome is Outcome.WAITING else self.threshold
+
+    def _detection(self, streak: List[Evidence]) -> LoopDetection:
+        facts, count = streak[-1].facts, len(streak)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} was called {times(count)} in a row with the same arguments.",
+            streak,
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )

@@ -1,0 +1,99 @@
+"""Different calls, the same answer."""
+
+from typing import List, Optional
+
+from ..stability import beta
+from .base import WindowDetector, check_threshold, detection, times
+from .detection import LoopDetection
+from .evidence import Evidence, Facts
+from .window import Window
+
+
+@beta
+class StallDetector(WindowDetector):
+    """Find calls that differ while what comes back stays the same.
+
+    An agent that re-reads one page under ten URLs looks busy and learns nothing. Taken alone, any
+    equal result counts. Healthy agents get equal results too, though: "ok" for every file they
+    save, nothing at all from most shell commands.
+
+    Args:
+        threshold: consecutive rounds in which one tool gives the same result, 2 or more.
+        only_fruitless: leave out successes, count failures by what they say beyond echoing the
+            arguments, and an empty answer only to nearly the same arguments.
+        varied: rounds needed where the arguments are not nearly the same; the threshold where left
+            out.
+
+    Raises:
+        ValueError: if a number is below 2, or ``varied`` below the threshold.
+
+    >>> from antiloop import ToolCall
+    >>> calls = [ToolCall("get", {"url": "/a"}), ToolCall("get", {"url": "/b"})]
+    >>> StallDetector(2).check(calls, ["404", "404"]).message
+    "Tool 'get' returned the same result 2 times in a row."
+    """
+
+    name = "stall"
+
+    def __init__(
+        self, threshold: int = 3, *, only_fruitless: bool = False, varied: Optional[int] = None
+    ) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.only_fruitless = only_fruitless
+        self.varied = threshold if varied is None else varied
+        check_threshold("varied", self.varied, threshold)
+        self.span = self.varied
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at the streak of each result of the last round; the longest is reported."""
+        if len(window.rounds) < 2:
+            return None
+        longest: List[Evidence] = []
+        for item in window.rounds[-1].evidence:
+            if self._counts(item.facts):
+                streak = self._streak(window, item.facts)
+                if len(streak) > len(longest) and len(streak) >= self._needed(window, streak):
+                    longest = streak
+        return self._detection(longest) if longest else None
+
+    def _counts(self, facts: Facts) -> bool:
+        if self.only_fruitless:
+            return facts.outcome.is_fruitless
+        return facts.result is not None
+
+    def _same(self, one: Facts, other: Facts) -> bool:
+        if one.tool != other.tool or other.result is None:
+            return False
+        if not self.only_fruitless or one.result == other.result:
+            return one.result == other.result
+        return one.outcome is other.outcome and one.gist == other.gist
+
+    def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
+        streak: List[Evidence] = []
+        for passed in reversed(window.rounds):
+            same = [item for item in passed.evidence if self._same(latest, item.facts)]
+            if not same:
+                break
+            streak.append(same[0])
+        streak.reverse()
+        return streak
+
+    def _needed(self, window: Window, streak: List[Evidence]) -> int:
+        latest = streak[-1].facts
+        declared = window.policy(latest.tool).thresholds.get(self.name)
+        if declared is not None:
+            return declared
+        if not self.only_fruitless or len({item.facts.near for item in streak[-self.threshold:]}) == 1:
+            return self.threshold
+        return self.varied if latest.outcome.is_failure else len(streak) + 1
+
+    def _detection(self, streak: List[Evidence]) -> LoopDetection:
+        facts, count = streak[-1].facts, len(streak)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} returned the same result {times(count)} in a row.",
+            streak,
+            identity=(facts.tool, facts.gist if self.only_fruitless else facts.result),
+            details={"tool": facts.tool, "count": count, "result_hash": facts.result},
+        )

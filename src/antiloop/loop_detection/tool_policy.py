@@ -1,0 +1,94 @@
+"""What the user declares about a tool: it overrules everything that is inferred."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+from ..stability import beta
+
+KeyRule = Union[Sequence[str], Callable[[Any], Any]]
+StripRule = Union[Sequence[str], Callable[[str], str]]
+
+
+@beta
+@dataclass(frozen=True)
+class ToolPolicy:
+    """One tool, as its owner knows it. What is left out is inferred.
+
+    Args:
+        poll: the tool reports on work elsewhere; asking again deserves patience.
+        exempt: calls of this tool are never evidence of a loop.
+        mutates: a successful call changes the world, so that other calls may answer differently.
+        idempotent: True: the same call brings nothing new, however its answer is worded. False:
+            each call does something of its own (`press_key`), so only failures are evidence.
+        key: which arguments make two calls equal: names, or a function of the parsed arguments
+            that gives a value to compare.
+        strip: what is noise in results: names of fields (``name: value``, ``name=value``, JSON),
+            or a function of the text that gives the text to compare.
+        thresholds: for this tool alone, a threshold by detector name, e.g. ``{"repeat": 10}``.
+
+    Raises:
+        ValueError: for a threshold below 2, or a tool that is both exempt and something else.
+    """
+
+    poll: Optional[bool] = None
+    exempt: bool = False
+    mutates: Optional[bool] = None
+    idempotent: Optional[bool] = None
+    key: Optional[KeyRule] = None
+    strip: Optional[StripRule] = None
+    thresholds: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, threshold in self.thresholds.items():
+            if threshold < 2:
+                raise ValueError(f"threshold of {name!r} must be 2 or more, got {threshold}")
+        if isinstance(self.key, str) or isinstance(self.strip, str):
+            raise ValueError("key and strip take a list of names or a function, not a text")
+
+    def compared_arguments(self, arguments: Any) -> Any:
+        """Give what of the parsed arguments is compared; all where the key does not apply."""
+        if callable(self.key):
+            return self.key(arguments)
+        if self.key is None or not isinstance(arguments, Mapping):
+            return arguments
+        named = {name: arguments[name] for name in self.key if name in arguments}
+        return named or arguments
+
+    def compared_text(self, text: str) -> str:
+        """Give what of a result is compared."""
+        if self.strip is None:
+            return text
+        if callable(self.strip):
+            return self.strip(text)
+        names = "|".join(re.escape(name) for name in self.strip)
+        value = r"\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\]|[^\s,;}]+"
+        return re.sub(rf"(\b(?:{names})\b\"?\s*[:=]\s*)(?:{value})", r"\1#", text)
+
+
+NO_POLICY = ToolPolicy()
+"""Nothing is declared."""
+
+_MUTATING = frozenset(
+    """
+    add apply append book cancel commit create delete disable edit enable exchange grant insert
+    install modify move patch pay post publish put refund remove rename replace reset restart save
+    send set submit toggle transfer turn update upload write
+    """.split()
+)
+_READING = frozenset("check fetch find get grep list look open query read search show status view".split())
+_TYPING = frozenset("command input key keys line stdin".split())
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
+    """Guess from its name whether a tool changes the world.
+
+    A tool of several commands is judged by the command: ``{"command": "view"}`` only looks.
+    """
+    command = arguments.get("command") if isinstance(arguments, Mapping) else None
+    spoken = command if isinstance(command, str) and command.isidentifier() else tool_name
+    parts = [part.lower() for part in _PARTS.findall(spoken)]
+    if not parts or parts[0] in _READING:
+        return False
+    return not _MUTATING.isdisjoint(parts) and _TYPING.isdisjoint(parts)

@@ -1,0 +1,57 @@
+"""A tool that does not exist, or calls that never fit it."""
+
+from typing import List, Optional
+
+from ..stability import beta
+from .base import WindowDetector, check_threshold, detection, times
+from .detection import LoopDetection
+from .evidence import Evidence, Facts
+from .outcome import Outcome
+from .window import Window
+
+
+@beta
+class UnknownToolDetector(WindowDetector):
+    """Find calls of a tool that does not exist, or whose arguments never validate.
+
+    No change of the arguments helps a tool that is not there, so they are not compared.
+
+    Args:
+        threshold: calls of one tool that were all turned away, 2 or more.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "unknown_tool"
+
+    def __init__(self, threshold: int = 3) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span = threshold
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look back from the calls of the last round that were turned away."""
+        for item in window.rounds[-1].evidence if window.rounds else ():
+            if item.facts.outcome is Outcome.INVALID:
+                spell = self._spell(window, item.facts)
+                needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
+                if len(spell) >= needed:
+                    return self._detection(spell)
+        return None
+
+    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
+        return window.spell(
+            lambda facts: facts.tool == latest.tool and facts.outcome is Outcome.INVALID,
+            lambda facts: facts.tool == latest.tool and facts.outcome is not Outcome.REFUSED,
+        )
+
+    def _detection(self, spell: List[Evidence]) -> LoopDetection:
+        tool, count = spell[-1].facts.tool, len(spell)
+        return detection(
+            self.name,
+            f"{times(count).capitalize()}, a call of {tool!r} was turned away before it could run.",
+            spell,
+            identity=(tool,),
+            details={"tool": tool, "count": count},
+        )

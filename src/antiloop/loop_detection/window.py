@@ -1,0 +1,170 @@
+"""The recent calls of a run, in rounds: all that a detector looks at."""
+
+from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from ..types import ToolCall
+from .evidence import Evidence, Facts, Result
+from .outcome import Outcome
+from .tool_policy import NO_POLICY, ToolPolicy
+
+Policies = Mapping[str, ToolPolicy]
+
+
+class Round:
+    """The calls of one model reply: each different call once, in the order of the reply."""
+
+    __slots__ = ("calls", "evidence", "number")
+
+    def __init__(self, number: Optional[int], evidence: List[Evidence]) -> None:
+        self.number = number
+        self.evidence = evidence
+        self.calls = {item.facts.call: item for item in evidence}
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether anything in it is new."""
+        return any(item.is_fresh for item in self.evidence)
+
+
+class Window:
+    """The last calls of a run, at most `size` of them, oldest round first.
+
+    Args:
+        size: how many calls are kept, None for all.
+        policies: what is declared about tools, by name.
+    """
+
+    def __init__(self, size: Optional[int] = None, policies: Optional[Policies] = None) -> None:
+        self.size = size
+        self.policies: Policies = policies or {}
+        self.rounds: List[Round] = []
+        self.call_count = 0
+        """Calls seen so far, also those that left the window."""
+        self._kept = 0
+        self._seen: Dict[str, int] = {}
+
+    @classmethod
+    def of(
+        cls,
+        calls: Sequence[ToolCall],
+        results: Sequence[Result],
+        size: Optional[int] = None,
+        policies: Optional[Policies] = None,
+    ) -> "Window":
+        """Make the window of a whole run; only its last `size` calls are looked at."""
+        window = cls(size, policies)
+        start = 0 if size is None else max(0, len(calls) - size)
+        window.call_count = start
+        for first, last in _round_bounds(calls, start):
+            window.append(calls[first:last], results[first:last])
+        return window
+
+    def append(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+        """Add one round; results that are missing are unknown."""
+        evidence: Dict[str, Evidence] = {}
+        number = calls[0].round if calls else None
+        for position, call in enumerate(calls):
+            result = results[position] if position < len(results) else None
+            policy = self.policies.get(call.tool_name, NO_POLICY)
+            if not policy.exempt:
+                facts = Facts.of(call, result, policy)
+                if facts.call not in evidence:
+                    index = self.call_count + position
+                    evidence[facts.call] = Evidence(index, facts, call.id, *self._novelty(facts))
+        self.call_count += len(calls)
+        if evidence:
+            self.add(Round(number, list(evidence.values())))
+
+    def add(self, latest: Round) -> None:
+        """Add a round that is made already, and drop what no longer fits."""
+        self.rounds.append(latest)
+        for item in latest.evidence:
+            for key in _keys(item.facts):
+                self._seen[key] = self._seen.get(key, 0) + 1
+        self._kept += len(latest.evidence)
+        if self.size is not None and self._kept > self.size:
+            self._trim(self.size)
+
+    def clear(self) -> None:
+        """Forget the calls, not how many they were."""
+        self.rounds.clear()
+        self._seen.clear()
+        self._kept = 0
+
+    def policy(self, tool: str) -> ToolPolicy:
+        """What is declared about a tool."""
+        return self.policies.get(tool, NO_POLICY)
+
+    def spell(
+        self, matches: Callable[[Facts], bool], ends: Callable[[Facts], bool]
+    ) -> List[Evidence]:
+        """Give the latest calls that match, oldest first, while little new comes in between.
+
+        Going back from the last round, the spell is over at a call that `ends` it or that changed
+        the world in a new way, and where more rounds with something new than matching calls have
+        come by. Of each round, one call counts.
+        """
+        found: List[Evidence] = []
+        fresh = 0
+        for passed in reversed(self.rounds):
+            match = next((item for item in passed.evidence if matches(item.facts)), None)
+            if match is not None:
+                if fresh > len(found) + 1:
+                    break
+                found.append(match)
+            elif any(item.is_change or ends(item.facts) for item in passed.evidence):
+                break
+            else:
+                fresh += passed.is_fresh
+        found.reverse()
+        return found
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return (item for passed in self.rounds for item in passed.evidence)
+
+    def _novelty(self, facts: Facts) -> Tuple[bool, bool]:
+        """Whether a call brings a new answer, and whether it changes the world in a new way."""
+        call, answer = _keys(facts)
+        kind = facts.outcome
+        is_fresh = kind is Outcome.SUCCESS and answer not in self._seen
+        is_change = facts.mutates and not kind.is_failure and call not in self._seen
+        return is_fresh, is_change
+
+    def _trim(self, size: int) -> None:
+        while self._kept > size:
+            oldest = self.rounds[0]
+            leaving = oldest.evidence[: self._kept - size]
+            self._forget(leaving)
+            staying = oldest.evidence[len(leaving) :]
+            self.rounds[:1] = [Round(oldest.number, staying)] if staying else []
+
+    def _forget(self, leaving: Iterable[Evidence]) -> None:
+        for item in leaving:
+            self._kept -= 1
+            for key in _keys(item.facts):
+                self._seen[key] -= 1
+                if not self._seen[key]:
+                    del self._seen[key]
+
+
+def _keys(facts: Facts) -> Tuple[str, str]:
+    return facts.call, f"{facts.tool}\x00{facts.result}"
+
+
+def differ(one: Facts, other: Facts, exactly: bool = False) -> bool:
+    """Whether two results are known to differ; noise makes no difference unless asked for."""
+    if one.result is None or other.result is None or one.result == other.result:
+        return False
+    if Outcome.REFUSED in (one.outcome, other.outcome):
+        return False
+    return exactly or one.steady != other.steady
+
+
+def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:
+    """Yield first and last (exclusive) position of each round from `start` on."""
+    first = start
+    for position in range(start + 1, len(calls) + 1):
+        ends = position == len(calls) or calls[position].round != calls[first].round
+        if ends or calls[first].round is None:
+            yield first, position
+            first = position
