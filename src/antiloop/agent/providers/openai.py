@@ -1,0 +1,235 @@
+"""The provider over the official OpenAI SDK: chat completions, of compatible servers too."""
+
+import re
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+
+from ...exceptions import ProviderError
+from ...stability import beta
+from ...types import Message, Role, ToolCall
+from .protocol import ModelReply, ModelRequest, ToolSchema, Usage
+from .sdk import Clients, Collector, SdkProvider, checked_options
+from .wire import clean, number, part, read_arguments, shortened, with_call_ids, write_arguments
+
+_RESERVED = "messages tools stream response_format"
+
+
+@beta
+class OpenAIProvider(SdkProvider):
+    """A model behind the chat completions of OpenAI or of a server that is compatible with it.
+
+    Args:
+        model: the model's name, e.g. ``"gpt-4.1-mini"``.
+        client: an ``openai.OpenAI`` of the user's; made when first needed otherwise.
+        async_client: an ``openai.AsyncOpenAI`` of the user's, likewise.
+        client_options: keywords for the clients that this provider makes, e.g. ``base_url``.
+        options: further keywords of every request, e.g. ``temperature=0``. None leaves a keyword
+            out, so ``stream_options=None`` serves servers that do not know it.
+
+    Raises:
+        ImportError: if the SDK is needed and not installed; it says what to install.
+        ValueError: if an option is one that every request sets for itself.
+
+    A system message goes where it stands in the conversation. A few compatible servers take one
+    only at the start; send them notices as the user.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: Optional[Any] = None,
+        async_client: Optional[Any] = None,
+        client_options: Optional[Mapping[str, Any]] = None,
+        **options: Any,
+    ) -> None:
+        if client is None and async_client is None:
+            _sdk()
+        self._model = model
+        self._options = checked_options(options, _RESERVED)
+        self._clients = Clients(
+            lambda: _sdk().OpenAI(**(client_options or {})),
+            lambda: _sdk().AsyncOpenAI(**(client_options or {})),
+            client,
+            async_client,
+        )
+
+    def _endpoint(self, client: Any) -> Callable[..., Any]:
+        endpoint: Callable[..., Any] = client.chat.completions.create
+        return endpoint
+
+    def _arguments(self, request: ModelRequest, stream: bool) -> Dict[str, Any]:
+        arguments: Dict[str, Any] = {"model": self._model}
+        if stream:
+            arguments.update(stream=True, stream_options={"include_usage": True})
+        arguments.update(self._options)
+        if not stream:
+            arguments.pop("stream_options", None)
+        arguments["messages"] = openai_messages(request.messages)
+        if request.tools:
+            arguments["tools"] = openai_tools(request.tools)
+        if request.response_schema is not None:
+            arguments["response_format"] = openai_response_format(request.response_schema)
+        return {name: value for name, value in arguments.items() if value is not None}
+
+    def _reply(self, answer: Any) -> ModelReply:
+        choices = part(answer, "choices")
+        message = part(choices[0], "message") if isinstance(choices, list) and choices else None
+        if message is None:
+            raise ProviderError(f"the reply has no choice with a message: {shortened(answer)}")
+        calls = [_Draft(call) for call in part(message, "tool_calls") or ()]
+        return ModelReply(
+            _text(message), tuple(call.finished() for call in calls), _usage(part(answer, "usage"))
+        )
+
+    def _collector(self) -> Collector:
+        return _Chunks()
+
+
+def openai_messages(messages: Sequence[Message]) -> List[Dict[str, Any]]:
+    """Return a conversation as chat completion messages, in the same order.
+
+    Assistant messages that say nothing and call nothing are left out: servers refuse them.
+    """
+    return [
+        _message(message)
+        for message in with_call_ids(messages)
+        if message.role is not Role.ASSISTANT or message.content or message.tool_calls
+    ]
+
+
+def openai_tools(tools: Sequence[ToolSchema]) -> List[Dict[str, Any]]:
+    """Return the tools as chat completion functions."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def openai_response_format(schema: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return a JSON schema as a response format.
+
+    Not `strict`: that refuses every schema with an optional or an open-ended part.
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", str(schema.get("title") or "answer"))[:64]
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
+
+
+def _message(message: Message) -> Dict[str, Any]:
+    text = clean(message.content)
+    if message.role is Role.TOOL:
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": text}
+    if not message.tool_calls:
+        return {"role": message.role.value, "content": text}
+    # No text is null and not "": that is how replies without text come, and what servers take.
+    calls = [_call(call) for call in message.tool_calls]
+    return {"role": "assistant", "content": text or None, "tool_calls": calls}
+
+
+def _call(call: ToolCall) -> Dict[str, Any]:
+    function = {"name": call.tool_name, "arguments": write_arguments(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _text(message: Any) -> str:
+    content = part(message, "content")
+    if isinstance(content, list):  # some compatible servers send parts, as requests may
+        content = "".join(part(piece, "text") or "" for piece in content)
+    # A refusal is all that the model says then.
+    return content or part(message, "refusal") or ""
+
+
+def _usage(usage: Any) -> Usage:
+    return Usage(number(usage, "prompt_tokens"), number(usage, "completion_tokens"))
+
+
+class _Draft:
+    """A tool call, whole or while it arrives."""
+
+    def __init__(self, call: Any) -> None:
+        self.id = ""
+        self.name = ""
+        self._arguments = ""
+        self.add(call)
+
+    def add(self, delta: Any) -> None:
+        function = part(delta, "function")
+        self.id = self.id or part(delta, "id") or ""
+        self.name = self.name or part(function, "name") or ""
+        arguments = part(function, "arguments")
+        if arguments is not None:
+            self._arguments += (
+                arguments if isinstance(arguments, str) else write_arguments(arguments)
+            )
+
+    def is_other(self, delta: Any) -> bool:
+        """Whether a delta for this place begins a call of its own.
+
+        Some servers give every parallel call of a reply the index 0, or no index at all.
+        """
+        call_id = part(delta, "id")
+        if not part(part(delta, "function"), "name") or not self.name:
+            return False
+        return call_id != self.id if call_id and self.id else part(delta, "index") is None
+
+    def finished(self) -> ToolCall:
+        return ToolCall(self.name, read_arguments(self._arguments), self.id or None)
+
+
+class _Chunks:
+    """Puts the chunks of one stream together."""
+
+    def __init__(self) -> None:
+        self._answered = False
+        self._text: List[str] = []
+        self._calls: List[_Draft] = []
+        self._by_index: Dict[Any, _Draft] = {}
+        self._usage: Any = None
+
+    def add(self, chunk: Any) -> str:
+        self._usage = part(chunk, "usage") or self._usage
+        # With several choices asked for, the first is the reply, as without streaming.
+        choices = [c for c in part(chunk, "choices") or () if part(c, "index") in (0, None)]
+        text = "".join(self._add_delta(part(choice, "delta")) for choice in choices)
+        self._text.append(text)
+        return text
+
+    def _add_delta(self, delta: Any) -> str:
+        self._answered = True
+        for call in part(delta, "tool_calls") or ():
+            self._add_call(call)
+        return _text(delta)
+
+    def _add_call(self, call: Any) -> None:
+        index = part(call, "index")
+        draft = self._by_index.get(index)
+        if index is None and self._calls:
+            draft = self._calls[-1]
+        if draft is None or draft.is_other(call):
+            draft = _Draft(call)
+            self._calls.append(draft)
+        else:
+            draft.add(call)
+        self._by_index[index] = draft
+
+    def reply(self) -> ModelReply:
+        if not self._answered:
+            raise ProviderError("the stream ended without a choice")
+        calls = tuple(call.finished() for call in self._calls)
+        return ModelReply("".join(self._text), calls, _usage(self._usage))
+
+
+def _sdk() -> Any:
+    try:
+        import openai
+    except ImportError as error:
+        raise ImportError(
+            "OpenAIProvider needs the OpenAI SDK: pip install 'antiloop[openai]'"
+        ) from error
+    return openai

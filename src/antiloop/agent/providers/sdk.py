@@ -1,0 +1,178 @@
+"""What the providers over an official SDK share: their clients and the four ways to ask.
+
+A provider of one SDK says which arguments a request becomes and how a reply is read; the rest is
+here once, so the sync and the async side, plain and streaming, cannot drift apart. No SDK is
+imported here.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from typing import (
+    Any,
+    AsyncIterator,
+    Callable,
+    Dict,
+    Iterator,
+    Mapping,
+    Optional,
+    Protocol,
+    TypeVar,
+)
+
+from .protocol import ModelReply, ModelRequest, StreamItem
+
+P = TypeVar("P", bound="SdkProvider")
+
+
+class Collector(Protocol):
+    """Puts the events of one stream together."""
+
+    def add(self, event: Any) -> str:
+        """Take the next event, and return the text that it brought, or an empty string."""
+        ...
+
+    def reply(self) -> ModelReply:
+        """Return the whole reply; ProviderError if the events make none."""
+        ...
+
+
+class Clients:
+    """The sync and the async client of a provider: the user's, or ones made when first needed.
+
+    Args:
+        make: makes a sync client.
+        make_async: makes an async client.
+        client: the user's sync client, never closed here.
+        async_client: the user's async client, never closed here.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        make_async: Callable[[], Any],
+        client: Optional[Any] = None,
+        async_client: Optional[Any] = None,
+    ) -> None:
+        self._make = {"client": make, "async_client": make_async}
+        self._given = {"client": client, "async_client": async_client}
+        self._made: Dict[str, Any] = {}
+        # Many runs share one provider: without the lock two threads would make a client each,
+        # and one of them would never be closed.
+        self._lock = threading.Lock()
+
+    def get(self, kind: str) -> Any:
+        """Return the client of a kind, ``"client"`` or ``"async_client"``.
+
+        Raises:
+            ValueError: if the user gave only the other one. A client of our own would talk to the
+                default server under the default key, which may be the wrong place altogether.
+        """
+        if self._given[kind] is not None:
+            return self._given[kind]
+        if any(client is not None for client in self._given.values()):
+            raise ValueError(f"this call needs {kind}=, and only the other client was given")
+        with self._lock:
+            if kind not in self._made:
+                self._made[kind] = self._make[kind]()
+            return self._made[kind]
+
+    def forget(self, kind: str) -> Optional[Any]:
+        """Hand over our own client of a kind to be closed, or None; the next `get` makes one."""
+        with self._lock:
+            return self._made.pop(kind, None)
+
+
+class SdkProvider(ABC):
+    """A provider over an official SDK.
+
+    It keeps nothing between calls but its clients. Clients that it made itself are closed by
+    ``close()`` and ``with`` (the sync one), ``aclose()`` and ``async with`` (both); they are made
+    anew when the provider is used again. An async client belongs to the event loop that first
+    used it, so leave ``async with`` before that loop ends.
+    """
+
+    _clients: Clients
+
+    @abstractmethod
+    def _endpoint(self, client: Any) -> Callable[..., Any]:
+        """Return the method of an SDK client that asks the model."""
+
+    @abstractmethod
+    def _arguments(self, request: ModelRequest, stream: bool) -> Dict[str, Any]:
+        """Return the keywords for the endpoint."""
+
+    @abstractmethod
+    def _reply(self, answer: Any) -> ModelReply:
+        """Read a whole answer; ProviderError if it is none."""
+
+    @abstractmethod
+    def _collector(self) -> Collector:
+        """Return what reads the events of one stream."""
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Ask, and wait for the reply; what the SDK raises passes unchanged."""
+        ask = self._endpoint(self._clients.get("client"))
+        return self._reply(ask(**self._arguments(request, stream=False)))
+
+    async def acomplete(self, request: ModelRequest) -> ModelReply:
+        """Ask without blocking the event loop; what the SDK raises passes unchanged."""
+        ask = self._endpoint(self._clients.get("async_client"))
+        return self._reply(await ask(**self._arguments(request, stream=False)))
+
+    def stream(self, request: ModelRequest) -> Iterator[StreamItem]:
+        """Ask, and yield text as it arrives; the last item is the whole reply.
+
+        Closing the iterator early closes the connection.
+        """
+        ask = self._endpoint(self._clients.get("client"))
+        collector = self._collector()
+        with ask(**self._arguments(request, stream=True)) as events:
+            for event in events:
+                text = collector.add(event)
+                if text:
+                    yield text
+        yield collector.reply()
+
+    async def astream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Like `stream`, without blocking the event loop."""
+        ask = self._endpoint(self._clients.get("async_client"))
+        collector = self._collector()
+        async with await ask(**self._arguments(request, stream=True)) as events:
+            async for event in events:
+                text = collector.add(event)
+                if text:
+                    yield text
+        yield collector.reply()
+
+    def close(self) -> None:
+        """Close the sync client that this provider made, if any."""
+        client = self._clients.forget("client")
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Close both clients that this provider made, if any."""
+        self.close()
+        client = self._clients.forget("async_client")
+        if client is not None:
+            await client.close()
+
+    def __enter__(self: P) -> P:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self: P) -> P:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def checked_options(options: Mapping[str, Any], reserved: str) -> Dict[str, Any]:
+    """Return the request options, or raise ValueError if one is set by each request itself."""
+    clash = sorted(set(options) & set(reserved.split()))
+    if clash:
+        raise ValueError(f"{', '.join(clash)}: set by each request, so no option of the provider")
+    return dict(options)

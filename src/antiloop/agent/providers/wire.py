@@ -1,0 +1,117 @@
+"""What every provider needs to put a conversation on the wire and to read a reply off it.
+
+Pure functions. What a model or a server produced never makes them raise.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any, List, Mapping, NoReturn, Optional, Sequence, Set, Tuple, Union
+
+from ...types import Message, Role, ToolCall
+
+
+def part(thing: Any, name: str) -> Any:
+    """Return a member of an SDK object or a mapping, or None.
+
+    The SDKs build their objects without checking them, so what a lenient server left out is
+    missing, and what it added as an object may be a plain dict.
+    """
+    if isinstance(thing, Mapping):
+        return thing.get(name)
+    return getattr(thing, name, None)
+
+
+def number(thing: Any, name: str) -> int:
+    """Return a member that should be a count; 0 where it is none."""
+    value = part(thing, name)
+    return value if isinstance(value, int) else 0
+
+
+def clean(text: str) -> str:
+    """Return the text without lone surrogates, which no JSON request can carry as UTF-8.
+
+    File names and the output of processes bring them in.
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def read_arguments(raw: Any) -> Union[Mapping[str, Any], str]:
+    """Return a call's arguments as a mapping, or the raw text where it is no JSON object.
+
+    >>> read_arguments('{"a": 1}'), read_arguments('{"a": 1'), read_arguments(None)
+    ({'a': 1}, '{"a": 1', {})
+    """
+    if isinstance(raw, Mapping):
+        return dict(raw)
+    text = raw if isinstance(raw, str) else write_arguments(raw)
+    try:
+        value = json.loads(text or "{}", parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+    # Some servers say "null" for a call without arguments.
+    return {} if value is None else value if isinstance(value, dict) else text
+
+
+def write_arguments(arguments: Any) -> str:
+    """Return a call's arguments as JSON text; raw text stays as it is.
+
+    >>> write_arguments({"a": 1}), write_arguments("{broken"), write_arguments(None)
+    ('{"a": 1}', '{broken', '{}')
+    """
+    if isinstance(arguments, str):
+        return clean(arguments) or "{}"
+    if arguments is None:
+        return "{}"
+    value = dict(arguments) if isinstance(arguments, Mapping) else arguments
+    return clean(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def shortened(answer: Any, limit: int = 300) -> str:
+    """Return an unusable answer for an error's text: what it says went wrong, else all of it."""
+    text = repr(part(answer, "error") or answer)
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
+def with_call_ids(messages: Sequence[Message]) -> List[Message]:
+    """Return the messages with an id on every call and every result, each used once.
+
+    A call without an id, or with one that was used before (weak servers count from zero in every
+    reply), gets one made of its place in the conversation: it stays the same while the
+    conversation grows. Results that name no open call answer the open calls in order.
+    """
+    paired: List[Message] = []
+    used: Set[str] = set()
+    unanswered: List[Tuple[Optional[str], str]] = []
+    for place, message in enumerate(messages):
+        if message.tool_calls:
+            calls = _identified(message.tool_calls, place, used)
+            unanswered = [(old.id, new.id or "") for old, new in zip(message.tool_calls, calls)]
+            message = replace(message, tool_calls=calls)
+        elif message.role is Role.TOOL:
+            answered = _answered(message.tool_call_id, unanswered)
+            message = replace(message, tool_call_id=answered or f"antiloop_{place}")
+        paired.append(message)
+    return paired
+
+
+def _identified(calls: Sequence[ToolCall], place: int, used: Set[str]) -> Tuple[ToolCall, ...]:
+    identified = []
+    for position, call in enumerate(calls):
+        if not call.id or call.id in used:
+            call = replace(call, id=f"antiloop_{place}_{position}")
+        used.add(call.id or "")
+        identified.append(call)
+    return tuple(identified)
+
+
+def _answered(call_id: Optional[str], unanswered: List[Tuple[Optional[str], str]]) -> Optional[str]:
+    for position, (old, new) in enumerate(unanswered):
+        if old == call_id:
+            del unanswered[position]
+            return new
+    return unanswered.pop(0)[1] if unanswered else call_id
+
+
+def _no_constant(name: str) -> NoReturn:
+    # NaN and Infinity are no JSON: a request that repeats them would be refused.
+    raise ValueError(name)
