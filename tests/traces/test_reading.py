@@ -1,9 +1,13 @@
 """From a file to its runs: recognition, both formats, and what is broken in them."""
 
+import contextlib
 import gzip
 import json
+import tempfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop.exceptions import TraceUnreadable
 from antiloop.traces import FORMATS, read_runs
@@ -188,3 +192,37 @@ def test_every_format_recognises_its_own_and_no_other():
     assert samples.keys() == FORMATS.keys()
     for name, sample in samples.items():
         assert [known for known in FORMATS if FORMATS[known].recognises(sample)] == [name]
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+anything = scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.text(max_size=3), scalars)
+step_like = st.dictionaries(
+    st.sampled_from(["tool_name", "arguments", "result", "is_error", "round", "id"]), anything
+)
+run_like = st.fixed_dictionaries({"run_id": anything, "steps": st.lists(step_like | anything)})
+
+
+def read_bytes(data):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return list(read_runs(file.name, on_trouble=lambda what: None))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data):
+    with contextlib.suppress(TraceUnreadable):
+        assert read_bytes(data) == []
+
+
+@given(st.lists(run_like, min_size=1, max_size=3), st.data())
+def test_runs_of_any_content_survive_and_so_do_torn_files(values, data):
+    lines = b"".join(json.dumps(value).encode() + b"\n" for value in values)
+    runs = read_bytes(lines)
+    assert [len(run) for run in runs] == [len(value["steps"]) for value in values]
+    assert all(len(run.calls) == len(run.results) for run in runs)
+    assert all(
+        isinstance(result, (ToolResult, type(None))) for run in runs for result in run.results
+    )
+    torn = lines + lines[: data.draw(st.integers(0, len(lines)))]
+    assert len(read_bytes(torn)) >= len(values)

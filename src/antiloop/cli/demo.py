@@ -1,25 +1,30 @@
-"""``antiloop demo``: watch a scripted agent get stuck, be told, and be stopped."""
+"""``antiloop demo``: watch a scripted agent get stuck, be told, go on, and be stopped."""
 
 import argparse
 from typing import Any
 
 from .command import add_command
+from .terminal import say
 
+_ABOUT = "Watch a scripted agent get stuck, be told, and be stopped."
 _EXAMPLE = """\
 It needs no API key: the model is a script.
 
 example:
   antiloop demo
 """
+_QUESTION = "After how many days can a customer still return something?"
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    add_command(
-        commands, "demo", run, "Watch a scripted agent get stuck, and be stopped.", _EXAMPLE
-    )
+    add_command(commands, "demo", run, _ABOUT, _EXAMPLE)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run the agent and print what happens, as it happens."""
+def run(args: argparse.Namespace) -> int:  # noqa: ARG001 - all commands are called alike
+    """Run the agent; its observer prints what happens, as it happens."""
+    from .stuck_agent import stuck_agent
+
+    say(f"A scripted agent is asked: {_QUESTION}")
+    stuck_agent().run(_QUESTION)
     return 0

@@ -1,0 +1,65 @@
+"""The tables of the reference are those of the code."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from antiloop import loop_detection
+from antiloop.cli.command import PRESETS
+from antiloop.loop_detection import Escalation, LoopPolicy
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+DETECTORS = (REFERENCE / "detectors.md").read_text(encoding="utf-8")
+POLICIES = (REFERENCE / "policies.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `(\w+)`[^|]*\| ([^|]+?) \|", re.MULTILINE)
+
+
+def section(page, name):
+    return re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)[1]
+
+
+def table(page, name):
+    """Give the Defaults table of a section as ``{option: default}``, both as text."""
+    part = section(page, name).partition("### Defaults\n")[2].partition("### ")[0]
+    return {option: value.strip("`").replace('"', "'") for option, value in ROW.findall(part)}
+
+
+def signature_of(made):
+    parameters = inspect.signature(made).parameters.values()
+    return {p.name: "required" if p.default is p.empty else written(p.default) for p in parameters}
+
+
+def written(value):
+    if isinstance(value, tuple):
+        return f"({', '.join(written(getattr(part, 'value', part)) for part in value)})"
+    return repr(value)
+
+
+def sections(page):
+    return re.findall(r"^## (\w+)$", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", sections(DETECTORS))
+def test_the_defaults_of_a_detector_are_as_written(name):
+    assert table(DETECTORS, name) == signature_of(getattr(loop_detection, name))
+
+
+def test_every_public_detector_has_a_section():
+    public = {name for name in loop_detection.__all__ if name.endswith("Detector")}
+    assert public - {"BaseDetector", "LoopDetector"} <= set(sections(DETECTORS))
+
+
+def test_the_defaults_of_a_ladder_are_as_written():
+    assert table(POLICIES, "Escalation") == signature_of(Escalation)
+
+
+def test_the_ladders_of_the_policies_are_as_written():
+    ladders = {p.name: [action.value for action in p.escalation.actions] for p in LoopPolicy}
+    told = {name: ladder.split(", ") for name, ladder in table(POLICIES, "LoopPolicy").items()}
+    assert told == ladders
+
+
+def test_every_preset_that_the_command_offers_exists():
+    assert all(hasattr(loop_detection.LoopDetector, name) for name in PRESETS)
