@@ -1,0 +1,122 @@
+"""The agent: tools, a model, and the loop between them."""
+
+import os
+from typing import Any, AsyncGenerator, Callable, Optional, Sequence, Union
+
+from ..exceptions import AgentError
+from ..stability import beta
+from ..types import Message
+from .config import AgentConfig
+from .context import _RunContext, start_conversation
+from .core import agent_loop
+from .drivers import drive
+from .events import AgentEvent, RunFinished
+from .output import ResponseFormat
+from .providers.protocol import Provider
+from .requests import Steps
+from .result import AgentResult
+from .toolbox import Toolbox
+from .tools import Tool
+
+
+@beta
+class Agent:
+    """A model that may call tools until it has an answer.
+
+    It keeps nothing between runs, so one agent can serve many runs at once.
+
+    Args:
+        tools: functions, plain or decorated with `tool`, sync or async.
+        provider: the model, e.g. `ScriptedProvider`.
+        config: iterations, loop detection, observers and more.
+
+    Raises:
+        ValueError: if two tools share a name.
+        TypeError: if a tool has no name or no readable annotations.
+
+    >>> from antiloop.agent import Agent, ScriptedProvider
+    >>> Agent([], ScriptedProvider(["Hello!"])).run("Hi").text
+    'Hello!'
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Union[Tool, Callable[..., Any]]],
+        provider: Provider,
+        config: Optional[AgentConfig] = None,
+    ) -> None:
+        self._toolbox = Toolbox(tools)
+        self._provider = provider
+        self._config = config or AgentConfig()
+
+    def run(
+        self, prompt: Union[str, Sequence[Message]], *, response_format: Any = None
+    ) -> AgentResult:
+        """Run to the end.
+
+        Async tools and observers are run too, on an event loop of the run's own.
+
+        Args:
+            prompt: what the user says, or a conversation to go on with, oldest message first.
+            response_format: a dataclass, TypedDict or JSON schema that the answer must fit; the
+                value is in the result's `output`.
+
+        Raises:
+            LoopDetectedError: if the agent is stuck in a loop and the policy says to raise.
+            Exception: whatever the provider raises.
+        """
+        events = drive(self._loop(prompt, response_format), self._provider, self._config.observers)
+        last: Optional[AgentEvent] = None
+        for event in events:
+            last = event
+        return _result(last)
+
+    async def arun(
+        self, prompt: Union[str, Sequence[Message]], *, response_format: Any = None
+    ) -> AgentResult:
+        """Run to the end without blocking the event loop; otherwise like `run`."""
+        events = self._events(prompt, response_format, streaming=False)
+        last: Optional[AgentEvent] = None
+        async for event in events:
+            last = event
+        return _result(last)
+
+    def astream(
+        self, prompt: Union[str, Sequence[Message]], *, response_format: Any = None
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Run, and yield what happens as it happens; otherwise like `run`.
+
+        The last event is a `RunFinished` with the result. Who leaves early closes the generator
+        (``await events.aclose()``), and everything that the run had open closes with it.
+        """
+        return self._events(prompt, response_format, streaming=True)
+
+    def _events(
+        self, prompt: Union[str, Sequence[Message]], response_format: Any, *, streaming: bool
+    ) -> AsyncGenerator[AgentEvent, None]:
+        # Imported here, so that who never runs async never loads asyncio.
+        from .async_drivers import adrive
+
+        loop = self._loop(prompt, response_format)
+        return adrive(loop, self._provider, self._config.observers, streaming=streaming)
+
+    def _loop(self, prompt: Union[str, Sequence[Message]], response_format: Any) -> Steps[None]:
+        detector = self._config.loop_detector
+        return agent_loop(
+            _RunContext(
+                run_id=os.urandom(8).hex(),
+                config=self._config,
+                toolbox=self._toolbox,
+                messages=start_conversation(prompt, self._config.system_prompt),
+                monitor=None if detector is None else detector.monitor(),
+                response_format=(
+                    None if response_format is None else ResponseFormat(response_format)
+                ),
+            )
+        )
+
+
+def _result(last: Optional[AgentEvent]) -> AgentResult:
+    if not isinstance(last, RunFinished):
+        raise AgentError(f"the run ended without a result, after {last!r}")
+    return last.result

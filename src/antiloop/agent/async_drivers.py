@@ -1,0 +1,142 @@
+"""The async driver: carries out what the core loop asks for, on the running event loop.
+
+The one module of a run that imports asyncio, apart from the loop behind async parts of sync runs.
+"""
+
+import asyncio
+import inspect
+import logging
+from contextlib import closing
+from typing import Any, AsyncGenerator, List, Sequence, Union
+
+from ..types import ToolResult
+from .drivers import hooks, shielded
+from .events import AgentEvent, TextDelta
+from .providers.protocol import ModelReply, ModelRequest, Provider
+from .requests import AskModel, Emit, Outcome, Request, RunTools, Steps, Tell, advance
+from .threads import start_in_thread
+from .toolbox import Invocation, cancelled_result, timeout_result
+
+logger = logging.getLogger(__name__)
+
+
+async def adrive(
+    loop: Steps[None], provider: Provider, observers: Sequence[Any], *, streaming: bool
+) -> AsyncGenerator[AgentEvent, None]:
+    """Carry out a run and yield its events; closing the generator closes everything.
+
+    With ``streaming`` the model's text is asked for piece by piece, and the pieces are events too.
+    """
+    with closing(loop):
+        request = advance(loop, Outcome())
+        while request is not None:
+            outcome = Outcome()
+            if isinstance(request, Emit):
+                yield request.event
+            elif isinstance(request, AskModel) and streaming:
+                pieces = _read_stream(provider, request.request)
+                try:
+                    async for piece in pieces:
+                        if isinstance(piece, Outcome):
+                            outcome = piece
+                        else:
+                            yield piece
+                finally:
+                    await pieces.aclose()
+            else:
+                outcome = await _carry_out(request, provider, observers)
+            request = advance(loop, outcome)
+
+
+async def _carry_out(request: Request, provider: Provider, observers: Sequence[Any]) -> Outcome:
+    if isinstance(request, AskModel):
+        return await _ask(provider, request.request)
+    if isinstance(request, RunTools):
+        return Outcome(await _run_tools(request.invocations))
+    if isinstance(request, Tell):
+        await _tell(observers, request)
+    return Outcome()
+
+
+async def _ask(provider: Provider, request: ModelRequest) -> Outcome:
+    try:
+        return Outcome(await provider.acomplete(request))
+    except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
+        return Outcome(error=error)
+
+
+async def _read_stream(
+    provider: Provider, request: ModelRequest
+) -> AsyncGenerator[Union[TextDelta, Outcome], None]:
+    """Yield the text as it arrives, and last how it went."""
+    outcome = Outcome()
+    stream: Any = None
+    try:
+        stream = provider.astream(request)
+        async for item in stream:
+            if isinstance(item, ModelReply):
+                outcome = Outcome(item)
+            else:
+                yield TextDelta(item)
+    except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
+        outcome = Outcome(error=error)
+    finally:
+        await _close(stream)
+    yield outcome
+
+
+async def _close(stream: Any) -> None:
+    """Close the model's stream; an async iterator that is no generator may have no `aclose`."""
+    close = getattr(stream, "aclose", None)
+    if close is None:
+        return
+    try:
+        await close()
+    except Exception:
+        logger.exception("the model's stream could not be closed")
+
+
+async def _tell(observers: Sequence[Any], request: Tell) -> None:
+    for observer, method in hooks(observers, request.hook):
+        with shielded(observer, request.hook):
+            told = method(*request.arguments)
+            if inspect.isawaitable(told):
+                await told
+
+
+async def _run_tools(invocations: Sequence[Invocation]) -> List[ToolResult]:
+    tasks = [asyncio.ensure_future(_run_in_time(invocation)) for invocation in invocations]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run_in_time(invocation: Invocation) -> ToolResult:
+    """Run a call, for no longer than it may take, and leave nothing running.
+
+    Not `asyncio.wait_for`: before Python 3.12 it can swallow a cancellation that comes late.
+    """
+    work = asyncio.ensure_future(_run(invocation))
+    in_time = False
+    try:
+        await asyncio.wait({work}, timeout=invocation.timeout_s)
+        in_time = work.done()
+    finally:
+        if not work.done():
+            work.cancel()
+            await asyncio.wait({work})
+    name = invocation.call.tool_name
+    if not in_time:
+        return timeout_result(name, invocation.timeout_s)
+    return cancelled_result(name) if work.cancelled() else work.result()
+
+
+async def _run(invocation: Invocation) -> ToolResult:
+    if invocation.tool.is_async:
+        return await invocation.arun()
+    # A sync tool must not keep the event loop from everything else.
+    outcome = await asyncio.wrap_future(start_in_thread(invocation.run))
+    return await invocation.finish(outcome)

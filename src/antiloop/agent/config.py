@@ -1,0 +1,56 @@
+"""How an agent runs."""
+
+from dataclasses import dataclass
+from typing import Any, Optional, Sequence
+
+from ..loop_detection import LoopDetector
+from ..stability import beta
+
+
+@beta
+@dataclass(frozen=True)
+class AgentConfig:
+    """The settings of an agent; all have safe defaults.
+
+    Raises:
+        ValueError: for a number out of range; the message names it.
+        TypeError: for a loop detector that is none.
+    """
+
+    max_iterations: int = 25
+    """How often the model may be asked in one run, retries of structured output apart."""
+    loop_detector: Optional[LoopDetector] = None
+    """What finds tool-call loops; None finds none."""
+    observers: Sequence[Any] = ()
+    """Who is told what happens: `AgentObserver`, `AsyncAgentObserver`, in any mix."""
+    parallel_tool_execution: bool = True
+    """Whether the calls of one reply run at the same time; results are in call order either way."""
+    tool_timeout_s: Optional[float] = None
+    """Limit of one tool call in seconds, unless the tool has its own; None for no limit."""
+    max_structured_retries: int = 2
+    """How often in one run an answer that does not fit `response_format` is asked for again."""
+    system_prompt: Optional[str] = None
+    """Put before the conversation, unless that begins with a system message of its own."""
+
+    def __post_init__(self) -> None:
+        check_count("max_iterations", self.max_iterations, least=1)
+        check_count("max_structured_retries", self.max_structured_retries, least=0)
+        check_seconds("tool_timeout_s", self.tool_timeout_s)
+        if not isinstance(self.loop_detector, (LoopDetector, type(None))):
+            raise TypeError(
+                f"loop_detector must be a LoopDetector or None, got {self.loop_detector!r}"
+            )
+        object.__setattr__(self, "observers", tuple(self.observers))
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be {least} or more, got {value!r}")
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a number above 0."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and value > 0):
+        raise ValueError(f"{name} must be above 0, got {value!r}")

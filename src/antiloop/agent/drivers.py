@@ -1,0 +1,152 @@
+"""The sync driver: carries out what the core loop asks for, on threads where calls are parallel.
+
+No asyncio here: the event loop for async tools and observers is started when the first one comes.
+"""
+
+import inspect
+import logging
+import time
+from concurrent.futures import Future, wait
+from contextlib import closing, contextmanager
+from threading import Lock
+from typing import Any, Awaitable, Callable, Generator, Iterator, List, Optional, Sequence, Tuple
+
+from ..types import ToolResult
+from .events import AgentEvent
+from .providers.protocol import ModelRequest, Provider
+from .requests import AskModel, Emit, Outcome, Request, RunTools, Steps, Tell, advance
+from .threads import start_in_thread
+from .toolbox import Invocation, cancelled_result, timeout_result
+
+logger = logging.getLogger(__name__)
+
+
+def drive(
+    loop: Steps[None], provider: Provider, observers: Sequence[Any]
+) -> Generator[AgentEvent, None, None]:
+    """Carry out a run and yield its events; closing the iterator closes everything."""
+    with closing(loop), closing(_Worker(provider, observers)) as worker:
+        request = advance(loop, Outcome())
+        while request is not None:
+            if isinstance(request, Emit):
+                yield request.event
+                outcome = Outcome()
+            else:
+                outcome = worker.carry_out(request)
+            request = advance(loop, outcome)
+
+
+class _Worker:
+    """What one sync run needs from outside: the model, the observers, threads."""
+
+    def __init__(self, provider: Provider, observers: Sequence[Any]) -> None:
+        self._provider = provider
+        self._observers = observers
+        self._background: Any = None
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Stop the event loop, if there is one."""
+        if self._background is not None:
+            self._background.close()
+
+    def carry_out(self, request: Request) -> Outcome:
+        """Do what the loop asks for."""
+        if isinstance(request, AskModel):
+            return self._ask(request.request)
+        if isinstance(request, RunTools):
+            return Outcome(self._run_tools(request.invocations))
+        if isinstance(request, Tell):
+            self._tell(request)
+        return Outcome()
+
+    def _ask(self, request: ModelRequest) -> Outcome:
+        try:
+            return Outcome(self._provider.complete(request))
+        except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
+            return Outcome(error=error)
+
+    def _tell(self, request: Tell) -> None:
+        for observer, method in hooks(self._observers, request.hook):
+            with shielded(observer, request.hook):
+                told = method(*request.arguments)
+                if inspect.isawaitable(told):
+                    self._submit(told).result()
+
+    def _submit(self, awaitable: Awaitable[Any]) -> "Future[Any]":
+        """Run on this run's own event loop; the caller's thread may have one that is busy."""
+        with self._lock:
+            if self._background is None:
+                from .background_loop import BackgroundLoop
+
+                self._background = BackgroundLoop()
+        future: Future[Any] = self._background.submit(awaitable)
+        return future
+
+    def _run_tools(self, invocations: Sequence[Invocation]) -> List[ToolResult]:
+        first = invocations[0]
+        if len(invocations) == 1 and first.timeout_s is None and not first.tool.is_async:
+            # Alone and without a limit it stays on the caller's thread, where a debugger finds it.
+            return [self._run_sync(first)]
+        started = time.monotonic()
+        futures = [self._start(invocation) for invocation in invocations]
+        try:
+            _await_all(invocations, futures, started)
+        finally:
+            done = [future.done() for future in futures]
+            for future in futures:
+                future.cancel()
+        return [
+            _outcome(invocation, future if is_done else None)
+            for invocation, future, is_done in zip(invocations, futures, done)
+        ]
+
+    def _start(self, invocation: Invocation) -> "Future[ToolResult]":
+        if invocation.tool.is_async:
+            return self._submit(invocation.arun())
+        return start_in_thread(lambda: self._run_sync(invocation))
+
+    def _run_sync(self, invocation: Invocation) -> ToolResult:
+        outcome = invocation.run()
+        if isinstance(outcome, ToolResult):
+            return outcome
+        future = self._submit(invocation.finish(outcome))
+        wait([future])
+        return _outcome(invocation, future)
+
+
+def _await_all(
+    invocations: Sequence[Invocation], futures: Sequence["Future[Any]"], started: float
+) -> None:
+    """Wait for each until its own deadline, the earliest first, so none is looked at too late."""
+    limits = [invocation.timeout_s for invocation in invocations]
+    by_deadline = sorted(zip(limits, futures), key=lambda pair: (pair[0] is None, pair[0] or 0))
+    for limit, future in by_deadline:
+        left = None if limit is None else max(0.0, started + limit - time.monotonic())
+        wait([future], left)
+
+
+def _outcome(invocation: Invocation, future: "Optional[Future[ToolResult]]") -> ToolResult:
+    """Give a call's result; no future stands for one that was not ready in time."""
+    name = invocation.call.tool_name
+    if future is None:
+        return timeout_result(name, invocation.timeout_s)
+    return cancelled_result(name) if future.cancelled() else future.result()
+
+
+def hooks(observers: Sequence[Any], hook: str) -> Iterator[Tuple[Any, Callable[..., Any]]]:
+    """Give what each observer wants to be told by, its sync method before its async one."""
+    for observer in observers:
+        for name in (hook, f"a_{hook}"):
+            method = getattr(observer, name, None)
+            if method is not None:
+                yield observer, method
+
+
+@contextmanager
+def shielded(observer: Any, hook: str) -> Iterator[None]:
+    """Log what an observer raises; the run goes on."""
+    try:
+        yield
+    except Exception:
+        logger.exception("observer %s failed in %s", type(observer).__name__, hook)

@@ -1,0 +1,92 @@
+"""What `Agent.astream` yields, in the order in which it happens."""
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Union
+
+from ..loop_detection import LoopAction
+from ..stability import beta
+from ..types import ToolCall, ToolResult
+from .providers.protocol import ModelReply
+from .result import AgentResult
+
+
+@beta
+@dataclass(frozen=True)
+class RunStarted:
+    """The run begins."""
+
+    run_id: str
+
+
+@beta
+@dataclass(frozen=True)
+class TextDelta:
+    """A piece of the model's text arrived."""
+
+    text: str
+
+
+@beta
+@dataclass(frozen=True)
+class ModelReplied:
+    """The model's reply is complete."""
+
+    reply: ModelReply
+
+
+@beta
+@dataclass(frozen=True)
+class OutputRejected:
+    """The answer did not fit the response format; the text so far is void, another try follows."""
+
+    reason: str
+
+
+@beta
+@dataclass(frozen=True)
+class ToolStarted:
+    """A call is about to run."""
+
+    call: ToolCall
+
+
+@beta
+@dataclass(frozen=True)
+class ToolFinished:
+    """A call has its result; a call that never ran has one too, and no `ToolStarted`."""
+
+    call: ToolCall
+    result: ToolResult
+
+
+@beta
+@dataclass(frozen=True)
+class LoopDetected:
+    """The agent is stuck in a tool-call loop."""
+
+    detector_name: str
+    message: str
+    """What was found, for a person."""
+    details: Mapping[str, Any]
+    action: LoopAction
+    """What is done about it."""
+
+
+@beta
+@dataclass(frozen=True)
+class RunFinished:
+    """The run is over; always the last event, unless an exception ended the run."""
+
+    result: AgentResult
+
+
+AgentEvent = Union[
+    RunStarted,
+    TextDelta,
+    ModelReplied,
+    OutputRejected,
+    ToolStarted,
+    ToolFinished,
+    LoopDetected,
+    RunFinished,
+]

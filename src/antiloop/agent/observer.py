@@ -1,0 +1,130 @@
+"""Who is told what a run does."""
+
+import logging
+from typing import Any, Mapping
+
+from ..stability import beta
+from ..types import ToolCall, ToolResult
+from .providers.protocol import ModelReply, ModelRequest
+from .result import AgentResult
+
+logger = logging.getLogger(__name__)
+
+
+@beta
+class AgentObserver:
+    """Override what you want to hear of; what is left does nothing.
+
+    An observer that raises is logged and harms nothing. A run that is abandoned - cancelled,
+    interrupted, or its stream left early - tells no end.
+    """
+
+    def on_run_start(self, run_id: str) -> None:
+        """Hear that a run begins."""
+
+    def on_iteration_start(self, run_id: str, iteration: int) -> None:
+        """Hear that an iteration begins, counted from 1."""
+
+    def on_model_start(self, run_id: str, request: ModelRequest) -> None:
+        """Hear that the model is about to be asked."""
+
+    def on_model_end(self, run_id: str, reply: ModelReply) -> None:
+        """Hear what the model replied."""
+
+    def on_tool_start(self, run_id: str, call: ToolCall) -> None:
+        """Hear that a call is about to run; not told of calls that never run."""
+
+    def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
+        """Hear a call's result, that of a refused or invalid call too, in call order."""
+
+    def on_tool_loop_detected(
+        self, run_id: str, detector_name: str, details: Mapping[str, Any]
+    ) -> None:
+        """Hear that the agent is stuck in a tool-call loop, before anything is done about it."""
+
+    def on_error(self, run_id: str, error: Exception) -> None:
+        """Hear of the exception that ends the run, before `on_run_end`."""
+
+    def on_run_end(self, run_id: str, result: AgentResult) -> None:
+        """Hear how the run ended."""
+
+
+@beta
+class AsyncAgentObserver:
+    """Like `AgentObserver`, with coroutines; in a sync run they are run as well."""
+
+    async def a_on_run_start(self, run_id: str) -> None:
+        """Hear that a run begins."""
+
+    async def a_on_iteration_start(self, run_id: str, iteration: int) -> None:
+        """Hear that an iteration begins, counted from 1."""
+
+    async def a_on_model_start(self, run_id: str, request: ModelRequest) -> None:
+        """Hear that the model is about to be asked."""
+
+    async def a_on_model_end(self, run_id: str, reply: ModelReply) -> None:
+        """Hear what the model replied."""
+
+    async def a_on_tool_start(self, run_id: str, call: ToolCall) -> None:
+        """Hear that a call is about to run; not told of calls that never run."""
+
+    async def a_on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
+        """Hear a call's result, that of a refused or invalid call too, in call order."""
+
+    async def a_on_tool_loop_detected(
+        self, run_id: str, detector_name: str, details: Mapping[str, Any]
+    ) -> None:
+        """Hear that the agent is stuck in a tool-call loop, before anything is done about it."""
+
+    async def a_on_error(self, run_id: str, error: Exception) -> None:
+        """Hear of the exception that ends the run, before `a_on_run_end`."""
+
+    async def a_on_run_end(self, run_id: str, result: AgentResult) -> None:
+        """Hear how the run ended."""
+
+
+@beta
+class LoggingObserver(AgentObserver):
+    """Write what a run does to the standard logging: loops as warnings, the rest below.
+
+    Args:
+        log: where to; ``antiloop.agent.observer`` where not given.
+    """
+
+    def __init__(self, log: logging.Logger = logger) -> None:
+        self._log = log
+
+    def on_run_start(self, run_id: str) -> None:
+        """Log at INFO."""
+        self._log.info("run %s started", run_id)
+
+    def on_iteration_start(self, run_id: str, iteration: int) -> None:
+        """Log at DEBUG."""
+        self._log.debug("run %s: iteration %d", run_id, iteration)
+
+    def on_tool_start(self, run_id: str, call: ToolCall) -> None:
+        """Log at DEBUG."""
+        self._log.debug("run %s: calling %s", run_id, call.tool_name)
+
+    def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
+        """Log at DEBUG."""
+        outcome = "failed" if result.is_error else "answered"
+        self._log.debug("run %s: %s %s", run_id, call.tool_name, outcome)
+
+    def on_tool_loop_detected(
+        self, run_id: str, detector_name: str, details: Mapping[str, Any]
+    ) -> None:
+        """Log at WARNING."""
+        self._log.warning(
+            "run %s: tool-call loop found by %s: %s", run_id, detector_name, dict(details)
+        )
+
+    def on_error(self, run_id: str, error: Exception) -> None:
+        """Log at INFO; whoever called `run` gets the exception itself."""
+        self._log.info("run %s failed: %s", run_id, error)
+
+    def on_run_end(self, run_id: str, result: AgentResult) -> None:
+        """Log at INFO."""
+        self._log.info(
+            "run %s ended: %s after %d iterations", run_id, result.status.value, result.iterations
+        )

@@ -1,0 +1,55 @@
+"""Structured output: what the final answer must look like, and whether it does."""
+
+import json
+import re
+from typing import Any, Mapping, Tuple
+
+from .annotations import annotation_schema, build_value, is_record
+from .schema import schema_errors
+
+_FENCED = re.compile(r"^```\w*\s*\n(.*?)\n?```$", re.DOTALL)
+
+
+class ResponseFormat:
+    """The form that the final answer must have.
+
+    Args:
+        wanted: a dataclass or TypedDict, which the answer is turned into, or a JSON schema.
+
+    Raises:
+        TypeError: for anything else.
+    """
+
+    def __init__(self, wanted: Any) -> None:
+        if not isinstance(wanted, Mapping) and not is_record(wanted):
+            raise TypeError(f"response_format must be a dataclass or a JSON schema, got {wanted!r}")
+        self._annotation = Any if isinstance(wanted, Mapping) else wanted
+        self.schema: Mapping[str, Any] = (
+            wanted if isinstance(wanted, Mapping) else annotation_schema(wanted)
+        )
+
+    def read(self, text: str) -> Tuple[Any, str]:
+        """Give the answer as a value, and what is wrong with it; one of the two is empty.
+
+        A fence around the JSON is taken off: many models cannot help writing one.
+        """
+        fenced = _FENCED.match(text.strip())
+        try:
+            value = json.loads(fenced.group(1) if fenced else text)
+        except (ValueError, RecursionError) as error:
+            return None, f"no valid JSON: {error}"
+        problems = schema_errors(value, self.schema, "answer")
+        if problems:
+            return None, "; ".join(problems)
+        try:
+            return build_value(self._annotation, value), ""
+        except Exception as error:  # noqa: BLE001 - a dataclass may refuse its values in any way
+            return None, f"answer: {error}"
+
+    def retry_text(self, problem: str) -> str:
+        """Tell the model what was wrong and what is wanted."""
+        schema = json.dumps(self.schema, default=str)
+        return (
+            f"Your answer does not have the required form. {problem}\n"
+            f"Answer with JSON alone, in this schema: {schema}"
+        )

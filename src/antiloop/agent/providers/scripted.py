@@ -1,0 +1,86 @@
+"""A provider that replies by script: no key, no network, the same every time."""
+
+import re
+from typing import AsyncIterator, Callable, Iterable, Iterator, List, Sequence, Union
+
+from ...exceptions import ProviderError
+from ...stability import beta
+from ...types import Role, ToolCall
+from .protocol import ModelReply, ModelRequest, StreamItem
+
+Line = Union[ModelReply, str, ToolCall, Sequence[ToolCall]]
+"""A reply: in full, a final text, one call, or calls to be run together."""
+ScriptLine = Union[Line, Callable[[ModelRequest], Line]]
+"""A reply, or a function of the request that gives one."""
+
+_WORDS = re.compile(r"\s*\S+\s*|\s+")
+
+
+@beta
+class ScriptedProvider:
+    """Reply with the lines of a script, one after the other.
+
+    Which line is next is read from the request: as many as the conversation has replies already.
+    So it keeps nothing, serves many runs at once, and goes on rightly in a resumed one.
+
+    Args:
+        replies: a `ModelReply`, a text, a `ToolCall`, several of them for one reply, or a function
+            of the request that gives one of these.
+        repeat_last: give the last reply again and again when the script is over.
+
+    Raises:
+        ValueError: for an empty script.
+        TypeError: for a script that is one text instead of a list.
+
+    >>> ScriptedProvider(["Hello!"]).complete(ModelRequest(())).text
+    'Hello!'
+    """
+
+    def __init__(self, replies: Iterable[ScriptLine], *, repeat_last: bool = False) -> None:
+        if isinstance(replies, str):
+            raise TypeError(f"replies must be a list of replies, got the text {replies!r}")
+        self._lines = tuple(replies)
+        self._repeat_last = repeat_last
+        if not self._lines:
+            raise ValueError("replies must hold at least one reply, got none")
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Give the next reply.
+
+        Raises:
+            ProviderError: if the script is over, or a line of it is no reply.
+        """
+        turn = sum(message.role is Role.ASSISTANT for message in request.messages)
+        if turn >= len(self._lines) and not self._repeat_last:
+            raise ProviderError(
+                f"the script has {len(self._lines)} replies and was asked for number {turn + 1}; "
+                "add one, or pass repeat_last=True"
+            )
+        line = self._lines[min(turn, len(self._lines) - 1)]
+        return _reply(line(request) if callable(line) else line)
+
+    async def acomplete(self, request: ModelRequest) -> ModelReply:
+        """Give the next reply."""
+        return self.complete(request)
+
+    def stream(self, request: ModelRequest) -> Iterator[StreamItem]:
+        """Yield the next reply's text word by word, then the reply."""
+        reply = self.complete(request)
+        yield from _WORDS.findall(reply.text)
+        yield reply
+
+    async def astream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Yield the next reply's text word by word, then the reply."""
+        for item in self.stream(request):
+            yield item
+
+
+def _reply(line: Line) -> ModelReply:
+    if isinstance(line, ModelReply):
+        return line
+    if isinstance(line, str):
+        return ModelReply(line)
+    calls: List[ToolCall] = [line] if isinstance(line, ToolCall) else list(line)
+    if not all(isinstance(call, ToolCall) for call in calls):
+        raise ProviderError(f"a script line must be a reply, a text or tool calls, got {line!r}")
+    return ModelReply(tool_calls=tuple(calls))

@@ -1,0 +1,94 @@
+"""What the core loop asks of whoever drives it.
+
+The loop is a generator that yields requests and is sent the answers; it does no I/O itself. The
+helpers here are used with ``yield from``, so that each answer has the type of its question.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Generator, Optional, Sequence, Tuple, TypeVar, Union, cast
+
+from ..exceptions import ProviderError
+from ..types import ToolResult
+from .events import AgentEvent
+from .providers.protocol import ModelReply, ModelRequest
+from .toolbox import Invocation
+
+
+@dataclass(frozen=True)
+class AskModel:
+    """Ask the model; the answer is its reply. What the provider raises is thrown in."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True)
+class RunTools:
+    """Run these calls at the same time; the answer is their results, in this order."""
+
+    invocations: Tuple[Invocation, ...]
+
+
+@dataclass(frozen=True)
+class Tell:
+    """Tell the observers; the answer is None."""
+
+    hook: str
+    """Name of the sync method, e.g. ``"on_tool_start"``."""
+    arguments: Tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Emit:
+    """Yield an event to whoever reads the stream; the answer is None."""
+
+    event: AgentEvent
+
+
+Request = Union[AskModel, RunTools, Tell, Emit]
+Answer = Union[ModelReply, Sequence[ToolResult], None]
+T = TypeVar("T")
+Steps = Generator[Request, Answer, T]
+"""A part of the loop that ends with a T."""
+
+
+def ask_model(request: ModelRequest) -> Steps[ModelReply]:
+    """Ask the model.
+
+    Raises:
+        ProviderError: if what came back is no reply.
+    """
+    reply = yield AskModel(request)
+    if not isinstance(reply, ModelReply):
+        raise ProviderError(f"the provider gave no ModelReply but {reply!r}")
+    return reply
+
+
+def run_tools(invocations: Sequence[Invocation]) -> Steps[Sequence[ToolResult]]:
+    """Run calls at the same time; results come back in the order of the calls."""
+    return cast(Sequence[ToolResult], (yield RunTools(tuple(invocations))))
+
+
+def tell(hook: str, *arguments: Any) -> Steps[None]:
+    """Tell the observers."""
+    yield Tell(hook, arguments)
+
+
+def emit(event: AgentEvent) -> Steps[None]:
+    """Yield an event."""
+    yield Emit(event)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a request went: an answer, or the exception that it met."""
+
+    answer: Answer = None
+    error: Optional[Exception] = None
+
+
+def advance(loop: Steps[None], outcome: Outcome) -> Optional[Request]:
+    """Hand the loop an outcome and give its next request; None when it is done."""
+    try:
+        return loop.throw(outcome.error) if outcome.error else loop.send(outcome.answer)
+    except StopIteration:
+        return None

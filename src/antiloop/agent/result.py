@@ -1,0 +1,59 @@
+"""What a run gives back."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Optional, Tuple
+
+from ..loop_detection import LoopDetection
+from ..stability import beta
+from ..trace import AgentTrace
+from ..types import Message, ToolCall, ToolResult
+from .providers.protocol import Usage
+
+
+@beta
+class RunStatus(str, Enum):
+    """How a run ended."""
+
+    COMPLETED = "completed"
+    """The model gave its final answer."""
+    MAX_ITERATIONS = "max_iterations"
+    """The model still asked for tools when its iterations were used up."""
+    LOOP_DETECTED = "loop_detected"
+    """The agent was stuck in a tool-call loop."""
+    FAILED = "failed"
+    """No answer fitted the response format, or an exception ended the run."""
+
+
+@beta
+@dataclass(frozen=True)
+class AgentResult:
+    """What a run achieved, however it ended."""
+
+    run_id: str
+    status: RunStatus
+    final_message: Optional[Message] = None
+    """The last thing the model said; None where it said nothing."""
+    output: Any = None
+    """The answer in the response format; None without one, or where none fitted."""
+    iterations: int = 0
+    """How many iterations began, the last one included."""
+    tool_calls: Tuple[ToolCall, ...] = ()
+    """All calls, oldest first; `round` counts from 1 and is shared by the calls of one reply."""
+    tool_results: Tuple[ToolResult, ...] = ()
+    """``tool_results[i]`` is what came back from ``tool_calls[i]``."""
+    messages: Tuple[Message, ...] = ()
+    """The whole conversation; it can be given to `run` again."""
+    usage: Usage = field(default_factory=Usage)
+    """Tokens spent in all."""
+    trace: AgentTrace = field(default_factory=lambda: AgentTrace(""))
+    """What happened, step by step."""
+    detection: Optional[LoopDetection] = None
+    """The loop that ended the run."""
+    error: Optional[str] = None
+    """What went wrong, where the run failed."""
+
+    @property
+    def text(self) -> str:
+        """The text of the final message; empty where there is none."""
+        return self.final_message.content if self.final_message else ""

@@ -1,0 +1,123 @@
+"""Check a value against the part of JSON schema that tools and structured output use."""
+
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence
+
+Schema = Mapping[str, Any]
+
+_SHOWN = 60
+
+
+def schema_errors(value: Any, schema: Any, path: str) -> List[str]:
+    """Say where a value does not fit a schema; empty where it fits.
+
+    Known are ``type``, ``enum``, ``anyOf``, ``properties``, ``required``,
+    ``additionalProperties``, ``items``, ``prefixItems``, ``minItems`` and ``maxItems``; other
+    keywords are not looked at.
+
+    Args:
+        value: plain JSON data.
+        schema: the schema; True allows everything, False nothing.
+        path: how messages call the value, e.g. ``"arguments"``.
+
+    >>> schema_errors({"a": [1, "x"]}, {"properties": {"a": {"items": {"type": "integer"}}}}, "out")
+    ["out.a[1]: expected an integer, got 'x'"]
+    """
+    return list(_errors(value, schema, path))
+
+
+def _errors(value: Any, schema: Any, path: str) -> Iterator[str]:
+    if schema is False:
+        yield f"{path}: unexpected"
+    if not isinstance(schema, Mapping):
+        return
+    if "type" in schema and not _has_type(value, schema["type"]):
+        yield f"{path}: expected {_type_names(schema['type'])}, got {_show(value)}"
+        return
+    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
+        choices = ", ".join(repr(choice) for choice in schema["enum"])
+        yield f"{path}: expected one of {choices}, got {_show(value)}"
+    if "anyOf" in schema:
+        yield from _any_of_errors(value, schema["anyOf"], path)
+    if isinstance(value, Mapping):
+        yield from _object_errors(value, schema, path)
+    if isinstance(value, (list, tuple)):
+        yield from _array_errors(value, schema, path)
+
+
+def _any_of_errors(value: Any, choices: Sequence[Any], path: str) -> Iterator[str]:
+    """Report the choice that came closest: the one whose first trouble lies deepest."""
+    attempts = [schema_errors(value, choice, path) for choice in choices]
+    if not all(attempts):
+        return
+    at_top = [errors for errors in attempts if errors[0].startswith(f"{path}: expected ")]
+    deeper = [errors for errors in attempts if errors not in at_top]
+    if deeper:
+        yield from deeper[0]
+    elif attempts:
+        wanted = [errors[0].split(": expected ", 1)[1].rsplit(", got ", 1)[0] for errors in at_top]
+        yield f"{path}: expected {' or '.join(wanted)}, got {_show(value)}"
+
+
+def _object_errors(value: Mapping[str, Any], schema: Schema, path: str) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{path}.{name}: missing"
+    for name, item in value.items():
+        rule = properties.get(name, schema.get("additionalProperties", True))
+        yield from _errors(item, rule, f"{path}.{name}")
+
+
+def _array_errors(value: Sequence[Any], schema: Schema, path: str) -> Iterator[str]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems", len(value))
+    if not least <= len(value) <= most:
+        wanted = f"{least}" if least == most else f"{least} to {most}"
+        yield f"{path}: expected {wanted} items, got {len(value)}"
+    prefix = schema.get("prefixItems", ())
+    for index, item in enumerate(value):
+        rule = prefix[index] if index < len(prefix) else schema.get("items", True)
+        yield from _errors(item, rule, f"{path}[{index}]")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_integer(value: Any) -> bool:
+    # JSON has one kind of number: 3.0 is an integer.
+    return _is_number(value) and (isinstance(value, int) or value.is_integer())
+
+
+_TYPES: Dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": _is_integer,
+    "number": _is_number,
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "array": lambda value: isinstance(value, (list, tuple)),
+    "object": lambda value: isinstance(value, Mapping),
+}
+
+
+def _has_type(value: Any, names: Any) -> bool:
+    known = [_TYPES[name] for name in _as_list(names) if name in _TYPES]
+    return not known or any(test(value) for test in known)
+
+
+def _as_list(names: Any) -> Sequence[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _type_names(names: Any) -> str:
+    articles = {"null": "null", "integer": "an integer", "array": "an array", "object": "an object"}
+    return " or ".join(articles.get(name, f"a {name}") for name in _as_list(names))
+
+
+def _same(value: Any, choice: Any) -> bool:
+    # True equals 1 in Python; in JSON it does not.
+    return bool(value == choice) and isinstance(value, bool) == isinstance(choice, bool)
+
+
+def _show(value: Any) -> str:
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

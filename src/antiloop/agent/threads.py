@@ -1,0 +1,34 @@
+"""Run a function in a thread of its own."""
+
+import contextvars
+import threading
+from concurrent.futures import Future
+from typing import Callable, TypeVar
+
+T = TypeVar("T")
+
+
+def start_in_thread(function: Callable[[], T]) -> "Future[T]":
+    """Start a function with the caller's context variables, and give the future of its result.
+
+    A daemon thread, not a pool: a tool that hangs must keep neither the run nor the interpreter
+    from ending, and the threads of an executor are joined at exit.
+    """
+    future: Future[T] = Future()
+    context = contextvars.copy_context()
+    work = threading.Thread(
+        target=context.run, args=(_run, function, future), name="antiloop-tool", daemon=True
+    )
+    work.start()
+    return future
+
+
+def _run(function: Callable[[], T], future: "Future[T]") -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        value = function()
+    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits, SystemExit too
+        future.set_exception(error)
+    else:
+        future.set_result(value)

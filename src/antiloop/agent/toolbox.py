@@ -1,0 +1,131 @@
+"""The tools of one agent, and a call of the model made ready to run or refused."""
+
+import inspect
+import json
+from dataclasses import dataclass
+from typing import Any, Awaitable, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
+
+from ..trace import to_plain
+from ..types import ToolCall, ToolResult
+from .providers.protocol import ToolSchema
+from .schema import schema_errors
+from .tools import Tool
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One call that is ready to run."""
+
+    call: ToolCall
+    tool: Tool
+    bound: inspect.BoundArguments
+    """The arguments, checked and built."""
+    timeout_s: Optional[float]
+
+    def run(self) -> Union[ToolResult, Awaitable[Any]]:
+        """Call the function; what it raises becomes its result.
+
+        An async function, one in a sync wrapper too, gives what is to be handed to `finish`.
+        """
+        try:
+            value = self.tool.function(*self.bound.args, **self.bound.kwargs)
+            return value if inspect.isawaitable(value) else result_of(value)
+        except Exception as error:  # noqa: BLE001 - the model gets to see it
+            return error_result(self.call.tool_name, error)
+
+    async def finish(self, outcome: Union[ToolResult, Awaitable[Any]]) -> ToolResult:
+        """Await what `run` gave, where there is something to await."""
+        try:
+            return result_of(await outcome if inspect.isawaitable(outcome) else outcome)
+        except Exception as error:  # noqa: BLE001 - the model gets to see it
+            return error_result(self.call.tool_name, error)
+
+    async def arun(self) -> ToolResult:
+        """Run an async function from beginning to end."""
+        return await self.finish(self.run())
+
+
+class Toolbox:
+    """The tools of one agent, by name.
+
+    Raises:
+        ValueError: if two tools share a name.
+    """
+
+    def __init__(self, tools: Iterable[Union[Tool, Callable[..., Any]]]) -> None:
+        self._tools: Dict[str, Tool] = {}
+        for item in tools:
+            made = item if isinstance(item, Tool) else Tool(item)
+            if made.name in self._tools:
+                raise ValueError(f"two tools are named {made.name!r}; give one another name")
+            self._tools[made.name] = made
+
+    @property
+    def schemas(self) -> Tuple[ToolSchema, ...]:
+        """What the model is told, in the order given."""
+        return tuple(made.schema for made in self._tools.values())
+
+    def prepare(
+        self, call: ToolCall, timeout_s: Optional[float] = None
+    ) -> Union[Invocation, ToolResult]:
+        """Make a call ready to run, or say to the model what is wrong with it.
+
+        Args:
+            call: as the model asked for it.
+            timeout_s: the limit of tools that have none of their own.
+        """
+        chosen = self._tools.get(call.tool_name)
+        if chosen is None:
+            names = ", ".join(self._tools) or "none"
+            return _error(f"Unknown tool {call.tool_name!r}. Available tools: {names}.")
+        try:
+            arguments = _parse_arguments(call.arguments)
+            problems = schema_errors(arguments, chosen.signature.schema, "arguments")
+            if problems:
+                raise ValueError("; ".join(problems))
+            bound = chosen.signature.bind(arguments)
+        except Exception as error:  # noqa: BLE001 - a dataclass may refuse its values in any way
+            return _error(f"Invalid arguments for tool {call.tool_name!r}: {error}")
+        limit = timeout_s if chosen.timeout_s is None else chosen.timeout_s
+        return Invocation(call, chosen, bound, limit)
+
+
+def result_of(value: Any) -> ToolResult:
+    """Give what a tool returned as the model reads it: text as it is, None as "", else JSON."""
+    if isinstance(value, ToolResult):
+        return value
+    if value is None or isinstance(value, str):
+        return ToolResult(value or "")
+    return ToolResult(json.dumps(to_plain(value), ensure_ascii=False))
+
+
+def error_result(tool_name: str, error: BaseException) -> ToolResult:
+    """Give what a tool raised as the model reads it."""
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    return _error(f"Tool {tool_name!r} failed: {text}")
+
+
+def timeout_result(tool_name: str, timeout_s: Optional[float]) -> ToolResult:
+    """Say that a tool took too long."""
+    return _error(f"Tool {tool_name!r} timed out after {timeout_s:g} s.")
+
+
+def cancelled_result(tool_name: str) -> ToolResult:
+    """Say that an async tool was cancelled, by itself or something inside it."""
+    return _error(f"Tool {tool_name!r} was cancelled.")
+
+
+def _error(text: str) -> ToolResult:
+    return ToolResult(text, is_error=True)
+
+
+def _parse_arguments(arguments: Any) -> Mapping[str, Any]:
+    if arguments is None or arguments == "":
+        return {}
+    try:
+        parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"no valid JSON ({error})") from None
+    if not isinstance(parsed, Mapping):
+        raise ValueError(f"expected a JSON object, got {type(parsed).__name__}")
+    return parsed

@@ -1,0 +1,123 @@
+"""Tools: plain functions, as the model is told about them."""
+
+import functools
+import inspect
+from types import MethodType
+from typing import (
+    Any,
+    Callable,
+    Optional,
+    overload,
+)
+
+from ..stability import beta
+from .config import check_seconds
+from .docstrings import parse_docstring
+from .providers.protocol import ToolSchema
+from .signature import Signature
+
+
+@beta
+class Tool:
+    """A function that the model may call; made by `tool`, and callable like the function.
+
+    Args:
+        function: sync or async.
+        name: what the model calls it by; the function's name where not given.
+        description: the docstring's text before its first section where not given.
+        timeout_s: after this many seconds the call has failed; None for the agent's own limit.
+
+    Raises:
+        TypeError: if there is no name, or an annotation cannot be resolved.
+        ValueError: if `timeout_s` is not above 0.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: Optional[str] = None,
+        description: Optional[str] = None,
+        timeout_s: Optional[float] = None,
+    ) -> None:
+        name = name or getattr(function, "__name__", None)
+        if not name:
+            raise TypeError(f"{function!r} has no name; give one with tool(name=...)")
+        check_seconds("timeout_s", timeout_s)
+        documented = parse_docstring(_docstring(function))
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.timeout_s = timeout_s
+        self.is_async = _is_async(function)
+        self.signature = Signature(function, documented.parameters)
+        self.schema = ToolSchema(
+            name,
+            documented.description if description is None else description,
+            self.signature.schema,
+        )
+
+    @property
+    def name(self) -> str:
+        """What the model calls it by."""
+        return self.schema.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, unchecked, as if it were not decorated."""
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> "Tool":
+        # A decorated method is a tool of its object, without `self` among the arguments.
+        if instance is None:
+            return self
+        return Tool(
+            MethodType(self.function, instance),
+            name=self.name,
+            description=self.schema.description,
+            timeout_s=self.timeout_s,
+        )
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r})"
+
+
+@overload
+def tool(function: Callable[..., Any]) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    name: Optional[str] = None,
+    description: Optional[str] = None,
+    timeout_s: Optional[float] = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+@beta
+def tool(function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
+    """Make a tool of a function, as ``@tool`` or ``@tool(name=..., timeout_s=...)``.
+
+    What the model is told comes from the signature and the docstring, its ``Args:`` section
+    included. See `Tool` for the options.
+
+    >>> @tool
+    ... def search(query: str, limit: int = 5) -> str:
+    ...     "Find pages."
+    >>> search.schema.parameters["required"]
+    ['query']
+    """
+    if function is None:
+        return lambda decorated: Tool(decorated, **options)
+    return Tool(function, **options)
+
+
+def _docstring(function: Callable[..., Any]) -> Optional[str]:
+    """Give the function's own words, not those of `functools.partial` or an object's class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function.__doc__
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    target = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(target)
