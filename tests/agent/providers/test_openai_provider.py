@@ -2,7 +2,6 @@
 
 import gc
 import json
-import sys
 
 import pytest
 
@@ -256,9 +255,3 @@ async def test_clients_of_the_user_are_used_and_left_open(openai_server, every_w
                 await every_way(provider, ASK)
             assert not client.is_closed()
             assert not async_client.is_closed()
-
-
-def test_without_the_sdk_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(ImportError, match=r"pip install 'antiloop\[openai\]'"):
-        OpenAIProvider("m")

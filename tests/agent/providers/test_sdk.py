@@ -1,9 +1,12 @@
 """The clients of a provider: whose they are, when they are made and who closes them."""
 
+import sys
 import threading
 
 import pytest
 
+from antiloop.agent.providers.anthropic import AnthropicProvider
+from antiloop.agent.providers.openai import OpenAIProvider
 from antiloop.agent.providers.sdk import Clients, SdkProvider, checked_options
 
 
@@ -89,3 +92,12 @@ def test_options_that_each_request_sets_are_refused():
     assert checked_options({"temperature": 0}, "messages stream") == {"temperature": 0}
     with pytest.raises(ValueError, match="messages, stream"):
         checked_options({"stream": True, "messages": [], "seed": 1}, "messages stream")
+
+
+@pytest.mark.parametrize(
+    ("provider", "extra"), [(OpenAIProvider, "openai"), (AnthropicProvider, "anthropic")]
+)
+def test_without_the_sdk_the_error_names_the_extra(monkeypatch, provider, extra):
+    monkeypatch.setitem(sys.modules, extra, None)
+    with pytest.raises(ImportError, match=rf"pip install 'antiloop\[{extra}\]'"):
+        provider("m")
