@@ -70,9 +70,9 @@ class LoopDetector:
         """Repeat, stall and ping-pong, set so that normal work is not stopped; raises."""
         return cls(
             [
-                RepeatDetector(3, require_same_result=True, patience=8),
+                RepeatDetector(3, require_same_result=True, patience=6),
                 StallDetector(3, only_fruitless=True, varied=5),
-                PingPongDetector(2, 3, patience=8),
+                PingPongDetector(2, 3, patience=6),
             ]
         )
 
@@ -81,13 +81,13 @@ class LoopDetector:
         """All detectors, and the ladder notify, block, stop: for unattended agents."""
         return cls(
             [
-                RepeatDetector(3, require_same_result=True, patience=8),
+                RepeatDetector(3, require_same_result=True, patience=6),
                 UnknownToolDetector(3),
                 NoEffectDetector(3),
-                PingPongDetector(12, 3, patience=8),
-                NearRepeatDetector(4),
+                PingPongDetector(12, 3, patience=6),
+                NearRepeatDetector(4, patience=6),
                 FailureStreakDetector(4, in_a_row=8),
-                RecurrenceDetector(4, patience=8),
+                RecurrenceDetector(4, patience=6),
             ],
             Escalation(),
         )

@@ -15,6 +15,8 @@ Result = Union[ToolResult, str, None]
 
 KEY_LENGTH = 12
 """Hexadecimal digits of a fingerprint that are kept: 48 bits tell the calls of a window apart."""
+ACKNOWLEDGEMENT_LENGTH = 400
+"""Characters of the longest answer that may merely say that all went well."""
 LABEL_LENGTH = 80
 """Characters of the arguments that are shown to a person or a model."""
 
@@ -34,7 +36,9 @@ class Facts:
     lines without numbers. An unknown result is None, and so are its forms.
     """
 
-    __slots__ = ("_forms", "_source", "call", "label", "mutates", "outcome", "result", "tool")
+    __slots__ = (
+        "_forms", "_source", "call", "is_long", "label", "mutates", "outcome", "result", "tool"
+    )
 
     def __init__(
         self, tool: str, call: str, result: Optional[str], kind: Outcome, mutates: bool
@@ -44,6 +48,8 @@ class Facts:
         self.result = result
         self.outcome = kind
         self.mutates = mutates
+        self.is_long = False
+        """Whether the result is too long for an acknowledgement."""
         self.label: Optional[str] = None
         self._forms: Dict[str, Optional[str]] = {}
         self._source: Any = None
@@ -72,6 +78,16 @@ class Facts:
             return None
         arguments, text = self._source
         return _key(_FORMS[name](self, arguments, text))
+
+    @property
+    def says_something(self) -> bool:
+        """Whether the words of the answer matter."""
+        return self.outcome not in (Outcome.EMPTY, Outcome.SILENT)
+
+    @property
+    def is_barren(self) -> bool:
+        """Whether nothing was learned from the words of the answer."""
+        return self.outcome.is_failure or not self.says_something
 
     @property
     def steady(self) -> Optional[str]:
@@ -111,9 +127,9 @@ class Facts:
 
 _FORMS: Dict[str, Callable[[Facts, Any, str], str]] = {
     "steady": lambda facts, _, text: without_noise(text, facts.outcome is Outcome.WAITING),
-    "gist": lambda _, arguments, text: gist(text, arguments),
+    "gist": lambda facts, arguments, text: gist(text, arguments) if facts.says_something else "",
     "near": lambda facts, arguments, _: (
-        f"{near_arguments(arguments)}\x00{facts.gist if facts.outcome.is_fruitless else facts.steady}"
+        f"{near_arguments(arguments)}\x00{facts.gist if facts.is_barren else facts.steady}"
     ),
     "skeleton": lambda _, __, text: skeleton(text),
 }
@@ -158,6 +174,7 @@ def _facts(call: ToolCall, result: Result, policy: ToolPolicy, known: Optional[F
     if policy.idempotent and not kind.is_failure and text is not None:
         text = ""
     facts = Facts(tool, known.call, None if text is None else _key(text), kind, known.mutates)
+    facts.is_long = text is not None and len(text) > ACKNOWLEDGEMENT_LENGTH
     facts._source = (arguments, text)
     return facts
 

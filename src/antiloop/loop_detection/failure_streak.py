@@ -26,8 +26,10 @@ class FailureStreakDetector(WindowDetector):
 
     name = "failure_streak"
 
-    def __init__(self, threshold: int = 4, *, in_a_row: int = 8) -> None:
+    def __init__(self, threshold: int = 4, *, in_a_row: int = 8, every: int = 2) -> None:
         check_threshold("threshold", threshold)
+        check_threshold("every", every, 1)
+        self.every = every
         check_threshold("in_a_row", in_a_row)
         self.threshold = threshold
         self.in_a_row = in_a_row
@@ -37,9 +39,10 @@ class FailureStreakDetector(WindowDetector):
         """Look back from the failures of the last round."""
         last = window.rounds[-1].evidence if window.rounds else []
         for item in last:
-            if item.facts.outcome.is_failure:
+            if item.facts.outcome.is_failure or (item.facts.is_long and not item.is_fresh):
                 spell = self._spell(window, item.facts)
-                if len(spell) >= self._needed(window, item.facts):
+                beyond = len(spell) - self._needed(window, item.facts)
+                if beyond >= 0 and beyond % self.every == 0:
                     return self._same_failure(spell)
         if last and all(item.facts.outcome.is_fruitless for item in last):
             row = self._row(window)
@@ -49,11 +52,7 @@ class FailureStreakDetector(WindowDetector):
 
     def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
         return window.spell(
-            lambda facts: (
-                facts.tool == latest.tool
-                and facts.outcome.is_failure
-                and facts.gist == latest.gist
-            ),
+            lambda facts: facts.tool == latest.tool and _fail_alike(facts, latest),
             lambda facts: False,
         )
 
@@ -75,7 +74,7 @@ class FailureStreakDetector(WindowDetector):
             self.name,
             f"Tool {facts.tool!r} failed in the same way {times(count)}.",
             spell,
-            identity=(facts.tool, facts.gist),
+            identity=(facts.tool, facts.gist if facts.outcome.is_failure else facts.result),
             details={"tool": facts.tool, "count": count, "result_hash": facts.result},
         )
 
@@ -88,3 +87,9 @@ class FailureStreakDetector(WindowDetector):
             identity=("any",),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
+
+
+def _fail_alike(one: Facts, other: Facts) -> bool:
+    if one.result == other.result:
+        return True
+    return one.outcome.is_failure and other.outcome.is_failure and one.gist == other.gist

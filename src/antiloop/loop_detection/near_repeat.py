@@ -28,17 +28,22 @@ class NearRepeatDetector(WindowDetector):
 
     name = "near_repeat"
 
-    def __init__(self, threshold: int = 4) -> None:
+    def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
         check_threshold("threshold", threshold)
         self.threshold = threshold
-        self.span = threshold
+        self.patience = threshold if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
+        self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
         for item in window.rounds[-1].evidence if window.rounds else ():
-            if not item.is_fresh and item.facts.outcome in _COMPARED:
+            is_news = item.is_fresh and item.facts.says_something
+            if not is_news and item.facts.result is not None:
                 spell = self._spell(window, item.facts)
                 needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
+                if item.facts.outcome is Outcome.WAITING:
+                    needed = max(needed, self.patience)
                 if len(spell) >= needed:
                     return self._detection(spell)
         return None
@@ -51,6 +56,7 @@ class NearRepeatDetector(WindowDetector):
                 and facts.near == latest.near
             ),
             lambda facts: False,
+            slack=0 if latest.outcome is Outcome.SILENT else 1,
         )
 
     def _detection(self, spell: List[Evidence]) -> LoopDetection:
@@ -63,5 +69,3 @@ class NearRepeatDetector(WindowDetector):
             details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
         )
 
-
-_COMPARED = frozenset((Outcome.SUCCESS, Outcome.EMPTY, Outcome.FAILURE, Outcome.INVALID))

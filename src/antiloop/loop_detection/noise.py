@@ -79,7 +79,7 @@ def near_arguments(arguments: Any) -> str:
     """Write arguments without what is cosmetic in them.
 
     Random ids, times and fields that only number a request are left out. The words of a text lose
-    order, repetitions, case, plural and all that are shorter than three letters; a number is what
+    order, repetitions, case, plural and, beside longer ones, all of one or two letters; a number is what
     it says, written as text or not. A shell command that begins with ``:`` or ``#`` does nothing,
     whatever follows.
 
@@ -101,7 +101,8 @@ def words(text: str) -> List[str]:
 
 def _stems(text: str) -> str:
     stems = {_stem(word) for word in words(_CLOCKS.sub(" ", text[:_LONG]))}
-    return " ".join(sorted(stem for stem in stems if stem.isdigit() or len(stem) > 2)[:_STEMS])
+    telling = {stem for stem in stems if stem.isdigit() or len(stem) > 2}
+    return " ".join(sorted(telling or stems)[:_STEMS])
 
 
 def _stem(word: str) -> str:

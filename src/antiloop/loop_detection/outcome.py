@@ -16,7 +16,9 @@ class Outcome(str, Enum):
     SUCCESS = "s"
     """Something came back."""
     EMPTY = "e"
-    """The call found nothing, or says nothing."""
+    """The call looked for something and found nothing."""
+    SILENT = "n"
+    """The call says nothing at all, as most commands that succeed."""
     FAILURE = "f"
     """The whole answer is a failure."""
     INVALID = "i"
@@ -33,7 +35,7 @@ class Outcome(str, Enum):
 
     @property
     def is_fruitless(self) -> bool:
-        """Whether nothing came of the call; an answer that asks for patience is not fruitless."""
+        """Whether nothing came of the call; silence and a plea for patience say no such thing."""
         return self in _FRUITLESS
 
 
@@ -53,21 +55,27 @@ _NEGATIVE = frozenset(
     unexpected unknown unrecognized unresolved unsupported usage wasn without won wouldn wrong
     """.split()
 )
-_PATIENCE = frozenset("pending processing progress queued running starting still waiting".split())
+_WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
+_WAITING = re.compile(
+    rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b"
+    rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|\W*{_WORK}\b[^.]{{0,40}}$",
+    re.IGNORECASE,
+)
 _BUSY = re.compile(
     r"\b(?:429|503|overloaded|rate.?limit\w*|temporarily|too many requests|(?:try|retry)\s+(?:again\s+)?later"
     r"|not.?ready)\b",
     re.IGNORECASE,
 )
 _SILENT = re.compile(
-    r"\W*(?:null|none|nil|undefined|(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+\d+)?\W*$",
-    re.IGNORECASE,
+    r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+\d+)?\W*$", re.IGNORECASE
 )
 _NOTHING = re.compile(
-    r"\W*(?:\w+\W+){0,2}(?:no|0|zero|nothing)\s+(?:\w+\s+){0,3}?"
-    r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|output|spans?)\b",
+    r"\s*(?:\[\s*\]|\{\s*\}|\(\)|null|none|nil|undefined)\s*$"
+    r"|\W*(?:\w+\W+){0,2}(?:no|0|zero|nothing)\s+(?:\w+\s+){0,3}?"
+    r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|spans?)\b",
     re.IGNORECASE,
 )
+_HARNESS = re.compile(r"^\[.*$", re.MULTILINE)  # remarks of who ran the tool: [metadata], [exit 0]
 _INVALID = re.compile(
     r"unknown (?:tool|command|function)|no such (?:tool|function)|(?:tool|function) \S+ (?:is )?not"
     r"|not a (?:valid|known) (?:tool|command|function)|(?:tool|function) not found"
@@ -97,10 +105,11 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
 
 def _brief_outcome(text: str) -> Optional[Outcome]:
     """Judge an answer of a line or two by its form."""
-    first = text.lstrip().partition("\n")[0]
-    if _SILENT.match(first) or _NOTHING.match(first):
+    if _NOTHING.match(text):
         return Outcome.EMPTY
-    if _BUSY.search(text) or not _PATIENCE.isdisjoint(_WORD.findall(text.lower())):
+    if _SILENT.match(text) or _SILENT.match(_HARNESS.sub("", text)):
+        return Outcome.SILENT
+    if _BUSY.search(text) or _WAITING.search(text):
         return Outcome.WAITING
     return None
 

@@ -41,7 +41,7 @@ class RecurrenceDetector(WindowDetector):
         """Look for earlier calls like those of the last round; the most frequent is reported."""
         longest: List[Evidence] = []
         for item in window.rounds[-1].evidence if window.rounds else ():
-            if not item.is_fresh and item.facts.outcome is not Outcome.EMPTY:
+            if not item.is_fresh and item.facts.says_something:
                 spell = self._spell(window, item.facts)
                 if len(spell) > len(longest) and len(spell) >= self._needed(window, item.facts):
                     longest = spell

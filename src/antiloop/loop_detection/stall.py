@@ -6,6 +6,7 @@ from ..stability import beta
 from .base import WindowDetector, check_threshold, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
+from .outcome import Outcome
 from .window import Window
 
 
@@ -59,15 +60,15 @@ class StallDetector(WindowDetector):
 
     def _counts(self, facts: Facts) -> bool:
         if self.only_fruitless:
-            return facts.outcome.is_fruitless
+            return facts.is_barren or facts.is_long
         return facts.result is not None
 
     def _same(self, one: Facts, other: Facts) -> bool:
         if one.tool != other.tool or other.result is None:
             return False
-        if not self.only_fruitless or one.result == other.result:
+        if one.result == other.result or not self.only_fruitless:
             return one.result == other.result
-        return one.outcome is other.outcome and one.gist == other.gist
+        return one.is_barren and one.outcome is other.outcome and one.gist == other.gist
 
     def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
         streak: List[Evidence] = []
@@ -84,9 +85,12 @@ class StallDetector(WindowDetector):
         declared = window.policy(latest.tool).thresholds.get(self.name)
         if declared is not None:
             return declared
-        if not self.only_fruitless or len({item.facts.near for item in streak[-self.threshold:]}) == 1:
+        if not self.only_fruitless:
             return self.threshold
-        return self.varied if latest.outcome.is_failure else len(streak) + 1
+        is_near = len({item.facts.near for item in streak[-self.varied :]}) == 1
+        if not latest.says_something:
+            return self.varied if is_near else len(streak) + 1
+        return self.threshold if is_near else self.varied
 
     def _detection(self, streak: List[Evidence]) -> LoopDetection:
         facts, count = streak[-1].facts, len(streak)

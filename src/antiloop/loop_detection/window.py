@@ -96,7 +96,10 @@ class Window:
         return self.policies.get(tool, NO_POLICY)
 
     def spell(
-        self, matches: Callable[[Facts], bool], ends: Callable[[Facts], bool]
+        self,
+        matches: Callable[[Facts], bool],
+        ends: Callable[[Facts], bool],
+        slack: int = 1,
     ) -> List[Evidence]:
         """Give the latest calls that match, oldest first, while little new comes in between.
 
@@ -109,7 +112,7 @@ class Window:
         for passed in reversed(self.rounds):
             match = next((item for item in passed.evidence if matches(item.facts)), None)
             if match is not None:
-                if fresh > len(found) + 1:
+                if fresh > slack * (len(found) + 1):
                     break
                 found.append(match)
             elif any(item.is_change or ends(item.facts) for item in passed.evidence):
@@ -127,7 +130,10 @@ class Window:
         call, answer = _keys(facts)
         kind = facts.outcome
         is_fresh = kind is Outcome.SUCCESS and answer not in self._seen
-        is_change = facts.mutates and not kind.is_failure and call not in self._seen
+        if kind is Outcome.SILENT:  # most likely done for its effect
+            is_fresh = call not in self._seen
+        is_told = is_fresh or not facts.is_long  # a long answer seen before acknowledges nothing
+        is_change = facts.mutates and not kind.is_failure and is_told and call not in self._seen
         return is_fresh, is_change
 
     def _trim(self, size: int) -> None:
