@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.formats import from_openai_chat
+from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 
 
@@ -88,6 +89,12 @@ def test_an_answer_without_content_is_empty_and_not_unknown():
 def test_a_recorder_may_say_that_a_call_failed():
     history = from_openai_chat([asks(("1", "ls", "{}")), {**answers("1", "no"), "is_error": True}])
     assert history.results == (ToolResult("no", is_error=True),)
+
+
+def test_a_notice_of_ours_is_no_user_message():
+    notice = {"role": "user", "content": f"{NOTICE_MARKER} you repeat yourself"}
+    assert from_openai_chat([notice, {"role": "user", "content": "go on"}]).turn_starts == (0,)
+    assert from_openai_chat([notice]).turn_starts == ()
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_a_run_without_id_is_named_by_its_place(read):
 def test_an_openai_chat_is_one_run(read, text):
     (run,) = read(text)
     assert only_step(run) == (ToolCall("ls", {"p": "."}, "1", 1), ToolResult("a.py"))
+    assert run.turn_starts == (0,)
 
 
 def test_openai_chats_one_a_line(read):

@@ -22,9 +22,9 @@ class Listener:
         return self
 
 
-def run_of(*rounds):
+def run_of(*rounds, turn_starts=()):
     calls = tuple(ToolCall("ls", {"p": "."}, round=round_) for round_ in rounds)
-    return RecordedRun("r", calls, tuple(ToolResult("a.py") for _ in calls))
+    return RecordedRun("r", calls, tuple(ToolResult("a.py") for _ in calls), turn_starts)
 
 
 def test_rounds_are_fed_whole_and_in_order():
@@ -48,3 +48,10 @@ def test_one_detector_serves_many_runs():
     detector = LoopDetector.default()
     run = run_of(0, 1)
     assert list(replay(run, detector)) == list(replay(run, detector)) == []
+
+
+def test_a_user_message_is_progress():
+    stuck, asked_again = run_of(0, 1, 2, 3), run_of(0, 1, 2, 3, turn_starts=(0, 2))
+    detector = LoopDetector.default()
+    assert [step for step, _ in replay(stuck, detector)] == [2, 3]
+    assert list(replay(asked_again, detector)) == []

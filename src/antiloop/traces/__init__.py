@@ -1,8 +1,11 @@
 """Recorded runs: files and streams in several formats, read one run at a time.
 
->>> for run in read_runs("docs/examples/stuck-run.jsonl"):
-...     for step, verdict in replay(run, LoopDetector.default()):
-...         print(run.run_id, step, verdict.message)  # doctest: +SKIP
+>>> from antiloop import LoopDetector
+>>> for run in read_runs("docs/examples/runs.jsonl"):
+...     verdicts = list(replay(run, LoopDetector.default()))
+...     print(run.run_id, len(run), "stuck" if verdicts else "fine")
+refund-window 18 stuck
+sales-report 8 fine
 """
 
 from .reading import read_runs

@@ -41,7 +41,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         source if run_id is None else _text(run_id),
         tuple(_call(step, number) for step, number in zip(steps, rounds)),
         tuple(_result(step) for step in steps),
-        source,
+        source=source,
     )
 
 

@@ -27,8 +27,9 @@ def read(
             on_trouble(record.line, "no chat messages here")
             continue
         source = record.place(name)
-        history = from_openai_chat(messages)
-        yield RecordedRun(_run_id(record.value) or source, history.calls, history.results, source)
+        told = from_openai_chat(messages)
+        run_id = _run_id(record.value) or source
+        yield RecordedRun(run_id, told.calls, told.results, told.turn_starts, source)
 
 
 def _messages(value: Any) -> Optional[List[Dict[str, Any]]]:

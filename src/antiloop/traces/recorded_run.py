@@ -17,6 +17,8 @@ class RecordedRun:
     """One for each step, oldest first."""
     results: Tuple[Optional[ToolResult], ...] = ()
     """As long as ``calls``; None where no result is known."""
+    turn_starts: Tuple[int, ...] = ()
+    """For each user message: how many calls stood before it."""
     source: str = ""
     """Where it was read, as ``name:line``."""
 

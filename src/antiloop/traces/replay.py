@@ -17,7 +17,10 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
         which there was nothing to say are left out.
     """
     monitor = detector.monitor()
+    spoken = set(run.turn_starts)
     for start, stop in run.rounds():
+        if start in spoken:
+            monitor.user_message()
         verdict = monitor.after(run.calls[start:stop], run.results[start:stop])
         if verdict.action is not LoopAction.CONTINUE:
             yield stop - 1, verdict
