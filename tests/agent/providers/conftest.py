@@ -2,7 +2,8 @@
 
 A server keeps no state. What it answers stands in the request, as JSON in the name of the model:
 ``text``, ``calls`` as ``[name, arguments as text, id]`` and ``usage`` make a proper reply;
-``status``, ``body``, ``events`` and ``endless`` make the other kind.
+``status``, ``body``, ``events`` and ``endless`` make the other kind. With ``until``, the
+script is ``then`` once that text is in the conversation.
 """
 
 import json
@@ -37,6 +38,8 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.received.append(request)
         script = json.loads(request["model"])
+        if "until" in script and script["until"] in json.dumps(request["messages"]):
+            script = script["then"]
         if "status" in script:
             self.send_whole({"error": {"message": "as asked"}}, script["status"])
         elif request.get("stream"):
