@@ -86,7 +86,7 @@ class LoopDetector:
                 NoEffectDetector(3),
                 PingPongDetector(12, 3, patience=6),
                 NearRepeatDetector(4, patience=6),
-                FailureStreakDetector(4, in_a_row=8),
+                FailureStreakDetector(4, in_a_row=5),
                 RecurrenceDetector(4, patience=6),
             ],
             Escalation(),

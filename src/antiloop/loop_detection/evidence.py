@@ -85,8 +85,8 @@ class Facts:
         return self.outcome not in (Outcome.EMPTY, Outcome.SILENT)
 
     @property
-    def is_barren(self) -> bool:
-        """Whether nothing was learned from the words of the answer."""
+    def is_fruitless(self) -> bool:
+        """Whether the call failed, found nothing or says nothing."""
         return self.outcome.is_failure or not self.says_something
 
     @property
@@ -129,7 +129,7 @@ _FORMS: Dict[str, Callable[[Facts, Any, str], str]] = {
     "steady": lambda facts, _, text: without_noise(text, facts.outcome is Outcome.WAITING),
     "gist": lambda facts, arguments, text: gist(text, arguments) if facts.says_something else "",
     "near": lambda facts, arguments, _: (
-        f"{near_arguments(arguments)}\x00{facts.gist if facts.is_barren else facts.steady}"
+        f"{near_arguments(arguments)}\x00{facts.gist if facts.is_fruitless else facts.steady}"
     ),
     "skeleton": lambda _, __, text: skeleton(text),
 }
@@ -138,10 +138,16 @@ _FORMS: Dict[str, Callable[[Facts, Any, str], str]] = {
 class Evidence:
     """One call of a run: its facts, and what they were worth when they came."""
 
-    __slots__ = ("call_id", "facts", "index", "is_change", "is_fresh")
+    __slots__ = ("call_id", "facts", "index", "is_change", "is_fresh", "is_known")
 
     def __init__(
-        self, index: int, facts: Facts, call_id: Optional[str], is_fresh: bool, is_change: bool
+        self,
+        index: int,
+        facts: Facts,
+        call_id: Optional[str],
+        is_fresh: bool,
+        is_change: bool,
+        is_known: bool,
     ) -> None:
         self.index = index
         self.facts = facts
@@ -150,6 +156,16 @@ class Evidence:
         """Whether the answer is one that the window has not seen from this tool."""
         self.is_change = is_change
         """Whether the call changed the world in a way that the window has not seen."""
+        self.is_known = is_known
+        """Whether the window has seen both the call and its answer."""
+
+    @property
+    def is_barren(self) -> bool:
+        """Whether nothing came of the call: it failed, found nothing, or told what was known."""
+        kind = self.facts.outcome
+        if kind in (Outcome.WAITING, Outcome.SILENT):
+            return False
+        return kind.is_failure or kind is Outcome.EMPTY or self.is_known
 
 
 def shortened(text: str, length: int = LABEL_LENGTH) -> str:

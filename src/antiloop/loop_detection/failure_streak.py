@@ -1,4 +1,4 @@
-"""The same failure under changing arguments, and calls that fail one after the other."""
+"""The same failure under changing arguments, and calls that come to nothing one after the other."""
 
 from typing import List, Optional
 
@@ -8,17 +8,24 @@ from .detection import LoopDetection
 from .evidence import Evidence, Facts
 from .window import Window
 
+SLACK = 0.25
+"""New things allowed for each failure: an agent that learns something else meanwhile is not stuck."""
+
 
 @beta
 class FailureStreakDetector(WindowDetector):
     """Find a tool that fails in the same way whatever it is asked, or calls that all fail.
 
     Two failures are the same if they say the same apart from numbers and from what only echoes the
-    arguments: "ticket 1000 not found", "ticket 1001 not found".
+    arguments: "ticket 1000 not found", "ticket 1001 not found". A long answer that is the same to
+    the letter counts as well: it acknowledges nothing, and was read before. Whatever the tool, a
+    row of rounds that failed, found nothing or told what was known is a streak too; rounds that are
+    neither that nor new are passed over.
 
     Args:
-        threshold: rounds with the same failure of one tool while little else is new, 2 or more.
-        in_a_row: rounds one after the other in which every call is fruitless, whatever the tool.
+        threshold: rounds with the same failure of one tool, at most one new thing to four, 2 or more.
+        in_a_row: rounds that came to nothing, whatever the tool, 2 or more. As many again are one
+            further repetition, since such a row is weaker evidence.
 
     Raises:
         ValueError: if a number is below 2.
@@ -26,10 +33,8 @@ class FailureStreakDetector(WindowDetector):
 
     name = "failure_streak"
 
-    def __init__(self, threshold: int = 4, *, in_a_row: int = 8, every: int = 2) -> None:
+    def __init__(self, threshold: int = 4, *, in_a_row: int = 5) -> None:
         check_threshold("threshold", threshold)
-        check_threshold("every", every, 1)
-        self.every = every
         check_threshold("in_a_row", in_a_row)
         self.threshold = threshold
         self.in_a_row = in_a_row
@@ -40,56 +45,46 @@ class FailureStreakDetector(WindowDetector):
         last = window.rounds[-1].evidence if window.rounds else []
         for item in last:
             if item.facts.outcome.is_failure or (item.facts.is_long and not item.is_fresh):
-                spell = self._spell(window, item.facts)
-                beyond = len(spell) - self._needed(window, item.facts)
-                if beyond >= 0 and beyond % self.every == 0:
-                    return self._same_failure(spell)
-        if last and all(item.facts.outcome.is_fruitless for item in last):
-            row = self._row(window)
+                spell = self._same_failure(window, item.facts)
+                if len(spell) >= self._needed(window, item.facts):
+                    return self._of_one_tool(spell)
+        if last and all(item.is_barren for item in last):
+            row = window.spell(lambda item: item.is_barren, slack=0.0)
             if len(row) >= self.in_a_row:
-                return self._all_fruitless(row)
+                return self._of_any_tool(row)
         return None
 
-    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
-        return window.spell(
-            lambda facts: facts.tool == latest.tool and _fail_alike(facts, latest),
-            lambda facts: False,
-        )
-
-    def _row(self, window: Window) -> List[Evidence]:
-        row: List[Evidence] = []
-        for passed in reversed(window.rounds):
-            if not all(item.facts.outcome.is_fruitless for item in passed.evidence):
-                break
-            row.append(passed.evidence[-1])
-        row.reverse()
-        return row
+    def _same_failure(self, window: Window, latest: Facts) -> List[Evidence]:
+        return window.spell(lambda item: _fail_alike(item.facts, latest), slack=SLACK)
 
     def _needed(self, window: Window, facts: Facts) -> int:
         return window.policy(facts.tool).thresholds.get(self.name, self.threshold)
 
-    def _same_failure(self, spell: List[Evidence]) -> LoopDetection:
+    def _of_one_tool(self, spell: List[Evidence]) -> LoopDetection:
         facts, count = spell[-1].facts, len(spell)
         return detection(
             self.name,
-            f"Tool {facts.tool!r} failed in the same way {times(count)}.",
+            f"Tool {facts.tool!r} gave the same fruitless answer {times(count)}.",
             spell,
             identity=(facts.tool, facts.gist if facts.outcome.is_failure else facts.result),
             details={"tool": facts.tool, "count": count, "result_hash": facts.result},
         )
 
-    def _all_fruitless(self, row: List[Evidence]) -> LoopDetection:
+    def _of_any_tool(self, row: List[Evidence]) -> LoopDetection:
         tools = list(dict.fromkeys(item.facts.tool for item in row))
         return detection(
             self.name,
-            f"The last {len(row)} calls all failed or found nothing.",
+            f"The last {len(row)} rounds failed, found nothing or repeated what was known.",
             row,
+            period=self.in_a_row,
             identity=("any",),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
 
 
 def _fail_alike(one: Facts, other: Facts) -> bool:
+    if one.tool != other.tool:
+        return False
     if one.result == other.result:
         return True
     return one.outcome.is_failure and other.outcome.is_failure and one.gist == other.gist

@@ -49,15 +49,9 @@ class NearRepeatDetector(WindowDetector):
         return None
 
     def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
-        return window.spell(
-            lambda facts: (
-                facts.tool == latest.tool
-                and facts.outcome is latest.outcome
-                and facts.near == latest.near
-            ),
-            lambda facts: False,
-            slack=0 if latest.outcome is Outcome.SILENT else 1,
-        )
+        # Silence tells nothing: it is evidence only where nothing at all was new.
+        slack = 0.0 if latest.outcome is Outcome.SILENT else 1.0
+        return window.spell(lambda item: _is_near(item.facts, latest), slack=slack)
 
     def _detection(self, spell: List[Evidence]) -> LoopDetection:
         facts, count = spell[-1].facts, len(spell)
@@ -69,3 +63,7 @@ class NearRepeatDetector(WindowDetector):
             details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
         )
 
+
+
+def _is_near(one: Facts, other: Facts) -> bool:
+    return one.tool == other.tool and one.outcome is other.outcome and one.near == other.near

@@ -33,13 +33,6 @@ class Outcome(str, Enum):
         """Whether the call failed."""
         return self in (Outcome.FAILURE, Outcome.INVALID)
 
-    @property
-    def is_fruitless(self) -> bool:
-        """Whether nothing came of the call; silence and a plea for patience say no such thing."""
-        return self in _FRUITLESS
-
-
-_FRUITLESS = frozenset((Outcome.EMPTY, Outcome.FAILURE, Outcome.INVALID, Outcome.REFUSED))
 
 _SHORT = 1_000  # characters: in a longer answer the word "error" is part of what was asked for
 _BRIEF = 300
@@ -47,6 +40,7 @@ _HEAD = 200
 _WORD = re.compile(r"[a-z]+")
 _NAMES = re.compile(r"\S*[\w.-][/\\_][\w./\\-]+|\w+\.\w+")  # paths and identifiers hold no statement
 
+_EXIT = re.compile(r"\W*exit\s+(?:code|status)\s+\d+\b", re.IGNORECASE)
 _NEGATIVE = frozenset(
     """
     aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
@@ -67,7 +61,7 @@ _BUSY = re.compile(
     re.IGNORECASE,
 )
 _SILENT = re.compile(
-    r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+\d+)?\W*$", re.IGNORECASE
+    r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+[01])?\W*$", re.IGNORECASE
 )
 _NOTHING = re.compile(
     r"\s*(?:\[\s*\]|\{\s*\}|\(\)|null|none|nil|undefined)\s*$"
@@ -107,6 +101,7 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
     """Judge an answer of a line or two by its form."""
     if _NOTHING.match(text):
         return Outcome.EMPTY
+    # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
     if _SILENT.match(text) or _SILENT.match(_HARNESS.sub("", text)):
         return Outcome.SILENT
     if _BUSY.search(text) or _WAITING.search(text):
@@ -115,6 +110,6 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
 
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:
-    if not is_error and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower())):
+    if not is_error and not _EXIT.match(head) and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower())):
         return Outcome.SUCCESS
     return Outcome.INVALID if _INVALID.search(head) else Outcome.FAILURE

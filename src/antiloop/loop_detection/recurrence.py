@@ -49,8 +49,8 @@ class RecurrenceDetector(WindowDetector):
 
     def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
         return window.spell(
-            lambda facts: facts.call == latest.call and not differ(latest, facts),
-            lambda facts: facts.call == latest.call,
+            lambda item: item.facts.call == latest.call and not differ(latest, item.facts),
+            lambda item: item.facts.call == latest.call,
         )
 
     def _needed(self, window: Window, facts: Facts) -> int:

@@ -60,7 +60,7 @@ class StallDetector(WindowDetector):
 
     def _counts(self, facts: Facts) -> bool:
         if self.only_fruitless:
-            return facts.is_barren or facts.is_long
+            return facts.is_fruitless or facts.is_long
         return facts.result is not None
 
     def _same(self, one: Facts, other: Facts) -> bool:
@@ -68,7 +68,7 @@ class StallDetector(WindowDetector):
             return False
         if one.result == other.result or not self.only_fruitless:
             return one.result == other.result
-        return one.is_barren and one.outcome is other.outcome and one.gist == other.gist
+        return one.is_fruitless and one.outcome is other.outcome and one.gist == other.gist
 
     def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
         streak: List[Evidence] = []

@@ -5,7 +5,7 @@ from typing import List, Optional
 from ..stability import beta
 from .base import WindowDetector, check_threshold, detection, times
 from .detection import LoopDetection
-from .evidence import Evidence, Facts
+from .evidence import Evidence
 from .outcome import Outcome
 from .window import Window
 
@@ -34,16 +34,16 @@ class UnknownToolDetector(WindowDetector):
         """Look back from the calls of the last round that were turned away."""
         for item in window.rounds[-1].evidence if window.rounds else ():
             if item.facts.outcome is Outcome.INVALID:
-                spell = self._spell(window, item.facts)
+                spell = self._spell(window, item.facts.tool)
                 needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
                 if len(spell) >= needed:
                     return self._detection(spell)
         return None
 
-    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
+    def _spell(self, window: Window, tool: str) -> List[Evidence]:
         return window.spell(
-            lambda facts: facts.tool == latest.tool and facts.outcome is Outcome.INVALID,
-            lambda facts: facts.tool == latest.tool and facts.outcome is not Outcome.REFUSED,
+            lambda item: item.facts.tool == tool and item.facts.outcome is Outcome.INVALID,
+            lambda item: item.facts.tool == tool and item.facts.outcome is not Outcome.REFUSED,
         )
 
     def _detection(self, spell: List[Evidence]) -> LoopDetection:

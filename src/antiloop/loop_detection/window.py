@@ -20,11 +20,6 @@ class Round:
         self.evidence = evidence
         self.calls = {item.facts.call: item for item in evidence}
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether anything in it is new."""
-        return any(item.is_fresh for item in self.evidence)
-
 
 class Window:
     """The last calls of a run, at most `size` of them, oldest round first.
@@ -97,36 +92,38 @@ class Window:
 
     def spell(
         self,
-        matches: Callable[[Facts], bool],
-        ends: Callable[[Facts], bool],
-        slack: int = 1,
+        matches: Callable[[Evidence], bool],
+        ends: Callable[[Evidence], bool] = lambda item: False,
+        slack: float = 1.0,
     ) -> List[Evidence]:
         """Give the latest calls that match, oldest first, while little new comes in between.
 
-        Going back from the last round, the spell is over at a call that `ends` it or that changed
-        the world in a new way, and where more rounds with something new than matching calls have
-        come by. Of each round, one call counts.
+        Of each round, one matching call counts. Going back from the last round, the spell is over
+        at a call that changed the world in a new way or that `ends` it, and where the rounds with
+        something new beside or between the matching calls are more than `slack` for each of these.
         """
         found: List[Evidence] = []
         fresh = 0
         for passed in reversed(self.rounds):
-            match = next((item for item in passed.evidence if matches(item.facts)), None)
+            match = next((item for item in passed.evidence if matches(item)), None)
+            others = [item for item in passed.evidence if item is not match]
+            fresh += any(item.is_fresh for item in others)
             if match is not None:
                 if fresh > slack * (len(found) + 1):
                     break
                 found.append(match)
-            elif any(item.is_change or ends(item.facts) for item in passed.evidence):
+            elif any(ends(item) for item in others):
                 break
-            else:
-                fresh += passed.is_fresh
+            if any(item.is_change for item in others):
+                break
         found.reverse()
         return found
 
     def __iter__(self) -> Iterator[Evidence]:
         return (item for passed in self.rounds for item in passed.evidence)
 
-    def _novelty(self, facts: Facts) -> Tuple[bool, bool]:
-        """Whether a call brings a new answer, and whether it changes the world in a new way."""
+    def _novelty(self, facts: Facts) -> Tuple[bool, bool, bool]:
+        """Whether a call is fresh, a change, known: see `Evidence`."""
         call, answer = _keys(facts)
         kind = facts.outcome
         is_fresh = kind is Outcome.SUCCESS and answer not in self._seen
@@ -134,7 +131,7 @@ class Window:
             is_fresh = call not in self._seen
         is_told = is_fresh or not facts.is_long  # a long answer seen before acknowledges nothing
         is_change = facts.mutates and not kind.is_failure and is_told and call not in self._seen
-        return is_fresh, is_change
+        return is_fresh, is_change, call in self._seen and answer in self._seen
 
     def _trim(self, size: int) -> None:
         while self._kept > size:
