@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -193,6 +194,13 @@ def test_progress_is_shown_to_a_person_only(runs, monkeypatch, capsys):
     assert "\r1 runs" in capsys.readouterr().err
 
 
+def test_a_short_scan_shows_no_progress(runs, monkeypatch, capsys):
+    monkeypatch.setattr(scan.time, "monotonic", lambda: 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    main(["scan", runs(a=[], b=[])])
+    assert "runs" not in capsys.readouterr().err
+
+
 def test_a_reader_who_stops_reading_is_no_error(runs):
     process = antiloop("scan", runs(**{f"stuck{n}": steps(3) for n in range(5000)}))
     process.stdout.readline()
@@ -202,6 +210,16 @@ def test_a_reader_who_stops_reading_is_no_error(runs):
     assert process.wait() == 141
 
 
+def test_a_closed_pipe_is_141_whatever_was_being_written(monkeypatch, tmp_path):
+    def cut_off(args):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(scan, "run", cut_off)
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["scan", "f"]) == 141
+
+
 def test_ctrl_c_ends_quietly(monkeypatch, capsys):
     def interrupted(args):
         raise KeyboardInterrupt
@@ -209,6 +227,20 @@ def test_ctrl_c_ends_quietly(monkeypatch, capsys):
     monkeypatch.setattr(scan, "run", interrupted)
     assert main(["scan", "f"]) == 130
     assert capsys.readouterr().err == "antiloop: interrupted\n"
+
+
+def test_the_module_gives_the_exit_status(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["antiloop", "scan", EXAMPLE])
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_module("antiloop", run_name="__main__")
+    assert exit_.value.code == 1
+    assert capsys.readouterr().out.endswith("got stuck.\n")
+
+
+def test_the_demo_tells_and_then_stops(capsys):
+    assert main(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("The model is told:") < out.index("The run ends, loop_detected: Tool 'search'")
 
 
 def test_the_package_runs_as_a_module():

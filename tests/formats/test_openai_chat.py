@@ -116,7 +116,7 @@ def test_a_call_that_is_not_even_an_object_is_a_call_without_name():
     assert [call.tool_name for call in history.calls] == ["", ""]
 
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text('aé\x1b"{', max_size=3)
 json_values = (
     scalars
     | st.lists(scalars, max_size=2)

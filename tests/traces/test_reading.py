@@ -195,8 +195,12 @@ def test_every_format_recognises_its_own_and_no_other():
         assert [known for known in FORMATS if FORMATS[known].recognises(sample)] == [name]
 
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
-anything = scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.text(max_size=3), scalars)
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text('aé\x1b"{', max_size=3)
+anything = (
+    scalars
+    | st.lists(scalars, max_size=2)
+    | st.dictionaries(st.text('aé\x1b"{', max_size=3), scalars)
+)
 step_like = st.dictionaries(
     st.sampled_from(["tool_name", "arguments", "result", "is_error", "round", "id"]), anything
 )
