@@ -1,11 +1,11 @@
 """Notices when an LLM agent is stuck in a tool-call loop, and does something about it.
 
-    >>> from antiloop import LoopDetector
-    >>> monitor = LoopDetector.default().monitor()
-    >>> for _ in range(3):
-    ...     verdict = monitor.record_call("search", {"q": "cats"}, "no results")
-    >>> verdict.action.value, verdict.detection.message
-    ('raise', "Tool 'search' was called 3 times in a row with the same arguments.")
+>>> from antiloop import LoopDetector
+>>> monitor = LoopDetector.default().monitor()
+>>> for _ in range(3):
+...     verdict = monitor.record_call("search", {"q": "cats"}, "no results")
+>>> verdict.action.value, verdict.detection.message
+('raise', "Tool 'search' was called 3 times in a row with the same arguments.")
 """
 
 from .agent import (

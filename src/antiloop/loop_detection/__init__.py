@@ -5,7 +5,7 @@ from .call_limit import CallLimitDetector
 from .detection import LoopDetection, LoopSeverity
 from .detector import LoopDetector
 from .failure_streak import FailureStreakDetector
-from .monitor import LoopMonitor, LoopVerdict
+from .monitor import LoopMonitor
 from .near_repeat import NearRepeatDetector
 from .no_effect import NoEffectDetector
 from .ping_pong import PingPongDetector
@@ -15,6 +15,7 @@ from .repeat import RepeatDetector
 from .stall import StallDetector
 from .tool_policy import ToolPolicy
 from .unknown_tool import UnknownToolDetector
+from .verdict import LoopVerdict
 
 __all__ = [
     "BaseDetector",

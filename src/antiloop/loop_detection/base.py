@@ -122,7 +122,7 @@ def detection(
         period=period,
         repetitions=len(found) // len(lap),
         indices=indices,
-        call_ids=tuple(item.call_id for item in lap if isinstance(item.call_id, str)),
+        call_ids=tuple(item.call_id for item in lap[-SHOWN_CALLS:] if item.call_id is not None),
         wasted_calls=len(found) - len(lap),
         members=members,
     )

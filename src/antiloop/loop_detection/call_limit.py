@@ -44,7 +44,9 @@ class CallLimitDetector(WindowDetector):
             message = f"The run made {window.call_count} calls; {self.limit} are allowed."
             details = {"tool": last[-1].facts.tool, "count": window.call_count, "limit": self.limit}
             return detection(self.name, message, last[-1:], identity=("run",), details=details)
-        counts = Counter(item.facts.tool for item in window) if self.per_tool and last else Counter()
+        counts = (
+            Counter(item.facts.tool for item in window) if self.per_tool and last else Counter()
+        )
         for item in last:
             tool = item.facts.tool
             if counts[tool] > self.per_tool.get(tool, counts[tool]):

@@ -34,7 +34,7 @@ class LoopDetection:
     severity: LoopSeverity = LoopSeverity.WARNING
     """Set by the policy: ``warning`` for a notice, ``critical`` for what is stronger."""
     identity: str = ""
-    """Equal for two detections of the same loop: kind and call fingerprints, cycles up to rotation."""
+    """Equal for two detections of the same loop: kind and calls, cycles compared up to rotation."""
     period: int = 1
     """How many rounds one lap takes."""
     repetitions: int = 0
@@ -42,7 +42,7 @@ class LoopDetection:
     indices: Tuple[int, ...] = ()
     """The calls concerned, counted from the start of the run, oldest first."""
     call_ids: Tuple[str, ...] = ()
-    """Ids of the calls of the last lap, where the provider gave ids."""
+    """Ids of the last calls concerned, at most five, where the provider gave ids."""
     wasted_calls: int = 0
     """Calls that brought nothing new: all but those of the first lap."""
     members: Tuple[str, ...] = ()
@@ -53,4 +53,3 @@ class LoopDetection:
         error = LoopDetectedError(self.message, self.detector_name, self.details)
         error.detection = self
         return error
-

@@ -1,6 +1,7 @@
 """The facade: detectors, what is done about their findings, and the presets."""
 
 import logging
+from dataclasses import replace
 from typing import Mapping, Optional, Sequence, Tuple, Union
 
 from ..stability import beta
@@ -126,7 +127,8 @@ class LoopDetector:
         try:
             if isinstance(detector, WindowDetector):
                 return detector.find(window)
-            return detector.check(tool_calls, tool_results)
+            found = detector.check(tool_calls, tool_results)
+            return found and _completed(found, window, len(tool_calls))
         except Exception:
             _logger.exception("detector %r raised; it is left out this time", detector.name)
             return None
@@ -144,3 +146,16 @@ class LoopDetector:
                     f"{detector.name} looks at {span} rounds, but the window holds {self.window}"
                     f" calls; set window={span} or more"
                 )
+
+
+def _completed(found: LoopDetection, window: Window, given: int) -> LoopDetection:
+    """Add what a detector of the user's own left out, and count indices from the run's start."""
+    shift = window.call_count - given
+    indices = tuple(index + shift for index in found.indices)
+    concerned = [item for item in window if item.index in indices]
+    members = found.members or tuple(
+        item.facts.call for item in concerned or window.rounds[-1].evidence
+    )
+    tool = found.details.get("tool", "")
+    identity = found.identity or f"{found.detector_name}:{tool}"
+    return replace(found, identity=identity, indices=indices, members=members)

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from typing import Any, Callable, Dict, Optional, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from ..types import ToolCall, ToolResult
 from .fingerprint import canonical_json, parsed_arguments, text_fingerprint
@@ -13,11 +13,11 @@ from .tool_policy import NO_POLICY, ToolPolicy, seems_to_mutate
 Result = Union[ToolResult, str, None]
 """What may stand in a list of results; None is a result that is not known."""
 
-KEY_LENGTH = 12
-"""Hexadecimal digits of a fingerprint that are kept: 48 bits tell the calls of a window apart."""
+KEY_LENGTH = 10
+"""Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
 ACKNOWLEDGEMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
-LABEL_LENGTH = 80
+LABEL_LENGTH = 60
 """Characters of the arguments that are shown to a person or a model."""
 
 _logger = logging.getLogger("antiloop")
@@ -37,7 +37,15 @@ class Facts:
     """
 
     __slots__ = (
-        "_forms", "_source", "call", "is_long", "label", "mutates", "outcome", "result", "tool"
+        "_forms",
+        "_source",
+        "call",
+        "is_long",
+        "label",
+        "mutates",
+        "outcome",
+        "result",
+        "tool",
     )
 
     def __init__(
@@ -72,6 +80,10 @@ class Facts:
         if name not in self._forms:
             self._forms[name] = self._made(name)
         return self._forms[name]
+
+    def restore(self, forms: Mapping[str, str]) -> None:
+        """Take over forms that were made earlier, perhaps elsewhere."""
+        self._forms.update(forms)
 
     def _made(self, name: str) -> Optional[str]:
         if self._source is None or self.result is None:
@@ -202,7 +214,9 @@ def _call_facts(call: ToolCall, policy: ToolPolicy) -> Facts:
     if policy.key is not None:
         arguments = _declared(policy.compared_arguments, arguments, tool, "key")
     mutates = seems_to_mutate(tool, arguments) if policy.mutates is None else policy.mutates
-    facts = Facts(tool, _key(f"{tool}\x00{canonical_json(arguments)}"), None, Outcome.UNKNOWN, mutates)
+    facts = Facts(
+        tool, _key(f"{tool}\x00{canonical_json(arguments)}"), None, Outcome.UNKNOWN, mutates
+    )
     facts._source = (arguments, None)
     return facts
 

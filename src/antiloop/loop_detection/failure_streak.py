@@ -9,7 +9,7 @@ from .evidence import Evidence, Facts
 from .window import Window
 
 SLACK = 0.25
-"""New things allowed for each failure: an agent that learns something else meanwhile is not stuck."""
+"""New things allowed for each failure: an agent that learns something else is not stuck."""
 
 
 @beta
@@ -23,7 +23,8 @@ class FailureStreakDetector(WindowDetector):
     neither that nor new are passed over.
 
     Args:
-        threshold: rounds with the same failure of one tool, at most one new thing to four, 2 or more.
+        threshold: rounds with the same failure of one tool, with at most one new thing to four of
+            them, 2 or more.
         in_a_row: rounds that came to nothing, whatever the tool, 2 or more. As many again are one
             further repetition, since such a row is weaker evidence.
 

@@ -8,14 +8,14 @@ The rules, in the order in which they are tried:
   kind marked as such where JSON has no word for it.
 * Keys that are no text are written as JSON would write them: ``{1: x}`` equals ``{"1": x}``.
 * An enum member is its value. Dataclasses, pydantic models and other mappings are mappings.
-* Other numbers are compared as ``int`` or ``float``; any other object is its class and the state
-  that it would be pickled with. Objects that show no state equal all others of their class.
+* Other numbers are compared as ``int`` or ``float``; any other object is its class and the
+  state that it would be pickled with. Objects that show no state equal all others of their class.
 * A value inside itself is marked by how far up it stands; what lies deeper than `MAX_DEPTH`
   or beyond `MAX_ITEMS` is not looked at.
 
-No rule reads an address, asks ``repr``, ``==`` or ``hash`` of a foreign object, or raises: an object
-whose own code raises counts as one without state. Equal values have equal fingerprints in every
-process and on every machine.
+No rule reads an address, asks ``repr``, ``==`` or ``hash`` of a foreign object, or raises: an
+object whose own code raises counts as one without state. Equal values have equal fingerprints in
+every process and on every machine.
 """
 
 import dataclasses
@@ -37,10 +37,10 @@ _encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
 def canonical_json(value: Any) -> str:
-    """Write any value as ASCII JSON text that is equal for equal values.
+    r"""Write any value as ASCII JSON text that is equal for equal values.
 
     >>> canonical_json({"b": 1.0, "a": {True, None}})
-    '{"a":{"\\\\u0000set":[null,true]},"b":1}'
+    '{"a":{"\\u0000set":[null,true]},"b":1}'
     """
     if not _is_plain(value, _PLAIN_DEPTH):
         value = _Simplifier().simplify(value)
@@ -85,7 +85,7 @@ def _is_plain(value: Any, depth: int) -> bool:
     if kind is str or kind is bool or value is None:
         return True
     if kind is int:
-        return -(1 << 64) < value < 1 << 64
+        return bool(-(1 << 64) < value < 1 << 64)
     if kind is float:
         return math.isfinite(value) and not value.is_integer()
     if depth == 0:
@@ -171,7 +171,7 @@ def _number(value: Any) -> Any:
         return whole if whole.bit_length() < 4096 else _marked("int", hex(whole))
     if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
         return _marked("complex", [_number(value.real), _number(value.imag)])
-    real = float(value)  # type: ignore[arg-type]
+    real = float(value)
     if not math.isfinite(real):
         return _marked("float", str(real))
     return int(real) if real.is_integer() else real

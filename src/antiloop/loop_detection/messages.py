@@ -62,18 +62,26 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
         if rung
         else "Repeating this will not bring anything new. Try another approach:"
     )
-    return "\n".join([f"{NOTICE_MARKER} {visible(found.message)}", *_calls(found), urge, *_listed(advice)])
+    return "\n".join(
+        [f"{NOTICE_MARKER} {visible(found.message)}", *_calls(found), urge, *_listed(advice)]
+    )
 
 
-def refusal(found: LoopDetection) -> str:
-    """Say why a call was refused; the beginning is always `REFUSED_MARKER`, and holds no count."""
-    advice = _ADVICE[_KINDS.get(found.detector_name, "other")]
+def refusal(detector: str, reason: str, tool: str, arguments: str) -> str:
+    """Say why a call was refused; the beginning is always `REFUSED_MARKER`.
+
+    Args:
+        detector: name of the detector that found the loop.
+        reason: what it found, in one sentence.
+        tool: the tool that was refused.
+        arguments: its arguments, shortened.
+    """
     return "\n".join(
         [
-            f"{REFUSED_MARKER} this call was not run. {visible(found.message)}",
-            *_calls(found),
+            f"{REFUSED_MARKER} this call was not run. {visible(reason)}",
+            _call(1, tool, arguments),
             "It stays refused until you do something else. Do one of these now:",
-            *_listed(advice),
+            *_listed(_ADVICE[_KINDS.get(detector, "other")]),
         ]
     )
 
@@ -87,9 +95,13 @@ def visible(text: str, length: int = 300) -> str:
 def _calls(found: LoopDetection) -> List[str]:
     calls: Sequence[Mapping[str, Any]] = found.details.get("calls", ())
     return [
-        f"{number}. {visible(str(call['tool']), 80)} {visible(str(call['arguments']), 120)}"
+        _call(number, str(call["tool"]), str(call["arguments"]))
         for number, call in enumerate(calls, 1)
     ]
+
+
+def _call(number: int, tool: str, arguments: str) -> str:
+    return f"{number}. {visible(tool, 80)} {visible(arguments, 120)}"
 
 
 def _listed(advice: Sequence[str]) -> List[str]:

@@ -1,48 +1,48 @@
 """The state of one run, and the verdict on each of its rounds."""
 
+import json
 import logging
 from collections import deque
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from dataclasses import replace
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
+from ..exceptions import SnapshotError
 from ..stability import beta
 from ..types import ToolCall
-from .base import WindowDetector
+from .base import WindowDetector, detection
 from .detection import LoopDetection, LoopSeverity
 from .evidence import Facts, Result
+from .fingerprint import text_fingerprint
 from .ladder import Ladder
 from .messages import notice, refusal
 from .outcome import Outcome
 from .policy import LoopAction
-from .tool_policy import NO_POLICY
+from .snapshot import LIMIT, pack, unpack
+from .tool_policy import NO_POLICY, ToolPolicy
+from .verdict import GO_ON, LoopVerdict
 from .window import Window
 
 if TYPE_CHECKING:
     from .detector import LoopDetector
 
+SNAPSHOT_VERSION = 1
+
 _logger = logging.getLogger("antiloop")
+_TOKEN = 8  # hexadecimal digits that tell the reported calls apart
+_RANK = {action: rank for rank, action in enumerate(LoopAction)}
 
-
-@beta
-@dataclass(frozen=True)
-class LoopVerdict:
-    """What is to be done now."""
-
-    action: LoopAction = LoopAction.CONTINUE
-    """What to do."""
-    detection: Optional[LoopDetection] = None
-    """Why; None where there is nothing to do."""
-    message: str = ""
-    """What to tell the model: the notice, or the result of the refused call."""
-
-    @property
-    def severity(self) -> LoopSeverity:
-        """How serious it is."""
-        return self.action.severity
-
-
-GO_ON = LoopVerdict()
-"""Nothing is to be done."""
 
 Listener = Callable[[LoopVerdict], None]
 """Is told every verdict that is more than to go on."""
@@ -54,19 +54,26 @@ class LoopMonitor:
 
     Ask `before` whether a call may run, tell `after` what the calls of a round gave. Monitors share
     nothing, so many runs need no lock.
+
+    Calls are told apart by their ids: one that is reported twice counts once. Ids must differ
+    within a run, or within a round where rounds are numbered; leave them None where they do not.
     """
 
     def __init__(self, detector: "LoopDetector") -> None:
         self.enabled = True
         """False switches everything off: nothing is recorded, every verdict is to go on."""
         self._detector = detector
+        self._listeners: List[Listener] = []
+        self._start()
+
+    def _start(self) -> None:
+        detector = self._detector
         self._window = Window(detector.window, detector.tools)
         self._ladder = Ladder(detector.escalation)
         self._rounds = 0
-        self._blocking: Optional[LoopDetection] = None
         self._reported: Dict[str, None] = {}
-        self._listeners: List[Listener] = []
         keeps_texts = not all(isinstance(each, WindowDetector) for each in detector.detectors)
+        # Only a detector of the user's own looks at texts.
         self._texts: Optional[Deque[Tuple[ToolCall, Result]]] = (
             deque(maxlen=detector.window) if keeps_texts else None
         )
@@ -80,14 +87,17 @@ class LoopMonitor:
         """Say whether a call may run; nothing is recorded.
 
         Returns:
-            A verdict with the action `block` and the words of the refusal, or to go on.
+            A verdict with the action ``block`` and the words of the refusal, or to go on.
         """
-        if not self.enabled or not self._ladder.blocked or self._blocking is None:
+        if not self.enabled or not self._ladder.blocked:
             return GO_ON
-        policy = self._detector.tools.get(call.tool_name, NO_POLICY)
-        if Facts.of(call, None, policy).call not in self._ladder.blocked:
+        facts = Facts.of(call, None, self._policy(call))
+        if facts.call not in self._ladder.blocked:
             return GO_ON
-        return LoopVerdict(LoopAction.BLOCK, self._blocking, refusal(self._blocking))
+        ladder = self._ladder
+        name = ladder.blocked_by.rpartition(":")[0]
+        words = refusal(name, ladder.reason, facts.tool, facts.shown)
+        return LoopVerdict(LoopAction.BLOCK, self._blocked(name), words)
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         """Record one round and judge it.
@@ -100,10 +110,11 @@ class LoopMonitor:
         calls, results = self._new(tool_calls, tool_results) if self.enabled else ([], [])
         if not calls:
             return GO_ON
-        self._rounds += 1
+        known = len(self._window.rounds)
         self._window.append(calls, results)
+        self._rounds += len(self._window.rounds) != known or known == 0
         if self._texts is not None:
-            self._texts.extend((call, _at(results, i)) for i, call in enumerate(calls))
+            self._texts.extend(zip(calls, results))
         verdict = self._judge()
         if verdict.action is not LoopAction.CONTINUE:
             self._tell(verdict)
@@ -119,86 +130,151 @@ class LoopMonitor:
         return self.after([ToolCall(tool_name, arguments)], [result])
 
     def add_listener(self, listener: Listener) -> None:
-        """Have every verdict that is more than to go on told to a function; what it raises is logged."""
+        """Tell a function every verdict that is more than to go on; what it raises is logged."""
         self._listeners.append(listener)
 
     def mark_progress(self) -> None:
-        """Something that the calls do not show has moved: what came before is no evidence any more."""
+        """Say that something has moved: what came before is no evidence any more.
+
+        Where a loop stood on the ladder is remembered, should the run come back to it.
+        """
         self._window.clear()
         if self._texts is not None:
             self._texts.clear()
-        self._leave()
+        self._ladder.leave()
 
     def user_message(self) -> None:
-        """The user has spoken, which is progress."""
+        """Say that the user has spoken, which is progress."""
         self.mark_progress()
 
     def reset(self) -> None:
         """Start anew, as for another run; listeners stay."""
-        listeners, enabled = self._listeners, self.enabled
-        self.__init__(self._detector)  # type: ignore[misc]
-        self._listeners, self.enabled = listeners, enabled
+        self._start()
+
+    def snapshot(self) -> Dict[str, Any]:
+        """Give the state as plain JSON, at most 4 kB at the default window.
+
+        `restore` in another process, of a detector with the same configuration, goes on as if
+        nothing had happened. Detectors of the user's own see the calls since then only.
+        """
+        return {
+            "version": SNAPSHOT_VERSION,
+            "rounds": self._rounds,
+            "ladder": self._ladder.to_dict(),
+            "reported": "".join(self._reported),
+            "window": pack(self._window, self._room()),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take over a state that `snapshot` gave; what was known before is forgotten.
+
+        Raises:
+            SnapshotError: if it is no snapshot, or one of another version.
+        """
+        version = snapshot.get("version") if isinstance(snapshot, Mapping) else None
+        if version != SNAPSHOT_VERSION:
+            raise SnapshotError(
+                f"no snapshot of version {SNAPSHOT_VERSION}: its version is {version!r};"
+                " take one with LoopMonitor.snapshot() of this version of antiloop"
+            )
+        self._start()
+        try:
+            self._load(snapshot)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            self._start()
+            raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
+
+    def _load(self, snapshot: Mapping[str, Any]) -> None:
+        self._rounds = int(snapshot["rounds"])
+        self._ladder.load(snapshot["ladder"])
+        tokens = str(snapshot["reported"])
+        self._reported = {tokens[at : at + _TOKEN]: None for at in range(0, len(tokens), _TOKEN)}
+        unpack(snapshot["window"], self._window)
+
+    def _room(self) -> int:
+        """How many characters the window may take in a snapshot."""
+        rest = len(json.dumps(self._ladder.to_dict())) + _TOKEN * len(self._reported) + 100
+        return LIMIT * max(1, self._detector.window // 50) - rest
 
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""
-        best, rung = GO_ON, 0
+        best, found_best, rung = LoopAction.CONTINUE, None, 0
         for found in self._found():
-            action, step = self._ladder.climb(found, self._rounds)
-            if _RANK[action] > _RANK[best.action]:
-                best, rung = LoopVerdict(action, replace(found, severity=action.severity)), step
-        self._after_refusals()
-        if best.detection is None:
+            action, count = self._ladder.climb(found, self._rounds)
+            if _RANK[action] > _RANK[best]:
+                best, found_best, rung = action, found, count
+        self._end_block()
+        if found_best is None:
             return GO_ON
-        self._ladder.carry_out(best.action, best.detection)
-        if best.action is LoopAction.BLOCK:
-            self._blocking = best.detection
-        return replace(best, message=self._words(best, rung))
+        self._ladder.carry_out(best, found_best)
+        found_best = replace(found_best, severity=best.severity)
+        words = found_best.message
+        if best is LoopAction.NOTIFY:
+            words = self._notice(found_best, rung)
+        return LoopVerdict(best, found_best, words)
 
     def _found(self) -> List[LoopDetection]:
-        latest = self._window.rounds[-1] if self._window.rounds else None
-        calls = [call for call, _ in self._texts or ()]
-        results = [result for _, result in self._texts or ()]
-        found = [
-            detection
-            for each in self._detector.detectors
-            for detection in [self._detector.ask(each, self._window, calls, results)]
-            if detection is not None
-        ]
-        refused = latest and any(i.facts.outcome is Outcome.REFUSED for i in latest.evidence)
-        if refused and self._blocking and all(f.identity != self._blocking.identity for f in found):
-            found.append(self._blocking)
+        calls, results = zip(*self._texts) if self._texts else ((), ())
+        found = []
+        for detector in self._detector.detectors:
+            each = self._detector.ask(detector, self._window, calls, results)
+            if each is not None:
+                found.append(each)
+        if self._was_refused() and all(f.identity != self._ladder.blocked_by for f in found):
+            found.append(self._blocked(self._ladder.blocked_by.rpartition(":")[0]))
         return found
 
-    def _after_refusals(self) -> None:
+    def _was_refused(self) -> bool:
+        """Whether the last round holds a refused call of the loop that is blocked."""
+        last = self._window.rounds[-1].evidence if self._window.rounds else []
+        return any(
+            item.facts.outcome is Outcome.REFUSED and item.facts.call in self._ladder.blocked
+            for item in last
+        )
+
+    def _blocked(self, name: str) -> LoopDetection:
+        """Give the loop that is blocked, as the window shows it now."""
+        ladder = self._ladder
+        found = [item for item in self._window if item.facts.call in ladder.blocked]
+        again = detection(name, ladder.reason, found)
+        return replace(again, identity=ladder.blocked_by, severity=LoopSeverity.CRITICAL)
+
+    def _end_block(self) -> None:
         """Leaving the loop ends the block."""
-        latest = self._window.rounds[-1]
-        if self._ladder.blocked and self._ladder.blocked.isdisjoint(latest.calls):
-            self._leave()
+        last = self._window.rounds[-1].calls if self._window.rounds else {}
+        if self._ladder.blocked.isdisjoint(last):
+            self._ladder.leave()
 
-    def _leave(self) -> None:
-        self._ladder.leave()
-        self._blocking = None
-
-    def _words(self, verdict: LoopVerdict, rung: int) -> str:
-        assert verdict.detection is not None
-        if verdict.action is LoopAction.NOTIFY:
-            return notice(self._detector.inject_message, verdict.detection, rung)
-        return verdict.detection.message
+    def _notice(self, found: LoopDetection, rung: int) -> str:
+        try:
+            return notice(self._detector.inject_message, found, rung)
+        except Exception:
+            _logger.exception("inject_message raised; our own words are used")
+            return notice(None, found, rung)
 
     def _new(
         self, calls: Sequence[ToolCall], results: Sequence[Result]
     ) -> Tuple[List[ToolCall], List[Result]]:
         """Leave out calls that were reported before: hooks before and after may both report."""
-        kept: List[Tuple[ToolCall, Result]] = []
+        new_calls: List[ToolCall] = []
+        new_results: List[Result] = []
         for position, call in enumerate(calls):
-            token = f"{call.id}\x00{call.round}\x00{call.tool_name}"
-            if call.id is None or token not in self._reported:
-                kept.append((call, _at(results, position)))
-            if call.id is not None:
+            token = None if call.id is None else self._token(call)
+            if token is None or token not in self._reported:
+                new_calls.append(call)
+                new_results.append(results[position] if position < len(results) else None)
+            if token is not None:
                 self._reported[token] = None
         while len(self._reported) > self._detector.window:
             del self._reported[next(iter(self._reported))]
-        return [call for call, _ in kept], [result for _, result in kept]
+        return new_calls, new_results
+
+    def _token(self, call: ToolCall) -> str:
+        key = Facts.of(call, None, self._policy(call)).call
+        return text_fingerprint(f"{call.id}\x00{call.round}\x00{key}")[:_TOKEN]
+
+    def _policy(self, call: ToolCall) -> ToolPolicy:
+        return self._detector.tools.get(call.tool_name, NO_POLICY)
 
     def _tell(self, verdict: LoopVerdict) -> None:
         for listener in self._listeners:
@@ -206,10 +282,3 @@ class LoopMonitor:
                 listener(verdict)
             except Exception:
                 _logger.exception("listener %r raised; the run goes on", listener)
-
-
-_RANK = {action: rank for rank, action in enumerate(LoopAction)}
-
-
-def _at(results: Sequence[Result], position: int) -> Result:
-    return results[position] if position < len(results) else None

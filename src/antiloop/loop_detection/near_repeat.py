@@ -64,6 +64,5 @@ class NearRepeatDetector(WindowDetector):
         )
 
 
-
 def _is_near(one: Facts, other: Facts) -> bool:
     return one.tool == other.tool and one.outcome is other.outcome and one.near == other.near

@@ -79,8 +79,8 @@ def near_arguments(arguments: Any) -> str:
     """Write arguments without what is cosmetic in them.
 
     Random ids, times and fields that only number a request are left out. The words of a text lose
-    order, repetitions, case, plural and, beside longer ones, all of one or two letters; a number is what
-    it says, written as text or not. A shell command that begins with ``:`` or ``#`` does nothing,
+    order, repetitions, case, plural and, beside longer ones, all of one or two letters; a number
+    is what it says, written as text or not. A shell command that begins with ``:`` or ``#`` does nothing,
     whatever follows.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})

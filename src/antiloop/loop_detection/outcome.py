@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Optional
 
 REFUSED_MARKER = "[antiloop] Refused:"
-"""How the result of every refused call begins, so that any history shows which calls were refused."""
+"""How the result of every refused call begins, so that any history shows which those are."""
 
 
 class Outcome(str, Enum):
@@ -38,7 +38,9 @@ _SHORT = 1_000  # characters: in a longer answer the word "error" is part of wha
 _BRIEF = 300
 _HEAD = 200
 _WORD = re.compile(r"[a-z]+")
-_NAMES = re.compile(r"\S*[\w.-][/\\_][\w./\\-]+|\w+\.\w+")  # paths and identifiers hold no statement
+_NAMES = re.compile(
+    r"\S*[\w.-][/\\_][\w./\\-]+|\w+\.\w+"
+)  # paths and identifiers hold no statement
 
 _EXIT = re.compile(r"\W*exit\s+(?:code|status)\s+\d+\b", re.IGNORECASE)
 _NEGATIVE = frozenset(
@@ -56,8 +58,8 @@ _WAITING = re.compile(
     re.IGNORECASE,
 )
 _BUSY = re.compile(
-    r"\b(?:429|503|overloaded|rate.?limit\w*|temporarily|too many requests|(?:try|retry)\s+(?:again\s+)?later"
-    r"|not.?ready)\b",
+    r"\b(?:429|503|overloaded|rate.?limit\w*|temporarily|too many requests|not.?ready"
+    r"|(?:try|retry)\s+(?:again\s+)?later)\b",
     re.IGNORECASE,
 )
 _SILENT = re.compile(
@@ -110,6 +112,10 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
 
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:
-    if not is_error and not _EXIT.match(head) and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower())):
+    if (
+        not is_error
+        and not _EXIT.match(head)
+        and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower()))
+    ):
         return Outcome.SUCCESS
     return Outcome.INVALID if _INVALID.search(head) else Outcome.FAILURE

@@ -1,6 +1,6 @@
 """The same few calls in the same order, lap after lap."""
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from ..stability import beta
 from .base import WindowDetector, check_threshold, detection, times

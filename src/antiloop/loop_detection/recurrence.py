@@ -63,7 +63,8 @@ class RecurrenceDetector(WindowDetector):
         facts, count = spell[-1].facts, len(spell)
         return detection(
             self.name,
-            f"Tool {facts.tool!r} was called {times(count)} with the same arguments and nothing new.",
+            f"Tool {facts.tool!r} was called {times(count)} with the same arguments; "
+            "nothing new came back.",
             spell,
             details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
         )

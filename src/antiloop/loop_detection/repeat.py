@@ -35,7 +35,11 @@ class RepeatDetector(WindowDetector):
     name = "repeat"
 
     def __init__(
-        self, threshold: int = 3, *, require_same_result: bool = False, patience: Optional[int] = None
+        self,
+        threshold: int = 3,
+        *,
+        require_same_result: bool = False,
+        patience: Optional[int] = None,
     ) -> None:
         check_threshold("threshold", threshold)
         self.threshold = threshold

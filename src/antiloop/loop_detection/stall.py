@@ -6,7 +6,6 @@ from ..stability import beta
 from .base import WindowDetector, check_threshold, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
-from .outcome import Outcome
 from .window import Window
 
 

@@ -76,7 +76,9 @@ _MUTATING = frozenset(
     send set submit toggle transfer turn update upload write
     """.split()
 )
-_READING = frozenset("check fetch find get grep list look open query read search show status view".split())
+_READING = frozenset(
+    "check fetch find get grep list look open query read search show status view".split()
+)
 _TYPING = frozenset("command input key keys line stdin".split())
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 

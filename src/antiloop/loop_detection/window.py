@@ -55,9 +55,14 @@ class Window:
         return window
 
     def append(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
-        """Add one round; results that are missing are unknown."""
-        evidence: Dict[str, Evidence] = {}
+        """Add calls of one round; results that are missing are unknown.
+
+        Calls that bear the number of the last round join it: some callers learn of parallel calls
+        one by one.
+        """
         number = calls[0].round if calls else None
+        joined = self._reopened(number)
+        evidence = {item.facts.call: item for item in joined}
         for position, call in enumerate(calls):
             result = results[position] if position < len(results) else None
             policy = self.policies.get(call.tool_name, NO_POLICY)
@@ -69,6 +74,14 @@ class Window:
         self.call_count += len(calls)
         if evidence:
             self.add(Round(number, list(evidence.values())))
+
+    def _reopened(self, number: Optional[int]) -> List[Evidence]:
+        """Take back the last round if it has this number."""
+        if number is None or not self.rounds or self.rounds[-1].number != number:
+            return []
+        last = self.rounds.pop().evidence
+        self._forget(last)
+        return last
 
     def add(self, latest: Round) -> None:
         """Add a round that is made already, and drop what no longer fits."""
@@ -87,13 +100,13 @@ class Window:
         self._kept = 0
 
     def policy(self, tool: str) -> ToolPolicy:
-        """What is declared about a tool."""
+        """Give what is declared about a tool."""
         return self.policies.get(tool, NO_POLICY)
 
     def spell(
         self,
         matches: Callable[[Evidence], bool],
-        ends: Callable[[Evidence], bool] = lambda item: False,
+        ends: Callable[[Evidence], bool] = lambda _: False,
         slack: float = 1.0,
     ) -> List[Evidence]:
         """Give the latest calls that match, oldest first, while little new comes in between.
