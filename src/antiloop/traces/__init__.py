@@ -12,5 +12,6 @@ from .reading import read_runs
 from .recorded_run import RecordedRun
 from .registry import FORMATS, TraceFormat
 from .replay import replay
+from .run_event import RunEvent
 
-__all__ = ["FORMATS", "RecordedRun", "TraceFormat", "read_runs", "replay"]
+__all__ = ["FORMATS", "RecordedRun", "RunEvent", "TraceFormat", "read_runs", "replay"]

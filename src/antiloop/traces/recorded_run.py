@@ -5,6 +5,7 @@ from typing import Iterator, Optional, Tuple
 
 from ..formats import rounds_of
 from ..types import ToolCall, ToolResult
+from .run_event import RunEvent
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,20 @@ class RecordedRun:
     """For each user message: how many calls stood before it."""
     source: str = ""
     """Where it was read, as ``name:line``."""
+    events: Tuple[RunEvent, ...] = ()
+    """What else is known of the run, oldest first; empty where the format tells only calls."""
+    agent: Optional[str] = None
+    """The agent that ran, or the first of several; None where unknown, as in all that follows."""
+    model: Optional[str] = None
+    """The model that answered, or the first of several."""
+    input_tokens: Optional[int] = None
+    """What the models read, over the whole run."""
+    output_tokens: Optional[int] = None
+    """What the models wrote, over the whole run."""
+    cost: Optional[float] = None
+    """What the run cost, in the recorder's currency."""
+    failed: bool = False
+    """Whether the recording says that the run as a whole ended in an error."""
 
     def __len__(self) -> int:
         return len(self.calls)

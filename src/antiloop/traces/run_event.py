@@ -1,0 +1,46 @@
+"""What happened in a run beside its tool calls, as far as it was recorded."""
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """One thing that happened in a recorded run, a tool call included.
+
+    Detectors look at calls and results only; events are for whoever judges a run as a whole:
+    what it cost, what failed, who handed over to whom. What was not recorded is None.
+    """
+
+    type: str
+    """``tool_call_completed``, ``llm_call_completed``, ``retry_triggered``, ``state_updated``,
+    ``memory_write``, ``handoff_started``, ``user_message``, ``run_failed``, or a recorder's own
+    word."""
+    step: int = 0
+    """How many calls stood before it; for a tool call: its index in the run's calls."""
+    tool: Optional[str] = None
+    """Which tool it is about."""
+    agent: Optional[str] = None
+    """Which agent did it."""
+    to_agent: Optional[str] = None
+    """For a handoff: who goes on."""
+    model: Optional[str] = None
+    """Which model answered."""
+    time_s: Optional[float] = None
+    """When it began, in seconds since 1970."""
+    latency_ms: Optional[float] = None
+    """How long it took."""
+    cost: Optional[float] = None
+    """What it cost, in the recorder's currency."""
+    input_tokens: Optional[int] = None
+    """What the model read."""
+    output_tokens: Optional[int] = None
+    """What the model wrote."""
+    tokens: Optional[int] = None
+    """Both together; also known where the parts are not."""
+    error: Optional[str] = None
+    """What went wrong; empty text where only that something did is known."""
+    input: Any = None
+    """What went in, as JSON; not repeated for tool calls, which have it among the run's calls."""
+    output: Any = None
+    """What came out, as JSON; not repeated for tool calls."""
