@@ -31,8 +31,8 @@ class Facts:
 
     ``call`` and ``result`` are exact. The looser forms are made when they are first asked for,
     since most steps of a healthy run are never compared that far: ``steady`` is the result without
-    noise, ``gist`` its words without numbers and echoes of the arguments, ``near`` the gist
-    together with the arguments without cosmetic differences, ``skeleton`` the result's different
+    noise, ``gist`` its words without numbers and echoes of the arguments, ``near`` the
+    arguments without cosmetic differences, ``skeleton`` the result's different
     lines without numbers. An unknown result is None, and so are its forms.
     """
 
@@ -96,6 +96,14 @@ class Facts:
         """Whether the words of the answer matter."""
         return self.outcome not in (Outcome.EMPTY, Outcome.SILENT)
 
+    def says_like(self, other: "Facts") -> bool:
+        """Whether two answers say the same; failures do if only echoes and numbers differ."""
+        if self.result == other.result:
+            return self.result is not None
+        if self.outcome is not other.outcome or not self.is_fruitless:
+            return False
+        return self.gist == other.gist
+
     @property
     def is_fruitless(self) -> bool:
         """Whether the call failed, found nothing or says nothing."""
@@ -113,7 +121,7 @@ class Facts:
 
     @property
     def near(self) -> Optional[str]:
-        """The gist, and the arguments without cosmetic differences."""
+        """The arguments without cosmetic differences."""
         return self.form("near")
 
     @property
@@ -140,9 +148,7 @@ class Facts:
 _FORMS: Dict[str, Callable[[Facts, Any, str], str]] = {
     "steady": lambda facts, _, text: without_noise(text, facts.outcome is Outcome.WAITING),
     "gist": lambda facts, arguments, text: gist(text, arguments) if facts.says_something else "",
-    "near": lambda facts, arguments, _: (
-        f"{near_arguments(arguments)}\x00{facts.gist if facts.is_fruitless else facts.steady}"
-    ),
+    "near": lambda _, arguments, __: near_arguments(arguments),
     "skeleton": lambda _, __, text: skeleton(text),
 }
 

@@ -56,7 +56,10 @@ class FailureStreakDetector(WindowDetector):
         return None
 
     def _same_failure(self, window: Window, latest: Facts) -> List[Evidence]:
-        return window.spell(lambda item: _fail_alike(item.facts, latest), slack=SLACK)
+        return window.spell(
+            lambda item: item.facts.tool == latest.tool and item.facts.says_like(latest),
+            slack=SLACK,
+        )
 
     def _needed(self, window: Window, facts: Facts) -> int:
         return window.policy(facts.tool).thresholds.get(self.name, self.threshold)
@@ -82,10 +85,3 @@ class FailureStreakDetector(WindowDetector):
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
 
-
-def _fail_alike(one: Facts, other: Facts) -> bool:
-    if one.tool != other.tool:
-        return False
-    if one.result == other.result:
-        return True
-    return one.outcome.is_failure and other.outcome.is_failure and one.gist == other.gist

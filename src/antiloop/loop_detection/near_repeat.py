@@ -65,4 +65,4 @@ class NearRepeatDetector(WindowDetector):
 
 
 def _is_near(one: Facts, other: Facts) -> bool:
-    return one.tool == other.tool and one.outcome is other.outcome and one.near == other.near
+    return one.tool == other.tool and one.says_like(other) and one.near == other.near

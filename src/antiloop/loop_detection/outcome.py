@@ -2,7 +2,7 @@
 
 import re
 from enum import Enum
-from typing import Optional
+from typing import List, Optional
 
 REFUSED_MARKER = "[antiloop] Refused:"
 """How the result of every refused call begins, so that any history shows which those are."""
@@ -37,7 +37,7 @@ class Outcome(str, Enum):
 _SHORT = 1_000  # characters: in a longer answer the word "error" is part of what was asked for
 _BRIEF = 300
 _HEAD = 200
-_WORD = re.compile(r"[a-z]+")
+_WORD = re.compile(r"[a-z]+|429|503")
 _NAMES = re.compile(
     r"\S*[\w.-][/\\_][\w./\\-]+|\w+\.\w+"
 )  # paths and identifiers hold no statement
@@ -49,6 +49,12 @@ _NEGATIVE = frozenset(
     failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
     missing must not refused rejected too traceback unable unauthorized unavailable undefined
     unexpected unknown unrecognized unresolved unsupported usage wasn without won wouldn wrong
+    """.split()
+)
+_PATIENT = frozenset(
+    """
+    429 503 later limit limited limits overloaded pending processing progress queued ready requests
+    running starting temporarily waiting
     """.split()
 )
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
@@ -91,31 +97,34 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     >>> outcome("No results found.")
     <Outcome.EMPTY: 'e'>
     """
+    length = len(text)
+    if length > _SHORT:
+        return Outcome.FAILURE if is_error else Outcome.SUCCESS
     if text.startswith(REFUSED_MARKER):
         return Outcome.REFUSED
-    if len(text) > _SHORT:
-        return Outcome.FAILURE if is_error else Outcome.SUCCESS
-    brief = _brief_outcome(text) if len(text) <= _BRIEF else None
-    return brief or _short_outcome(text[:_HEAD], is_error)
+    words = _WORD.findall(text[:_HEAD].lower())
+    brief = _brief_outcome(text, words) if length <= _BRIEF else None
+    if brief is not None:
+        return brief
+    if is_error or not _NEGATIVE.isdisjoint(words):
+        return _short_outcome(text[:_HEAD], is_error)
+    return Outcome.SUCCESS
 
 
-def _brief_outcome(text: str) -> Optional[Outcome]:
+def _brief_outcome(text: str, words: List[str]) -> Optional[Outcome]:
     """Judge an answer of a line or two by its form."""
     if _NOTHING.match(text):
         return Outcome.EMPTY
     # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
-    if _SILENT.match(text) or _SILENT.match(_HARNESS.sub("", text)):
+    if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
         return Outcome.SILENT
-    if _BUSY.search(text) or _WAITING.search(text):
+    if not _PATIENT.isdisjoint(words) and (_BUSY.search(text) or _WAITING.search(text)):
         return Outcome.WAITING
     return None
 
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:
-    if (
-        not is_error
-        and not _EXIT.match(head)
-        and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower()))
-    ):
+    """Judge an answer in which a word of failure was found, or that is said to be one."""
+    if not is_error and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower())):
         return Outcome.SUCCESS
     return Outcome.INVALID if _INVALID.search(head) else Outcome.FAILURE

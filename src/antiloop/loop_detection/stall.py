@@ -53,7 +53,7 @@ class StallDetector(WindowDetector):
         for item in window.rounds[-1].evidence:
             if self._counts(item.facts):
                 streak = self._streak(window, item.facts)
-                if len(streak) > len(longest) and len(streak) >= self._needed(window, streak):
+                if len(streak) > max(1, len(longest)) and self._is_enough(window, streak):
                     longest = streak
         return self._detection(longest) if longest else None
 
@@ -65,9 +65,7 @@ class StallDetector(WindowDetector):
     def _same(self, one: Facts, other: Facts) -> bool:
         if one.tool != other.tool or other.result is None:
             return False
-        if one.result == other.result or not self.only_fruitless:
-            return one.result == other.result
-        return one.is_fruitless and one.outcome is other.outcome and one.gist == other.gist
+        return one.says_like(other) if self.only_fruitless else one.result == other.result
 
     def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
         streak: List[Evidence] = []
@@ -79,17 +77,17 @@ class StallDetector(WindowDetector):
         streak.reverse()
         return streak
 
-    def _needed(self, window: Window, streak: List[Evidence]) -> int:
-        latest = streak[-1].facts
+    def _is_enough(self, window: Window, streak: List[Evidence]) -> bool:
+        latest, count = streak[-1].facts, len(streak)
         declared = window.policy(latest.tool).thresholds.get(self.name)
-        if declared is not None:
-            return declared
-        if not self.only_fruitless:
-            return self.threshold
+        if declared is not None or not self.only_fruitless:
+            return count >= (declared or self.threshold)
+        if count < self.threshold:
+            return False
         is_near = len({item.facts.near for item in streak[-self.varied :]}) == 1
         if not latest.says_something:
-            return self.varied if is_near else len(streak) + 1
-        return self.threshold if is_near else self.varied
+            return is_near and count >= self.varied
+        return is_near or count >= self.varied
 
     def _detection(self, streak: List[Evidence]) -> LoopDetection:
         facts, count = streak[-1].facts, len(streak)

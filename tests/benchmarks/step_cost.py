@@ -1,0 +1,165 @@
+"""What a step costs: flat in the length of a run, and as a ratio to hashing the step alone.
+
+    python tests/benchmarks/step_cost.py                  # a synthetic run of 100,000 rounds
+    python tests/benchmarks/step_cost.py RUNS.jsonl.gz    # also over recorded runs of your own
+
+Times are noise on a shared machine, so every figure is a ratio of two measured side by side. The
+baseline of a step is `json.dumps(sort_keys=True)` and SHA-256 of its call and of its result.
+"""
+
+import gc
+import json
+import statistics
+import sys
+import time
+import tracemalloc
+from collections import Counter
+from dataclasses import replace
+from hashlib import sha256
+from typing import Callable, List, Sequence, Tuple
+
+from antiloop import LoopDetector, LoopMonitor, ToolCall, ToolResult
+from antiloop.loop_detection import evidence
+from antiloop.traces import read_runs
+
+Round = Tuple[Sequence[ToolCall], Sequence[ToolResult]]
+PRESETS = ("default", "escalating")
+REPEATS = 5
+
+
+def main() -> None:
+    for preset in PRESETS:
+        print(f"{preset}:")
+        print_flatness(preset)
+        print_hashes(preset)
+        for path in sys.argv[1:]:
+            print_ratio(preset, path)
+
+
+def synthetic(number: int) -> Round:
+    """Round `number` of a healthy run without end: other files, and a test now and then."""
+    if number % 5 == 4:
+        call = ToolCall("test", {"path": "tests"}, id=f"call-{number}")
+        return [call], [ToolResult(f"{number} passed, 2 failed: test_a, test_b")]
+    call = ToolCall("read_file", {"path": f"src/module_{number}.py"}, id=f"call-{number}")
+    return [call], [ToolResult(f"def function_{number}():\n    return {number}\n" * 10)]
+
+
+def print_flatness(preset: str) -> None:
+    """Print the cost and the memory of a step late in a run over those early in the run."""
+    monitor = getattr(LoopDetector, preset)().monitor()
+    early = seconds_of_steps(monitor, 100, 2_100)
+    seconds_of_steps(monitor, 2_100, 98_000)
+    late = seconds_of_steps(monitor, 98_000, 100_000)
+    print(f"  step 100,000 : step 100           {late / early:5.2f}")
+    print(f"  check 100,000 : check 100         {check_ratio(preset):5.2f}")
+    print(f"  memory 20,000 : 2,000             {memory_ratio(preset):5.2f}")
+
+
+def seconds_of_steps(monitor: LoopMonitor, first: int, last: int) -> float:
+    rounds = [synthetic(number) for number in range(first, last)]
+    gc.collect()
+    started = time.perf_counter()
+    for calls, results in rounds:
+        monitor.after(calls, results)
+    return time.perf_counter() - started
+
+
+def check_ratio(preset: str) -> float:
+    """Give the cost of one `check` of 100,000 rounds over that of 100 rounds."""
+    detector = getattr(LoopDetector, preset)()
+    rounds = [synthetic(number) for number in range(100_000)]
+    calls = [each[0][0] for each in rounds]
+    results = [each[1][0] for each in rounds]
+    few_calls, few_results = calls[:100], results[:100]
+    few = fastest(lambda: detector.check(few_calls, few_results))
+    return fastest(lambda: detector.check(calls, results)) / few
+
+
+def memory_ratio(preset: str) -> float:
+    """Give the memory that a monitor holds after 20,000 rounds over that after 2,000."""
+    monitor = getattr(LoopDetector, preset)().monitor()
+    tracemalloc.start()
+    seconds_of_steps(monitor, 0, 2_000)
+    early = tracemalloc.get_traced_memory()[0]
+    seconds_of_steps(monitor, 2_000, 20_000)
+    late = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return late / early
+
+
+def print_hashes(preset: str) -> None:
+    """Print how often a text is hashed at most, however many rounds follow."""
+    hashed: Counter[str] = Counter()
+    original = evidence.text_fingerprint
+
+    def counting(text: str) -> str:
+        hashed[text] += 1
+        return original(text)
+
+    evidence.text_fingerprint = counting
+    try:
+        detector = getattr(LoopDetector, preset)()
+        calls = [ToolCall("read", {"path": f"{number}"}) for number in range(200)]
+        results = [ToolResult(f"text of file {number}") for number in range(200)]
+        for count in range(1, 201):
+            detector.check(calls[:count], results[:count])
+    finally:
+        evidence.text_fingerprint = original
+    print(f"  hashings of one text, at most     {max(hashed.values()):5}")
+
+
+def print_ratio(preset: str, path: str) -> None:
+    """Print the whole cost of a step over its baseline, over recorded runs."""
+    ratios: List[float] = []
+    ours = bare = 0.0
+    for recorded in read_runs(path):
+        slices = [slice(*bounds) for bounds in recorded.rounds()]
+        rounds = [(recorded.calls[each], recorded.results[each]) for each in slices]
+        own, base = own_costs(preset, rounds), baseline_costs(rounds)
+        ratios += [mine / plain for mine, plain in zip(own, base)]
+        ours, bare = ours + sum(own), bare + sum(base)
+    print(f"  {path}, {len(ratios)} rounds:")
+    print(f"    a round : its baseline, median  {statistics.median(ratios):5.2f}")
+    print(f"    all rounds : all baselines      {ours / bare:5.2f}")
+
+
+def own_costs(preset: str, rounds: Sequence[Round]) -> List[float]:
+    """Give the seconds of each round, the fastest of several passes with nothing cached."""
+    passes = []
+    for _ in range(REPEATS):
+        monitor = getattr(LoopDetector, preset)().monitor()
+        passes.append([])
+        for calls, results in rounds:
+            fresh = [replace(call) for call in calls]
+            started = time.perf_counter()
+            monitor.after(fresh, results)
+            passes[-1].append(time.perf_counter() - started)
+    return [min(costs) for costs in zip(*passes)]
+
+
+def baseline_costs(rounds: Sequence[Round]) -> List[float]:
+    passes = [[timed(lambda: baseline(*each)) for each in rounds] for _ in range(REPEATS)]
+    return [min(costs) for costs in zip(*passes)]
+
+
+def baseline(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
+    for call, result in zip(calls, results):
+        arguments = {"tool_name": call.tool_name, "arguments": call.arguments}
+        sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
+        text = result.text if result is not None else None
+        sha256(json.dumps(text, sort_keys=True).encode()).hexdigest()
+
+
+def fastest(action: Callable[[], object]) -> float:
+    return min(timed(action) for _ in range(20 * REPEATS))
+
+
+def timed(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()
