@@ -17,7 +17,10 @@ class BackgroundLoop:
     def __init__(self) -> None:
         self._ready = threading.Event()
         self._thread = start_in_thread(lambda: asyncio.run(self._serve()))
+        self._thread.add_done_callback(lambda _: self._ready.set())
         self._ready.wait()
+        if self._thread.done():  # It failed to start; the exception says why.
+            self._thread.result()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,5 +1,6 @@
 """How an agent runs."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
@@ -50,7 +51,7 @@ def check_count(name: str, value: Any, least: int) -> None:
 
 
 def check_seconds(name: str, value: Any) -> None:
-    """Refuse what is neither None nor a number above 0."""
+    """Refuse what is neither None nor a finite number above 0."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is not None and not (is_number and value > 0):
-        raise ValueError(f"{name} must be above 0, got {value!r}")
+    if value is not None and not (is_number and 0 < value < math.inf):
+        raise ValueError(f"{name} must be a finite number above 0, or None, got {value!r}")

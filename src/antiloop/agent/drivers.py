@@ -9,7 +9,18 @@ import time
 from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager
 from threading import Lock
-from typing import Any, Awaitable, Callable, Generator, Iterator, List, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from ..types import ToolResult
 from .events import AgentEvent
@@ -19,6 +30,9 @@ from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
 
 logger = logging.getLogger(__name__)
+
+# One long wait could not be interrupted everywhere: on Windows Ctrl-C does not end it.
+_SLICE_S = 0.5
 
 
 def drive(
@@ -71,7 +85,9 @@ class _Worker:
             with shielded(observer, request.hook):
                 told = method(*request.arguments)
                 if inspect.isawaitable(told):
-                    self._submit(told).result()
+                    future = self._submit(told)
+                    _finished(future)
+                    future.result()
 
     def _submit(self, awaitable: Awaitable[Any]) -> "Future[Any]":
         """Run on this run's own event loop; the caller's thread may have one that is busy."""
@@ -91,14 +107,13 @@ class _Worker:
         started = time.monotonic()
         futures = [self._start(invocation) for invocation in invocations]
         try:
-            _await_all(invocations, futures, started)
+            in_time = _await_all(invocations, futures, started)
         finally:
-            done = [future.done() for future in futures]
             for future in futures:
                 future.cancel()
         return [
-            _outcome(invocation, future if is_done else None)
-            for invocation, future, is_done in zip(invocations, futures, done)
+            _outcome(invocation, future if future in in_time else None)
+            for invocation, future in zip(invocations, futures)
         ]
 
     def _start(self, invocation: Invocation) -> "Future[ToolResult]":
@@ -111,19 +126,34 @@ class _Worker:
         if isinstance(outcome, ToolResult):
             return outcome
         future = self._submit(invocation.finish(outcome))
-        wait([future])
+        _finished(future)
         return _outcome(invocation, future)
 
 
 def _await_all(
     invocations: Sequence[Invocation], futures: Sequence["Future[Any]"], started: float
-) -> None:
-    """Wait for each until its own deadline, the earliest first, so none is looked at too late."""
+) -> Set["Future[Any]"]:
+    """Wait for each until its own deadline, and give those that were in time.
+
+    The earliest deadline comes first, so that none is looked at too late.
+    """
+    in_time: Set[Future[Any]] = set()
     limits = [invocation.timeout_s for invocation in invocations]
     by_deadline = sorted(zip(limits, futures), key=lambda pair: (pair[0] is None, pair[0] or 0))
     for limit, future in by_deadline:
-        left = None if limit is None else max(0.0, started + limit - time.monotonic())
-        wait([future], left)
+        if _finished(future, None if limit is None else started + limit):
+            in_time.add(future)
+    return in_time
+
+
+def _finished(future: "Future[Any]", deadline: Optional[float] = None) -> bool:
+    """Wait until a future is done or the deadline has come, and tell which."""
+    while not future.done():
+        left = _SLICE_S if deadline is None else deadline - time.monotonic()
+        if left <= 0:
+            return False
+        wait([future], min(left, _SLICE_S))
+    return True
 
 
 def _outcome(invocation: Invocation, future: "Optional[Future[ToolResult]]") -> ToolResult:

@@ -1,5 +1,6 @@
 """Check a value against the part of JSON schema that tools and structured output use."""
 
+import math
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence
 
 Schema = Mapping[str, Any]
@@ -49,6 +50,8 @@ def _any_of_errors(value: Any, choices: Sequence[Any], path: str) -> Iterator[st
     attempts = [schema_errors(value, choice, path) for choice in choices]
     if not all(attempts):
         return
+    if not attempts:
+        yield f"{path}: no value is allowed here"
     at_top = [errors for errors in attempts if errors[0].startswith(f"{path}: expected ")]
     deeper = [errors for errors in attempts if errors not in at_top]
     if deeper:
@@ -69,14 +72,19 @@ def _object_errors(value: Mapping[str, Any], schema: Schema, path: str) -> Itera
 
 
 def _array_errors(value: Sequence[Any], schema: Schema, path: str) -> Iterator[str]:
-    least, most = schema.get("minItems", 0), schema.get("maxItems", len(value))
+    least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
     if not least <= len(value) <= most:
-        wanted = f"{least}" if least == most else f"{least} to {most}"
-        yield f"{path}: expected {wanted} items, got {len(value)}"
+        yield f"{path}: expected {_span(least, most)} items, got {len(value)}"
     prefix = schema.get("prefixItems", ())
     for index, item in enumerate(value):
         rule = prefix[index] if index < len(prefix) else schema.get("items", True)
         yield from _errors(item, rule, f"{path}[{index}]")
+
+
+def _span(least: int, most: float) -> str:
+    if most == math.inf:
+        return f"at least {least}"
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _is_number(value: Any) -> bool:

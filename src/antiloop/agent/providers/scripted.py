@@ -1,7 +1,7 @@
 """A provider that replies by script: no key, no network, the same every time."""
 
 import re
-from typing import AsyncIterator, Callable, Iterable, Iterator, List, Sequence, Union
+from typing import AsyncIterator, Callable, Iterable, Iterator, Sequence, Union
 
 from ...exceptions import ProviderError
 from ...stability import beta
@@ -80,7 +80,7 @@ def _reply(line: Line) -> ModelReply:
         return line
     if isinstance(line, str):
         return ModelReply(line)
-    calls: List[ToolCall] = [line] if isinstance(line, ToolCall) else list(line)
-    if not all(isinstance(call, ToolCall) for call in calls):
-        raise ProviderError(f"a script line must be a reply, a text or tool calls, got {line!r}")
-    return ModelReply(tool_calls=tuple(calls))
+    calls = [line] if isinstance(line, ToolCall) else line
+    if isinstance(calls, (list, tuple)) and all(isinstance(call, ToolCall) for call in calls):
+        return ModelReply(tool_calls=tuple(calls))
+    raise ProviderError(f"a script line must be a reply, a text or tool calls, got {line!r}")

@@ -1,0 +1,192 @@
+import collections.abc
+import enum
+import sys
+from dataclasses import dataclass, field
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    List,
+    Literal,
+    Mapping,
+    NewType,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypedDict,
+    Union,
+)
+
+import pytest
+
+from antiloop.agent.annotations import annotation_schema, build_value
+from antiloop.agent.schema import schema_errors
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Odd(enum.Enum):
+    ONE = (1,)
+    TWO = (2,)
+
+
+@dataclass
+class Point:
+    x: int
+    y: float = 0.0
+    tags: List[str] = field(default_factory=list)
+    seen: bool = field(default=False, init=False)
+
+
+@dataclass
+class Node:
+    name: str
+    children: "List[Node]" = field(default_factory=list)
+
+
+class Place(TypedDict):
+    city: str
+    color: Color
+
+
+class Hint(TypedDict, total=False):
+    text: str
+
+
+UserId = NewType("UserId", int)
+STRING = {"type": "string"}
+INTEGER = {"type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        (str, STRING),
+        (int, INTEGER),
+        (float, {"type": "number"}),
+        (bool, {"type": "boolean"}),
+        (None, {}),
+        (type(None), {"type": "null"}),
+        (Any, {}),
+        (object, {}),
+        (bytes, {}),
+        (UserId, INTEGER),
+        (list, {"type": "array"}),
+        (List[int], {"type": "array", "items": INTEGER}),
+        (List[Any], {"type": "array"}),
+        (Set[int], {"type": "array", "items": INTEGER}),
+        (Sequence[str], {"type": "array", "items": STRING}),
+        (dict, {"type": "object"}),
+        (Dict[str, int], {"type": "object", "additionalProperties": INTEGER}),
+        (Mapping[str, Any], {"type": "object"}),
+        (tuple, {"type": "array"}),
+        (Tuple[int, ...], {"type": "array", "items": INTEGER}),
+        (
+            Tuple[int, str],
+            {"type": "array", "prefixItems": [INTEGER, STRING], "minItems": 2, "maxItems": 2},
+        ),
+        (Optional[int], {"anyOf": [INTEGER, {"type": "null"}]}),
+        (Union[int, str], {"anyOf": [INTEGER, STRING]}),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+        (Literal["a", 1, None], {"enum": ["a", 1, None]}),
+        (Color, {"type": "string", "enum": ["red", "blue"]}),
+        (Odd, {"type": "string", "enum": ["ONE", "TWO"]}),
+    ],
+)
+def test_an_annotation_has_a_schema(annotation, schema):
+    assert annotation_schema(annotation) == schema
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="X | Y is new in Python 3.10")
+def test_the_new_union_is_the_old_union():
+    assert annotation_schema(eval("int | None")) == annotation_schema(Optional[int])
+
+
+def test_a_dataclass_is_an_object_of_what_its_constructor_takes():
+    assert annotation_schema(Point) == {
+        "type": "object",
+        "properties": {
+            "x": INTEGER,
+            "y": {"type": "number"},
+            "tags": {"type": "array", "items": STRING},
+        },
+        "required": ["x"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_typed_dict_is_an_object():
+    assert annotation_schema(Place)["required"] == ["city", "color"]
+    assert annotation_schema(Hint)["required"] == []
+    assert annotation_schema(Hint)["properties"] == {"text": STRING}
+
+
+def test_a_class_inside_itself_is_left_open():
+    assert annotation_schema(Node)["properties"]["children"] == {
+        "type": "array",
+        "items": {"type": "object"},
+    }
+
+
+def test_a_text_in_annotated_describes():
+    typing = pytest.importorskip("typing")
+    annotated = typing.Annotated[int, 5, "how many", "ignored"]
+    assert annotation_schema(annotated) == {"type": "integer", "description": "how many"}
+    assert annotation_schema(typing.Annotated[int, 5]) == INTEGER
+
+
+def test_annotations_that_name_nothing_are_refused_with_the_class():
+    @dataclass
+    class Broken:
+        value: "Nowhere"  # noqa: F821
+
+    with pytest.raises(TypeError, match=r"annotations of .*Broken: name 'Nowhere'"):
+        annotation_schema(Broken)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "built"),
+    [
+        (str, "x", "x"),
+        (Any, {"a": [1]}, {"a": [1]}),
+        (Color, "red", Color.RED),
+        (Odd, "TWO", Odd.TWO),
+        (Optional[Color], None, None),
+        (Optional[Color], "blue", Color.BLUE),
+        (Union[int, Color], "blue", Color.BLUE),
+        (Literal["a"], "a", "a"),
+        (List[Color], ["red", "blue"], [Color.RED, Color.BLUE]),
+        (list, [1, "x"], [1, "x"]),
+        (Tuple[Color, int], ["red", 1], (Color.RED, 1)),
+        (Tuple[Color, ...], ["red"], (Color.RED,)),
+        (tuple, [1, 2], (1, 2)),
+        (Set[int], [1, 1, 2], {1, 2}),
+        (FrozenSet[int], [1], frozenset([1])),
+        (collections.abc.Iterable, [1], [1]),
+        (Dict[str, Color], {"a": "red"}, {"a": Color.RED}),
+        (dict, {"a": 1}, {"a": 1}),
+        (Point, {"x": 1, "tags": ["t"]}, Point(1, 0.0, ["t"])),
+        (List[Point], [{"x": 1}], [Point(1)]),
+        (Place, {"city": "Rome", "color": "red"}, {"city": "Rome", "color": Color.RED}),
+        (Node, {"name": "a", "children": [{"name": "b"}]}, Node("a", [Node("b")])),
+    ],
+)
+def test_a_value_becomes_what_the_annotation_says(annotation, value, built):
+    assert schema_errors(value, annotation_schema(annotation), "it") == []
+    result = build_value(annotation, value)
+    assert result == built
+    assert type(result) is type(built)
+
+
+def test_numbers_become_the_kind_that_the_annotation_says():
+    assert type(build_value(int, 3.0)) is int
+    assert type(build_value(float, 3)) is float
+    assert type(build_value(Optional[float], 3)) is float
+
+
+def test_a_value_that_fits_no_choice_stays_as_it_is():
+    assert build_value(Union[int, None], "x") == "x"

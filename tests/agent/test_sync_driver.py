@@ -1,0 +1,316 @@
+import asyncio
+import contextvars
+import functools
+import signal
+import threading
+import time
+
+import pytest
+
+from antiloop import (
+    Agent,
+    AgentConfig,
+    AsyncAgentObserver,
+    Message,
+    Role,
+    ScriptedProvider,
+    ToolCall,
+    ToolResult,
+    tool,
+)
+from antiloop.agent.background_loop import BackgroundLoop
+from antiloop.agent.drivers import drive
+from antiloop.exceptions import AgentError
+
+LONG = 30
+NOTE = contextvars.ContextVar("NOTE", default="")
+
+
+def run(*calls, tools, **config):
+    """Give the results of one round."""
+    agent = Agent(tools, ScriptedProvider([list(calls), "Done."]), AgentConfig(**config))
+    return agent.run("Go").tool_results
+
+
+def no_thread_but_this():
+    return [each for each in threading.enumerate() if "antiloop" in each.name] == []
+
+
+def test_sync_calls_of_one_reply_run_at_the_same_time_and_answer_in_call_order():
+    meet = threading.Barrier(3)
+
+    def join(name: str) -> str:
+        meet.wait(LONG)
+        return name
+
+    calls = [ToolCall("join", {"name": name}) for name in "abc"]
+    assert [result.text for result in run(*calls, tools=[join])] == ["a", "b", "c"]
+
+
+def test_async_calls_of_one_reply_run_at_the_same_time_in_a_sync_run():
+    arrived = []
+
+    async def join(name: str) -> str:
+        arrived.append(name)
+        while len(arrived) < 3:
+            await asyncio.sleep(0)
+        return name
+
+    calls = [ToolCall("join", {"name": name}) for name in "abc"]
+    assert [result.text for result in run(*calls, tools=[join])] == ["a", "b", "c"]
+    assert no_thread_but_this()
+
+
+def test_sync_and_async_calls_run_at_the_same_time():
+    ready = threading.Event()
+
+    def wait() -> str:
+        return str(ready.wait(LONG))
+
+    async def release() -> str:
+        ready.set()
+        return "released"
+
+    results = run(ToolCall("wait"), ToolCall("release"), tools=[wait, release])
+    assert [result.text for result in results] == ["True", "released"]
+
+
+def test_calls_run_one_after_the_other_where_told_so():
+    running = []
+
+    def work(name: str) -> str:
+        running.append(name)
+        assert running == [name]
+        running.remove(name)
+        return name
+
+    calls = [ToolCall("work", {"name": name}) for name in "abc"]
+    results = run(*calls, tools=[work], parallel_tool_execution=False)
+    assert [result.text for result in results] == ["a", "b", "c"]
+
+
+def test_a_call_alone_stays_on_the_callers_thread():
+    def where() -> bool:
+        return threading.current_thread() is threading.main_thread()
+
+    assert run(ToolCall("where"), tools=[where])[0].text == "true"
+
+
+def test_tools_see_the_callers_context_variables():
+    def note() -> str:
+        return NOTE.get()
+
+    async def later() -> str:
+        return NOTE.get()
+
+    token = NOTE.set("mine")
+    try:
+        results = run(ToolCall("note"), ToolCall("note"), ToolCall("later"), tools=[note, later])
+    finally:
+        NOTE.reset(token)
+    assert [result.text for result in results] == ["mine"] * 3
+
+
+def test_async_tools_and_observers_of_one_run_share_an_event_loop():
+    loops = set()
+
+    class Observer(AsyncAgentObserver):
+        async def a_on_run_end(self, run_id, result):
+            loops.add(asyncio.get_running_loop())
+
+    async def which() -> str:
+        loops.add(asyncio.get_running_loop())
+        return "x"
+
+    run(ToolCall("which"), ToolCall("which"), tools=[which], observers=[Observer()])
+    assert len(loops) == 1
+    assert loops.pop().is_closed()
+
+
+async def test_an_async_tool_works_in_a_sync_run_inside_a_running_event_loop():
+    async def later() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    assert run(ToolCall("later"), tools=[later])[0].text == "done"
+
+
+def test_an_async_function_in_a_sync_wrapper_is_awaited():
+    async def later() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    @functools.wraps(later)
+    def wrapper():
+        return later()
+
+    both = run(ToolCall("later"), ToolCall("later"), tools=[wrapper])
+    alone = run(ToolCall("later"), tools=[wrapper])
+    assert {result.text for result in both + alone} == {"done"}
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_what_a_tool_raises_becomes_its_result(size):
+    def crash() -> str:
+        raise KeyError("city")
+
+    async def later() -> str:
+        raise StopIteration
+
+    calls = [ToolCall("crash"), ToolCall("later")][:size]
+    texts = [result.text for result in run(*calls, tools=[crash, later])]
+    assert (
+        texts
+        == ["Tool 'crash' failed: KeyError: 'city'", "Tool 'later' failed: StopIteration"][:size]
+        or "later" in texts[-1]
+    )
+    assert all(result.is_error for result in run(*calls, tools=[crash, later]))
+
+
+def test_an_async_tool_that_cancels_itself_has_failed():
+    async def quit_it() -> str:
+        raise asyncio.CancelledError
+
+    def wrapper():
+        return quit_it()
+
+    tools = [quit_it, tool(name="wrapped")(wrapper)]
+    assert run(ToolCall("quit_it"), tools=tools)[0] == ToolResult(
+        "Tool 'quit_it' was cancelled.", is_error=True
+    )
+    assert run(ToolCall("wrapped"), tools=tools)[0].text == "Tool 'wrapped' was cancelled."
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_tool_that_takes_too_long_has_failed(size):
+    release = threading.Event()
+
+    @tool(timeout_s=0.02)
+    def hang() -> str:
+        release.wait(LONG)
+        return "too late"
+
+    try:
+        results = run(*[ToolCall("hang")] * size, tools=[hang], tool_timeout_s=LONG)
+    finally:
+        release.set()
+    assert set(results) == {ToolResult("Tool 'hang' timed out after 0.02 s.", is_error=True)}
+
+
+def test_an_async_tool_that_takes_too_long_is_cancelled():
+    ended = []
+
+    async def hang() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    [result] = run(ToolCall("hang"), tools=[hang], tool_timeout_s=0.02)
+    assert result.text == "Tool 'hang' timed out after 0.02 s."
+    assert ended == [True]
+
+
+def test_each_call_has_its_own_limit_however_long_its_neighbours_take():
+    short_is_over = threading.Event()
+
+    def slow() -> str:
+        """Outlast the limit of the other."""
+        short_is_over.wait(LONG)
+        return "slow"
+
+    @tool(timeout_s=0.02)
+    def short() -> str:
+        # It would be in time for whoever looked at it only after `slow`.
+        time.sleep(0.1)
+        short_is_over.set()
+        return "too late"
+
+    results = run(ToolCall("slow"), ToolCall("short"), tools=[slow, short])
+    assert [result.text for result in results] == ["slow", "Tool 'short' timed out after 0.02 s."]
+
+
+def test_a_tool_in_time_is_unharmed_by_its_limit():
+    assert run(ToolCall("now"), tools=[tool(timeout_s=LONG)(now)])[0].text == "12:00"
+
+
+def now() -> str:
+    return "12:00"
+
+
+def test_an_interruption_while_calls_run_cancels_them_and_leaves_nothing():
+    cancelled = threading.Event()
+    release = threading.Event()
+
+    async def hang() -> str:
+        try:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    def stuck() -> str:
+        release.wait(LONG)
+        return "late"
+
+    agent = Agent([hang, stuck], ScriptedProvider([[ToolCall("hang"), ToolCall("stuck")]]))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            agent.run("Go")
+        assert cancelled.is_set()
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_tool_that_ends_the_program_is_obeyed(size):
+    def leave() -> str:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        run(*[ToolCall("leave")] * size, tools=[leave])
+
+
+def test_closing_the_events_early_closes_the_loop_and_the_background():
+    async def later() -> str:
+        return "x"
+
+    agent = Agent([later], ScriptedProvider([ToolCall("later"), "Done."]))
+    loop = agent._loop("Go", None)
+    events = drive(loop, agent._provider, ())
+    for event in events:
+        if type(event).__name__ == "ToolFinished":
+            break
+    events.close()
+    assert no_thread_but_this()
+    with pytest.raises(StopIteration):
+        next(loop)
+
+
+def test_an_event_loop_that_cannot_start_says_why(monkeypatch):
+    def fail():
+        raise OSError("no more files")
+
+    monkeypatch.setattr(asyncio, "run", lambda main: (main.close(), fail()))
+    with pytest.raises(OSError, match="no more files"):
+        BackgroundLoop()
+
+
+def test_a_conversation_can_be_gone_on_with():
+    script = ["First.", lambda request: f"I see {len(request.messages)} messages."]
+    agent = Agent([], ScriptedProvider(script), AgentConfig(system_prompt="Be brief."))
+    first = agent.run("Hello")
+    again = agent.run([*first.messages, Message(Role.USER, "And now?")])
+    assert again.text == "I see 4 messages."
+    assert [message.role for message in again.messages].count(Role.SYSTEM) == 1
+
+
+def test_a_conversation_may_be_empty():
+    assert Agent([], ScriptedProvider(["Hi."])).run([]).text == "Hi."
+
+
+def test_a_run_without_a_result_is_an_error():
+    from antiloop.agent.agent import _result
+
+    with pytest.raises(AgentError, match="ended without a result"):
+        _result(None)
