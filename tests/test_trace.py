@@ -82,7 +82,7 @@ def test_an_own_trace_is_read_by_the_reader_of_recorded_runs(tmp_path):
     assert [run.run_id for run in runs] == [first.run_id, second.run_id]
     assert [call.tool_name for call in runs[0].calls] == ["look", "lok"]
     assert [call.round for call in runs[0].calls] == [1, 1]
-    assert [result.text for result in runs[0].results][0] == "saw é"
+    assert runs[0].results[0].text == "saw é"
 
 
 @pytest.mark.parametrize(

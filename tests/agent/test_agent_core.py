@@ -25,6 +25,8 @@ from antiloop.exceptions import LoopDetectedError, ProviderError
 from antiloop.loop_detection import LoopPolicy, RepeatDetector
 from antiloop.trace import StepType
 
+NOTHING = Usage()
+
 
 def look(at: str = "") -> str:
     """Look."""
@@ -63,7 +65,7 @@ class Hand:
             self.seen.append(type(request))
         return request
 
-    def reply(self, *calls: ToolCall, text: str = "", usage: Usage = Usage()) -> None:
+    def reply(self, *calls: ToolCall, text: str = "", usage: Usage = NOTHING) -> None:
         assert isinstance(self.request, AskModel)
         self.request = self._on(advance(self.loop, Outcome(ModelReply(text, calls, usage))))
 

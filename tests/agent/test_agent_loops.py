@@ -31,6 +31,7 @@ from antiloop.testing import repeating_script
 
 CALL = ToolCall("look", {"at": "a"})
 OTHER = ToolCall("look", {"at": "b"})
+REPEAT = RepeatDetector(3)
 
 
 class Desk:
@@ -79,7 +80,7 @@ def desk():
     return Desk()
 
 
-def agent_of(desk, script, policy, detectors=(RepeatDetector(3),), **config):
+def agent_of(desk, script, policy, detectors=(REPEAT,), **config):
     detector = LoopDetector(list(detectors), policy)
     return Agent(
         [desk.look], ScriptedProvider(script), AgentConfig(loop_detector=detector, **config)

@@ -19,6 +19,7 @@ from antiloop import (
 )
 from antiloop.testing import repeating_script
 
+SCRIPT = (ToolCall("look"), "Done.")
 HOOKS = [name for name in vars(AgentObserver) if name.startswith("on_")]
 
 
@@ -30,7 +31,7 @@ def crash(request):
     raise OSError("gone")
 
 
-def agent(*observers, script=(ToolCall("look"), "Done."), detector=None):
+def agent(*observers, script=SCRIPT, detector=None):
     config = AgentConfig(observers=observers, loop_detector=detector)
     return Agent([look], ScriptedProvider(script), config)
 
