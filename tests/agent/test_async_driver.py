@@ -25,13 +25,14 @@ def only_this_task():
 class StreamingProvider(ScriptedProvider):
     """A provider that notes whether its stream was closed."""
 
-    closed = 0
+    closing = closed = 0
 
     async def astream(self, request):
         try:
             for item in self.stream(request):
                 yield item
         finally:
+            self.closing += 1
             await asyncio.sleep(0)
             self.closed += 1
 
@@ -264,6 +265,19 @@ async def test_leaving_the_stream_early_closes_everything(kind):
     assert only_this_task()
     with pytest.raises(StopAsyncIteration):
         await events.__anext__()
+
+
+def test_leaving_the_stream_without_closing_it_closes_everything_with_the_event_loop():
+    provider = StreamingProvider(["One two three."])
+
+    async def leave():
+        async for event in Agent([], provider).astream("Go"):
+            if isinstance(event, TextDelta):
+                return
+
+    asyncio.run(leave())
+    # The event loop was ending already, so it cancels what closing still has to wait for.
+    assert provider.closing == 1
 
 
 async def test_a_stream_that_is_never_read_leaves_nothing():

@@ -2,8 +2,11 @@ import asyncio
 import contextvars
 import functools
 import signal
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import Future
 
 import pytest
 
@@ -20,6 +23,7 @@ from antiloop import (
 )
 from antiloop.agent.background_loop import BackgroundLoop
 from antiloop.agent.drivers import drive
+from antiloop.agent.threads import _run
 from antiloop.exceptions import AgentError
 
 LONG = 30
@@ -273,6 +277,43 @@ def test_a_tool_that_ends_the_program_is_obeyed(size):
 
     with pytest.raises(SystemExit):
         run(*[ToolCall("leave")] * size, tools=[leave])
+
+
+def test_an_interruption_while_the_model_is_asked_leaves_nothing():
+    def interrupt(request):
+        raise KeyboardInterrupt
+
+    async def later() -> str:
+        return "x"
+
+    with pytest.raises(KeyboardInterrupt):
+        Agent([later], ScriptedProvider([ToolCall("later"), interrupt])).run("Go")
+    assert no_thread_but_this()
+
+
+HANGING = """
+import asyncio, threading
+from antiloop import Agent, AgentConfig, ScriptedProvider, ToolCall
+def hang():
+    threading.Event().wait()
+config = AgentConfig(tool_timeout_s=0.02)
+agent = Agent([hang], ScriptedProvider([ToolCall("hang"), "Done."]), config)
+print(agent.run("Go").text, asyncio.run(agent.arun("Go")).text)
+"""
+
+
+def test_a_tool_that_hangs_forever_does_not_keep_the_program_from_ending():
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("Done. Done.", "")
+
+
+def test_a_function_cancelled_before_its_thread_began_is_not_run():
+    future, ran = Future(), []
+    future.cancel()
+    _run(lambda: ran.append(True), future)
+    assert ran == []
 
 
 def test_closing_the_events_early_closes_the_loop_and_the_background():

@@ -5,7 +5,7 @@ Both directions stand side by side, so that a tool always gets what its schema p
 
 import collections.abc
 import dataclasses
-import sys
+import types
 import typing
 from enum import Enum
 from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Set, Tuple, Union
@@ -13,13 +13,7 @@ from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Set, T
 from ..trace import to_plain
 from .schema import schema_errors
 
-if sys.version_info >= (3, 10):
-    from types import UnionType
-
-    _UNIONS: Tuple[Any, ...] = (Union, UnionType)
-else:
-    _UNIONS = (Union,)
-
+_UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` is new in Python 3.10
 _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _JSON_TYPES = (str, int, float, bool, type(None))
 _ARRAYS: Dict[Any, Callable[[Any], Any]] = {

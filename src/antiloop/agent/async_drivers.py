@@ -13,7 +13,7 @@ from ..types import ToolResult
 from .drivers import hooks, shielded
 from .events import AgentEvent, TextDelta
 from .providers.protocol import ModelReply, ModelRequest, Provider
-from .requests import AskModel, Emit, Outcome, Request, RunTools, Steps, Tell, advance
+from .requests import AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
 from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
 
@@ -48,13 +48,12 @@ async def adrive(
             request = advance(loop, outcome)
 
 
-async def _carry_out(request: Request, provider: Provider, observers: Sequence[Any]) -> Outcome:
+async def _carry_out(request: Question, provider: Provider, observers: Sequence[Any]) -> Outcome:
     if isinstance(request, AskModel):
         return await _ask(provider, request.request)
     if isinstance(request, RunTools):
         return Outcome(await _run_tools(request.invocations))
-    if isinstance(request, Tell):
-        await _tell(observers, request)
+    await _tell(observers, request)
     return Outcome()
 
 

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Union
 
 from ..loop_detection import LoopDetector
 from ..stability import beta
+from .observer import AgentObserver, AsyncAgentObserver
 
 
 @beta
@@ -22,8 +23,8 @@ class AgentConfig:
     """How often the model may be asked in one run, retries of structured output apart."""
     loop_detector: Optional[LoopDetector] = None
     """What finds tool-call loops; None finds none."""
-    observers: Sequence[Any] = ()
-    """Who is told what happens: `AgentObserver`, `AsyncAgentObserver`, in any mix."""
+    observers: Sequence[Union[AgentObserver, AsyncAgentObserver]] = ()
+    """Who is told what happens, in any mix."""
     parallel_tool_execution: bool = True
     """Whether the calls of one reply run at the same time; results are in call order either way."""
     tool_timeout_s: Optional[float] = None

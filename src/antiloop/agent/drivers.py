@@ -25,7 +25,7 @@ from typing import (
 from ..types import ToolResult
 from .events import AgentEvent
 from .providers.protocol import ModelRequest, Provider
-from .requests import AskModel, Emit, Outcome, Request, RunTools, Steps, Tell, advance
+from .requests import AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
 from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
 
@@ -64,14 +64,13 @@ class _Worker:
         if self._background is not None:
             self._background.close()
 
-    def carry_out(self, request: Request) -> Outcome:
+    def carry_out(self, request: Question) -> Outcome:
         """Do what the loop asks for."""
         if isinstance(request, AskModel):
             return self._ask(request.request)
         if isinstance(request, RunTools):
             return Outcome(self._run_tools(request.invocations))
-        if isinstance(request, Tell):
-            self._tell(request)
+        self._tell(request)
         return Outcome()
 
     def _ask(self, request: ModelRequest) -> Outcome:

@@ -44,7 +44,10 @@ class Emit:
     event: AgentEvent
 
 
-Request = Union[AskModel, RunTools, Tell, Emit]
+Question = Union[AskModel, RunTools, Tell]
+"""What a driver carries out."""
+Request = Union[Question, Emit]
+"""What the loop yields."""
 Answer = Union[ModelReply, Sequence[ToolResult], None]
 T = TypeVar("T")
 Steps = Generator[Request, Answer, T]
