@@ -25,7 +25,7 @@ import numbers
 from enum import Enum
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Dict, Iterable, List, Mapping, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Tuple
 
 MAX_DEPTH = 64
 """How deep a value is compared."""
@@ -42,9 +42,16 @@ def canonical_json(value: Any) -> str:
     >>> canonical_json({"b": 1.0, "a": {True, None}})
     '{"a":{"\\u0000set":[null,true]},"b":1}'
     """
-    if not _is_plain(value, _PLAIN_DEPTH):
-        value = _Simplifier().simplify(value)
-    return _encode(value)
+    return _encode(plain(value))
+
+
+def plain(value: Any) -> Any:
+    """Give any value as plain JSON values, by the rules above; one that is plain is given back.
+
+    >>> plain((1.0, {2}))
+    [1, {'\\x00set': [2]}]
+    """
+    return value if _is_plain(value, _PLAIN_DEPTH) else _Simplifier().simplify(value)
 
 
 def canonical_arguments(arguments: Any) -> str:
@@ -59,19 +66,26 @@ def canonical_arguments(arguments: Any) -> str:
 
 
 def parsed_arguments(arguments: Any) -> Any:
-    """Give the arguments as a value: JSON text parsed where it parses, nothing at all as ``{}``."""
-    if isinstance(arguments, str):
+    """Give arguments as plain JSON values: text parsed where it parses, nothing at all as ``{}``."""
+    # Not isinstance: a foreign object may answer for its class, and raise.
+    if issubclass(type(arguments), str):
+        text = str.__str__(arguments)
         try:
-            arguments = json.loads(arguments) if arguments.strip() else None
+            arguments = json.loads(text) if text.strip() else None
         except (ValueError, RecursionError):
-            return arguments
-    return {} if arguments is None else arguments
+            return text
+    return {} if arguments is None else plain(arguments)
 
 
 def call_fingerprint(tool_name: Any, arguments: Any) -> str:
     """Give the SHA-256 of a call, as hexadecimal digits."""
-    name = tool_name if type(tool_name) is str else canonical_json(tool_name)
+    name = text_of(tool_name)
     return text_fingerprint(f"{name}\x00{canonical_arguments(arguments)}")
+
+
+def text_of(value: Any) -> str:
+    """Give a text as it is, and anything else as canonical JSON."""
+    return str.__str__(value) if issubclass(type(value), str) else canonical_json(value)
 
 
 def text_fingerprint(text: str) -> str:
@@ -130,18 +144,23 @@ class _Simplifier:
         if isinstance(value, Mapping):
             return self._mapping(value.items(), above)
         if isinstance(value, (list, tuple)):
-            return [self.simplify(item, above) for item in value]
+            return [self.simplify(item, above) for item in self._some(value)]
         if isinstance(value, (set, frozenset)):
-            items = (self.simplify(item, above) for item in value)
+            items = (self.simplify(item, above) for item in self._some(value))
             return _marked("set", sorted(items, key=_encode))
         return self._object(value, above)
 
     def _mapping(self, items: Iterable[Tuple[Any, Any]], above: Tuple[int, ...]) -> Any:
+        items = self._some(items)
         pairs = [(self._key(key, above), self.simplify(item, above)) for key, item in items]
         plain: Dict[str, Any] = dict(pairs)
         if len(plain) == len(pairs):
             return plain
         return _marked("pairs", sorted(pairs, key=_encode))
+
+    def _some(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Give the items that are still looked at, and one more to mark the end: some never end."""
+        return islice(items, max(self._left, 0) + 1)
 
     def _key(self, key: Any, above: Tuple[int, ...]) -> str:
         simple = self.simplify(key, above)
@@ -160,7 +179,7 @@ class _Simplifier:
     def _state(self, value: Any, above: Tuple[int, ...]) -> Any:
         reduced = value.__reduce_ex__(2)
         parts: List[Any] = list(reduced[1:3])
-        parts += [list(islice(contained, MAX_ITEMS)) for contained in reduced[3:5] if contained]
+        parts += [list(self._some(contained)) for contained in reduced[3:5] if contained]
         return [self.simplify(part, above) for part in parts]
 
 
