@@ -219,6 +219,20 @@ def test_an_async_tool_that_takes_too_long_is_cancelled():
     assert ended == [True]
 
 
+def test_an_async_tool_that_takes_too_long_is_cancelled_while_the_run_goes_on():
+    ended = threading.Event()
+
+    async def hang() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    script = [ToolCall("hang"), lambda _: str(ended.wait(LONG))]
+    agent = Agent([hang], ScriptedProvider(script), AgentConfig(tool_timeout_s=0.02))
+    assert agent.run("Go").text == "True"
+
+
 def test_each_call_has_its_own_limit_however_long_its_neighbours_take():
     short_is_over = threading.Event()
 
