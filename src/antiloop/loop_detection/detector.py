@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import replace
-from typing import Mapping, Optional, Sequence, Tuple, Union
+from typing import Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from ..stability import beta
 from ..types import Role, ToolCall
@@ -65,6 +65,7 @@ class LoopDetector:
         self.tools = dict(tools or {})
         self.notice_role = Role(notice_role)
         self._validate()
+        self._asked = [(each, isinstance(each, WindowDetector)) for each in self.detectors]
 
     @classmethod
     def default(cls) -> "LoopDetector":
@@ -106,32 +107,28 @@ class LoopDetector:
                 None, is unknown.
         """
         window = Window.of(tool_calls, tool_results, self.window, self.tools)
-        for detector in self.detectors:
-            found = self.ask(detector, window, tool_calls, tool_results)
-            if found is not None:
-                return found
-        return None
+        return next(self.findings(window, tool_calls, tool_results), None)
 
     def monitor(self) -> LoopMonitor:
         """Make the monitor of one run."""
         return LoopMonitor(self)
 
-    def ask(
-        self,
-        detector: BaseDetector,
-        window: Window,
-        tool_calls: Sequence[ToolCall],
-        tool_results: Sequence[Result],
-    ) -> Optional[LoopDetection]:
-        """Ask one detector; one that raises is logged and has found nothing."""
-        try:
-            if isinstance(detector, WindowDetector):
-                return detector.find(window)
-            found = detector.check(tool_calls, tool_results)
-            return found and _completed(found, window, len(tool_calls))
-        except Exception:
-            _logger.exception("detector %r raised; it is left out this time", detector.name)
-            return None
+    def findings(
+        self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
+    ) -> Iterator[LoopDetection]:
+        """Ask every detector in turn; one that raises is logged and has found nothing."""
+        for detector, looks_at_window in self._asked:
+            try:
+                if looks_at_window:
+                    found = detector.find(window)  # type: ignore[attr-defined]
+                else:
+                    found = detector.check(tool_calls, tool_results)
+                    found = found and _completed(found, window, len(tool_calls))
+            except Exception:
+                _logger.exception("detector %r raised; it is left out this time", detector.name)
+            else:
+                if found is not None:
+                    yield found
 
     def _validate(self) -> None:
         if not self.detectors:

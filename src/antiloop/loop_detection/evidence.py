@@ -2,7 +2,7 @@
 
 import json
 import logging
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 from ..types import ToolCall, ToolResult
 from .fingerprint import canonical_json, parsed_arguments, text_fingerprint
@@ -23,22 +23,20 @@ LABEL_LENGTH = 60
 _logger = logging.getLogger("antiloop")
 
 
-_NOTHING_KNOWN = (None, None, None)
-
-
 class Facts:
     """The content of one call and its result, as fingerprints.
 
     ``call`` and ``result`` are exact. The looser forms are made when they are first asked for,
     since most steps of a healthy run are never compared that far: ``steady`` is the result without
-    noise, ``gist`` its words without numbers and echoes of the arguments, ``near`` the
-    arguments without cosmetic differences, ``skeleton`` the result's different
-    lines without numbers. An unknown result is None, and so are its forms.
+    noise, ``gist`` its words without numbers and echoes of the arguments, ``near`` the arguments
+    without cosmetic differences, ``skeleton`` the result's different lines without numbers. An
+    unknown result is None, and so are its forms.
     """
 
     __slots__ = (
         "_forms",
         "_source",
+        "answer",
         "call",
         "is_long",
         "label",
@@ -49,65 +47,73 @@ class Facts:
     )
 
     def __init__(
-        self, tool: str, call: str, result: Optional[str], kind: Outcome, mutates: bool
+        self,
+        tool: str,
+        call: str,
+        mutates: bool,
+        result: Optional[str],
+        kind: Outcome,
+        is_long: bool,
+        source: Any = None,
     ) -> None:
         self.tool = tool
         self.call = call
+        self.mutates = mutates
         self.result = result
         self.outcome = kind
-        self.mutates = mutates
-        self.is_long = False
+        self.is_long = is_long
         """Whether the result is too long for an acknowledgement."""
+        self.answer = f"{tool}\x00{result}"
+        """The result as that of this tool."""
         self.label: Optional[str] = None
-        self._forms: Dict[str, Optional[str]] = {}
-        self._source: Any = None
+        self._forms: Optional[Dict[str, Optional[str]]] = None
+        self._source = source
 
     @classmethod
     def of(cls, call: ToolCall, result: Result, policy: ToolPolicy = NO_POLICY) -> "Facts":
         """Make the facts of a call and its result; never raises on what a model or tool made."""
-        known, known_result, known_policy = call.__dict__.get("_facts", _NOTHING_KNOWN)
+        known_policy, asked, known_result, facts = call.__dict__.get("_facts", _NOTHING)
         if known_policy is not policy:
-            known = None
-        elif known_result is result:
-            return known  # type: ignore[no-any-return]
-        facts = _facts(call, result, policy, known)
-        # The fields of a call are frozen; what is remembered beside them takes no part in equality.
-        object.__setattr__(call, "_facts", (facts, result, policy))
+            asked = _asked(call, policy)
+        elif facts is not None and known_result is result:
+            return facts  # type: ignore[no-any-return]
+        tool, key, mutates, arguments = asked
+        text, kind = _read(result, tool, policy)
+        if text is None:
+            facts = cls(tool, key, mutates, None, kind, False, (arguments, None))
+        else:
+            is_long = len(text) > ACKNOWLEDGEMENT_LENGTH
+            result_key = text_fingerprint(text)[:KEY_LENGTH]
+            facts = cls(tool, key, mutates, result_key, kind, is_long, (arguments, text))
+        # What is remembered beside the fields of a call takes no part in equality.
+        call.__dict__["_facts"] = (policy, asked, result, facts)
         return facts
 
     def form(self, name: str) -> Optional[str]:
         """Give one of the looser forms by its name, None where it is not known."""
+        if self._forms is None:
+            self._forms = {}
         if name not in self._forms:
             self._forms[name] = self._made(name)
         return self._forms[name]
 
     def restore(self, forms: Mapping[str, str]) -> None:
         """Take over forms that were made earlier, perhaps elsewhere."""
-        self._forms.update(forms)
+        self._forms = dict(forms)
 
     def _made(self, name: str) -> Optional[str]:
         if self._source is None or self.result is None:
             return None
         arguments, text = self._source
-        return _key(_FORMS[name](self, arguments, text))
-
-    @property
-    def says_something(self) -> bool:
-        """Whether the words of the answer matter."""
-        return self.outcome not in (Outcome.EMPTY, Outcome.SILENT)
+        return text_fingerprint(_FORMS[name](self, arguments, text))[:KEY_LENGTH]
 
     def says_like(self, other: "Facts") -> bool:
         """Whether two answers say the same; failures do if only echoes and numbers differ."""
         if self.result == other.result:
             return self.result is not None
-        if self.outcome is not other.outcome or not self.is_fruitless:
+        if self.outcome is not other.outcome or not self.outcome.is_fruitless:
             return False
         return self.gist == other.gist
-
-    @property
-    def is_fruitless(self) -> bool:
-        """Whether the call failed, found nothing or says nothing."""
-        return self.outcome.is_failure or not self.says_something
 
     @property
     def steady(self) -> Optional[str]:
@@ -147,7 +153,9 @@ class Facts:
 
 _FORMS: Dict[str, Callable[[Facts, Any, str], str]] = {
     "steady": lambda facts, _, text: without_noise(text, facts.outcome is Outcome.WAITING),
-    "gist": lambda facts, arguments, text: gist(text, arguments) if facts.says_something else "",
+    "gist": lambda facts, arguments, text: (
+        gist(text, arguments) if facts.outcome.says_something else ""
+    ),
     "near": lambda _, arguments, __: near_arguments(arguments),
     "skeleton": lambda _, __, text: skeleton(text),
 }
@@ -194,46 +202,54 @@ def shortened(text: str, length: int = LABEL_LENGTH) -> str:
     return f"{text[:half]}...{text[-half:]}"
 
 
-def _facts(call: ToolCall, result: Result, policy: ToolPolicy, known: Optional[Facts]) -> Facts:
-    """Make facts; those that are `known` of the same call with another result spare its half."""
-    if known is None:
-        known = _call_facts(call, policy)
-    tool, arguments = known.tool, known._source[0]
-    text, is_error = _text(result)
-    kind = Outcome.UNKNOWN if text is None else outcome(text, is_error)
-    if policy.poll and kind is Outcome.SUCCESS:
-        kind = Outcome.WAITING
-    if text is not None and policy.strip is not None:
-        text = _declared(policy.compared_text, text, tool, "strip")
-    if policy.idempotent and not kind.is_failure and text is not None:
-        text = ""
-    facts = Facts(tool, known.call, None if text is None else _key(text), kind, known.mutates)
-    facts.is_long = text is not None and len(text) > ACKNOWLEDGEMENT_LENGTH
-    facts._source = (arguments, text)
-    return facts
+def call_key(call: ToolCall, policy: ToolPolicy = NO_POLICY) -> str:
+    """Give the fingerprint of a call alone, and remember it with the call."""
+    known_policy, asked, _, __ = call.__dict__.get("_facts", _NOTHING)
+    if known_policy is not policy:
+        asked = _asked(call, policy)
+        call.__dict__["_facts"] = (policy, asked, None, None)
+    key: str = asked[1]
+    return key
 
 
-def _call_facts(call: ToolCall, policy: ToolPolicy) -> Facts:
-    """Make the half of the facts that needs no result."""
+_NOTHING = (None, None, None, None)
+
+
+def _asked(call: ToolCall, policy: ToolPolicy) -> Tuple[str, str, bool, Any]:
+    """Give the half of the facts that needs no result: tool, key, mutates, arguments."""
     tool = call.tool_name if isinstance(call.tool_name, str) else canonical_json(call.tool_name)
     arguments = parsed_arguments(call.arguments)
     if policy.key is not None:
         arguments = _declared(policy.compared_arguments, arguments, tool, "key")
-    mutates = seems_to_mutate(tool, arguments) if policy.mutates is None else policy.mutates
-    facts = Facts(
-        tool, _key(f"{tool}\x00{canonical_json(arguments)}"), None, Outcome.UNKNOWN, mutates
-    )
-    facts._source = (arguments, None)
-    return facts
+    mutates = policy.mutates
+    if mutates is None:
+        mutates = seems_to_mutate(tool, arguments)
+    key = text_fingerprint(f"{tool}\x00{canonical_json(arguments)}")[:KEY_LENGTH]
+    return tool, key, mutates, arguments
 
 
-def _text(result: Result) -> Any:
+def _read(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:
+    """Give the text of a result as it is compared, None where it is not known, and judge it."""
     if result is None:
-        return None, False
-    if isinstance(result, str):
-        return result, False
-    text, is_error = result.text, bool(result.is_error)
-    return (text if isinstance(text, str) else canonical_json(text)), is_error
+        return None, Outcome.UNKNOWN
+    is_plain = isinstance(result, str)
+    text: Any = result if is_plain else result.text  # type: ignore[union-attr]
+    if not isinstance(text, str):
+        text = canonical_json(text)
+    kind = outcome(text, not is_plain and bool(result.is_error))  # type: ignore[union-attr]
+    return (text, kind) if policy is NO_POLICY else _as_declared(text, kind, tool, policy)
+
+
+def _as_declared(
+    text: str, kind: Outcome, tool: str, policy: ToolPolicy
+) -> Tuple[Optional[str], Outcome]:
+    if policy.poll and kind is Outcome.SUCCESS:
+        kind = Outcome.WAITING
+    if policy.strip is not None:
+        text = _declared(policy.compared_text, text, tool, "strip")
+    if policy.idempotent and not kind.is_failure:
+        text = ""
+    return text, kind
 
 
 def _declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> Any:
@@ -243,7 +259,3 @@ def _declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> A
     except Exception:
         _logger.exception("the %s= declared for tool %r raised; it is left out", name, tool)
         return value
-
-
-def _key(text: str) -> str:
-    return text_fingerprint(text)[:KEY_LENGTH]

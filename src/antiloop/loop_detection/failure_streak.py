@@ -43,13 +43,14 @@ class FailureStreakDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the failures of the last round."""
-        last = window.rounds[-1].evidence if window.rounds else []
-        for item in last:
+        is_barren = bool(window.rounds)
+        for item in window.rounds[-1].evidence if is_barren else ():
             if item.facts.outcome.is_failure or (item.facts.is_long and not item.is_fresh):
                 spell = self._same_failure(window, item.facts)
                 if len(spell) >= self._needed(window, item.facts):
                     return self._of_one_tool(spell)
-        if last and all(item.is_barren for item in last):
+            is_barren = is_barren and item.is_barren
+        if is_barren:
             row = window.spell(lambda item: item.is_barren, slack=0.0)
             if len(row) >= self.in_a_row:
                 return self._of_any_tool(row)
@@ -84,4 +85,3 @@ class FailureStreakDetector(WindowDetector):
             identity=("any",),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
-

@@ -25,7 +25,7 @@ import numbers
 from enum import Enum
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Tuple
 
 MAX_DEPTH = 64
 """How deep a value is compared."""
@@ -33,7 +33,21 @@ MAX_ITEMS = 100_000
 """How many parts of a value are compared, where it is not plain JSON: some never end."""
 
 _PLAIN_DEPTH = 8
-_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
+
+
+def _encoder() -> Callable[[Any], str]:
+    """Make the encoder once: `json.dumps` makes one each time, at the cost of the encoding."""
+    public = json.JSONEncoder(separators=(",", ":"), sort_keys=True, check_circular=False)
+    made = getattr(json.encoder, "c_make_encoder", None)
+    if made is None:  # pragma: no cover - an interpreter without the C accelerator
+        return public.encode
+    encode = made(
+        None, public.default, json.encoder.encode_basestring_ascii, None, ":", ",", 1, 0, 1
+    )
+    return lambda value: "".join(encode(value, 0))
+
+
+_encode = _encoder()
 
 
 def canonical_json(value: Any) -> str:
@@ -55,7 +69,7 @@ def plain(value: Any) -> Any:
 
 
 def canonical_arguments(arguments: Any) -> str:
-    """Write a call's arguments as canonical JSON; JSON text is parsed, nothing at all is ``{}``.
+    """Write arguments as canonical JSON; JSON text is parsed, nothing at all is ``{}``.
 
     >>> canonical_arguments('{"q": "cats"}') == canonical_arguments({"q": "cats"})
     True
@@ -66,7 +80,7 @@ def canonical_arguments(arguments: Any) -> str:
 
 
 def parsed_arguments(arguments: Any) -> Any:
-    """Give arguments as plain JSON values: text parsed where it parses, nothing at all as ``{}``."""
+    """Give arguments as plain JSON values: JSON text parsed, nothing at all as ``{}``."""
     # Not isinstance: a foreign object may answer for its class, and raise.
     if issubclass(type(arguments), str):
         text = str.__str__(arguments)
@@ -90,7 +104,11 @@ def text_of(value: Any) -> str:
 
 def text_fingerprint(text: str) -> str:
     """Give the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "surrogatepass")
+    return sha256(data).hexdigest()
 
 
 def _is_plain(value: Any, depth: int) -> bool:
@@ -105,10 +123,10 @@ def _is_plain(value: Any, depth: int) -> bool:
     if depth == 0:
         return False
     if kind is dict:
-        return all(
-            type(key) is str and (type(item) is str or _is_plain(item, depth - 1))
-            for key, item in value.items()
-        )
+        for key, item in value.items():
+            if type(key) is not str or not (type(item) is str or _is_plain(item, depth - 1)):
+                return False
+        return True
     return kind is list and all(_is_plain(item, depth - 1) for item in value)
 
 
@@ -129,7 +147,7 @@ class _Simplifier:
             return _marked("more", None)
         try:
             return self._by_rule(value, (*above, id(value)))
-        except Exception:  # noqa: BLE001 - foreign code ran; whatever it raised, the value has a class
+        except Exception:  # noqa: BLE001 - foreign code ran: whatever it raised, it has a class
             return _marked(_class_name(value), None)
 
     def _by_rule(self, value: Any, above: Tuple[int, ...]) -> Any:

@@ -4,6 +4,7 @@ import json
 import logging
 from collections import deque
 from dataclasses import replace
+from itertools import zip_longest
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -23,7 +24,7 @@ from ..stability import beta
 from ..types import ToolCall
 from .base import WindowDetector, detection
 from .detection import LoopDetection, LoopSeverity
-from .evidence import Facts, Result
+from .evidence import Facts, Result, call_key
 from .fingerprint import text_fingerprint
 from .ladder import Ladder
 from .messages import notice, refusal
@@ -114,7 +115,7 @@ class LoopMonitor:
         self._window.append(calls, results)
         self._rounds += len(self._window.rounds) != known or known == 0
         if self._texts is not None:
-            self._texts.extend(zip(calls, results))
+            self._texts.extend(zip_longest(calls, results[: len(calls)]))
         verdict = self._judge()
         if verdict.action is not LoopAction.CONTINUE:
             self._tell(verdict)
@@ -198,12 +199,15 @@ class LoopMonitor:
 
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""
+        calls, results = zip(*self._texts) if self._texts else ((), ())
+        findings = list(self._detector.findings(self._window, calls, results))
+        if self._ladder.blocked:
+            self._judge_block(findings)
         best, found_best, rung = LoopAction.CONTINUE, None, 0
-        for found in self._found():
+        for found in findings:
             action, count = self._ladder.climb(found, self._rounds)
             if _RANK[action] > _RANK[best]:
                 best, found_best, rung = action, found, count
-        self._end_block()
         if found_best is None:
             return GO_ON
         self._ladder.carry_out(best, found_best)
@@ -213,24 +217,16 @@ class LoopMonitor:
             words = self._notice(found_best, rung)
         return LoopVerdict(best, found_best, words)
 
-    def _found(self) -> List[LoopDetection]:
-        calls, results = zip(*self._texts) if self._texts else ((), ())
-        found = []
-        for detector in self._detector.detectors:
-            each = self._detector.ask(detector, self._window, calls, results)
-            if each is not None:
-                found.append(each)
-        if self._was_refused() and all(f.identity != self._ladder.blocked_by for f in found):
-            found.append(self._blocked(self._ladder.blocked_by.rpartition(":")[0]))
-        return found
-
-    def _was_refused(self) -> bool:
-        """Whether the last round holds a refused call of the loop that is blocked."""
-        last = self._window.rounds[-1].evidence if self._window.rounds else []
-        return any(
-            item.facts.outcome is Outcome.REFUSED and item.facts.call in self._ladder.blocked
-            for item in last
-        )
+    def _judge_block(self, findings: List[LoopDetection]) -> None:
+        """End the block if the loop was left; find the loop again if a call of it was refused."""
+        ladder, last = self._ladder, self._window.rounds[-1].calls if self._window.rounds else {}
+        members = [item for call, item in last.items() if call in ladder.blocked]
+        if not members:
+            ladder.leave()
+            return
+        was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
+        if was_refused and all(found.identity != ladder.blocked_by for found in findings):
+            findings.append(self._blocked(ladder.blocked_by.rpartition(":")[0]))
 
     def _blocked(self, name: str) -> LoopDetection:
         """Give the loop that is blocked, as the window shows it now."""
@@ -238,12 +234,6 @@ class LoopMonitor:
         found = [item for item in self._window if item.facts.call in ladder.blocked]
         again = detection(name, ladder.reason, found)
         return replace(again, identity=ladder.blocked_by, severity=LoopSeverity.CRITICAL)
-
-    def _end_block(self) -> None:
-        """Leaving the loop ends the block."""
-        last = self._window.rounds[-1].calls if self._window.rounds else {}
-        if self._ladder.blocked.isdisjoint(last):
-            self._ladder.leave()
 
     def _notice(self, found: LoopDetection, rung: int) -> str:
         try:
@@ -254,8 +244,16 @@ class LoopMonitor:
 
     def _new(
         self, calls: Sequence[ToolCall], results: Sequence[Result]
-    ) -> Tuple[List[ToolCall], List[Result]]:
+    ) -> Tuple[Sequence[ToolCall], Sequence[Result]]:
         """Leave out calls that were reported before: hooks before and after may both report."""
+        for call in calls:
+            if call.id is not None:
+                return self._first_reports(calls, results)
+        return calls, results
+
+    def _first_reports(
+        self, calls: Sequence[ToolCall], results: Sequence[Result]
+    ) -> Tuple[Sequence[ToolCall], Sequence[Result]]:
         new_calls: List[ToolCall] = []
         new_results: List[Result] = []
         for position, call in enumerate(calls):
@@ -270,7 +268,7 @@ class LoopMonitor:
         return new_calls, new_results
 
     def _token(self, call: ToolCall) -> str:
-        key = Facts.of(call, None, self._policy(call)).call
+        key = call_key(call, self._policy(call))
         return text_fingerprint(f"{call.id}\x00{call.round}\x00{key}")[:_TOKEN]
 
     def _policy(self, call: ToolCall) -> ToolPolicy:

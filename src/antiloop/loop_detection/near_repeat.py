@@ -38,8 +38,7 @@ class NearRepeatDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
         for item in window.rounds[-1].evidence if window.rounds else ():
-            is_news = item.is_fresh and item.facts.says_something
-            if not is_news and item.facts.result is not None:
+            if self._is_evidence(window, item):
                 spell = self._spell(window, item.facts)
                 needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
                 if item.facts.outcome is Outcome.WAITING:
@@ -47,6 +46,13 @@ class NearRepeatDetector(WindowDetector):
                 if len(spell) >= needed:
                     return self._detection(spell)
         return None
+
+    def _is_evidence(self, window: Window, item: Evidence) -> bool:
+        """Look at what is cheap to know first: it settles most steps of a healthy run."""
+        kind = item.facts.outcome
+        if kind is Outcome.SUCCESS or kind is Outcome.WAITING:
+            return window.times_answered(item.facts) >= self.threshold
+        return kind.is_fruitless
 
     def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
         # Silence tells nothing: it is evidence only where nothing at all was new.
@@ -65,4 +71,6 @@ class NearRepeatDetector(WindowDetector):
 
 
 def _is_near(one: Facts, other: Facts) -> bool:
+    if one is other:
+        return True
     return one.tool == other.tool and one.says_like(other) and one.near == other.near

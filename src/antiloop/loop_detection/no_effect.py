@@ -34,10 +34,14 @@ class NoEffectDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look at the streak of each call of the last round that changes the world."""
-        for item in window.rounds[-1].evidence if window.rounds else ():
-            if item.facts.mutates and item.facts.result is not None:
+        if len(window.rounds) < self.threshold:
+            return None
+        previous = window.rounds[-2].calls
+        for item in window.rounds[-1].evidence:
+            facts = item.facts
+            if facts.mutates and facts.result is not None and facts.call in previous:
                 streak = self._streak(window, item)
-                needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
+                needed = window.policy(facts.tool).thresholds.get(self.name, self.threshold)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None

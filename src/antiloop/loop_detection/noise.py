@@ -38,7 +38,7 @@ _NUMBERING = re.compile(
 )
 _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
 
-_LONG = 4_000  # characters of a text that take part in a comparison beyond exact equality
+_LONG = 2_000  # characters of a text that take part in a comparison beyond exact equality
 _STEMS = 64
 
 
@@ -80,8 +80,8 @@ def near_arguments(arguments: Any) -> str:
 
     Random ids, times and fields that only number a request are left out. The words of a text lose
     order, repetitions, case, plural and, beside longer ones, all of one or two letters; a number
-    is what it says, written as text or not. A shell command that begins with ``:`` or ``#`` does nothing,
-    whatever follows.
+    is what it says, written as text or not. A shell command that begins with ``:`` or ``#`` does
+    nothing, whatever follows.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
     True

@@ -28,21 +28,27 @@ class Outcome(str, Enum):
     REFUSED = "r"
     """We refused the call."""
 
-    @property
-    def is_failure(self) -> bool:
-        """Whether the call failed."""
-        return self in (Outcome.FAILURE, Outcome.INVALID)
+    is_failure: bool
+    """Whether the call failed."""
+    says_something: bool
+    """Whether the words of the answer matter."""
+    is_fruitless: bool
+    """Whether the call failed, found nothing or says nothing."""
+
+
+# Plain attributes, not properties: every step of every run asks for them.
+for _kind in Outcome:
+    _kind.is_failure = _kind in (Outcome.FAILURE, Outcome.INVALID)
+    _kind.says_something = _kind not in (Outcome.EMPTY, Outcome.SILENT)
+    _kind.is_fruitless = _kind.is_failure or not _kind.says_something
 
 
 _SHORT = 1_000  # characters: in a longer answer the word "error" is part of what was asked for
 _BRIEF = 300
-_HEAD = 200
-_WORD = re.compile(r"[a-z]+|429|503")
-_NAMES = re.compile(
-    r"\S*[\w.-][/\\_][\w./\\-]+|\w+\.\w+"
-)  # paths and identifiers hold no statement
+_HEAD = 120  # characters in which an answer that is a failure says so
+_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
+_NAME = re.compile(r"\w[./\\_-]\w")  # a path, a file, an identifier: these hold no statement
 
-_EXIT = re.compile(r"\W*exit\s+(?:code|status)\s+\d+\b", re.IGNORECASE)
 _NEGATIVE = frozenset(
     """
     aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
@@ -51,6 +57,7 @@ _NEGATIVE = frozenset(
     unexpected unknown unrecognized unresolved unsupported usage wasn without won wouldn wrong
     """.split()
 )
+_TERSE = frozenset("0 exit nil no none nothing null output undefined zero".split())
 _PATIENT = frozenset(
     """
     429 503 later limit limited limits overloaded pending processing progress queued ready requests
@@ -78,11 +85,12 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _HARNESS = re.compile(r"^\[.*$", re.MULTILINE)  # remarks of who ran the tool: [metadata], [exit 0]
+_CALL_NOUNS = ("tool", "function", "command", "argument", "parameter", "input", "propert", "field")
 _INVALID = re.compile(
     r"unknown (?:tool|command|function)|no such (?:tool|function)|(?:tool|function) \S+ (?:is )?not"
     r"|not a (?:valid|known) (?:tool|command|function)|(?:tool|function) not found"
     r"|(?:missing|requires?|unexpected|invalid|unrecognized)\b.{0,30}\b(?:argument|parameter|propert|input)"
-    r"|validation ?error|required (?:argument|parameter|propert|field)|field required",
+    r"|input ?validation ?error|required (?:argument|parameter|propert|field)|field required",
     re.IGNORECASE,
 )
 
@@ -102,7 +110,7 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
         return Outcome.FAILURE if is_error else Outcome.SUCCESS
     if text.startswith(REFUSED_MARKER):
         return Outcome.REFUSED
-    words = _WORD.findall(text[:_HEAD].lower())
+    words = text[:_HEAD].lower().translate(_SPACED).split()
     brief = _brief_outcome(text, words) if length <= _BRIEF else None
     if brief is not None:
         return brief
@@ -113,11 +121,12 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
 
 def _brief_outcome(text: str, words: List[str]) -> Optional[Outcome]:
     """Judge an answer of a line or two by its form."""
-    if _NOTHING.match(text):
-        return Outcome.EMPTY
-    # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
-    if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
-        return Outcome.SILENT
+    if not words or not _TERSE.isdisjoint(words):
+        if _NOTHING.match(text):
+            return Outcome.EMPTY
+        # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
+        if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
+            return Outcome.SILENT
     if not _PATIENT.isdisjoint(words) and (_BUSY.search(text) or _WAITING.search(text)):
         return Outcome.WAITING
     return None
@@ -125,6 +134,9 @@ def _brief_outcome(text: str, words: List[str]) -> Optional[Outcome]:
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:
     """Judge an answer in which a word of failure was found, or that is said to be one."""
-    if not is_error and _NEGATIVE.isdisjoint(_WORD.findall(_NAMES.sub(" ", head).lower())):
+    lower = head.lower()
+    said = " ".join(part for part in lower.split() if not _NAME.search(part))
+    if not is_error and _NEGATIVE.isdisjoint(said.translate(_SPACED).split()):
         return Outcome.SUCCESS
-    return Outcome.INVALID if _INVALID.search(head) else Outcome.FAILURE
+    is_invalid = any(noun in lower for noun in _CALL_NOUNS) and _INVALID.search(head)
+    return Outcome.INVALID if is_invalid else Outcome.FAILURE

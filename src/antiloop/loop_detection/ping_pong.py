@@ -1,6 +1,6 @@
 """The same few calls in the same order, lap after lap."""
 
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence
 
 from ..stability import beta
 from .base import WindowDetector, check_threshold, detection, times
@@ -10,7 +10,6 @@ from .outcome import Outcome
 from .window import Round, Window, differ
 
 MATCHES = ("content", "tool_names")
-Signature = Tuple[str, ...]
 
 
 @beta
@@ -56,20 +55,29 @@ class PingPongDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for the shortest cycle that the last round closes a lap of."""
         rounds = window.rounds
-        last = self._signature(rounds[-1]) if rounds else ()
+        if len(rounds) < 2 * self.repetitions or not self._may_cycle(window, rounds[-1]):
+            return None
+        last = self._signature(rounds[-1])
         longest = min(self.cycle_length, len(rounds) // self.repetitions)
         for period in range(2, longest + 1):
-            if self._signature(rounds[-1 - period]) == last:
+            if self._signature(rounds[-1 - period]) == last and self._is_cycle(rounds[-period:]):
                 count = self._periodic(rounds, period)
-                lap = rounds[-period:]
-                if count >= period * self._needed(lap) and self._is_cycle(lap):
+                if count >= period * self._needed(rounds[-period:]):
                     return self._detection(rounds[-count:], period)
         return None
 
-    def _signature(self, passed: Round) -> Signature:
-        if self.match == "tool_names":
-            return tuple(sorted({item.facts.tool for item in passed.evidence}))
-        return tuple(sorted(passed.calls))
+    def _may_cycle(self, window: Window, last: Round) -> bool:
+        """Whether the calls of the last round were seen often enough: that is cheap to know."""
+        if self.match == "content":
+            for item in last.evidence:
+                if window.times_seen(item.facts) < self.repetitions:
+                    return False
+        return True
+
+    def _signature(self, passed: Round) -> str:
+        if self.match == "content":
+            return passed.signature
+        return " ".join(sorted({item.facts.tool for item in passed.evidence}))
 
     def _periodic(self, rounds: Sequence[Round], period: int) -> int:
         """Count the rounds at the end that equal the one a period before, and the first lap."""
@@ -106,7 +114,7 @@ class PingPongDetector(WindowDetector):
             found,
             period=period,
             lap=found[-(len(found) // count) :],
-            identity=_first_rotation([" ".join(self._signature(p)) for p in rounds[:period]]),
+            identity=_first_rotation([self._signature(each) for each in rounds[:period]]),
             details={"cycle": tools, "repetitions": count},
         )
 

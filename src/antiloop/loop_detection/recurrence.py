@@ -41,9 +41,10 @@ class RecurrenceDetector(WindowDetector):
         """Look for earlier calls like those of the last round; the most frequent is reported."""
         longest: List[Evidence] = []
         for item in window.rounds[-1].evidence if window.rounds else ():
-            if not item.is_fresh and item.facts.says_something:
+            needed = self._needed(window, item.facts)
+            if item.facts.outcome.says_something and window.times_seen(item.facts) >= needed:
                 spell = self._spell(window, item.facts)
-                if len(spell) > len(longest) and len(spell) >= self._needed(window, item.facts):
+                if len(spell) >= max(needed, len(longest) + 1):
                     longest = spell
         return self._detection(longest) if longest else None
 

@@ -42,7 +42,7 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     named = iter([None] * (len(texts) - len(labels)) + list(zip(labels, ids)))
     for steps in packed["rounds"]:
         evidence = [_evidence(text, tools, next(named)) for text in steps]
-        window.add(Round(None, evidence))
+        window.add(Round(None, {item.facts.call: item for item in evidence}))
     if window.rounds:
         window.rounds[-1].number = packed["round"]
     window.call_count = int(packed["calls"])
@@ -95,8 +95,7 @@ def _evidence(text: str, tools: List[str], named: Any) -> Evidence:
     keys = [digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)]
     kind = Outcome(letter)
     result: Optional[str] = None if kind is Outcome.UNKNOWN else keys[1]
-    facts = Facts(tools[int(tool)], keys[0], result, kind, flags["mutates"])
-    facts.is_long = flags["is_long"]
+    facts = Facts(tools[int(tool)], keys[0], flags["mutates"], result, kind, flags["is_long"])
     facts.restore(dict(zip(_forms(kind, flags["mutates"]), keys[2:])))
     call_id = None
     if named is not None:

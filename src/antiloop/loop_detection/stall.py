@@ -51,16 +51,24 @@ class StallDetector(WindowDetector):
             return None
         longest: List[Evidence] = []
         for item in window.rounds[-1].evidence:
-            if self._counts(item.facts):
+            if self._counts(item) and self._may_be_enough(window, item.facts):
                 streak = self._streak(window, item.facts)
                 if len(streak) > max(1, len(longest)) and self._is_enough(window, streak):
                     longest = streak
         return self._detection(longest) if longest else None
 
-    def _counts(self, facts: Facts) -> bool:
+    def _may_be_enough(self, window: Window, latest: Facts) -> bool:
+        """Look at kinds of answers before their words: that is cheap and mostly settles it."""
+        for passed in window.rounds[-self.threshold : -1]:
+            kinds = [i.facts.outcome for i in passed.evidence if i.facts.tool == latest.tool]
+            if latest.outcome not in kinds:
+                return False
+        return len(window.rounds) >= self.threshold
+
+    def _counts(self, item: Evidence) -> bool:
         if self.only_fruitless:
-            return facts.is_fruitless or facts.is_long
-        return facts.result is not None
+            return item.facts.outcome.is_fruitless or (item.facts.is_long and not item.is_fresh)
+        return item.facts.result is not None
 
     def _same(self, one: Facts, other: Facts) -> bool:
         if one.tool != other.tool or other.result is None:
@@ -85,7 +93,7 @@ class StallDetector(WindowDetector):
         if count < self.threshold:
             return False
         is_near = len({item.facts.near for item in streak[-self.varied :]}) == 1
-        if not latest.says_something:
+        if not latest.outcome.says_something:
             return is_near and count >= self.varied
         return is_near or count >= self.varied
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ..stability import beta
@@ -88,9 +89,15 @@ def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
 
     A tool of several commands is judged by the command: ``{"command": "view"}`` only looks.
     """
-    command = arguments.get("command") if isinstance(arguments, Mapping) else None
-    spoken = command if isinstance(command, str) and command.isidentifier() else tool_name
-    parts = [part.lower() for part in _PARTS.findall(spoken)]
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    return _sounds_like_change(
+        command if isinstance(command, str) and command.isidentifier() else tool_name
+    )
+
+
+@lru_cache(maxsize=1024)
+def _sounds_like_change(name: str) -> bool:
+    parts = [part.lower() for part in _PARTS.findall(name)]
     if not parts or parts[0] in _READING:
         return False
     return not _MUTATING.isdisjoint(parts) and _TYPING.isdisjoint(parts)

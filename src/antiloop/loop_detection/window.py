@@ -13,12 +13,15 @@ Policies = Mapping[str, ToolPolicy]
 class Round:
     """The calls of one model reply: each different call once, in the order of the reply."""
 
-    __slots__ = ("calls", "evidence", "number")
+    __slots__ = ("calls", "evidence", "number", "signature")
 
-    def __init__(self, number: Optional[int], evidence: List[Evidence]) -> None:
+    def __init__(self, number: Optional[int], calls: Dict[str, Evidence]) -> None:
         self.number = number
-        self.evidence = evidence
-        self.calls = {item.facts.call: item for item in evidence}
+        self.calls = calls
+        """By the fingerprint of the call."""
+        self.evidence = list(calls.values())
+        self.signature = " ".join(calls if len(calls) == 1 else sorted(calls))
+        """Equal for rounds of the same calls in any order."""
 
 
 class Window:
@@ -61,11 +64,11 @@ class Window:
         one by one.
         """
         number = calls[0].round if calls else None
-        joined = self._reopened(number)
-        evidence = {item.facts.call: item for item in joined}
+        joins = number is not None and self.rounds and self.rounds[-1].number == number
+        evidence = {item.facts.call: item for item in self._reopen()} if joins else {}
         for position, call in enumerate(calls):
             result = results[position] if position < len(results) else None
-            policy = self.policies.get(call.tool_name, NO_POLICY)
+            policy = self.policies.get(call.tool_name, NO_POLICY) if self.policies else NO_POLICY
             if not policy.exempt:
                 facts = Facts.of(call, result, policy)
                 if facts.call not in evidence:
@@ -73,25 +76,27 @@ class Window:
                     evidence[facts.call] = Evidence(index, facts, call.id, *self._novelty(facts))
         self.call_count += len(calls)
         if evidence:
-            self.add(Round(number, list(evidence.values())))
-
-    def _reopened(self, number: Optional[int]) -> List[Evidence]:
-        """Take back the last round if it has this number."""
-        if number is None or not self.rounds or self.rounds[-1].number != number:
-            return []
-        last = self.rounds.pop().evidence
-        self._forget(last)
-        return last
+            self.add(Round(number, evidence))
 
     def add(self, latest: Round) -> None:
         """Add a round that is made already, and drop what no longer fits."""
         self.rounds.append(latest)
+        seen = self._seen
         for item in latest.evidence:
-            for key in _keys(item.facts):
-                self._seen[key] = self._seen.get(key, 0) + 1
+            facts = item.facts
+            seen[facts.call] = seen.get(facts.call, 0) + 1
+            seen[facts.answer] = seen.get(facts.answer, 0) + 1
         self._kept += len(latest.evidence)
         if self.size is not None and self._kept > self.size:
             self._trim(self.size)
+
+    def times_seen(self, facts: Facts) -> int:
+        """Count the rounds of the window that hold this call."""
+        return self._seen.get(facts.call, 0)
+
+    def times_answered(self, facts: Facts) -> int:
+        """Count the calls of the window to which this tool gave this answer."""
+        return self._seen.get(facts.answer, 0)
 
     def clear(self) -> None:
         """Forget the calls, not how many they were."""
@@ -118,16 +123,20 @@ class Window:
         found: List[Evidence] = []
         fresh = 0
         for passed in reversed(self.rounds):
-            match = next((item for item in passed.evidence if matches(item)), None)
-            others = [item for item in passed.evidence if item is not match]
-            fresh += any(item.is_fresh for item in others)
-            if match is not None:
-                if fresh > slack * (len(found) + 1):
-                    break
-                found.append(match)
-            elif any(ends(item) for item in others):
+            match, is_fresh, is_over, is_change = None, False, False, False
+            for item in passed.evidence:
+                if match is None and matches(item):
+                    match = item
+                else:
+                    is_fresh = is_fresh or item.is_fresh
+                    is_change = is_change or item.is_change
+                    is_over = is_over or ends(item)
+            fresh += is_fresh
+            if fresh > slack * (len(found) + 1) or (match is None and is_over):
                 break
-            if any(item.is_change for item in others):
+            if match is not None:
+                found.append(match)
+            if is_change:
                 break
         found.reverse()
         return found
@@ -135,36 +144,41 @@ class Window:
     def __iter__(self) -> Iterator[Evidence]:
         return (item for passed in self.rounds for item in passed.evidence)
 
+    def _reopen(self) -> List[Evidence]:
+        """Take back the last round."""
+        last = self.rounds.pop().evidence
+        self._forget(last)
+        return last
+
     def _novelty(self, facts: Facts) -> Tuple[bool, bool, bool]:
         """Whether a call is fresh, a change, known: see `Evidence`."""
-        call, answer = _keys(facts)
-        kind = facts.outcome
-        is_fresh = kind is Outcome.SUCCESS and answer not in self._seen
-        if kind is Outcome.SILENT:  # most likely done for its effect
-            is_fresh = call not in self._seen
-        is_told = is_fresh or not facts.is_long  # a long answer seen before acknowledges nothing
-        is_change = facts.mutates and not kind.is_failure and is_told and call not in self._seen
-        return is_fresh, is_change, call in self._seen and answer in self._seen
+        seen, kind = self._seen, facts.outcome
+        new_call, new_answer = facts.call not in seen, facts.answer not in seen
+        is_fresh = new_answer and kind is Outcome.SUCCESS
+        if kind is Outcome.SILENT:  # most likely run for its effect
+            is_fresh = new_call
+        is_change = facts.mutates and new_call and not kind.is_failure
+        if facts.is_long and not new_answer:  # a long answer that was seen acknowledges nothing
+            is_change = False
+        return is_fresh, is_change, not (new_call or new_answer)
 
     def _trim(self, size: int) -> None:
         while self._kept > size:
-            oldest = self.rounds[0]
-            leaving = oldest.evidence[: self._kept - size]
-            self._forget(leaving)
-            staying = oldest.evidence[len(leaving) :]
-            self.rounds[:1] = [Round(oldest.number, staying)] if staying else []
+            oldest = self.rounds.pop(0)
+            excess = self._kept - size
+            self._forget(oldest.evidence[:excess])
+            staying = oldest.evidence[excess:]
+            if staying:
+                calls = {item.facts.call: item for item in staying}
+                self.rounds.insert(0, Round(oldest.number, calls))
 
     def _forget(self, leaving: Iterable[Evidence]) -> None:
         for item in leaving:
             self._kept -= 1
-            for key in _keys(item.facts):
+            for key in (item.facts.call, item.facts.answer):
                 self._seen[key] -= 1
                 if not self._seen[key]:
                     del self._seen[key]
-
-
-def _keys(facts: Facts) -> Tuple[str, str]:
-    return facts.call, f"{facts.tool}\x00{facts.result}"
 
 
 def differ(one: Facts, other: Facts, exactly: bool = False) -> bool:
