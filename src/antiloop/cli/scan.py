@@ -11,7 +11,7 @@ from .terminal import complain
 if TYPE_CHECKING:
     from ..traces import RecordedRun
 
-FORMATS = ("antiloop", "openai-chat")
+FORMATS = ("antiloop", "openai-chat", "otlp")
 """Names of trace formats, repeated here so that help need not load them."""
 
 _EXAMPLE = """\

@@ -6,5 +6,6 @@ may be plain JSON or a library's own objects; nothing is imported from that libr
 
 from .history import History, rounds_of
 from .openai_chat import from_openai_chat
+from .otlp import from_otlp
 
-__all__ = ["History", "from_openai_chat", "rounds_of"]
+__all__ = ["History", "from_openai_chat", "from_otlp", "rounds_of"]

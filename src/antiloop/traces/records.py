@@ -3,7 +3,10 @@
 import json
 from dataclasses import dataclass
 from itertools import accumulate, starmap
-from typing import Any, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+
+OnTrouble = Callable[[int, str], None]
+"""Called with a line number and what is wrong there; the rest is read all the same."""
 
 _NOT_JSON = (ValueError, RecursionError)
 _SPACE = " \t\r\n"

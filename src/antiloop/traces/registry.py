@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
-from . import antiloop_jsonl, openai_chat
+from . import antiloop_jsonl, openai_chat, otlp
 from .recorded_run import RecordedRun
-from .records import Record
-
-OnTrouble = Callable[[int, str], None]
-"""Called with a line number and what is wrong there; the rest is read all the same."""
+from .records import OnTrouble, Record
 
 
 @dataclass(frozen=True)
@@ -40,6 +37,7 @@ FORMATS: Dict[str, TraceFormat] = {
             openai_chat.recognises,
             openai_chat.read,
         ),
+        TraceFormat("otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read),
     )
 }
 """By name, in the order in which they are tried."""

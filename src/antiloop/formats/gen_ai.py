@@ -1,0 +1,174 @@
+"""Spans after OpenTelemetry's conventions for generative AI: ``gen_ai.*``.
+
+What a tool was given and what it gave back is opt-in there, and versions of the conventions put it
+in three places: attributes of the tool's span, its events, and messages on the model's span.
+See https://opentelemetry.io/docs/specs/semconv/gen-ai/.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any, Iterator, List, Mapping, Optional, Tuple
+
+from ..loop_detection.messages import NOTICE_MARKER
+from ..types import ToolCall, ToolResult
+from .agent_span import AgentSpan
+from .amounts import number, whole_number
+from .content import arguments_of, field_of, optional_text, text_of
+from .spans import Span
+
+_MODEL = ("chat", "text_completion", "generate_content")
+_AGENT = ("invoke_agent", "create_agent", "invoke_workflow")
+_DETAILS = "gen_ai.client.inference.operation.details"
+Answer = Tuple[str, ToolResult]
+
+
+def from_gen_ai(span: Span) -> Optional[AgentSpan]:
+    """Read one span; None if it does not follow these conventions."""
+    told = span.attributes
+    if not any(key.startswith(("gen_ai.", "mcp.method.name")) for key in told):
+        return None
+    operation = told.get("gen_ai.operation.name")
+    basis = AgentSpan(
+        span,
+        "agent" if operation in _AGENT else "",
+        optional_text(told.get("gen_ai.conversation.id")) or optional_text(told.get("session.id")),
+        optional_text(told.get("gen_ai.agent.name")),
+    )
+    if _is_tool(told, operation):
+        return _tool(span, basis)
+    if operation in _MODEL:
+        return _model(span, basis)
+    return basis
+
+
+def _is_tool(told: Mapping[str, Any], operation: Any) -> bool:
+    if operation == "execute_tool" or told.get("mcp.method.name") == "tools/call":
+        return True
+    return operation is None and "gen_ai.tool.name" in told
+
+
+def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
+    told = span.attributes
+    given = told.get("gen_ai.tool.call.arguments")
+    returned = told.get("gen_ai.tool.call.result")
+    for name, event in span.events:
+        if name == "gen_ai.tool.message" and given is None:
+            given = event.get("content")
+        if name == "gen_ai.choice" and returned is None:
+            returned = event.get("message")
+    call = ToolCall(
+        text_of(told.get("gen_ai.tool.name")),
+        arguments_of(given),
+        optional_text(told.get("gen_ai.tool.call.id")),
+    )
+    return replace(
+        basis,
+        kind="tool",
+        call=call,
+        knows_arguments=given is not None,
+        result=tool_result(span, returned),
+    )
+
+
+def tool_result(span: Span, returned: Any) -> Optional[ToolResult]:
+    """Give what a tool's span says of its result; a failure's message counts as one."""
+    failed = span.error is not None or bool(span.attributes.get("error.type"))
+    if returned is not None:
+        return ToolResult(text_of(returned), failed)
+    return ToolResult(span.error, True) if span.error else None
+
+
+def _model(span: Span, basis: AgentSpan) -> AgentSpan:
+    told = span.attributes
+    given, written = _messages(span, "input"), _messages(span, "output")
+    requests = [call for message in written for call in _calls_in(message)]
+    requests += [call for name, event in span.events for call in _calls_in_event(name, event)]
+    latest = _since_the_model_spoke(given)
+    answers = [answer for message in latest for answer in _answers_in(message)]
+    answers += [answer for name, event in span.events for answer in _answers_in_event(name, event)]
+    return replace(
+        basis,
+        kind="model",
+        model=optional_text(told.get("gen_ai.response.model"))
+        or optional_text(told.get("gen_ai.request.model")),
+        input_tokens=whole_number(told.get("gen_ai.usage.input_tokens")),
+        output_tokens=whole_number(told.get("gen_ai.usage.output_tokens")),
+        cost=number(told.get("gen_ai.usage.cost")),
+        requests=tuple(requests),
+        answers=tuple(answers),
+        user_spoke=any(map(_is_of_user, latest)) if given else None,
+    )
+
+
+def _messages(span: Span, side: str) -> List[Mapping[str, Any]]:
+    """Find messages on the span or on its event, as JSON or as JSON text."""
+    key = f"gen_ai.{side}.messages"
+    details = [event.get(key) for name, event in span.events if name == _DETAILS]
+    for found in [span.attributes.get(key), *details]:
+        messages = _parsed(found)
+        if isinstance(messages, list):
+            return [message for message in messages if isinstance(message, dict)]
+    return []
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _since_the_model_spoke(messages: List[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
+    spoken = [i for i, message in enumerate(messages) if message.get("role") == "assistant"]
+    return messages[spoken[-1] + 1 :] if spoken else messages
+
+
+def _parts(message: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
+    parts = message.get("parts")
+    for part in parts if isinstance(parts, list) else ():
+        if field_of(part, "type") == kind:
+            yield part
+
+
+def _calls_in(message: Mapping[str, Any]) -> Iterator[ToolCall]:
+    for part in _parts(message, "tool_call"):
+        yield _call(part)
+
+
+def _answers_in(message: Mapping[str, Any]) -> Iterator[Answer]:
+    for part in _parts(message, "tool_call_response"):
+        returned = part.get("response", part.get("result"))
+        yield text_of(part.get("id")), ToolResult(text_of(returned))
+
+
+def _is_of_user(message: Mapping[str, Any]) -> bool:
+    """Whether the user spoke; the words of antiloop are no progress, results are no words."""
+    texts = [text_of(part.get("content")) for part in _parts(message, "text")]
+    if message.get("role") != "user" or not texts:
+        return False
+    return not texts[0].startswith(NOTICE_MARKER)
+
+
+def _calls_in_event(name: str, event: Mapping[str, Any]) -> Iterator[ToolCall]:
+    """Read the calls of a choice as the older conventions tell it, in OpenAI's shape."""
+    message = _parsed(event.get("message")) if name == "gen_ai.choice" else None
+    for holder in (message, event if name == "gen_ai.choice" else None):
+        calls = _parsed(field_of(holder, "tool_calls"))
+        for call in calls if isinstance(calls, list) else ():
+            body = field_of(call, "function") or call
+            yield _call({"id": field_of(call, "id"), **body} if isinstance(body, dict) else {})
+
+
+def _answers_in_event(name: str, event: Mapping[str, Any]) -> Iterator[Answer]:
+    if name == "gen_ai.tool.message":
+        yield text_of(event.get("id")), ToolResult(text_of(event.get("content")))
+
+
+def _call(part: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(
+        text_of(part.get("name")),
+        arguments_of(part.get("arguments")),
+        optional_text(part.get("id")),
+    )

@@ -1,0 +1,132 @@
+"""Spans after the OpenInference conventions: ``openinference.span.kind`` and flattened messages.
+
+See https://arize-ai.github.io/openinference/spec/.
+"""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any, Dict, List, Mapping, Optional
+
+from ..loop_detection.messages import NOTICE_MARKER
+from ..types import ToolCall, ToolResult
+from .agent_span import AgentSpan
+from .amounts import number, whole_number
+from .content import arguments_of, field_of, optional_text, text_of
+from .gen_ai import tool_result
+from .spans import Span
+
+_KIND = "openinference.span.kind"
+_MESSAGE = re.compile(r"llm\.(input|output)_messages\.(\d{1,6})\.message\.(.+)", re.DOTALL)
+_CALL = re.compile(r"tool_calls\.(\d{1,6})\.tool_call\.(.+)", re.DOTALL)
+
+
+def from_openinference(span: Span) -> Optional[AgentSpan]:
+    """Read one span; None if it does not follow these conventions."""
+    told = span.attributes
+    if not isinstance(told.get(_KIND), str):
+        return None
+    kind = told[_KIND].upper()
+    basis = AgentSpan(
+        span,
+        "agent" if kind == "AGENT" else "",
+        optional_text(told.get("session.id")),
+        optional_text(told.get("agent.name")),
+    )
+    if kind == "TOOL":
+        return _tool(span, basis)
+    if kind == "LLM":
+        return _model(span, basis)
+    return basis
+
+
+def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
+    told = span.attributes
+    given = told.get("input.value")
+    # Some instrumentations put the tool's schema into tool.parameters, where arguments belong.
+    if given is None and not _is_schema(told.get("tool.parameters")):
+        given = told.get("tool.parameters")
+    message = _message_in(told.get("output.value"))
+    returned = told.get("output.value") if message is None else message["content"]
+    result = tool_result(span, returned)
+    if result and message and message.get("status") == "error":
+        result = replace(result, is_error=True)
+    call_id = told.get("tool.id") or told.get("tool_call.id") or field_of(message, "tool_call_id")
+    return replace(
+        basis,
+        kind="tool",
+        call=ToolCall(text_of(told.get("tool.name")), arguments_of(given), optional_text(call_id)),
+        knows_arguments=given is not None,
+        result=result,
+    )
+
+
+def _is_schema(value: Any) -> bool:
+    parameters = arguments_of(value)
+    return isinstance(parameters, dict) and {"properties", "type"} <= parameters.keys()
+
+
+def _message_in(value: Any) -> Optional[Mapping[str, Any]]:
+    """Find a framework's own message in a tool's output; its id differs with every call."""
+    try:
+        outer = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        return None
+    for message in (outer, *(field_of(outer, name) for name in ("output", "kwargs", "data"))):
+        if isinstance(message, dict) and {"content", "tool_call_id"} <= message.keys():
+            return message
+    return None
+
+
+def _model(span: Span, basis: AgentSpan) -> AgentSpan:
+    told = span.attributes
+    given, written = _messages(told, "input"), _messages(told, "output")
+    spoken = [i for i, message in enumerate(given) if message.get("role") == "assistant"]
+    latest = given[spoken[-1] + 1 :] if spoken else given
+    return replace(
+        basis,
+        kind="model",
+        model=optional_text(told.get("llm.model_name")),
+        input_tokens=whole_number(told.get("llm.token_count.prompt")),
+        output_tokens=whole_number(told.get("llm.token_count.completion")),
+        cost=number(told.get("llm.cost.total")),
+        requests=tuple(call for message in written for call in _calls_in(message)),
+        answers=tuple(
+            (text_of(message["tool_call_id"]), ToolResult(text_of(message.get("content"))))
+            for message in latest
+            if "tool_call_id" in message
+        ),
+        user_spoke=any(map(_is_of_user, latest)) if given else None,
+    )
+
+
+def _messages(told: Mapping[str, Any], side: str) -> List[Dict[str, Any]]:
+    """Put the flattened messages of one side together again, in order."""
+    found: Dict[int, Dict[str, Any]] = {}
+    for key, value in told.items():
+        match = _MESSAGE.fullmatch(key)
+        if match and match[1] == side:
+            found.setdefault(int(match[2]), {})[match[3]] = value
+    return [found[index] for index in sorted(found)]
+
+
+def _calls_in(message: Mapping[str, Any]) -> List[ToolCall]:
+    found: Dict[int, Dict[str, Any]] = {}
+    for key, value in message.items():
+        match = _CALL.fullmatch(key)
+        if match:
+            found.setdefault(int(match[1]), {})[match[2]] = value
+    return [
+        ToolCall(
+            text_of(found[index].get("function.name")),
+            arguments_of(found[index].get("function.arguments")),
+            optional_text(found[index].get("id")),
+        )
+        for index in sorted(found)
+    ]
+
+
+def _is_of_user(message: Mapping[str, Any]) -> bool:
+    if message.get("role") != "user":
+        return False
+    return not text_of(message.get("content")).startswith(NOTICE_MARKER)

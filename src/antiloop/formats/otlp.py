@@ -1,0 +1,150 @@
+"""OpenTelemetry traces of agents: the spans of tools and models, as calls and results."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+
+from ..types import ToolCall, ToolResult
+from .agent_span import AgentSpan
+from .gen_ai import from_gen_ai
+from .history import History
+from .openinference import from_openinference
+from .span_rounds import in_rounds
+from .spans import Span, spans_of
+
+
+def from_otlp(documents: Iterable[Any]) -> History:
+    """Read the tool calls of one agent run out of its OpenTelemetry spans.
+
+    Args:
+        documents: OTLP JSON values with the spans of one run, in any order. Spans of agents are
+            those after OpenTelemetry's conventions for generative AI, or after OpenInference.
+
+    Returns:
+        All calls, by the time at which they began. Calls between two replies of a model, or that
+        overlap in time under one parent, are one round.
+
+    >>> def text(key, value):
+    ...     return {"key": key, "value": {"stringValue": value}}
+    >>> span = {"spanId": "b7ad6b7169203331", "attributes": [
+    ...     text("gen_ai.operation.name", "execute_tool"), text("gen_ai.tool.name", "search"),
+    ...     text("gen_ai.tool.call.arguments", '{"q": "cats"}')]}
+    >>> from_otlp([{"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}]).calls[0].arguments
+    {'q': 'cats'}
+    """
+    found = (agent_span(span) for document in documents for span in spans_of(document))
+    return told_by(without_copies(filter(None, found))).history
+
+
+def agent_span(span: Span) -> Optional[AgentSpan]:
+    """Read one span in the convention that it follows, and forget what is of no use here."""
+    found = from_gen_ai(span)
+    other = from_openinference(span) if found is None or not found.kind else None
+    found = other or found
+    return found and replace(found, span=replace(span, attributes={}, events=()))
+
+
+def without_copies(found: Iterable[AgentSpan]) -> List[AgentSpan]:
+    """Drop what was exported again, and keep the later of two states of one span."""
+    kept: Dict[Tuple[str, str], AgentSpan] = {}
+    for one in found:
+        key = one.span.trace_id, one.span.span_id or str(len(kept))
+        if key not in kept or one.span.end_ns > kept[key].span.end_ns:
+            kept[key] = one
+    return list(kept.values())
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the spans of one run tell."""
+
+    history: History
+    """Its calls and results."""
+    spans: Tuple[Tuple[int, AgentSpan], ...]
+    """Those of tools and models, in order, each with the number of calls that stood before it."""
+    without_arguments: int = 0
+    """How many calls are taken as different from all others, since nobody knows what was asked."""
+
+
+def told_by(found: Iterable[AgentSpan]) -> Told:
+    """Put the spans of one run in order, and read them as calls and results."""
+    ordered = sorted(found, key=lambda one: (one.span.start_ns, one.span.span_id))
+    tools = {one.span.span_id: one for one in ordered if one.kind == "tool"}
+    kept = [one for one in ordered if one.kind and not _is_within_itself(one, tools)]
+    reader = _Reader(bool(tools), any(one.knows_arguments for one in tools.values()))
+    for round_, one, asked in in_rounds(kept):
+        reader.add(round_, one, asked)
+    return reader.told()
+
+
+def _is_within_itself(one: AgentSpan, tools: Dict[str, AgentSpan]) -> bool:
+    """Whether it is the same call again, as seen by a second instrumentation, e.g. of MCP."""
+    outer = tools.get(one.span.parent_id) if one.span.parent_id else None
+    if outer is None or outer is one or one.call is None or outer.call is None:
+        return False
+    return one.call.tool_name == outer.call.tool_name
+
+
+@dataclass
+class _Reader:
+    """Collects what the spans of one run tell, in order."""
+
+    has_tools: bool
+    """Or else the calls are those that the models ask for."""
+    records_arguments: bool
+    """Whether any tool's span does; then one without them had none."""
+    calls: List[ToolCall] = field(default_factory=list)
+    results: List[Optional[ToolResult]] = field(default_factory=list)
+    turn_starts: List[int] = field(default_factory=list)
+    spans: List[Tuple[int, AgentSpan]] = field(default_factory=list)
+    by_id: Dict[str, int] = field(default_factory=dict)
+    traces: Set[str] = field(default_factory=set)
+    unknown: int = 0
+
+    def add(self, round_: int, one: AgentSpan, asked: Optional[ToolCall]) -> None:
+        """Take the next span, for a tool with what the model asked of it."""
+        self._note_trace(one)
+        self.spans.append((len(self.calls), one))
+        if one.call is not None:
+            call = self._completed(one, one.call, asked)
+            self._add_call(replace(call, round=round_), one.result)
+        for call_id, result in one.answers:
+            self._answer(call_id, result)
+        if one.user_spoke:
+            self.turn_starts.append(len(self.calls))
+        for call in () if self.has_tools else one.requests:
+            self._add_call(replace(call, round=round_), None)
+
+    def told(self) -> Told:
+        """Give what was read."""
+        history = History(tuple(self.calls), tuple(self.results), tuple(self.turn_starts))
+        return Told(history, tuple(self.spans), self.unknown)
+
+    def _note_trace(self, one: AgentSpan) -> None:
+        """Take a further trace of a conversation as a new turn, unless its messages are there."""
+        if one.span.trace_id not in self.traces and self.traces and one.user_spoke is None:
+            self.turn_starts.append(len(self.calls))
+        self.traces.add(one.span.trace_id)
+
+    def _add_call(self, call: ToolCall, result: Optional[ToolResult]) -> None:
+        if call.id and result is None:
+            self.by_id[call.id] = len(self.calls)
+        self.calls.append(call)
+        self.results.append(result)
+
+    def _answer(self, call_id: str, result: ToolResult) -> None:
+        index = self.by_id.pop(call_id, None)
+        if index is not None:
+            self.results[index] = result
+
+    def _completed(self, one: AgentSpan, call: ToolCall, asked: Optional[ToolCall]) -> ToolCall:
+        """Give a call what the model wrote, where its span does not have it."""
+        if asked is not None:
+            call = replace(call, id=call.id or asked.id)
+        if isinstance(call.arguments, dict):
+            return call
+        if asked is not None:
+            return replace(call, arguments=asked.arguments)
+        if one.knows_arguments or self.records_arguments:
+            return call
+        self.unknown += 1
+        return replace(call, arguments=f"(not recorded, span {one.span.span_id})")

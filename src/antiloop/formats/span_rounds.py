@@ -1,0 +1,73 @@
+"""Which spans of tools are the calls of one reply of a model."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Deque, Dict, List, Optional, Sequence, Tuple
+
+from ..types import ToolCall
+from .agent_span import AgentSpan
+
+_REPLIES_REMEMBERED = 8
+
+
+def in_rounds(
+    ordered: Sequence[AgentSpan],
+) -> List[Tuple[int, AgentSpan, Optional[ToolCall]]]:
+    """Give each span its round and what the model asked for; bring those of a round together.
+
+    Args:
+        ordered: the spans of one run by the time at which they began.
+
+    Calls that a recorded reply asks for are one round. Where replies are not recorded, it is the
+    calls of one parent that lie between two replies, or that overlap.
+    """
+    families: Dict[Tuple[str, str], _Family] = {}
+    replies: Deque[Tuple[int, List[ToolCall]]] = deque(maxlen=_REPLIES_REMEMBERED)
+    placed = []
+    for index, one in enumerate(ordered):
+        family = families.setdefault((one.span.trace_id, one.span.parent_id), _Family())
+        reply, asked = _take_request(replies, one.call)
+        round_ = family.round_of(one, index)
+        placed.append((round_ if reply is None else reply, one, asked))
+        if one.requests:
+            replies.append((index, list(one.requests)))
+    return sorted(placed, key=lambda item: item[0])  # keeps the order in time within a round
+
+
+@dataclass
+class _Family:
+    """The spans of one parent, as far as they have come."""
+
+    has_model: bool = False
+    round: Optional[int] = None
+    end_ns: int = 0
+
+    def round_of(self, one: AgentSpan, index: int) -> int:
+        """Give the round of the next span; a round has the number of its first span."""
+        if one.kind != "tool":
+            self.has_model = self.has_model or one.kind == "model"
+            self.round = None
+            return index
+        if self.round is None or not (self.has_model or one.span.start_ns < self.end_ns):
+            self.round = index
+        self.end_ns = max(self.end_ns, one.span.end_ns)
+        return self.round
+
+
+def _take_request(
+    replies: Deque[Tuple[int, List[ToolCall]]], call: Optional[ToolCall]
+) -> Tuple[Optional[int], Optional[ToolCall]]:
+    """Find what a model asked for that fits a call, the latest reply first."""
+    if call is None:
+        return None, None
+    for reply, requests in reversed(replies):
+        for index, asked in enumerate(requests):
+            if _fits(asked, call):
+                return reply, requests.pop(index)
+    return None, None
+
+
+def _fits(asked: ToolCall, call: ToolCall) -> bool:
+    if asked.id and call.id:
+        return asked.id == call.id
+    return asked.tool_name == call.tool_name

@@ -1,0 +1,122 @@
+"""OpenTelemetry traces: which spans make one run, and what else is known of it."""
+
+import json
+
+import pytest
+
+from antiloop.traces import read_runs
+
+TRACE = "854fe0ff75e30564fbfc3777b9ec1f40"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reader(*lines):
+        path = tmp_path / "f"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        reader.trouble = []
+        return list(read_runs(str(path), on_trouble=reader.trouble.append))
+
+    return reader
+
+
+def exported(id_, start=0, trace=TRACE, parent=None, error=None, **told):
+    """Make a line with one span; ``__`` stands for the dot in names of attributes."""
+    span = {
+        "traceId": trace,
+        "spanId": f"{id_:016x}",
+        "parentSpanId": "" if parent is None else f"{parent:016x}",
+        "startTimeUnixNano": str(start * 10**6),
+        "endTimeUnixNano": str((start + 2) * 10**6),
+        "status": {} if error is None else {"code": 2, "message": error},
+        "attributes": [
+            {"key": key.replace("__", "."), "value": {"stringValue": value}}
+            for key, value in told.items()
+        ],
+    }
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+
+
+def tool(id_, start=0, **options):
+    told = {"gen_ai__tool__name": "ls", "gen_ai__tool__call__arguments": "{}", **options}
+    return exported(id_, start, **told)
+
+
+def test_a_trace_is_a_run_unless_it_belongs_to_a_conversation(read):
+    other, third = "a" * 32, "b" * 32
+    runs = read(
+        tool(1),
+        tool(2, trace=other, gen_ai__conversation__id="c"),
+        tool(3, trace=third, gen_ai__conversation__id="c"),
+    )
+    assert [(run.run_id, len(run), run.turn_starts) for run in runs] == [
+        (TRACE, 1, ()),
+        ("c", 2, (1,)),
+    ]
+
+
+def test_the_conversation_is_that_of_the_nearest_span_around(read):
+    runs = read(
+        tool(9, parent=5),
+        exported(5, parent=3),
+        exported(3, gen_ai__conversation__id="inner", parent=1),
+        exported(1, gen_ai__conversation__id="outer"),
+        tool(8),
+    )
+    assert {run.run_id: len(run) for run in runs} == {"inner": 2, "outer": 0}
+
+
+def test_spans_in_a_circle_end(read):
+    (run,) = read(tool(1, parent=2), tool(2, parent=1, gen_ai__tool__name="cd"))
+    assert len(run) == 2
+
+
+def test_calls_and_replies_are_events(read):
+    model = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
+    usage = {"gen_ai__usage__input_tokens": "5", "gen_ai__usage__output_tokens": "2"}
+    agent = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "support"}
+    (run,) = read(
+        exported(1, 1, **agent),
+        exported(2, 2, parent=1, **model, **usage),
+        tool(3, 4, parent=1, error="no such file"),
+        exported(4, 6, parent=1, **model),
+    )
+    assert [(event.type, event.step, event.latency_ms) for event in run.events] == [
+        ("llm_call_completed", 0, 2.0),
+        ("tool_call_completed", 0, 2.0),
+        ("llm_call_completed", 1, 2.0),
+    ]
+    assert run.events[0].tokens == 7
+    assert run.events[1].error == "no such file"
+    assert (run.agent, run.model) == ("support", "m")
+    assert (run.input_tokens, run.output_tokens, run.cost, run.failed) == (5, 2, None, False)
+
+
+def test_a_run_failed_if_its_outermost_agent_did(read):
+    agent = {"gen_ai__operation__name": "invoke_agent"}
+    inner = exported(2, parent=1, error="x", **agent)
+    assert not read(exported(1, **agent), inner)[0].failed
+    assert read(exported(1, error="x", **agent), inner)[0].failed
+
+
+def test_missing_arguments_are_told_once_for_each_run(read):
+    line = exported(1, gen_ai__tool__name="ls")
+    read(line)
+    assert read.trouble[0].endswith("so comparing 1 call of run '" + TRACE + "' is; skipped")
+    read(line, exported(2, gen_ai__tool__name="ls"))
+    assert len(read.trouble) == 1
+    assert "comparing 2 calls" in read.trouble[0]
+
+
+def test_a_file_without_agents_says_so(read):
+    assert read(exported(1, http__method="GET")) == []
+    assert "no spans of agents here" in read.trouble[0]
+
+
+def test_lines_of_something_else_are_told(read):
+    assert len(read(tool(1), {"other": 1})) == 1
+    assert "f:2: no OpenTelemetry spans here" in read.trouble[0]
+
+
+def test_spans_without_a_trace_are_read(read):
+    assert [run.run_id for run in read(tool(1, trace=""))] == ["trace"]
