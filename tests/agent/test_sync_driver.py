@@ -36,8 +36,11 @@ def run(*calls, tools, **config):
     return agent.run("Go").tool_results
 
 
-def no_thread_but_this():
-    return [each for each in threading.enumerate() if "antiloop" in each.name] == []
+def no_event_loop_is_left():
+    threads = [each for each in threading.enumerate() if each.name == "antiloop-loop"]
+    for thread in threads:
+        thread.join(5)
+    return not any(thread.is_alive() for thread in threads)
 
 
 def test_sync_calls_of_one_reply_run_at_the_same_time_and_answer_in_call_order():
@@ -62,7 +65,7 @@ def test_async_calls_of_one_reply_run_at_the_same_time_in_a_sync_run():
 
     calls = [ToolCall("join", {"name": name}) for name in "abc"]
     assert [result.text for result in run(*calls, tools=[join])] == ["a", "b", "c"]
-    assert no_thread_but_this()
+    assert no_event_loop_is_left()
 
 
 def test_sync_and_async_calls_run_at_the_same_time():
@@ -302,7 +305,7 @@ def test_an_interruption_while_the_model_is_asked_leaves_nothing():
 
     with pytest.raises(KeyboardInterrupt):
         Agent([later], ScriptedProvider([ToolCall("later"), interrupt])).run("Go")
-    assert no_thread_but_this()
+    assert no_event_loop_is_left()
 
 
 HANGING = """
@@ -341,7 +344,7 @@ def test_closing_the_events_early_closes_the_loop_and_the_background():
         if type(event).__name__ == "ToolFinished":
             break
     events.close()
-    assert no_thread_but_this()
+    assert no_event_loop_is_left()
     with pytest.raises(StopIteration):
         next(loop)
 

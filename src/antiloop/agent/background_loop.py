@@ -16,7 +16,7 @@ class BackgroundLoop:
 
     def __init__(self) -> None:
         self._ready = threading.Event()
-        self._thread = start_in_thread(lambda: asyncio.run(self._serve()))
+        self._thread = start_in_thread(lambda: asyncio.run(self._serve()), "antiloop-loop")
         self._thread.add_done_callback(lambda _: self._ready.set())
         self._ready.wait()
         if self._thread.done():  # It failed to start; the exception says why.

@@ -8,7 +8,7 @@ from typing import Callable, TypeVar
 T = TypeVar("T")
 
 
-def start_in_thread(function: Callable[[], T]) -> "Future[T]":
+def start_in_thread(function: Callable[[], T], name: str = "antiloop-tool") -> "Future[T]":
     """Start a function with the caller's context variables, and give the future of its result.
 
     A daemon thread, not a pool: a tool that hangs must keep neither the run nor the interpreter
@@ -17,7 +17,7 @@ def start_in_thread(function: Callable[[], T]) -> "Future[T]":
     future: Future[T] = Future()
     context = contextvars.copy_context()
     work = threading.Thread(
-        target=context.run, args=(_run, function, future), name="antiloop-tool", daemon=True
+        target=context.run, args=(_run, function, future), name=name, daemon=True
     )
     work.start()
     return future
