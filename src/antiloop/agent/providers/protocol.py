@@ -53,7 +53,7 @@ class ModelReply:
 
     text: str = ""
     tool_calls: Tuple[ToolCall, ...] = ()
-    """In the order of the reply; arguments as a mapping, or the raw text where it is no JSON object."""
+    """In the order of the reply; arguments as a mapping, or the raw text where they are none."""
     usage: Usage = Usage()
 
 
