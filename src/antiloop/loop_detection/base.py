@@ -47,6 +47,11 @@ class WindowDetector(BaseDetector):
     span: int
     """How many rounds must be in the window for the detector to fire at all."""
 
+    @property
+    def reach(self) -> int:
+        """How many rounds a first finding may need."""
+        return self.span
+
     @abstractmethod
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look at a window whose last round is the one in question."""
@@ -55,7 +60,7 @@ class WindowDetector(BaseDetector):
         self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Optional[LoopDetection]:
         """Look at a run's calls and results up to now; see `BaseDetector.check`."""
-        size = 4 * self.span
+        size = 4 * self.reach
         while True:
             window = Window.of(tool_calls, tool_results, size)
             found = self.find(window)
@@ -65,11 +70,12 @@ class WindowDetector(BaseDetector):
 
     def _is_whole(self, window: Window, found: Optional[LoopDetection]) -> bool:
         """Whether looking further back could tell nothing else."""
-        if len(window.rounds) <= self.span:
-            return False
+        rounds = window.rounds
         if found is None:
-            return True
-        return found.indices[0] > window.rounds[found.period].evidence[0].index
+            return len(rounds) > self.reach
+        # The first round may be cut, so only a later one can show where a loop began.
+        begin = found.period + 1
+        return len(rounds) > begin and found.indices[0] >= rounds[begin].evidence[0].index
 
 
 def check_threshold(name: str, value: int, least: int = 2) -> None:

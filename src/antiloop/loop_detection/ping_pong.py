@@ -52,6 +52,11 @@ class PingPongDetector(WindowDetector):
         check_threshold("patience", self.patience, repetitions)
         self.span = cycle_length * repetitions
 
+    @property
+    def reach(self) -> int:
+        """How many rounds a first finding may need: patience takes longer."""
+        return self.cycle_length * self.patience
+
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for the shortest cycle that the last round closes a lap of."""
         rounds = window.rounds
