@@ -1,5 +1,6 @@
 """Loop detection: pure functions over calls and results, and the state of one run."""
 
+from . import presets
 from .base import BaseDetector
 from .call_limit import CallLimitDetector
 from .detection import LoopDetection, LoopSeverity
@@ -37,4 +38,5 @@ __all__ = [
     "StallDetector",
     "ToolPolicy",
     "UnknownToolDetector",
+    "presets",
 ]

@@ -48,6 +48,11 @@ class WindowDetector(BaseDetector):
     """How many rounds must be in the window for the detector to fire at all."""
 
     @property
+    def counted(self) -> Iterable[str]:
+        """Tools whose calls must be counted beyond the window, by name."""
+        return ()
+
+    @property
     def reach(self) -> int:
         """How many rounds a first finding may need."""
         return self.span
@@ -62,7 +67,7 @@ class WindowDetector(BaseDetector):
         """Look at a run's calls and results up to now; see `BaseDetector.check`."""
         size = 4 * self.reach
         while True:
-            window = Window.of(tool_calls, tool_results, size)
+            window = Window.of(tool_calls, tool_results, size, counted=self.counted)
             found = self.find(window)
             if size >= len(tool_calls) or self._is_whole(window, found):
                 return found

@@ -1,11 +1,11 @@
 """A cap on calls: a budget, not a loop."""
 
-from collections import Counter
-from typing import Mapping, Optional
+from typing import Iterable, Mapping, Optional
 
 from ..stability import beta
 from .base import WindowDetector, check_threshold, detection
 from .detection import LoopDetection
+from .evidence import Evidence
 from .window import Window
 
 
@@ -17,41 +17,61 @@ class CallLimitDetector(WindowDetector):
     looks for loops has a limit, and one that fires says so.
 
     Args:
-        limit: calls allowed in the run, 1 or more; None for no limit.
-        per_tool: calls allowed of each tool by name, within the window.
+        limit: calls allowed, 1 or more; None for no limit.
+        per_tool: calls allowed of each tool, by its name.
+        per_turn: count from the user's last message, not from the start of the run.
 
     Raises:
         ValueError: if a limit is below 1, or no limit is given at all.
     """
 
     name = "call_limit"
+    span = 1
 
     def __init__(
-        self, limit: Optional[int] = None, *, per_tool: Optional[Mapping[str, int]] = None
+        self,
+        limit: Optional[int] = None,
+        *,
+        per_tool: Optional[Mapping[str, int]] = None,
+        per_turn: bool = False,
     ) -> None:
-        if limit is None and not per_tool:
-            raise ValueError("give limit, per_tool or both")
-        for cap in [*([limit] if limit is not None else []), *(per_tool or {}).values()]:
-            check_threshold("limit", cap, 1)
         self.limit = limit
         self.per_tool = dict(per_tool or {})
-        self.span = max(self.per_tool.values(), default=1) + 1
+        self.per_turn = per_turn
+        if limit is None and not self.per_tool:
+            raise ValueError("give limit, per_tool or both")
+        if limit is not None:
+            check_threshold("limit", limit, 1)
+        for tool, cap in self.per_tool.items():
+            check_threshold(f"limit of {tool!r}", cap, 1)
+
+    @property
+    def counted(self) -> Iterable[str]:
+        """The tools whose calls must be counted."""
+        return self.per_tool
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Compare the calls made with the calls allowed."""
         last = window.rounds[-1].evidence if window.rounds else []
-        if last and self.limit is not None and window.call_count > self.limit:
-            message = f"The run made {window.call_count} calls; {self.limit} are allowed."
-            details = {"tool": last[-1].facts.tool, "count": window.call_count, "limit": self.limit}
-            return detection(self.name, message, last[-1:], identity=("run",), details=details)
-        counts = (
-            Counter(item.facts.tool for item in window) if self.per_tool and last else Counter()
-        )
+        count = window.turn_calls if self.per_turn else window.call_count
+        if last and self.limit is not None and count > self.limit:
+            return self._detection(f"{count} calls were made", count, self.limit, last[-1], "")
         for item in last:
             tool = item.facts.tool
-            if counts[tool] > self.per_tool.get(tool, counts[tool]):
-                cap = self.per_tool[tool]
-                message = f"Tool {tool!r} was called {counts[tool]} times; {cap} are allowed."
-                details = {"tool": tool, "count": counts[tool], "limit": cap}
-                return detection(self.name, message, [item], identity=(tool,), details=details)
+            count, cap = window.count_of(tool, self.per_turn), self.per_tool.get(tool)
+            if cap is not None and count > cap:
+                return self._detection(
+                    f"Tool {tool!r} was called {count} times", count, cap, item, tool
+                )
         return None
+
+    def _detection(
+        self, made: str, count: int, cap: int, latest: Evidence, tool: str
+    ) -> LoopDetection:
+        return detection(
+            self.name,
+            f"{made}; the budget is {cap}.",
+            [latest],
+            identity=(tool,),
+            details={"tool": latest.facts.tool, "count": count, "limit": cap},
+        )

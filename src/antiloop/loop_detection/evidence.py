@@ -2,10 +2,10 @@
 
 import json
 import logging
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union, cast
 
 from ..types import ToolCall, ToolResult
-from .fingerprint import canonical_json, parsed_arguments, text_fingerprint
+from .fingerprint import canonical_json, parsed_arguments, plain, text_fingerprint, text_of
 from .noise import gist, near_arguments, skeleton, without_noise
 from .outcome import Outcome, outcome
 from .tool_policy import NO_POLICY, ToolPolicy, seems_to_mutate
@@ -39,6 +39,7 @@ class Facts:
         "answer",
         "call",
         "is_long",
+        "is_polled",
         "label",
         "mutates",
         "outcome",
@@ -63,6 +64,8 @@ class Facts:
         self.outcome = kind
         self.is_long = is_long
         """Whether the result is too long for an acknowledgement."""
+        self.is_polled = False
+        """Whether the call is declared to ask how work elsewhere goes on."""
         self.answer = f"{tool}\x00{result}"
         """The result as that of this tool."""
         self.label: Optional[str] = None
@@ -85,6 +88,10 @@ class Facts:
             is_long = len(text) > ACKNOWLEDGEMENT_LENGTH
             result_key = text_fingerprint(text)[:KEY_LENGTH]
             facts = cls(tool, key, mutates, result_key, kind, is_long, (arguments, text))
+        if policy.poll:
+            facts.is_polled = policy.polls(arguments)
+            if facts.is_polled and kind is Outcome.SUCCESS:
+                facts.outcome = Outcome.WAITING
         # What is remembered beside the fields of a call takes no part in equality.
         call.__dict__["_facts"] = (policy, asked, result, facts)
         return facts
@@ -139,7 +146,7 @@ class Facts:
     def shown(self) -> str:
         """The arguments, shortened, for a person or a model to read."""
         if self.label is None:
-            self.label = shortened(canonical_json(self.arguments))
+            self.label = shortened(canonical_json(self._source[0]))
         return self.label
 
     @property
@@ -217,10 +224,10 @@ _NOTHING = (None, None, None, None)
 
 def _asked(call: ToolCall, policy: ToolPolicy) -> Tuple[str, str, bool, Any]:
     """Give the half of the facts that needs no result: tool, key, mutates, arguments."""
-    tool = call.tool_name if isinstance(call.tool_name, str) else canonical_json(call.tool_name)
+    tool = text_of(call.tool_name)
     arguments = parsed_arguments(call.arguments)
     if policy.key is not None:
-        arguments = _declared(policy.compared_arguments, arguments, tool, "key")
+        arguments = plain(_declared(policy.compared_arguments, arguments, tool, "key"))
     mutates = policy.mutates
     if mutates is None:
         mutates = seems_to_mutate(tool, arguments)
@@ -232,21 +239,20 @@ def _read(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str],
     """Give the text of a result as it is compared, None where it is not known, and judge it."""
     if result is None:
         return None, Outcome.UNKNOWN
-    is_plain = isinstance(result, str)
-    text: Any = result if is_plain else result.text  # type: ignore[union-attr]
-    if not isinstance(text, str):
-        text = canonical_json(text)
-    kind = outcome(text, not is_plain and bool(result.is_error))  # type: ignore[union-attr]
+    if issubclass(type(result), ToolResult):
+        answer = cast(ToolResult, result)
+        text, is_error = text_of(answer.text), bool(answer.is_error)
+    else:  # a loop written by hand may pass on what the tool returned: a list, a number, False
+        text, is_error = text_of(result), False
+    kind = outcome(text, is_error)
     return (text, kind) if policy is NO_POLICY else _as_declared(text, kind, tool, policy)
 
 
 def _as_declared(
     text: str, kind: Outcome, tool: str, policy: ToolPolicy
 ) -> Tuple[Optional[str], Outcome]:
-    if policy.poll and kind is Outcome.SUCCESS:
-        kind = Outcome.WAITING
     if policy.strip is not None:
-        text = _declared(policy.compared_text, text, tool, "strip")
+        text = text_of(_declared(policy.compared_text, text, tool, "strip"))
     if policy.idempotent and not kind.is_failure:
         text = ""
     return text, kind

@@ -60,10 +60,10 @@ def canonical_json(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Give any value as plain JSON values, by the rules above; one that is plain is given back.
+    r"""Give any value as plain JSON values, by the rules above; one that is plain is given back.
 
     >>> plain((1.0, {2}))
-    [1, {'\\x00set': [2]}]
+    [1, {'\x00set': [2]}]
     """
     return value if _is_plain(value, _PLAIN_DEPTH) else _Simplifier().simplify(value)
 
@@ -99,6 +99,8 @@ def call_fingerprint(tool_name: Any, arguments: Any) -> str:
 
 def text_of(value: Any) -> str:
     """Give a text as it is, and anything else as canonical JSON."""
+    if type(value) is str:
+        return value
     return str.__str__(value) if issubclass(type(value), str) else canonical_json(value)
 
 

@@ -1,6 +1,6 @@
 """Where each loop of a run stands on the ladder, and which calls are refused."""
 
-from typing import Any, Dict, FrozenSet, Mapping, Tuple
+from typing import Any, Dict, FrozenSet, Mapping, Optional, Tuple
 
 from .detection import LoopDetection
 from .policy import Escalation, LoopAction
@@ -12,10 +12,18 @@ MAX_MEMBERS = 16
 
 
 class Ladder:
-    """The state of an `Escalation` in one run: plain numbers and fingerprints."""
+    """The state of an `Escalation` in one run: plain numbers and fingerprints.
 
-    def __init__(self, escalation: Escalation) -> None:
+    Args:
+        escalation: the ladder that loops climb.
+        own: ladders of certain detectors, by name.
+    """
+
+    def __init__(
+        self, escalation: Escalation, own: Optional[Mapping[str, Escalation]] = None
+    ) -> None:
         self._escalation = escalation
+        self._own = own or {}
         self._loops: Dict[str, Tuple[int, int]] = {}
         self._interventions = 0
         self.blocked: FrozenSet[str] = frozenset()
@@ -30,19 +38,18 @@ class Ladder:
 
         A further detection needs a further lap, and a notice is given once per rung.
         """
+        ladder = self._own.get(found.detector_name, self._escalation)
         count, last = self._loops.pop(found.identity, (0, 0))
-        is_due = count == 0 or round_number - last >= self._escalation.every * found.period
-        if not is_due:
+        if count and round_number - last < ladder.every * found.period:
             self._loops[found.identity] = (count, last)
             return LoopAction.CONTINUE, count
         self._loops[found.identity] = (count + 1, round_number)
         while len(self._loops) > MAX_LOOPS:
             del self._loops[next(iter(self._loops))]
-        return self._action(count), count
+        return self._action(ladder, count), count
 
-    def _action(self, count: int) -> LoopAction:
-        actions = self._escalation.actions
-        budget = self._escalation.max_interventions
+    def _action(self, ladder: Escalation, count: int) -> LoopAction:
+        actions, budget = ladder.actions, self._escalation.max_interventions
         action = LoopAction(actions[min(count, len(actions) - 1)])
         if action is LoopAction.NOTIFY and count >= len(actions):
             return LoopAction.CONTINUE

@@ -15,6 +15,7 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
+    Set,
     Tuple,
     Union,
 )
@@ -31,7 +32,7 @@ from .messages import notice, refusal
 from .outcome import Outcome
 from .policy import LoopAction
 from .snapshot import LIMIT, pack, unpack
-from .tool_policy import NO_POLICY, ToolPolicy
+from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
 from .window import Window
 
@@ -69,8 +70,8 @@ class LoopMonitor:
 
     def _start(self) -> None:
         detector = self._detector
-        self._window = Window(detector.window, detector.tools)
-        self._ladder = Ladder(detector.escalation)
+        self._window = Window(detector.window, detector.tools, detector.counted)
+        self._ladder = Ladder(detector.escalation, detector.escalations)
         self._rounds = 0
         self._reported: Dict[str, None] = {}
         keeps_texts = not all(isinstance(each, WindowDetector) for each in detector.detectors)
@@ -145,8 +146,9 @@ class LoopMonitor:
         self._ladder.leave()
 
     def user_message(self) -> None:
-        """Say that the user has spoken, which is progress."""
+        """Say that the user has spoken, which is progress and begins a turn."""
         self.mark_progress()
+        self._window.start_turn()
 
     def reset(self) -> None:
         """Start anew, as for another run; listeners stay."""
@@ -204,7 +206,11 @@ class LoopMonitor:
         if self._ladder.blocked:
             self._judge_block(findings)
         best, found_best, rung = LoopAction.CONTINUE, None, 0
+        told: Set[str] = set()
         for found in findings:
+            if not told.isdisjoint(found.members):
+                continue  # an earlier detector speaks of the same calls
+            told.update(found.members)
             action, count = self._ladder.climb(found, self._rounds)
             if _RANK[action] > _RANK[best]:
                 best, found_best, rung = action, found, count
@@ -272,7 +278,7 @@ class LoopMonitor:
         return text_fingerprint(f"{call.id}\x00{call.round}\x00{key}")[:_TOKEN]
 
     def _policy(self, call: ToolCall) -> ToolPolicy:
-        return self._detector.tools.get(call.tool_name, NO_POLICY)
+        return self._window.policy(call.tool_name)
 
     def _tell(self, verdict: LoopVerdict) -> None:
         for listener in self._listeners:

@@ -9,7 +9,7 @@ from .evidence import Evidence
 from .outcome import Outcome
 from .window import Round, Window, differ
 
-MATCHES = ("content", "tool_names")
+MATCHES = ("content", "calls", "tool_names")
 
 
 @beta
@@ -23,15 +23,15 @@ class PingPongDetector(WindowDetector):
     Args:
         cycle_length: the longest cycle looked for, in rounds, 2 or more; all from 2 on are.
         repetitions: how many laps make a loop, 2 or more.
-        match: ``"content"`` compares tool, arguments and result, ``"tool_names"`` names only.
+        match: ``"content"`` compares tool, arguments and result, ``"calls"`` tool and arguments,
+            ``"tool_names"`` names only.
         patience: laps needed where a call of the cycle is told that work is under way; the
             repetitions where left out.
+        name: how this detector is called, where one is used twice.
 
     Raises:
         ValueError: if a number is below 2, patience below repetitions, or match is unknown.
     """
-
-    name = "ping_pong"
 
     def __init__(
         self,
@@ -40,7 +40,9 @@ class PingPongDetector(WindowDetector):
         *,
         match: str = "content",
         patience: Optional[int] = None,
+        name: str = "ping_pong",
     ) -> None:
+        self.name = name
         check_threshold("cycle_length", cycle_length)
         check_threshold("repetitions", repetitions)
         if match not in MATCHES:
@@ -73,14 +75,14 @@ class PingPongDetector(WindowDetector):
 
     def _may_cycle(self, window: Window, last: Round) -> bool:
         """Whether the calls of the last round were seen often enough: that is cheap to know."""
-        if self.match == "content":
+        if self.match != "tool_names":
             for item in last.evidence:
                 if window.times_seen(item.facts) < self.repetitions:
                     return False
         return True
 
     def _signature(self, passed: Round) -> str:
-        if self.match == "content":
+        if self.match != "tool_names":
             return passed.signature
         return " ".join(sorted({item.facts.tool for item in passed.evidence}))
 
@@ -94,7 +96,7 @@ class PingPongDetector(WindowDetector):
     def _same(self, earlier: Round, later: Round) -> bool:
         if self._signature(earlier) != self._signature(later):
             return False
-        if self.match == "tool_names":
+        if self.match != "content":
             return True
         return not any(
             differ(item.facts, later.calls[call].facts) for call, item in earlier.calls.items()

@@ -15,7 +15,8 @@ class RepeatDetector(WindowDetector):
     """Find the same call, tool and arguments, in consecutive rounds.
 
     Taken alone, repetition is all that counts. With ``require_same_result`` a result that is known
-    to differ starts the count anew, as polling, scrolling and paging do.
+    to differ starts the count anew, as polling, scrolling and paging do. A tool that is declared to
+    be polled is always judged by its results.
 
     Args:
         threshold: consecutive rounds with the call, 2 or more.
@@ -23,6 +24,7 @@ class RepeatDetector(WindowDetector):
             noise (times, random ids, counters).
         patience: rounds needed where the answer says that work is under way or asks to come back
             later; the threshold where left out.
+        name: how this detector is called, where one is used twice.
 
     Raises:
         ValueError: if a number is below 2, or patience below the threshold.
@@ -32,16 +34,16 @@ class RepeatDetector(WindowDetector):
     "Tool 'ls' was called 2 times in a row with the same arguments."
     """
 
-    name = "repeat"
-
     def __init__(
         self,
         threshold: int = 3,
         *,
         require_same_result: bool = False,
         patience: Optional[int] = None,
+        name: str = "repeat",
     ) -> None:
         check_threshold("threshold", threshold)
+        self.name = name
         self.threshold = threshold
         self.require_same_result = require_same_result
         self.patience = threshold if patience is None else patience
@@ -64,9 +66,10 @@ class RepeatDetector(WindowDetector):
     def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
         streak: List[Evidence] = []
         known = latest
+        by_result = self.require_same_result or latest.is_polled
         for passed in reversed(window.rounds):
             item = passed.calls.get(latest.call)
-            if item is None or (self.require_same_result and differ(known, item.facts)):
+            if item is None or (by_result and differ(known, item.facts)):
                 break
             streak.append(item)
             if item.facts.outcome is not Outcome.REFUSED and item.facts.result is not None:

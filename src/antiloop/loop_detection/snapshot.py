@@ -12,7 +12,7 @@ from .window import Round, Window
 LIMIT = 4_096
 """Characters that a snapshot takes at most for each 50 calls of the window."""
 
-_FLAGS = ("is_fresh", "is_change", "is_known", "mutates", "is_long")
+_FLAGS = ("is_fresh", "is_change", "is_known", "mutates", "is_long", "is_polled")
 
 
 def pack(window: Window, limit: int) -> Dict[str, Any]:
@@ -46,6 +46,8 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     if window.rounds:
         window.rounds[-1].number = packed["round"]
     window.call_count = int(packed["calls"])
+    window.turn_start = int(packed["turn"])
+    window.counts.update({str(n): (int(r), int(t)) for n, (r, t) in packed["counts"].items()})
 
 
 def _packed(window: Window, rounds: List[Round]) -> Dict[str, Any]:
@@ -56,6 +58,8 @@ def _packed(window: Window, rounds: List[Round]) -> Dict[str, Any]:
     last = [item for passed in rounds[-SHOWN_CALLS:] for item in passed.evidence][-SHOWN_CALLS:]
     return {
         "calls": window.call_count,
+        "turn": window.turn_start,
+        "counts": window.counts,
         "tools": list(tools),
         "rounds": [[_step(item, tools) for item in passed.evidence] for passed in rounds],
         "round": rounds[-1].number if rounds else None,
@@ -96,6 +100,7 @@ def _evidence(text: str, tools: List[str], named: Any) -> Evidence:
     kind = Outcome(letter)
     result: Optional[str] = None if kind is Outcome.UNKNOWN else keys[1]
     facts = Facts(tools[int(tool)], keys[0], flags["mutates"], result, kind, flags["is_long"])
+    facts.is_polled = flags["is_polled"]
     facts.restore(dict(zip(_forms(kind, flags["mutates"]), keys[2:])))
     call_id = None
     if named is not None:

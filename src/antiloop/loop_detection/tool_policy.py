@@ -17,7 +17,9 @@ class ToolPolicy:
     """One tool, as its owner knows it. What is left out is inferred.
 
     Args:
-        poll: the tool reports on work elsewhere; asking again deserves patience.
+        poll: the tool reports on work elsewhere, so asking again deserves patience, and only its
+            results are evidence. True, or for a tool of several actions the arguments that make it
+            a poll: ``{"action": ("poll", "log")}``.
         exempt: calls of this tool are never evidence of a loop.
         mutates: a successful call changes the world, so that other calls may answer differently.
         idempotent: True: the same call brings nothing new, however its answer is worded. False:
@@ -32,7 +34,7 @@ class ToolPolicy:
         ValueError: for a threshold below 2, or a tool that is both exempt and something else.
     """
 
-    poll: Optional[bool] = None
+    poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
     exempt: bool = False
     mutates: Optional[bool] = None
     idempotent: Optional[bool] = None
@@ -46,6 +48,14 @@ class ToolPolicy:
                 raise ValueError(f"threshold of {name!r} must be 2 or more, got {threshold}")
         if isinstance(self.key, str) or isinstance(self.strip, str):
             raise ValueError("key and strip take a list of names or a function, not a text")
+
+    def polls(self, arguments: Any) -> bool:
+        """Whether a call with these parsed arguments is a poll."""
+        if not isinstance(self.poll, Mapping):
+            return bool(self.poll)
+        return isinstance(arguments, Mapping) and all(
+            arguments.get(name) in values for name, values in self.poll.items()
+        )
 
     def compared_arguments(self, arguments: Any) -> Any:
         """Give what of the parsed arguments is compared; all where the key does not apply."""

@@ -30,14 +30,24 @@ class Window:
     Args:
         size: how many calls are kept, None for all.
         policies: what is declared about tools, by name.
+        counted: tools whose calls are counted beyond the window, by name.
     """
 
-    def __init__(self, size: Optional[int] = None, policies: Optional[Policies] = None) -> None:
+    def __init__(
+        self,
+        size: Optional[int] = None,
+        policies: Optional[Policies] = None,
+        counted: Iterable[str] = (),
+    ) -> None:
         self.size = size
         self.policies: Policies = policies or {}
         self.rounds: List[Round] = []
         self.call_count = 0
         """Calls seen so far, also those that left the window."""
+        self.turn_start = 0
+        """Calls that came before the user's last message."""
+        self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(counted, (0, 0))
+        """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
         self._seen: Dict[str, int] = {}
 
@@ -48,10 +58,12 @@ class Window:
         results: Sequence[Result],
         size: Optional[int] = None,
         policies: Optional[Policies] = None,
+        counted: Iterable[str] = (),
     ) -> "Window":
         """Make the window of a whole run; only its last `size` calls are looked at."""
-        window = cls(size, policies)
+        window = cls(size, policies, counted)
         start = 0 if size is None else max(0, len(calls) - size)
+        window._count(calls[:start])
         window.call_count = start
         for first, last in _round_bounds(calls, start):
             window.append(calls[first:last], results[first:last])
@@ -68,13 +80,14 @@ class Window:
         evidence = {item.facts.call: item for item in self._reopen()} if joins else {}
         for position, call in enumerate(calls):
             result = results[position] if position < len(results) else None
-            policy = self.policies.get(call.tool_name, NO_POLICY) if self.policies else NO_POLICY
+            policy = self.policy(call.tool_name) if self.policies else NO_POLICY
             if not policy.exempt:
                 facts = Facts.of(call, result, policy)
                 if facts.call not in evidence:
                     index = self.call_count + position
                     evidence[facts.call] = Evidence(index, facts, call.id, *self._novelty(facts))
         self.call_count += len(calls)
+        self._count(calls)
         if evidence:
             self.add(Round(number, evidence))
 
@@ -98,6 +111,20 @@ class Window:
         """Count the calls of the window to which this tool gave this answer."""
         return self._seen.get(facts.answer, 0)
 
+    @property
+    def turn_calls(self) -> int:
+        """Calls since the user's last message."""
+        return self.call_count - self.turn_start
+
+    def count_of(self, tool: str, in_turn: bool) -> int:
+        """Give the calls of a counted tool in the run, or in this turn; 0 for another tool."""
+        return self.counts.get(tool, (0, 0))[in_turn]
+
+    def start_turn(self) -> None:
+        """Count the calls of a turn anew."""
+        self.turn_start = self.call_count
+        self.counts = {name: (in_run, 0) for name, (in_run, _) in self.counts.items()}
+
     def clear(self) -> None:
         """Forget the calls, not how many they were."""
         self.rounds.clear()
@@ -105,8 +132,8 @@ class Window:
         self._kept = 0
 
     def policy(self, tool: str) -> ToolPolicy:
-        """Give what is declared about a tool."""
-        return self.policies.get(tool, NO_POLICY)
+        """Give what is declared about a tool; nothing is about a name that is no text."""
+        return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
 
     def spell(
         self,
@@ -143,6 +170,13 @@ class Window:
 
     def __iter__(self) -> Iterator[Evidence]:
         return (item for passed in self.rounds for item in passed.evidence)
+
+    def _count(self, calls: Sequence[ToolCall]) -> None:
+        if self.counts:
+            for call in calls:
+                if call.tool_name in self.counts:
+                    in_run, in_turn = self.counts[call.tool_name]
+                    self.counts[call.tool_name] = (in_run + 1, in_turn + 1)
 
     def _reopen(self) -> List[Evidence]:
         """Take back the last round."""

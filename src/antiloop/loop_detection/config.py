@@ -1,0 +1,143 @@
+"""A detector's configuration as plain JSON, and back."""
+
+import inspect
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Type, Union
+
+from ..types import Role
+from .base import BaseDetector, WindowDetector
+from .call_limit import CallLimitDetector
+from .failure_streak import FailureStreakDetector
+from .near_repeat import NearRepeatDetector
+from .no_effect import NoEffectDetector
+from .ping_pong import PingPongDetector
+from .policy import Escalation, LoopAction, LoopPolicy
+from .recurrence import RecurrenceDetector
+from .repeat import RepeatDetector
+from .stall import StallDetector
+from .tool_policy import ToolPolicy
+from .unknown_tool import UnknownToolDetector
+
+if TYPE_CHECKING:
+    from .detector import LoopDetector
+
+CONFIG_VERSION = 1
+TYPES: Dict[str, Type[WindowDetector]] = {
+    "call_limit": CallLimitDetector,
+    "failure_streak": FailureStreakDetector,
+    "near_repeat": NearRepeatDetector,
+    "no_effect": NoEffectDetector,
+    "ping_pong": PingPongDetector,
+    "recurrence": RecurrenceDetector,
+    "repeat": RepeatDetector,
+    "stall": StallDetector,
+    "unknown_tool": UnknownToolDetector,
+}
+"""The detectors that a configuration may name."""
+
+
+def write_config(detector: "LoopDetector") -> Dict[str, Any]:
+    """Write a detector's configuration; raises ValueError where it holds code."""
+    return {
+        "version": CONFIG_VERSION,
+        "detectors": [_written_detector(each) for each in detector.detectors],
+        "policy": _written_policy(detector.policy),
+        "escalations": {
+            name: _written_policy(ladder) for name, ladder in detector.escalations.items()
+        },
+        "inject_message": _data(detector.inject_message, "inject_message"),
+        "window": detector.window,
+        "tools": {name: _written_tool(name, policy) for name, policy in detector.tools.items()},
+        "notice_role": detector.notice_role.value,
+    }
+
+
+def read_config(config: Mapping[str, Any]) -> Dict[str, Any]:
+    """Read a configuration as the arguments of a `LoopDetector`; raises ValueError."""
+    if not isinstance(config, Mapping):
+        raise ValueError(f"a configuration is an object, got {type(config).__name__}")
+    parts = dict(config)
+    version = parts.pop("version", None)
+    if version != CONFIG_VERSION:
+        raise ValueError(f"version must be {CONFIG_VERSION}, got {version!r}")
+    unknown = sorted(set(parts) - set(_READERS))
+    if unknown or "detectors" not in parts:
+        wrong = f"unknown {unknown[0]!r}" if unknown else "no 'detectors'"
+        raise ValueError(f"{wrong}; a configuration holds {', '.join(_READERS)}")
+    return {name: _read(name, _READERS[name], value) for name, value in parts.items()}
+
+
+def _read(place: str, reader: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return reader(value)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{place}: {error}") from error
+
+
+def _written_detector(detector: BaseDetector) -> Dict[str, Any]:
+    for name, kind in TYPES.items():
+        if type(detector) is kind:
+            options = inspect.signature(kind).parameters
+            return {"type": name, **{option: getattr(detector, option) for option in options}}
+    raise ValueError(f"detectors: {type(detector).__name__} is not one of ours, so it has no name")
+
+
+def _read_detectors(listed: List[Mapping[str, Any]]) -> List[WindowDetector]:
+    return [_read(f"number {at}", _read_detector, each) for at, each in enumerate(listed, 1)]
+
+
+def _read_detector(options: Mapping[str, Any]) -> WindowDetector:
+    rest = dict(options)
+    kind = rest.pop("type", None)
+    if kind not in TYPES:
+        raise ValueError(f"unknown type {kind!r}; choose from {', '.join(TYPES)}")
+    return TYPES[kind](**rest)
+
+
+def _written_policy(policy: Union[LoopPolicy, Escalation]) -> Any:
+    if isinstance(policy, LoopPolicy):
+        return policy.value
+    return {
+        "actions": [LoopAction(action).value for action in policy.actions],
+        "every": policy.every,
+        "max_interventions": policy.max_interventions,
+    }
+
+
+def _read_policy(value: Any) -> Union[LoopPolicy, Escalation]:
+    return Escalation(**value) if isinstance(value, Mapping) else LoopPolicy(value)
+
+
+def _read_ladders(value: Mapping[str, Any]) -> Dict[str, Escalation]:
+    return {name: Escalation(**options) for name, options in value.items()}
+
+
+def _written_tool(name: str, policy: ToolPolicy) -> Dict[str, Any]:
+    values = {each.name: getattr(policy, each.name) for each in fields(policy)}
+    return {option: _data(value, f"tools: {name}: {option}") for option, value in values.items()}
+
+
+def _read_tools(value: Mapping[str, Any]) -> Dict[str, ToolPolicy]:
+    return {
+        name: _read(name, lambda options: ToolPolicy(**options), each)
+        for name, each in value.items()
+    }
+
+
+def _data(value: Any, place: str) -> Any:
+    if callable(value):
+        raise ValueError(f"{place}: a function cannot be written as JSON")
+    if isinstance(value, Mapping):
+        return {key: _data(item, place) for key, item in value.items()}
+    return list(value) if isinstance(value, (tuple, set, frozenset)) else value
+
+
+_READERS: Dict[str, Callable[[Any], Any]] = {
+    "detectors": _read_detectors,
+    "policy": _read_policy,
+    "escalations": _read_ladders,
+    "inject_message": lambda value: None if value is None else str(value),
+    "window": lambda value: value,
+    "tools": _read_tools,
+    "notice_role": Role,
+}
