@@ -16,10 +16,10 @@ def field_of(thing: Any, name: str) -> Any:
 
 
 def text_of(content: Any) -> str:
-    """Give content as text: text itself, the texts of a list of parts, or canonical JSON.
+    r"""Give content as text: text itself, the texts of parts line by line, or canonical JSON.
 
     >>> text_of([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
-    'ab'
+    'a\nb'
     >>> text_of({"b": 1, "a": None})
     '{"a":null,"b":1}'
     """
@@ -28,7 +28,7 @@ def text_of(content: Any) -> str:
     if content is None:
         return ""
     if isinstance(content, (list, tuple)) and all(map(_is_part, content)):
-        return "".join(map(_text_of_part, content))
+        return "\n".join(map(_text_of_part, content))
     return canonical_json(content)
 
 

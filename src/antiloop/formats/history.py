@@ -1,9 +1,14 @@
 """What every format is read into: the tool calls of a conversation and what came back."""
 
+import re
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ..loop_detection.messages import NOTICE_MARKER
 from ..types import ToolCall, ToolResult
+
+# Where an API takes no system message in a conversation, a tag tells the model who speaks.
+_NOTICE = re.compile(r"\s*(?:<system-(?:notice|reminder)>\s*)?" + re.escape(NOTICE_MARKER))
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,10 @@ class HistoryBuilder:
         self._results[index] = result
         self._open[self._calls[index].id].remove(index)
 
-    def add_user_message(self) -> None:
-        """Note that the user spoke here."""
-        self._turn_starts.append(len(self._calls))
+    def add_user_message(self, *texts: str) -> None:
+        """Note that the user spoke here; if all ``texts`` are antiloop's own, nobody did."""
+        if not texts or not all(map(_NOTICE.match, texts)):
+            self._turn_starts.append(len(self._calls))
 
     def build(self) -> History:
         """Give what was collected so far."""

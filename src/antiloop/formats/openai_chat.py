@@ -2,7 +2,6 @@
 
 from typing import Any, Iterable
 
-from ..loop_detection.messages import NOTICE_MARKER
 from ..types import ToolResult
 from .content import arguments_of, field_of, optional_text, text_of
 from .history import History, HistoryBuilder
@@ -33,14 +32,9 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
             _add_calls(history, message, index)
         elif role in ("tool", "function"):
             _add_result(history, message)
-        elif role == "user" and not _is_notice(message):
-            history.add_user_message()
+        elif role == "user":
+            history.add_user_message(text_of(field_of(message, "content")))
     return history.build()
-
-
-def _is_notice(message: Any) -> bool:
-    """Whether it was antiloop that spoke as the user; that is no progress."""
-    return text_of(field_of(message, "content")).startswith(NOTICE_MARKER)
 
 
 def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
