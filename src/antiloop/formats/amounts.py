@@ -1,6 +1,11 @@
-"""Numbers out of recordings, which write them as numbers or as text, or not at all."""
+"""Numbers and times out of recordings, which write them in many ways, or not at all."""
 
+import re
+from datetime import datetime, timezone
 from typing import Any, Optional
+
+_FRACTION = re.compile(r"\.(\d+)")
+_YEAR_5138_S = 1e11  # a larger number counts milliseconds, or parts of them
 
 
 def whole_number(value: Any) -> Optional[int]:
@@ -18,3 +23,27 @@ def number(value: Any) -> Optional[float]:
     except (TypeError, ValueError, OverflowError):
         return None
     return found if found is not None and abs(found) < float("inf") else None
+
+
+def moment_s(value: Any) -> Optional[float]:
+    """Read a time as seconds since 1970: ISO 8601 text, UTC unless it says so, or a number.
+
+    >>> moment_s("1970-01-01T00:01:00.5Z"), moment_s(1_700_000_000_000)
+    (60.5, 1700000000.0)
+    """
+    if isinstance(value, str) and ":" in value:
+        return _iso_moment_s(value)
+    seconds = number(value)
+    while seconds is not None and seconds > _YEAR_5138_S:
+        seconds /= 1000
+    return seconds
+
+
+def _iso_moment_s(text: str) -> Optional[float]:
+    # Python before 3.11 reads neither a Z nor fractions of other than 3 or 6 digits.
+    text = _FRACTION.sub(lambda match: "." + f"{match[1]:0<6}"[:6], text.strip(), count=1)
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    except (ValueError, OverflowError):
+        return None

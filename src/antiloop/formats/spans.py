@@ -7,11 +7,10 @@ either spelling of the field names), and what ``span.to_json()`` and the console
 import base64
 import binascii
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import chain
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
-from .amounts import whole_number
+from .amounts import moment_s, whole_number
 from .content import optional_text, text_of
 
 _FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
@@ -164,10 +163,6 @@ def _hex(value: Any) -> str:
 
 def _nanoseconds(value: Any) -> int:
     """Give a time as nanoseconds since 1970: a number, digits, or ISO 8601."""
-    try:
-        if isinstance(value, str) and "T" in value:
-            moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
-            return int(moment.timestamp() * 1_000_000) * 1_000
-        return int(value)
-    except (TypeError, ValueError, OverflowError):
-        return 0
+    if isinstance(value, str) and ":" in value:
+        return round((moment_s(value) or 0) * 1e6) * 1000
+    return whole_number(value) or 0

@@ -13,13 +13,16 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
 from ..loop_detection.fingerprint import canonical_json
 from ..types import ToolCall, ToolResult
+from . import atif
 from .recorded_run import RecordedRun
 from .records import Record
 
 
 def recognises(value: Any) -> bool:
     """Whether a JSON value is one run of this format."""
-    return isinstance(value, dict) and isinstance(value.get("steps"), list)
+    if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
+        return False
+    return not atif.recognises(value)
 
 
 def read(

@@ -5,7 +5,7 @@ what bears on calls is held.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats.agent_span import AgentSpan
 from ..formats.otlp import Told, agent_span, told_by, without_copies
@@ -13,9 +13,9 @@ from ..formats.spans import Span, is_span_document, spans_of
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
+from .totals import total
 
 _EVENT_TYPES = {"tool": "tool_call_completed", "model": "llm_call_completed"}
-_Number = TypeVar("_Number", int, float)
 _Key = Tuple[str, str]
 
 
@@ -99,9 +99,9 @@ def _run(run_id: str, source: str, told: Told, spans: List[AgentSpan]) -> Record
         events=tuple(_event(step, one) for step, one in told.spans if one.kind in _EVENT_TYPES),
         agent=next((one.agent for one in spans if one.agent), None),
         model=next((one.model for one in models if one.model), None),
-        input_tokens=_sum(one.input_tokens for one in models),
-        output_tokens=_sum(one.output_tokens for one in models),
-        cost=_sum(one.cost for one in models),
+        input_tokens=total(one.input_tokens for one in models),
+        output_tokens=total(one.output_tokens for one in models),
+        cost=total(one.cost for one in models),
         failed=_has_failed(spans),
     )
 
@@ -119,14 +119,9 @@ def _event(step: int, one: AgentSpan) -> RunEvent:
         cost=one.cost,
         input_tokens=one.input_tokens,
         output_tokens=one.output_tokens,
-        tokens=_sum([one.input_tokens, one.output_tokens]),
+        tokens=total([one.input_tokens, one.output_tokens]),
         error=span.error,
     )
-
-
-def _sum(amounts: Iterable[Optional[_Number]]) -> Optional[_Number]:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if known else None
 
 
 def _has_failed(spans: List[AgentSpan]) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
-from . import antiloop_jsonl, openai_chat, otlp
+from . import antiloop_jsonl, atif, openai_chat, otlp
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 
@@ -38,6 +38,7 @@ FORMATS: Dict[str, TraceFormat] = {
             openai_chat.read,
         ),
         TraceFormat("otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read),
+        TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
     )
 }
 """By name, in the order in which they are tried."""

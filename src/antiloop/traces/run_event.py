@@ -6,10 +6,11 @@ from typing import Any, Optional
 
 @dataclass(frozen=True)
 class RunEvent:
-    """One thing that happened in a recorded run, a tool call included.
+    """One thing that happened in a recorded run beside calls and results.
 
     Detectors look at calls and results only; events are for whoever judges a run as a whole:
-    what it cost, what failed, who handed over to whom. What was not recorded is None.
+    what it cost, what failed, who handed over to whom. Tool calls are among the events where the
+    format knows more of them than that, e.g. how long they took. What was not recorded is None.
     """
 
     type: str

@@ -1,0 +1,72 @@
+"""ATIF trajectories as calls and results."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from antiloop.formats import from_atif
+from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.types import ToolCall, ToolResult
+
+
+def call(id_, name="ls", arguments=None):
+    return {"tool_call_id": id_, "function_name": name, "arguments": arguments or {}}
+
+
+def agent(*calls, results=(), **more):
+    seen = [{"source_call_id": id_, "content": content} for id_, content in results]
+    return {"source": "agent", "tool_calls": list(calls), "observation": {"results": seen}, **more}
+
+
+def user(text):
+    return {"source": "user", "message": text}
+
+
+def test_calls_of_one_step_are_one_round():
+    told = from_atif(
+        {
+            "steps": [
+                user("hi"),
+                agent(call("1", "ls", {"p": "."}), call("2"), results=[("2", "b"), ("1", "a")]),
+                agent(call("3")),
+            ]
+        }
+    )
+    assert told.calls == (
+        ToolCall("ls", {"p": "."}, "1", 1),
+        ToolCall("ls", {}, "2", 1),
+        ToolCall("ls", {}, "3", 2),
+    )
+    assert told.results == (ToolResult("a"), ToolResult("b"), None)
+    assert told.turn_starts == (0,)
+
+
+def test_results_without_an_id_belong_to_the_latest_calls_in_order():
+    told = from_atif({"steps": [agent(call("1"), call("2"), results=[(None, "a"), (None, "b")])]})
+    assert told.results == (ToolResult("a"), ToolResult("b"))
+
+
+def test_results_may_stand_in_a_later_step():
+    later = {"source": "system", "observation": {"results": [{"content": "a"}]}}
+    assert from_atif({"steps": [agent(call("1")), later]}).results == (ToolResult("a"),)
+
+
+def test_steps_copied_from_an_earlier_trajectory_are_left_out():
+    told = from_atif({"steps": [agent(call("1"), is_copied_context=True), agent(call("2"))]})
+    assert [one.id for one in told.calls] == ["2"]
+
+
+def test_the_words_of_antiloop_are_no_turn():
+    told = from_atif({"steps": [agent(call("1")), user(NOTICE_MARKER + " loop"), user("go on")]})
+    assert told.turn_starts == (1,)
+
+
+def test_objects_are_read_like_json():
+    one = SimpleNamespace(tool_call_id="1", function_name="ls", arguments='{"p": 1}')
+    step = SimpleNamespace(source="agent", tool_calls=[one], observation=None)
+    assert from_atif(SimpleNamespace(steps=(step,))).calls[0].arguments == {"p": 1}
+
+
+@pytest.mark.parametrize("value", [None, {}, {"steps": 7}, {"steps": [None, 7, []]}])
+def test_what_is_no_trajectory_has_no_calls(value):
+    assert len(from_atif(value)) == 0
