@@ -114,7 +114,7 @@ def test_a_run_without_id_is_named_by_its_place(read):
     [
         json.dumps(CHAT),
         json.dumps(CHAT, indent=2),
-        json.dumps({"messages": CHAT}, indent=4),
+        json.dumps({"messages": [*CHAT, 7]}, indent=4),
         json.dumps({"messages": CHAT, "model": "m"}) + "\n",
         gzip.compress(json.dumps(CHAT).encode()),
     ],
@@ -135,7 +135,7 @@ def test_openai_chats_one_a_line(read):
 def test_a_list_of_runs_is_opened(read):
     chats = read(json.dumps([{"messages": CHAT}, CHAT, 7], indent=1))
     assert [len(run) for run in chats] == [1, 1]
-    assert read.trouble == ["f:1: no chat messages here; skipped"]
+    assert read.trouble == ["f:1: no OpenAI chat messages here; skipped"]
     assert [run.source[-2] for run in chats] == ["0", "1"]
     assert [run.run_id for run in read(json.dumps([{"run_id": "a", "steps": []}]))] == ["a"]
 
@@ -162,12 +162,6 @@ def test_what_is_no_trace_is_refused_with_what_was_expected(read, text):
     with pytest.raises(TraceUnreadable, match=r"f:\d+: no tool calls here; expected one \{.*chat"):
         read(text)
     assert read.trouble == []
-
-
-def test_messages_of_another_api_are_not_taken_for_openai(read):
-    blocks = [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}]
-    with pytest.raises(TraceUnreadable):
-        read(json.dumps([{"role": "assistant", "content": blocks}]))
 
 
 def test_the_format_can_be_given(read):

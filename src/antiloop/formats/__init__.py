@@ -4,9 +4,10 @@ One file per format, each a pure function from a message list to a :class:`Histo
 may be plain JSON or a library's own objects; nothing is imported from that library.
 """
 
+from .anthropic import from_anthropic
 from .atif import from_atif
 from .history import History, rounds_of
 from .openai_chat import from_openai_chat
 from .otlp import from_otlp
 
-__all__ = ["History", "from_atif", "from_openai_chat", "from_otlp", "rounds_of"]
+__all__ = ["History", "from_anthropic", "from_atif", "from_openai_chat", "from_otlp", "rounds_of"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
-from . import antiloop_jsonl, atif, openai_chat, otlp
+from . import anthropic, antiloop_jsonl, atif, openai_chat, otlp
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 
@@ -39,6 +39,12 @@ FORMATS: Dict[str, TraceFormat] = {
         ),
         TraceFormat("otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read),
         TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
+        TraceFormat(
+            "anthropic",
+            "Anthropic messages with tool_use blocks",
+            anthropic.recognises,
+            anthropic.read,
+        ),
     )
 }
 """By name, in the order in which they are tried."""

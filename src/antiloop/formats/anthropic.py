@@ -1,0 +1,86 @@
+"""Anthropic messages: content blocks ``tool_use`` and ``tool_result``."""
+
+from typing import Any, Iterable, List
+
+from ..types import ToolResult
+from .content import arguments_of, field_of, optional_text, text_of
+from .history import History, HistoryBuilder
+
+
+def from_anthropic(messages: Iterable[Any]) -> History:
+    """Read the tool calls and results of an Anthropic conversation.
+
+    Tools that Anthropic runs itself (``server_tool_use``, ``mcp_tool_use`` and their results) are
+    read as well. See https://docs.anthropic.com/en/api/messages.
+
+    Args:
+        messages: the conversation, oldest first, as JSON objects or as the SDK's own objects;
+            anything that is no message is skipped.
+
+    Returns:
+        All calls with their results. The calls of one assistant message are one round. A user
+        message that holds nothing but tool results is no turn of the user.
+
+    >>> history = from_anthropic([
+    ...     {"role": "assistant", "content": [
+    ...         {"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "cats"}}]},
+    ...     {"role": "user", "content": [
+    ...         {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}]},
+    ... ])
+    >>> history.calls[0].arguments, history.results[0]
+    ({'q': 'cats'}, ToolResult(text='no', is_error=True))
+    """
+    history = HistoryBuilder()
+    for index, message in enumerate(messages):
+        add_message(history, message, index)
+    return history.build()
+
+
+def add_message(history: HistoryBuilder, message: Any, round_: int) -> None:
+    """Add what one message holds: calls, results, words of the user."""
+    blocks = blocks_of(message)
+    for block in blocks:
+        if is_call(block):
+            _add_call(history, block, round_)
+        elif is_result(block):
+            _add_result(history, block)
+    said = [text_of([block]) for block in blocks if not is_result(block)]
+    if said and field_of(message, "role") == "user":
+        history.add_user_message(*said)
+
+
+def blocks_of(message: Any) -> List[Any]:
+    """Give the content blocks of a message; plain text is one."""
+    content = field_of(message, "content")
+    if isinstance(content, (list, tuple)):
+        return list(content)
+    return [content] if content else []
+
+
+def is_call(block: Any) -> bool:
+    """Whether a content block is a call of a tool."""
+    return text_of(field_of(block, "type")).endswith("tool_use")
+
+
+def is_result(block: Any) -> bool:
+    """Whether a content block is what came back from a tool."""
+    return text_of(field_of(block, "type")).endswith("tool_result")
+
+
+def _add_call(history: HistoryBuilder, block: Any, round_: int) -> None:
+    history.add_call(
+        text_of(field_of(block, "name")),
+        arguments_of(field_of(block, "input")),
+        optional_text(field_of(block, "id")),
+        round_,
+    )
+
+
+def _add_result(history: HistoryBuilder, block: Any) -> None:
+    content = field_of(block, "content")
+    # Anthropic's own tools say that they failed in the type of what they give back.
+    failed = text_of(field_of(content, "type")).endswith("_error")
+    history.add_result(
+        ToolResult(text_of(content), failed or bool(field_of(block, "is_error"))),
+        optional_text(field_of(block, "tool_use_id")),
+    )

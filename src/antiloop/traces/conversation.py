@@ -1,0 +1,82 @@
+"""Formats in which one JSON value holds a whole conversation, as a list of messages."""
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+
+from ..formats import History
+from ..formats.content import text_of
+from .recorded_run import RecordedRun
+from .records import OnTrouble, Record
+from .usage import Usage, total_usage
+
+MessageTest = Callable[[Any], bool]
+_ID_KEYS = ("run_id", "conversation_id", "session_id", "sessionId", "thread_id", "id")
+_MODEL_KEYS = ("model", "model_name")
+
+
+def _no_usage(_: Any) -> Usage:
+    return Usage()
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class ConversationFormat:
+    """What tells one format of conversations from another."""
+
+    keys: Tuple[str, ...]
+    """Where an object has its messages; a list of messages needs no object around it."""
+    is_message: MessageTest
+    """Whether a JSON value may be a message of this format."""
+    is_own: MessageTest
+    """Whether a JSON value can only be a message of this format; one such shows the format."""
+    history: Callable[[Iterable[Any]], History]
+    """Read the messages."""
+    missing: str
+    """What to say of a value without such messages."""
+    usage: Callable[[Any], Usage] = _no_usage
+    """What a message says of the model's work."""
+    is_foreign: MessageTest = _never
+    """Whether a message is of another format after all; one such shows that."""
+
+    def recognises(self, value: Any) -> bool:
+        """Whether a JSON value is one conversation of this format."""
+        messages = self._messages(value)
+        return messages is not None and any(map(self.is_own, messages))
+
+    def read(
+        self, found: Iterable[Record], name: str, on_trouble: OnTrouble
+    ) -> Iterator[RecordedRun]:
+        """Yield one run for each conversation, skipping what is none."""
+        for record in found:
+            messages = self._messages(record.value)
+            if messages is None:
+                on_trouble(record.line, self.missing)
+            else:
+                yield self._run(record.value, messages, record.place(name))
+
+    def _messages(self, value: Any) -> Optional[List[Any]]:
+        if isinstance(value, dict):
+            value = next((value[key] for key in self.keys if key in value), None)
+        if not isinstance(value, list) or not any(map(self.is_message, value)):
+            return None
+        return None if any(map(self.is_foreign, value)) else value
+
+    def _run(self, value: Any, messages: List[Any], source: str) -> RecordedRun:
+        told = self.history(messages)
+        beside: Dict[str, Any] = value if isinstance(value, dict) else {}
+        usages = [Usage(_first(beside, _MODEL_KEYS) or None), *map(self.usage, messages)]
+        return RecordedRun(
+            _first(beside, _ID_KEYS) or source,
+            told.calls,
+            told.results,
+            told.turn_starts,
+            source,
+            **vars(total_usage(usages)),
+        )
+
+
+def _first(holder: Dict[str, Any], keys: Iterable[str]) -> str:
+    return next((text_of(holder[key]) for key in keys if holder.get(key) is not None), "")

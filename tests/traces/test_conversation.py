@@ -1,0 +1,56 @@
+"""Formats in which one value is a conversation: what is told beside the messages."""
+
+import json
+
+import pytest
+
+from antiloop.traces import read_runs
+
+ASKS = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}],
+}
+SAYS = {"role": "user", "content": "hello"}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write values one a line, and give the runs; trouble is kept in ``read.trouble``."""
+
+    def reader(*values, source=None):
+        path = tmp_path / "f"
+        path.write_text("\n".join(map(json.dumps, values)))
+        reader.trouble = []
+        return list(read_runs(str(path), source=source, on_trouble=reader.trouble.append))
+
+    return reader
+
+
+def test_the_model_and_what_it_read_and_wrote_are_added_up(read):
+    first = {"input_tokens": 5, "cache_read_input_tokens": 100, "output_tokens": 7}
+    replies = [{**ASKS, "model": "m", "usage": first}, {**ASKS, "usage": {"output_tokens": 2}}]
+    (run,) = read({"id": "a", "messages": [SAYS, *replies]})
+    assert (run.run_id, run.model, run.input_tokens, run.output_tokens) == ("a", "m", 105, 9)
+
+
+def test_what_is_not_told_is_unknown(read):
+    (run,) = read([ASKS])
+    assert (run.model, run.input_tokens, run.output_tokens, run.cost) == (None,) * 4
+    assert run.run_id == run.source
+
+
+def test_a_conversation_without_tools_is_a_run_without_calls(read):
+    runs = read({"messages": [ASKS]}, {"messages": [SAYS]})
+    assert list(map(len, runs)) == [1, 0]
+    assert read.trouble == []
+
+
+def test_messages_of_another_api_are_said_and_not_read_as_empty(read):
+    assert list(map(len, read({"messages": [SAYS]}, {"messages": [ASKS]}))) == [0]
+    (trouble,) = read.trouble
+    assert trouble.endswith(":2: no OpenAI chat messages here; skipped")
+
+
+def test_what_holds_no_messages_is_skipped(read):
+    assert list(map(len, read([ASKS], {"messages": 7}, 7, {"messages": [7]}))) == [1]
+    assert len(read.trouble) == 3
