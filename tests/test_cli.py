@@ -151,7 +151,7 @@ def test_a_terminal_that_knows_ascii_only_gets_escapes(runs):
 def test_the_format_can_be_given(runs, capsys):
     assert main(["scan", "--from", "antiloop", runs(stuck=steps(3))]) == 1
     assert main(["scan", "--from", "openai-chat", runs(stuck=steps(3))]) == 0
-    assert "no chat messages here; skipped" in capsys.readouterr().err
+    assert "no OpenAI chat messages here; skipped" in capsys.readouterr().err
 
 
 def test_the_names_offered_are_the_names_there_are():
