@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from antiloop.formats.content import arguments_of, field_of, optional_text, text_of
+from antiloop.formats.content import arguments_of, field_of, items_of, optional_text, text_of
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,7 @@ def test_fields_are_keys_or_attributes():
 def test_an_empty_id_is_none():
     assert optional_text("") is optional_text(None) is None
     assert optional_text(7) == "7"
+
+
+def test_only_lists_and_tuples_have_items():
+    assert [items_of(value) for value in ([1], (1,), "x", None, {"a": 1})] == [[1], [1], [], [], []]

@@ -9,5 +9,14 @@ from .atif import from_atif
 from .history import History, rounds_of
 from .openai_chat import from_openai_chat
 from .otlp import from_otlp
+from .swe_agent import from_swe_agent
 
-__all__ = ["History", "from_anthropic", "from_atif", "from_openai_chat", "from_otlp", "rounds_of"]
+__all__ = [
+    "History",
+    "from_anthropic",
+    "from_atif",
+    "from_openai_chat",
+    "from_otlp",
+    "from_swe_agent",
+    "rounds_of",
+]

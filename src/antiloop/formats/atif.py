@@ -4,11 +4,10 @@ A step of the agent holds its ``tool_calls`` and, mostly, what came of them as `
 See https://harborframework.com/docs/trajectory-format.
 """
 
-from typing import Any, Iterator, List, Mapping, Tuple
+from typing import Any, Iterator, Mapping, Tuple
 
-from ..loop_detection.messages import NOTICE_MARKER
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, items_of, optional_text, text_of
 from .history import History, HistoryBuilder
 
 
@@ -32,16 +31,16 @@ def from_atif(trajectory: Any) -> History:
     """
     history = HistoryBuilder()
     for index, step in own_steps(trajectory):
-        if field_of(step, "source") == "user" and not _is_notice(step):
-            history.add_user_message()
-        for call in _listed(field_of(step, "tool_calls")):
+        if field_of(step, "source") == "user":
+            history.add_user_message(text_of(field_of(step, "message")))
+        for call in items_of(field_of(step, "tool_calls")):
             history.add_call(
                 text_of(field_of(call, "function_name")),
                 arguments_of(field_of(call, "arguments")),
                 optional_text(field_of(call, "tool_call_id")),
                 index,
             )
-        for result in _listed(field_of(field_of(step, "observation"), "results")):
+        for result in items_of(field_of(field_of(step, "observation"), "results")):
             history.add_result(
                 ToolResult(text_of(field_of(result, "content"))),
                 optional_text(field_of(result, "source_call_id")),
@@ -51,15 +50,6 @@ def from_atif(trajectory: Any) -> History:
 
 def own_steps(trajectory: Any) -> Iterator[Tuple[int, Mapping[str, Any]]]:
     """Yield the steps that are of this run, each with its index."""
-    for index, step in enumerate(_listed(field_of(trajectory, "steps"))):
+    for index, step in enumerate(items_of(field_of(trajectory, "steps"))):
         if field_of(step, "is_copied_context") is not True:
             yield index, step
-
-
-def _listed(value: Any) -> List[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else []
-
-
-def _is_notice(step: Any) -> bool:
-    """Whether it was antiloop that spoke as the user; that is no progress."""
-    return text_of(field_of(step, "message")).startswith(NOTICE_MARKER)

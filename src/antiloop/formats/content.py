@@ -1,7 +1,7 @@
 """Fields and text of messages, whether they are plain JSON or a library's objects."""
 
 import json
-from typing import Any, Mapping, Optional, Union
+from typing import Any, List, Mapping, Optional, Union
 
 from ..loop_detection.fingerprint import canonical_json
 
@@ -48,6 +48,11 @@ def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
 def optional_text(value: Any) -> Optional[str]:
     """Give an id or a name as text; None where it is missing or empty."""
     return text_of(value) or None
+
+
+def items_of(value: Any) -> List[Any]:
+    """Give the items of a list or tuple; none of anything else."""
+    return list(value) if isinstance(value, (list, tuple)) else []
 
 
 def _is_part(part: Any) -> bool:

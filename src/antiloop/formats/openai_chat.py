@@ -3,7 +3,7 @@
 from typing import Any, Iterable
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, items_of, optional_text, text_of
 from .history import History, HistoryBuilder
 
 
@@ -38,8 +38,7 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
 
 
 def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
-    calls = field_of(message, "tool_calls")
-    calls = list(calls) if isinstance(calls, (list, tuple)) else []
+    calls = items_of(field_of(message, "tool_calls"))
     legacy = field_of(message, "function_call")
     if legacy is not None and not calls:
         calls = [legacy]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
-from . import anthropic, antiloop_jsonl, atif, openai_chat, otlp
+from . import anthropic, antiloop_jsonl, atif, openai_chat, otlp, swe_agent
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 
@@ -39,6 +39,7 @@ FORMATS: Dict[str, TraceFormat] = {
         ),
         TraceFormat("otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read),
         TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
+        TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognises, swe_agent.read),
         TraceFormat(
             "anthropic",
             "Anthropic messages with tool_use blocks",
