@@ -1,0 +1,96 @@
+"""What holds for every detector that looks at a window, asked on its own."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from runs import ask, in_rounds, step
+
+from antiloop import LoopDetectedError, LoopDetection, LoopDetector
+from antiloop.loop_detection import (
+    BaseDetector,
+    CallLimitDetector,
+    NoEffectDetector,
+    PingPongDetector,
+    RepeatDetector,
+    StallDetector,
+)
+from antiloop.loop_detection.window import Window
+
+ALPHABET = [
+    step(tool, result, n=n)
+    for tool in ("look", "save")
+    for n in (1, 2)
+    for result in (None, "alpha beta", "Error: no such page", "still running")
+]
+RUNS = st.lists(st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=4), max_size=30)
+STREAKS = [
+    RepeatDetector(2),
+    RepeatDetector(2, require_same_result=True, patience=4),
+    StallDetector(2),
+    StallDetector(2, only_fruitless=True, varied=3),
+    PingPongDetector(3, 2),
+    PingPongDetector(2, 2, patience=4),
+    PingPongDetector(2, 2, match="tool_names"),
+    NoEffectDetector(2),
+]
+
+
+@pytest.mark.parametrize("detector", STREAKS, ids=lambda each: each.name)
+@settings(max_examples=150)
+@given(run=RUNS, repeated=st.integers(0, 8))
+def test_asked_alone_a_detector_sees_what_it_would_see_of_the_whole_run(detector, run, repeated):
+    calls, results = in_rounds(*run, *(run[-3:] * repeated))
+    assert detector.check(calls, results) == detector.find(Window.of(calls, results))
+
+
+@pytest.mark.parametrize(
+    "detector", [*LoopDetector.escalating().detectors, CallLimitDetector(1)], ids=lambda d: d.name
+)
+def test_a_run_without_calls_is_no_loop(detector):
+    assert detector.check([], []) is None
+
+
+@pytest.mark.parametrize("detector", LoopDetector.escalating().detectors, ids=lambda d: d.name)
+def test_one_call_is_no_loop(detector):
+    for made in ALPHABET:
+        assert ask(detector, made) is None
+
+
+def test_more_results_than_calls_do_no_harm():
+    calls, results = in_rounds(*[[ALPHABET[0]]] * 3)
+    assert RepeatDetector(3).check(calls, [*results, "one", "too", "many"]) is not None
+
+
+def test_a_detector_that_finds_nothing_cannot_be_made():
+    with pytest.raises(TypeError, match="abstract"):
+        BaseDetector()
+
+
+def test_a_detection_becomes_an_error_that_carries_it():
+    found = ask(RepeatDetector(2), *[step("ls")] * 2)
+    error = found.as_error()
+    assert isinstance(error, LoopDetectedError)
+    assert (str(error), error.detector, error.details) == (found.message, "repeat", found.details)
+    assert error.detection is found
+
+
+def test_long_arguments_are_shortened_in_the_middle():
+    found = ask(RepeatDetector(2), *[step("write", text="<" + "x" * 5000 + ">")] * 2)
+    (shown,) = found.details["calls"]
+    assert len(shown["arguments"]) <= 60
+    assert shown["arguments"].startswith('{"text":"<xxx')
+    assert shown["arguments"].endswith('xxx>"}')
+    assert len(found.details["arguments"]) <= 60
+
+
+def test_a_detection_names_five_calls_at_most():
+    lap = [step(f"tool{n}", n=n) for n in range(9)]
+    found = ask(PingPongDetector(9, 2), *lap * 2)
+    assert [each["tool"] for each in found.details["calls"]] == [f"tool{n}" for n in range(4, 9)]
+    assert len(found.members) == 9
+
+
+def test_a_detection_may_say_very_little():
+    found = LoopDetection("mine", "Something is odd.")
+    assert (found.details, found.indices, found.repetitions) == ({}, (), 0)
+    assert found.as_error().detector == "mine"

@@ -1,0 +1,117 @@
+"""The same failure whatever is asked, or nothing but failures: the agent is stuck."""
+
+import json
+
+import pytest
+from runs import ask, ask_rounds, failed, fresh_answers, step
+
+from antiloop.loop_detection import FailureStreakDetector
+
+NAMES = "home about contact imprint prices terms team jobs press partners".split()
+MISSES = [step("get", f"Error: page {name} not found", page=name) for name in NAMES]
+NEWS = [step("read", text, page=n) for n, text in zip(range(20), fresh_answers())]
+FAILURES = [
+    step("get", "Error: 404", page="a"),
+    step("list", "[]", path="b"),
+    failed("open", "boom", path="c"),
+    step("find", "No results found.", q="d"),
+    step("book", "Error: full", day=5),
+]
+
+
+class TestOfOneTool:
+    detector = FailureStreakDetector(4, in_a_row=50)
+
+    def test_the_same_failure_under_changing_arguments_is_found(self):
+        found = ask(self.detector, *MISSES[:4])
+        assert found.detector_name == "failure_streak"
+        assert found.message == "Tool 'get' gave the same fruitless answer 4 times."
+        assert found.indices == (0, 1, 2, 3)
+        assert (found.details["tool"], found.details["count"]) == ("get", 4)
+        assert json.loads(json.dumps(found.details)) == found.details
+
+    def test_one_failure_less_is_not_yet_a_streak(self):
+        assert ask(self.detector, *MISSES[:3]) is None
+
+    def test_one_new_thing_to_four_failures_is_no_escape(self):
+        assert ask(self.detector, MISSES[0], NEWS[0], *MISSES[1:4]).repetitions == 4
+        assert ask(self.detector, MISSES[0], *NEWS[:2], *MISSES[1:4]) is None
+
+    def test_different_failures_are_no_streak(self):
+        texts = ("name missing", "wrong day", "no room left", "unknown host", "access denied")
+        run = [step("book", f"Error: {text}", day=n) for n, text in enumerate(texts)]
+        assert ask(self.detector, *run) is None
+
+    def test_the_same_failure_of_different_tools_is_no_streak(self):
+        assert ask(self.detector, *(failed(name, "boom") for name in NAMES[:5])) is None
+
+    def test_a_new_change_in_between_is_progress(self):
+        edits = [step("edit", "ok", text=name) for name in NAMES]
+        run = [each for pair in zip(MISSES, edits) for each in pair]
+        assert ask(self.detector, *run, MISSES[0]) is None
+
+    def test_empty_answers_are_no_failures(self):
+        assert ask(self.detector, *(step("find", "[]", q=name) for name in NAMES)) is None
+
+    def test_a_long_answer_that_is_the_same_to_the_letter_counts(self):
+        page = "the same long page again. " * 30
+        run = [step("get", page, url=name) for name in NAMES[:4]]
+        assert ask(self.detector, *run[:3]) is None
+        assert ask(self.detector, *run).repetitions == 4
+
+    def test_a_long_answer_that_is_new_does_not(self):
+        pages = [step("get", f"{name} " * 200, url=name) for name in NAMES]
+        assert ask(self.detector, *pages) is None
+
+    def test_siblings_count_once(self):
+        assert ask_rounds(self.detector, MISSES) is None
+        run = [MISSES[:3], MISSES[3:5], MISSES[5:6], MISSES[6:]]
+        assert ask_rounds(self.detector, *run).repetitions == 4
+
+    def test_whatever_is_asked_it_is_the_same_loop(self):
+        one, other = ask(self.detector, *MISSES[:4]), ask(self.detector, *MISSES[4:8])
+        assert one.identity == other.identity
+
+
+class TestOfAnyTool:
+    detector = FailureStreakDetector(50, in_a_row=5)
+
+    def test_rounds_that_all_come_to_nothing_are_found(self):
+        found = ask(self.detector, *FAILURES)
+        assert found.message == (
+            "The last 5 rounds failed, found nothing or repeated what was known."
+        )
+        assert found.details["tools"] == ["get", "list", "open", "find", "book"]
+        assert (found.details["tool"], found.details["count"]) == ("book", 5)
+        assert found.period == 5
+
+    def test_one_round_less_is_not_yet_a_streak(self):
+        assert ask(self.detector, *FAILURES[1:]) is None
+
+    def test_anything_new_ends_it(self):
+        assert ask(self.detector, *FAILURES[:3], NEWS[0], *FAILURES[3:]) is None
+
+    def test_work_under_way_is_passed_over(self):
+        poll = step("status", "still running", job=1)
+        assert ask(self.detector, *FAILURES[:3], poll, *FAILURES[3:]).repetitions == 5
+        assert ask(self.detector, *FAILURES, poll) is None
+
+    def test_what_was_known_already_is_nothing(self):
+        old = step("read", "page one", page=1)
+        assert ask(self.detector, old, *[old] * 4) is None
+        assert ask(self.detector, old, *[old] * 5).repetitions == 5
+
+    def test_a_round_with_one_success_is_no_failure(self):
+        run = [[failed("get", "boom", n=n), NEWS[n]] for n in range(9)]
+        assert ask_rounds(self.detector, *run) is None
+
+
+def test_nothing_is_found_in_nothing():
+    assert FailureStreakDetector().check([], []) is None
+
+
+@pytest.mark.parametrize("numbers", [{"threshold": 1}, {"in_a_row": 1}])
+def test_numbers_that_could_mean_nothing_are_refused(numbers):
+    (name,) = numbers
+    with pytest.raises(ValueError, match=f"{name} must be 2 or more, got 1"):
+        FailureStreakDetector(**numbers)

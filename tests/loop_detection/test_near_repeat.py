@@ -1,0 +1,88 @@
+"""Arguments that differ in what is cosmetic only are the same question."""
+
+import json
+
+import pytest
+from runs import ask, ask_rounds, fresh_answers, step
+
+from antiloop.loop_detection import NearRepeatDetector
+
+QUERIES = ["cats dogs", "dogs of cats", "cat or dog", "Cats, dogs"]
+SEARCHES = [step("search", "Error: nothing there", q=query) for query in QUERIES]
+ASKED = [step("ask", "the answer is the same", q="why?", request_id=n) for n in range(9)]
+
+
+def test_nearly_the_same_question_is_found():
+    found = ask(NearRepeatDetector(4), *SEARCHES[:4])
+    assert found.detector_name == "near_repeat"
+    assert found.message == "Tool 'search' was called 4 times with nearly the same arguments."
+    assert found.indices == (0, 1, 2, 3)
+    assert found.details["arguments"] == {"q": "Cats, dogs"}
+    assert json.loads(json.dumps(found.details)) == found.details
+
+
+@pytest.mark.parametrize("threshold", [2, 4, 5])
+def test_once_less_is_not_yet_found(threshold):
+    detector = NearRepeatDetector(threshold)
+    assert ask(detector, *ASKED[: threshold - 1]) is None
+    assert ask(detector, *ASKED[:threshold]).repetitions == threshold
+
+
+def test_answers_that_differ_are_left_alone():
+    run = [step("ask", text, q="why?", request_id=n) for n, text in zip(range(9), fresh_answers())]
+    assert ask(NearRepeatDetector(4), *run) is None
+
+
+def test_paths_with_much_in_common_are_different_paths():
+    run = [step("read", "Error: is missing", path=f"src/pkg/module_{n}.py") for n in range(9)]
+    assert ask(NearRepeatDetector(4), *run) is None
+
+
+def test_pages_are_different_pages():
+    run = [step("read", "Error: is missing", offset=100 * n) for n in range(9)]
+    assert ask(NearRepeatDetector(4), *run) is None
+
+
+def test_the_same_arguments_of_different_tools_are_different_questions():
+    run = [step(name, "Error: is missing", q="why?") for name in ("ask", "look", "read", "find")]
+    assert ask(NearRepeatDetector(4), *run) is None
+
+
+def test_unknown_results_equal_nothing():
+    assert (
+        ask(NearRepeatDetector(2), *(step("ask", q="why?", request_id=n) for n in range(9))) is None
+    )
+
+
+def test_silence_is_evidence_only_where_nothing_is_new():
+    silent = [step("run", "", command="cats dogs", request_id=n) for n in range(4)]
+    assert ask(NearRepeatDetector(4), *silent).repetitions == 4
+    news = step("read", "page one of the book", page=1)
+    assert ask(NearRepeatDetector(4), *silent[:3], news, silent[3]) is None
+
+
+def test_little_that_is_new_in_between_does_not_hide_it():
+    news = [step("read", text, page=n) for n, text in zip(range(9), fresh_answers())]
+    run = [each for pair in zip(ASKED, news) for each in pair]
+    assert ask(NearRepeatDetector(4), *run[:7]).repetitions == 4
+    run = [each for n in range(4) for each in (ASKED[n], *news[2 * n : 2 * n + 2])]
+    assert ask(NearRepeatDetector(4), *run[:-2]) is None
+
+
+def test_work_under_way_is_worth_asking_again():
+    polls = [step("status", "still running", job=1, request_id=n) for n in range(6)]
+    detector = NearRepeatDetector(4, patience=6)
+    assert ask(detector, *polls[:5]) is None
+    assert ask(detector, *polls).repetitions == 6
+
+
+def test_siblings_count_once():
+    assert ask_rounds(NearRepeatDetector(2), ASKED) is None
+    assert ask_rounds(NearRepeatDetector(2), ASKED[:5], ASKED[5:]).repetitions == 2
+
+
+def test_numbers_that_could_mean_nothing_are_refused():
+    with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
+        NearRepeatDetector(1)
+    with pytest.raises(ValueError, match="patience must be 4 or more, got 3"):
+        NearRepeatDetector(4, patience=3)

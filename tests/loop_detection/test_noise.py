@@ -1,0 +1,172 @@
+"""Times, ids and counters say nothing new; other numbers are what was asked for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop.loop_detection.fingerprint import parsed_arguments
+from antiloop.loop_detection.noise import (
+    gist,
+    near_arguments,
+    skeleton,
+    without_noise,
+    words,
+)
+
+NOISE = [
+    ("done at 2024-01-02T03:04:05Z", "done at 2025-11-12T13:14:15.123+01:00"),
+    ("done on 2024-01-02", "done on 2024-01-03"),
+    ("at 12:00:01 nothing", "at 12:00:02 nothing"),
+    (
+        "id 123e4567-e89b-12d3-a456-426614174000 ok",
+        "id 00000000-e89b-12d3-a456-426614174999 ok",
+    ),
+    ("digest 0123456789abcdef0123", "digest fedcba98765432100000"),
+    ("now 1700000000", "now 1700000001"),
+    ("now 1700000000123", "now 1700000001456"),
+    ("object at 0x7f00aa", "object at 0x7f00bb00"),
+]
+COUNTERS = [
+    ("bash: line 3: oops", "bash: line 4: oops"),
+    ("it took 3.5s to run", "it took 14.25s to run"),
+    ("after 1 second", "after 2 seconds"),
+    ("attempt 3 of many", "attempt 4 of many"),
+    ("killed pid 311", "killed pid 312"),
+    ('{"request_id": "a-1", "out": "no"}', '{"request_id": "b-2", "out": "no"}'),
+    ('{"execution_count": 7, "out": ""}', '{"execution_count": 8, "out": ""}'),
+    ('{"duration_ms": 7, "out": "no"}', '{"duration_ms": 8.5, "out": "no"}'),
+    ("see /tmp/spill-1.txt", "see /tmp/x/spill-2.txt"),
+]
+NEWS = [
+    ("5 files", "6 files"),
+    ("price 100", "price 101"),
+    ("page alpha", "page beta"),
+    ("40% done", "50% done"),
+    ("version 1.2", "version 1.3"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), NOISE + COUNTERS)
+def test_what_is_noise_in_an_answer(one, other):
+    assert without_noise(one) == without_noise(other)
+
+
+@pytest.mark.parametrize(("one", "other"), NEWS)
+def test_what_is_news_in_an_answer(one, other):
+    assert without_noise(one) != without_noise(other)
+    assert without_noise(one, is_waiting=True) != without_noise(other, is_waiting=True)
+
+
+@pytest.mark.parametrize(("one", "other"), NOISE)
+def test_clocks_and_ids_are_noise_to_somebody_who_waits(one, other):
+    assert without_noise(one, is_waiting=True) == without_noise(other, is_waiting=True)
+
+
+@pytest.mark.parametrize(("one", "other"), COUNTERS)
+def test_counters_are_what_moves_for_somebody_who_waits(one, other):
+    assert without_noise(one, is_waiting=True) != without_noise(other, is_waiting=True)
+
+
+@pytest.mark.parametrize("text", ["12:00:01", "1700000000", "3s", "", "2024-01-02"])
+def test_a_text_that_is_nothing_but_noise_is_left_as_it_is(text):
+    assert without_noise(text) == text
+
+
+def test_what_differs_far_down_in_a_long_text_differs():
+    text = "word " * 2_000
+    assert without_noise(text + "a") != without_noise(text + "b")
+
+
+def test_a_gist_leaves_out_numbers_and_echoes():
+    one = gist("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
+    other = gist("Error: order 7 not found", {"id": 7, "kind": "order"})
+    assert one == other == "error not found"
+    assert gist("Error: order 7 not found", {"id": 7}) == "error order not found"
+
+
+def test_short_words_are_no_echo():
+    assert gist("no go", {"answer": "no"}) == "no go"
+
+
+def test_a_skeleton_is_equal_for_a_file_that_grows():
+    line = '  print("hello")\n'
+    assert skeleton("1 line\n" + line) == skeleton("2 lines\n".replace("s", "") + line * 2)
+    assert skeleton(line) != skeleton(line + "  pass\n")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('{"message_id": "m-17", "sent": true}', '{"message_id": "m-18", "sent": true}'),
+        ("sent, id=abc.1", "sent, id=def.2"),
+        ("saved, ts: 17:30", "saved, ts: 17:31"),
+    ],
+)
+def test_ids_are_no_part_of_a_skeleton(one, other):
+    assert skeleton(one) == skeleton(other)
+
+
+NEAR = [
+    ({"q": "cats, dogs"}, {"q": "dogs, cats"}),
+    ({"q": "cats dogs"}, {"q": "Cat dog"}),
+    ({"q": "cat cat dog"}, {"q": "dog cat"}),
+    ({"q": "a cat in the house"}, {"q": "cat the house"}),
+    ({"q": "cats", "request_id": 1}, {"q": "cats", "request_id": 2}),
+    ({"q": "cats", "nonce": 1}, {"q": "cats"}),
+    ({"q": "cats", "at": "2024-01-02T03:04:05Z"}, {"q": "cats", "at": "2024-01-02T03:04:06Z"}),
+    ({"limit": 5}, {"limit": "5"}),
+    ({"a": {"q": "x", "trace_id": 1}}, {"a": {"q": "x", "trace_id": 2}}),
+    ({"command": "# just thinking"}, {"command": ": nothing at all"}),
+    ({"items": ["cat", "dog"]}, {"items": ("cats", "dogs")}),
+    ("one two", "two one"),
+    ({"q": "ab cd"}, {"q": "cd ab"}),
+]
+FAR = [
+    ({"path": "src/a_01.py"}, {"path": "src/a_02.py"}),
+    ({"q": "cats"}, {"q": "birds"}),
+    ({"limit": 5}, {"limit": 6}),
+    ({"a": "x"}, {"b": "x"}),
+    ({"offset": 0}, {"offset": 100}),
+    ({"q": None}, {"q": "x"}),
+    ({"command": ":q"}, {"command": "# nothing"}),
+    ({"on": True}, {"on": False}),
+    ({"a": [["cat"], ["dog"]]}, {"a": [["cat"], ["bird"]]}),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), NEAR)
+def test_what_is_cosmetic_in_arguments(one, other):
+    assert near_arguments(one) == near_arguments(other)
+
+
+@pytest.mark.parametrize(("one", "other"), FAR)
+def test_what_is_not_cosmetic_in_arguments(one, other):
+    assert near_arguments(one) != near_arguments(other)
+
+
+def test_words_are_lower_case_and_without_marks():
+    assert words("Über_alles, Wörter: 42!") == ["über", "alles", "wörter", "42"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.text() | st.floats() | st.binary(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=20,
+    ),
+    st.text(),
+)
+def test_any_arguments_and_any_text_have_all_forms(value, text):
+    arguments = parsed_arguments(value)
+    assert near_arguments(arguments) == near_arguments(parsed_arguments(value))
+    for form in (gist(text, arguments), skeleton(text), without_noise(text)):
+        assert isinstance(form, str)
+
+
+def test_deep_and_wide_arguments_cost_little():
+    deep = "leaf"
+    for _ in range(60):
+        deep = {"k": deep}
+    assert len(near_arguments(deep)) < 500
+    assert len(near_arguments({"items": [f"word{n}" for n in range(10_000)]})) < 2_000
+    assert len(near_arguments({"text": "word " * 100_000})) < 100

@@ -1,0 +1,146 @@
+"""An answer is judged by what a person sees at a glance; a mention of an error is no error."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop.loop_detection.messages import refusal
+from antiloop.loop_detection.outcome import REFUSED_MARKER, Outcome, outcome
+
+ANSWERS = {
+    Outcome.SUCCESS: (
+        "ok",
+        "3 files changed",
+        "true",
+        "false",
+        "0.5",
+        '{"price": 12}',
+        "src/errors/handler.py",
+        "the file exceptions.py has 12 lines",
+        "error_log rotated",
+        "Booked. Reference: X1.",
+        "zero is a number",
+        "nonexistent" * 20,
+        "def main():\n    pass\n" * 20 + "raise Error",
+    ),
+    Outcome.EMPTY: (
+        "[]",
+        " [ ]\n",
+        "{}",
+        "()",
+        "null",
+        "None",
+        "nil",
+        "undefined",
+        "No results found.",
+        "0 matches",
+        "Found 0 rows",
+        "no such files found",
+        "Nothing found",
+    ),
+    Outcome.SILENT: (
+        "",
+        " \n\t",
+        "(no output)",
+        "The command gave no output.",
+        "exit code 0",
+        "Exit status 1",
+        "\n[exit code: 0]\n[took 3s]",
+    ),
+    Outcome.FAILURE: (
+        "Error: 404",
+        "bash: line 3: frob: command not found",
+        "Permission denied",
+        "ls: cannot access 'x': is missing",
+        "Traceback (most recent call last):",
+        "Invalid date",
+        "The operation failed.",
+        "FAILED tests/test_a.py::test_one",
+        "I couldn't do that.",
+    ),
+    Outcome.INVALID: (
+        "Error: unknown tool 'hex'",
+        "No such tool: hex. Errors are final.",
+        "Tool hex is not known, error",
+        "Error: tool not found",
+        "TypeError: missing 1 required positional argument: 'path'",
+        "Error: unexpected argument 'q'",
+        "Input validation error: 'x' is wrong",
+        "error: field required",
+    ),
+    Outcome.WAITING: (
+        '{"state": "running", "percent": 40}',
+        "status: pending",
+        "The job is still running.",
+        "Build is queued",
+        "HTTP 429 Too Many Requests",
+        "503 Service temporarily unavailable",
+        "Rate limit hit, retry later",
+        "Not ready, try again later",
+        "processing",
+    ),
+    Outcome.REFUSED: (
+        REFUSED_MARKER,
+        refusal("repeat", "Again and again.", "ls", "{}"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [(text, kind) for kind, texts in ANSWERS.items() for text in texts],
+    ids=lambda value: repr(value)[:40],
+)
+def test_an_answer_is_judged_at_a_glance(text, kind):
+    assert outcome(text) is kind
+
+
+@pytest.mark.parametrize("text", ["boom", "x" * 500, "x" * 5000])
+def test_who_ran_the_tool_is_believed_that_it_failed(text):
+    assert outcome(text) is Outcome.SUCCESS
+    assert outcome(text, is_error=True) is Outcome.FAILURE
+
+
+def test_a_failure_that_says_so_may_be_that_no_such_tool_exists():
+    assert outcome("no such tool", is_error=True) is Outcome.INVALID
+
+
+def test_the_word_error_in_a_long_answer_is_part_of_what_was_asked_for():
+    log = "error: one line of a log\n"
+    assert outcome(log) is Outcome.FAILURE
+    assert outcome(log * 100) is Outcome.SUCCESS
+
+
+def test_a_word_of_failure_far_down_in_an_answer_is_no_failure():
+    assert outcome("all fine here. " * 20 + "error") is Outcome.SUCCESS
+
+
+def test_only_what_stands_in_an_answer_of_a_line_or_two_is_a_form():
+    assert outcome("No results found. " + "Some words about that. " * 20) is not Outcome.EMPTY
+
+
+def test_a_refusal_is_recognised_whoever_says_that_it_failed():
+    assert outcome(f"{REFUSED_MARKER} this call was not run.", is_error=True) is Outcome.REFUSED
+
+
+def test_which_outcomes_are_failures_and_which_brought_nothing():
+    assert {kind for kind in Outcome if kind.is_failure} == {Outcome.FAILURE, Outcome.INVALID}
+    assert {kind for kind in Outcome if kind.is_fruitless} == {
+        Outcome.FAILURE,
+        Outcome.INVALID,
+        Outcome.EMPTY,
+        Outcome.SILENT,
+    }
+    assert {kind for kind in Outcome if not kind.says_something} == {Outcome.EMPTY, Outcome.SILENT}
+
+
+@given(st.text(), st.booleans())
+def test_any_text_is_judged(text, is_error):
+    assert outcome(text, is_error) is not Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("part", [" no", "0 ", "a ", "\n[", "status: ", "No output ", "é"])
+def test_a_text_made_to_be_hard_to_read_is_judged_in_no_time(part):
+    for length in (100, 299, 999):
+        text = (part * length)[:length]
+        assert outcome(text) in Outcome

@@ -1,0 +1,203 @@
+"""What the owner of a tool declares overrules what is inferred."""
+
+import logging
+
+import pytest
+from runs import in_a_row, step
+
+from antiloop import LoopDetector, RepeatDetector, StallDetector, ToolCall
+from antiloop.loop_detection import RecurrenceDetector, ToolPolicy
+from antiloop.loop_detection.tool_policy import seems_to_mutate
+
+
+def check(detectors, policy, *steps, tool="job"):
+    """Ask about a run in which something is declared about one tool."""
+    detector = LoopDetector(detectors, tools={tool: policy})
+    return detector.check(*in_a_row(*steps))
+
+
+REPEAT = [RepeatDetector(3, require_same_result=True, patience=6)]
+
+
+def test_without_a_policy_the_run_is_judged_as_it_is():
+    assert check(REPEAT, ToolPolicy(), *[step("job", "all quiet")] * 3).repetitions == 3
+
+
+class TestPoll:
+    def test_a_poll_deserves_patience(self):
+        run = [step("job", "all quiet", id=1)] * 6
+        assert check(REPEAT, ToolPolicy(poll=True), *run[:5]) is None
+        assert check(REPEAT, ToolPolicy(poll=True), *run).repetitions == 6
+
+    def test_a_poll_that_fails_deserves_none(self):
+        run = [step("job", "Error: no such thing", id=1)] * 3
+        assert check(REPEAT, ToolPolicy(poll=True), *run).repetitions == 3
+
+
+class TestExempt:
+    def test_calls_of_an_exempt_tool_are_no_evidence(self):
+        assert check(REPEAT, ToolPolicy(exempt=True), *[step("job", "same")] * 40) is None
+
+    def test_and_do_not_stand_between_others(self):
+        other = step("ls", "a b")
+        run = [other, step("job"), other, step("job"), other]
+        found = check(REPEAT, ToolPolicy(exempt=True), *run)
+        assert found.indices == (0, 2, 4)
+
+
+class TestMutates:
+    RUN = (
+        *(step("test", "2 failed today", n=1), step("tick", "now", n=1)),
+        *(step("test", "2 failed today", n=1), step("tick", "now", n=2)),
+        *(step("test", "2 failed today", n=1), step("tick", "now", n=3)),
+        step("test", "2 failed today", n=1),
+    )
+
+    def test_what_changes_the_world_is_progress(self):
+        detectors = [RecurrenceDetector(3)]
+        assert check(detectors, ToolPolicy(), *self.RUN).repetitions == 4
+        assert check(detectors, ToolPolicy(mutates=True), *self.RUN, tool="tick") is None
+
+    def test_what_only_sounds_like_a_change_is_none(self):
+        run = [
+            step(
+                "save_view" if made.tool_name == "tick" else made.tool_name,
+                result,
+                **made.arguments,
+            )
+            for made, result in self.RUN
+        ]
+        detectors = [RecurrenceDetector(3)]
+        assert check(detectors, ToolPolicy(), *run) is None
+        assert check(detectors, ToolPolicy(mutates=False), *run, tool="save_view") is not None
+
+
+class TestIdempotent:
+    def test_however_the_answer_is_worded_the_call_is_the_same(self):
+        run = [step("job", f"it is {word} today") for word in ("fine", "nice", "good")]
+        assert check(REPEAT, ToolPolicy(), *run) is None
+        assert check(REPEAT, ToolPolicy(idempotent=True), *run).repetitions == 3
+
+    def test_a_failure_stays_what_it_says(self):
+        run = [step("job", f"Error: {word} is wrong") for word in ("name", "date", "place")]
+        assert check(REPEAT, ToolPolicy(idempotent=True), *run) is None
+
+    def test_an_unknown_result_stays_unknown(self):
+        assert check([StallDetector(2)], ToolPolicy(idempotent=True), *[step("job")] * 3) is None
+
+
+class TestKey:
+    def test_only_the_named_arguments_are_compared(self):
+        run = [step("job", "same", command="ls", label=f"noop{n}") for n in range(3)]
+        assert check(REPEAT, ToolPolicy(), *run) is None
+        assert check(REPEAT, ToolPolicy(key=["command"]), *run).repetitions == 3
+
+    def test_other_commands_stay_other_commands(self):
+        run = [step("job", "same", command=name) for name in "abc"]
+        assert check(REPEAT, ToolPolicy(key=["command"]), *run) is None
+
+    def test_arguments_without_the_named_ones_are_compared_whole(self):
+        run = [step("job", "same", n=n) for n in range(3)]
+        assert check(REPEAT, ToolPolicy(key=["command"]), *run) is None
+
+    def test_arguments_that_are_no_mapping_are_compared_whole(self):
+        calls = [ToolCall("job", text) for text in ("one", "two", "three")]
+        detector = LoopDetector(REPEAT, tools={"job": ToolPolicy(key=["command"])})
+        assert detector.check(calls, []) is None
+        assert detector.check(calls[:1] * 3, []) is not None
+
+    def test_a_function_may_say_what_is_compared(self):
+        run = [step("job", "same", command=f" {'ls'.upper() if n else 'ls'} ") for n in range(3)]
+        policy = ToolPolicy(key=lambda arguments: arguments["command"].strip().lower())
+        assert check(REPEAT, policy, *run).repetitions == 3
+
+    def test_a_function_may_give_any_value(self):
+        run = [step("job", "same", words=["a", "b"][:: 1 if n else -1]) for n in range(3)]
+        policy = ToolPolicy(key=lambda arguments: set(arguments["words"]))
+        assert check(REPEAT, policy, *run).repetitions == 3
+
+    def test_a_function_that_raises_is_left_out_and_logged(self, caplog):
+        policy = ToolPolicy(key=lambda arguments: arguments["absent"])
+        with caplog.at_level(logging.ERROR, "antiloop"):
+            assert check(REPEAT, policy, *[step("job", "same")] * 3).repetitions == 3
+        assert "the key= declared for tool 'job' raised" in caplog.text
+
+
+class TestStrip:
+    @pytest.mark.parametrize(
+        "answer", ['{{"lease": "{}", "ok": 1}}', "lease: {}, ok", "ok lease={}", '{{"lease":[{}]}}']
+    )
+    def test_named_fields_are_noise(self, answer):
+        run = [step("job", answer.format(word)) for word in ("ab", "cd", "ef")]
+        assert check(REPEAT, ToolPolicy(), *run) is None
+        assert check(REPEAT, ToolPolicy(strip=["lease"]), *run).repetitions == 3
+
+    def test_other_fields_are_not(self):
+        run = [step("job", f'{{"releases": "{word}"}}') for word in ("ab", "cd", "ef")]
+        assert check(REPEAT, ToolPolicy(strip=["lease"]), *run) is None
+
+    def test_a_function_may_strip(self):
+        run = [step("job", f"same\n-- {word}") for word in ("one", "two", "three")]
+        policy = ToolPolicy(strip=lambda text: text.split("\n")[0])
+        assert check(REPEAT, policy, *run).repetitions == 3
+
+    @pytest.mark.parametrize("given", [None, 5, ["same"]])
+    def test_a_function_that_gives_no_text_does_no_harm(self, given):
+        run = [step("job", word) for word in ("one", "two", "three")]
+        assert check(REPEAT, ToolPolicy(strip=lambda text: given), *run).repetitions == 3
+
+    def test_a_function_that_raises_is_left_out_and_logged(self, caplog):
+        with caplog.at_level(logging.ERROR, "antiloop"):
+            policy = ToolPolicy(strip=lambda text: text.absent)
+            assert check(REPEAT, policy, *[step("job", "same")] * 3).repetitions == 3
+        assert "the strip= declared for tool 'job' raised" in caplog.text
+
+
+class TestThresholds:
+    def test_a_tool_may_have_a_threshold_of_its_own(self):
+        run = [step("job", "same")] * 5
+        assert check(REPEAT, ToolPolicy(thresholds={"repeat": 5}), *run[:4]) is None
+        assert check(REPEAT, ToolPolicy(thresholds={"repeat": 5}), *run).repetitions == 5
+        assert check(REPEAT, ToolPolicy(thresholds={"repeat": 2}), *run[:2]).repetitions == 2
+
+    def test_other_tools_keep_theirs(self):
+        policy = ToolPolicy(thresholds={"repeat": 5})
+        assert check(REPEAT, policy, *[step("ls", "same")] * 3).repetitions == 3
+
+    def test_a_threshold_that_could_mean_nothing_is_refused(self):
+        with pytest.raises(ValueError, match="threshold of 'repeat' must be 2 or more, got 1"):
+            ToolPolicy(thresholds={"repeat": 1})
+
+
+@pytest.mark.parametrize("name", ["key", "strip"])
+def test_a_text_where_a_list_of_names_belongs_is_refused(name):
+    with pytest.raises(ValueError, match="take a list of names or a function, not a text"):
+        ToolPolicy(**{name: "command"})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer"),
+    [
+        ("write_file", {}, True),
+        ("writeFile", {}, True),
+        ("UpdateTicket", {}, True),
+        ("file-edit", {}, True),
+        ("send_message", {}, True),
+        ("read_file", {}, False),
+        ("get_update", {}, False),
+        ("search", {}, False),
+        ("bash", {}, False),
+        ("send_keys", {}, False),
+        ("press_submit_key", {}, False),
+        ("editor", {"command": "view"}, False),
+        ("editor", {"command": "insert"}, True),
+        ("write", {"command": "rm -rf x"}, True),
+        ("write", {"command": 5}, True),
+        ("write", "text", True),
+        ("", {}, False),
+        ("42", {}, False),
+        ("日本", {}, False),
+    ],
+)
+def test_whether_a_tool_changes_the_world_is_guessed_from_its_name(tool, arguments, answer):
+    assert seems_to_mutate(tool, arguments) is answer
