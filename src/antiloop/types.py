@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 from .stability import stable
 
@@ -30,6 +30,10 @@ class ToolCall:
     """The provider's call id. It joins a call to its result and takes no part in detection."""
     round: Optional[int] = None
     """Calls of one model reply share a round; None means a round of its own."""
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # What detection remembers beside the fields stays in this process.
+        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
 
 
 @stable

@@ -174,7 +174,7 @@ class Window:
     def _count(self, calls: Sequence[ToolCall]) -> None:
         if self.counts:
             for call in calls:
-                if call.tool_name in self.counts:
+                if isinstance(call.tool_name, str) and call.tool_name in self.counts:
                     in_run, in_turn = self.counts[call.tool_name]
                     self.counts[call.tool_name] = (in_run + 1, in_turn + 1)
 

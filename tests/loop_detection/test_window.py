@@ -1,0 +1,170 @@
+"""A window holds the last calls in rounds, and no more than its size."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import in_rounds, step
+
+from antiloop import ToolCall
+from antiloop.loop_detection import ToolPolicy
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+from antiloop.loop_detection.window import Window, differ
+
+LS, CAT = step("ls", "a b"), step("cat", "hello")
+
+
+def indices(window):
+    """Give the calls of a window, round by round."""
+    return [[item.index for item in each.evidence] for each in window.rounds]
+
+
+def items(*steps, **options):
+    """Give what a window keeps of a run in which each step is a round of its own."""
+    return list(Window.of(*in_rounds(*([each] for each in steps)), **options))
+
+
+def test_calls_of_one_number_are_one_round():
+    window = Window.of(*in_rounds([LS, CAT], [LS], [CAT]))
+    assert indices(window) == [[0, 1], [2], [3]]
+
+
+def test_calls_without_a_number_are_rounds_of_their_own():
+    assert indices(Window.of([ToolCall("ls")] * 3, [])) == [[0], [1], [2]]
+
+
+def test_equal_siblings_are_kept_once():
+    assert indices(Window.of(*in_rounds([LS, CAT, LS, LS]))) == [[0, 1]]
+
+
+def test_calls_of_a_round_may_come_one_by_one():
+    window = Window()
+    for made, result in (LS, CAT, LS):
+        window.append([ToolCall(made.tool_name, {}, round=1)], [result])
+    window.append([ToolCall("ls", round=2)], ["a b"])
+    assert indices(window) == [[0, 1], [3]]
+    assert window.call_count == 4
+
+
+def test_siblings_that_come_one_by_one_are_no_news_for_each_other():
+    window = Window()
+    for name in ("one", "two"):
+        window.append([ToolCall("get", {"page": name}, round=1)], ["the same page"])
+    assert [item.is_fresh for item in window] == [True, True]
+
+
+def test_an_empty_round_is_none():
+    window = Window()
+    window.append([], [])
+    assert (window.rounds, window.call_count) == ([], 0)
+
+
+def test_only_the_last_calls_are_kept():
+    run = in_rounds(*([step("read", n=n), step("look", n=n)] for n in range(10)))
+    assert indices(Window.of(*run, size=5)) == [[15], [16, 17], [18, 19]]
+    window = Window(5)
+    for number in range(10):
+        window.append(run[0][2 * number : 2 * number + 2], [])
+    assert indices(window) == [[15], [16, 17], [18, 19]]
+    assert window.call_count == 20
+
+
+def test_a_round_larger_than_the_window_keeps_its_last_calls():
+    window = Window(3)
+    window.append(*in_rounds([step("read", n=n) for n in range(9)]))
+    assert indices(window) == [[6, 7, 8]]
+
+
+def test_exempt_calls_are_counted_and_not_kept():
+    window = Window(policies={"ls": ToolPolicy(exempt=True)})
+    window.append(*in_rounds([LS, CAT]))
+    window.append(*in_rounds([LS]))
+    assert indices(window) == [[1]]
+    assert window.call_count == 3
+
+
+@pytest.mark.parametrize("name", [None, ["ls"], {"name": "ls"}, 5])
+def test_a_name_that_is_no_text_is_a_name_of_which_nothing_is_declared(name):
+    window = Window(policies={"ls": ToolPolicy(exempt=True)}, counted=["ls"])
+    window.append([ToolCall(name, {})], [])
+    assert indices(window) == [[0]]
+
+
+def test_a_window_that_is_cleared_forgets_calls_but_not_their_number():
+    window = Window.of(*in_rounds([LS], [CAT]))
+    window.clear()
+    window.append([ToolCall("ls")], ["a b"])
+    assert indices(window) == [[2]]
+    assert [item.is_fresh for item in window] == [True]
+
+
+class TestNovelty:
+    def test_an_answer_is_fresh_once(self):
+        assert [item.is_fresh for item in items(LS, LS, CAT)] == [True, False, True]
+
+    def test_another_call_with_an_old_answer_brings_nothing_new(self):
+        other = step("ls", "a b", path="/")
+        assert [item.is_fresh for item in items(LS, other)] == [True, False]
+
+    def test_the_answer_of_another_tool_is_another_answer(self):
+        assert [item.is_fresh for item in items(LS, step("dir", "a b"))] == [True, True]
+
+    def test_failures_and_empty_answers_are_never_fresh(self):
+        run = (step("get", "Error: 404"), step("find", "[]"), step("job", "still running"))
+        assert not any(item.is_fresh for item in items(*run, step("ask")))
+
+    def test_silence_is_fresh_where_the_call_is_new(self):
+        run = (step("run", "", c=1), step("run", "", c=2), step("run", "", c=1))
+        assert [item.is_fresh for item in items(*run)] == [True, True, False]
+
+    def test_what_left_the_window_is_fresh_again(self):
+        window = Window(2)
+        for made, result in (LS, CAT, step("cat", "bye"), LS):
+            window.append([made], [result])
+        assert [item.is_fresh for item in window] == [True, True]
+
+    def test_a_change_is_one_that_is_new_and_went_well(self):
+        def is_change(tool, text, times=1):
+            return items(*[step(tool, text, line=1)] * times)[-1].is_change
+
+        assert is_change("edit", "ok")
+        assert is_change("edit", None)
+        assert not is_change("edit", "ok", times=2)
+        assert not is_change("edit", "Error: no such line")
+        assert not is_change("view", "ok")
+
+    def test_a_long_answer_that_was_seen_acknowledges_nothing(self):
+        listing = "the same listing again " * 50
+        run = [step("edit", listing, line=n) for n in range(2)]
+        assert [item.is_change for item in items(*run)] == [True, False]
+
+    def test_only_a_call_and_an_answer_that_were_both_seen_are_known(self):
+        other = step("ls", "a b", path="/")
+        assert [item.is_known for item in items(LS, other, LS)] == [False, False, True]
+
+
+def test_results_differ_if_both_are_known_and_more_than_noise_is_different():
+    def facts(text):
+        (item,) = items(step("read", text))
+        return item.facts
+
+    assert differ(facts("alpha"), facts("beta"))
+    assert not differ(facts("alpha"), facts("alpha"))
+    assert not differ(facts("alpha"), facts(None))
+    assert not differ(facts(None), facts(None))
+    assert not differ(facts("alpha"), facts(f"{REFUSED_MARKER} no"))
+    assert not differ(facts("at 12:00:01 ok"), facts("at 12:00:02 ok"))
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4), max_size=40), st.integers(2, 9)
+)
+def test_a_window_holds_what_it_says_and_no_more(run, size):
+    window = Window(size)
+    for number, calls in enumerate(run):
+        window.append([ToolCall("f", {"n": n}, round=number) for n in calls], [])
+        assert 0 < len(list(window)) <= size
+        assert all(each.evidence for each in window.rounds)
+        for item in window:
+            rounds = [each for each in window.rounds if item.facts.call in each.calls]
+            assert window.times_seen(item.facts) == len(rounds)
+    assert window.call_count == sum(map(len, run))
