@@ -11,7 +11,7 @@ from .terminal import complain
 if TYPE_CHECKING:
     from ..traces import RecordedRun
 
-FORMATS = ("antiloop", "openai-chat", "otlp", "atif", "swe-agent", "anthropic")
+FORMATS = ("antiloop", "openai-chat", "otlp", "atif", "swe-agent", "anthropic", "claude-code")
 """Names of trace formats, repeated here so that help need not load them."""
 
 _EXAMPLE = """\

@@ -6,6 +6,7 @@ may be plain JSON or a library's own objects; nothing is imported from that libr
 
 from .anthropic import from_anthropic
 from .atif import from_atif
+from .claude_transcript import from_claude_transcript
 from .history import History, rounds_of
 from .openai_chat import from_openai_chat
 from .otlp import from_otlp
@@ -15,6 +16,7 @@ __all__ = [
     "History",
     "from_anthropic",
     "from_atif",
+    "from_claude_transcript",
     "from_openai_chat",
     "from_otlp",
     "from_swe_agent",

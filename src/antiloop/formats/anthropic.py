@@ -32,21 +32,27 @@ def from_anthropic(messages: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, message in enumerate(messages):
-        add_message(history, message, index)
+        add_blocks(history, message, index)
+        said = words_of(message)
+        if said:
+            history.add_user_message(*said)
     return history.build()
 
 
-def add_message(history: HistoryBuilder, message: Any, round_: int) -> None:
-    """Add what one message holds: calls, results, words of the user."""
-    blocks = blocks_of(message)
-    for block in blocks:
+def add_blocks(history: HistoryBuilder, message: Any, round_: int) -> None:
+    """Add the calls and the results that one message holds."""
+    for block in blocks_of(message):
         if is_call(block):
             _add_call(history, block, round_)
         elif is_result(block):
             _add_result(history, block)
-    said = [text_of([block]) for block in blocks if not is_result(block)]
-    if said and field_of(message, "role") == "user":
-        history.add_user_message(*said)
+
+
+def words_of(message: Any) -> List[str]:
+    """Give what a user says in a message; tool results are no words."""
+    if field_of(message, "role") != "user":
+        return []
+    return [text_of([block]) for block in blocks_of(message) if not is_result(block)]
 
 
 def blocks_of(message: Any) -> List[Any]:

@@ -22,9 +22,8 @@ def _is_message(message: Any) -> bool:
 
 
 def _is_own(message: Any) -> bool:
-    if not _is_message(message):
-        return False
-    return any(is_call(block) or is_result(block) for block in blocks_of(message))
+    blocks = blocks_of(message) if _is_message(message) else []
+    return any(is_call(block) or is_result(block) for block in blocks)
 
 
 _FORMAT = ConversationFormat(

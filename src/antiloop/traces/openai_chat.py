@@ -23,9 +23,8 @@ def _is_foreign(message: Any) -> bool:
 
 
 def _is_foreign_part(part: Any) -> bool:
-    if not isinstance(part, dict):
-        return False
-    return "type" not in part or text_of(part["type"]).endswith(("tool_use", "tool_result"))
+    kind = text_of(part.get("type")) if isinstance(part, dict) else "text"
+    return not kind or kind.endswith(("tool_use", "tool_result"))
 
 
 _FORMAT = ConversationFormat(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
-from . import anthropic, antiloop_jsonl, atif, openai_chat, otlp, swe_agent
+from . import anthropic, antiloop_jsonl, atif, claude_code, openai_chat, otlp, swe_agent
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 
@@ -45,6 +45,12 @@ FORMATS: Dict[str, TraceFormat] = {
             "Anthropic messages with tool_use blocks",
             anthropic.recognises,
             anthropic.read,
+        ),
+        TraceFormat(
+            "claude-code",
+            "Claude Code sessions",
+            claude_code.recognises,
+            claude_code.read,
         ),
     )
 }

@@ -1,0 +1,97 @@
+"""Claude Code: the lines of a session's transcript, or of its output as ``stream-json``."""
+
+from typing import Any, Dict, Iterable, Set
+
+from .anthropic import add_blocks, words_of
+from .content import field_of, optional_text, text_of
+from .history import History, HistoryBuilder
+
+MAIN_AGENT = ""
+"""The agent that the user talks to."""
+_REMINDER = "<system-reminder>"  # how Claude Code itself speaks, in the place of the user
+
+
+def from_claude_transcript(lines: Iterable[Any], agent_id: str = MAIN_AGENT) -> History:
+    """Read the tool calls and results of one agent in a Claude Code session.
+
+    The format is not documented by its owner, so what is not understood is skipped. Parallel
+    calls stand on lines of their own there; the id of their message makes them one round.
+
+    Args:
+        lines: the JSON values of the transcript's lines, in order.
+        agent_id: whose calls; a subagent's own transcript needs its id here as well.
+
+    Returns:
+        The calls of that agent, with their results. Lines that Claude Code wrote itself (marked
+        as meta, or a summary of what came before) are no turns of the user.
+
+    >>> call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    >>> said = {"id": "m1", "role": "assistant", "content": [call]}
+    >>> from_claude_transcript([{"type": "assistant", "message": said}]).calls[0].tool_name
+    'Bash'
+    """
+    agents = AgentsOfLines()
+    transcript = TranscriptBuilder()
+    for line in lines:
+        if agents.agent_of(line) == agent_id:
+            transcript.add(line)
+    return transcript.build()
+
+
+def is_message_line(line: Any) -> bool:
+    """Whether a line holds a message of the user or of the model."""
+    return field_of(line, "type") in ("user", "assistant") and bool(field_of(line, "message"))
+
+
+class AgentsOfLines:
+    """Tells whose conversation each line belongs to; lines are given in order."""
+
+    def __init__(self) -> None:
+        self._of_line: Dict[str, str] = {}
+
+    def agent_of(self, line: Any) -> str:
+        """Give the id of a subagent, or `MAIN_AGENT`."""
+        started_by = optional_text(field_of(line, "parent_tool_use_id"))
+        if started_by or not field_of(line, "isSidechain"):
+            return started_by or MAIN_AGENT
+        named = optional_text(field_of(line, "agentId"))
+        # Older versions name no agent; the first line of a sidechain stands for it.
+        own, parent = text_of(field_of(line, "uuid")), text_of(field_of(line, "parentUuid"))
+        agent = named or self._of_line.get(parent) or own or "sidechain"
+        self._of_line[own] = agent
+        return agent
+
+
+class TranscriptBuilder:
+    """Collects the calls and results of one agent, line by line."""
+
+    def __init__(self) -> None:
+        self._history = HistoryBuilder()
+        self._rounds: Dict[str, int] = {}
+        self._lines: Set[str] = set()
+
+    def add(self, line: Any) -> None:
+        """Add one line; one that holds no message, or was there before, is passed over."""
+        if not is_message_line(line) or self._is_copy(line):
+            return
+        message = field_of(line, "message")
+        add_blocks(self._history, message, self._round_of(message))
+        if not field_of(line, "isMeta") and not field_of(line, "isCompactSummary"):
+            said = [words for words in words_of(message) if not words.startswith(_REMINDER)]
+            if said:
+                self._history.add_user_message(*said)
+
+    def build(self) -> History:
+        """Give what was collected so far."""
+        return self._history.build()
+
+    def _is_copy(self, line: Any) -> bool:
+        own = text_of(field_of(line, "uuid"))
+        known = own in self._lines
+        if own:
+            self._lines.add(own)
+        return known
+
+    def _round_of(self, message: Any) -> int:
+        number = len(self._rounds)
+        return self._rounds.setdefault(text_of(field_of(message, "id")) or f"#{number}", number)

@@ -1,0 +1,66 @@
+"""Claude Code sessions: which runs are in a file, and what they took."""
+
+import json
+
+import pytest
+
+from antiloop.traces import read_runs
+
+
+def asks(session, message_id, **beside):
+    message = {
+        "id": message_id,
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "tool_use", "id": message_id, "name": "Bash", "input": {}}],
+        "usage": {"input_tokens": 1, "cache_read_input_tokens": 10, "output_tokens": 2},
+        **beside.pop("message", {}),
+    }
+    return {"type": "assistant", "sessionId": session, "message": message, **beside}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write lines, and give the runs; trouble is kept in ``read.trouble``."""
+
+    def reader(*lines):
+        path = tmp_path / "f"
+        path.write_text("\n".join(map(json.dumps, lines)))
+        reader.trouble = []
+        return list(read_runs(str(path), on_trouble=reader.trouble.append))
+
+    return reader
+
+
+def test_each_session_and_each_subagent_is_a_run(read):
+    side = {"isSidechain": True, "agentId": "x"}
+    runs = read(asks("s", "1"), asks("s", "2", **side), asks("t", "3"), asks("s", "4"))
+    assert [(run.run_id, run.agent, len(run)) for run in runs] == [
+        ("s", None, 2),
+        ("s/x", "x", 1),
+        ("t", None, 1),
+    ]
+
+
+def test_a_message_on_several_lines_took_its_tokens_once(read):
+    (run,) = read(asks("s", "1"), asks("s", "1"), asks("s", "2", message={"usage": None}))
+    assert (run.model, run.input_tokens, run.output_tokens) == ("claude", 11, 2)
+
+
+def test_what_claude_code_wrote_itself_names_no_model(read):
+    (run,) = read(asks("s", "1", message={"model": "<synthetic>"}), asks("s", "2"))
+    assert (run.model, run.input_tokens) == ("claude", 11)
+
+
+def test_the_end_of_a_printed_session_tells_its_cost(read):
+    end = {"type": "result", "session_id": "s", "total_cost_usd": 0.5, "is_error": True}
+    (run,) = read(asks("s", "1"), end)
+    assert (run.cost, run.failed) == (0.5, True)
+
+
+def test_lines_of_other_types_are_passed_over_and_other_values_are_said(read):
+    (run,) = read({"type": "summary"}, asks("s", "1"), {"type": "attachment"}, 7, {"type": 7})
+    assert len(run) == 1
+    assert [what[-42:] for what in read.trouble] == [
+        f":{line}: no line of a Claude Code session; skipped"[-42:] for line in (4, 5)
+    ]
