@@ -54,3 +54,25 @@ def test_messages_of_another_api_are_said_and_not_read_as_empty(read):
 def test_what_holds_no_messages_is_skipped(read):
     assert list(map(len, read([ASKS], {"messages": 7}, 7, {"messages": [7]}))) == [1]
     assert len(read.trouble) == 3
+
+
+def test_a_chat_tells_its_tokens_beside_its_messages(read):
+    usage = {"prompt_tokens": 3, "completion_tokens": 4}
+    (run,) = read({"messages": [SAYS], "model": "m", "usage": usage})
+    assert (run.model, run.input_tokens, run.output_tokens) == ("m", 3, 4)
+
+
+def test_responses_are_added_up_and_one_alone_is_a_run(read):
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    call = {"type": "function_call", "call_id": "1", "name": "ls", "arguments": "{}"}
+    response = {"id": "r", "object": "response", "output": [call], "model": "m", "usage": usage}
+    (both,) = read([response, response])
+    assert (len(both), both.model, both.input_tokens, both.output_tokens) == (2, "m", 2, 4)
+    (alone,) = read(response)
+    assert (alone.run_id, len(alone), alone.input_tokens) == ("r", 1, 1)
+    assert [run.run_id for run in read({"messages": [SAYS, call]}, source="openai-responses")] == []
+
+
+def test_items_with_a_user_message_are_not_taken_for_a_chat(read):
+    (run,) = read([SAYS, {"type": "web_search_call", "id": "1", "action": {"query": "x"}}])
+    assert len(run) == 1

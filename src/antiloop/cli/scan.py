@@ -11,7 +11,16 @@ from .terminal import complain
 if TYPE_CHECKING:
     from ..traces import RecordedRun
 
-FORMATS = ("antiloop", "openai-chat", "otlp", "atif", "swe-agent", "anthropic", "claude-code")
+FORMATS = (
+    "antiloop",
+    "openai-chat",
+    "otlp",
+    "atif",
+    "swe-agent",
+    "anthropic",
+    "claude-code",
+    "openai-responses",
+)
 """Names of trace formats, repeated here so that help need not load them."""
 
 _EXAMPLE = """\

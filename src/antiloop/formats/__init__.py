@@ -9,6 +9,7 @@ from .atif import from_atif
 from .claude_transcript import from_claude_transcript
 from .history import History, rounds_of
 from .openai_chat import from_openai_chat
+from .openai_responses import from_openai_responses
 from .otlp import from_otlp
 from .swe_agent import from_swe_agent
 
@@ -18,6 +19,7 @@ __all__ = [
     "from_atif",
     "from_claude_transcript",
     "from_openai_chat",
+    "from_openai_responses",
     "from_otlp",
     "from_swe_agent",
     "rounds_of",

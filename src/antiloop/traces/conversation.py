@@ -11,11 +11,6 @@ from .usage import Usage, total_usage
 
 MessageTest = Callable[[Any], bool]
 _ID_KEYS = ("run_id", "conversation_id", "session_id", "sessionId", "thread_id", "id")
-_MODEL_KEYS = ("model", "model_name")
-
-
-def _no_usage(_: Any) -> Usage:
-    return Usage()
 
 
 def _never(_: Any) -> bool:
@@ -36,8 +31,8 @@ class ConversationFormat:
     """Read the messages."""
     missing: str
     """What to say of a value without such messages."""
-    usage: Callable[[Any], Usage] = _no_usage
-    """What a message says of the model's work."""
+    usage: Callable[[Any], Usage]
+    """What a message says of the model's work, or the object around the messages."""
     is_foreign: MessageTest = _never
     """Whether a message is of another format after all; one such shows that."""
 
@@ -67,7 +62,7 @@ class ConversationFormat:
     def _run(self, value: Any, messages: List[Any], source: str) -> RecordedRun:
         told = self.history(messages)
         beside: Dict[str, Any] = value if isinstance(value, dict) else {}
-        usages = [Usage(_first(beside, _MODEL_KEYS) or None), *map(self.usage, messages)]
+        usages = map(self.usage, [beside, *messages])
         return RecordedRun(
             _first(beside, _ID_KEYS) or source,
             told.calls,

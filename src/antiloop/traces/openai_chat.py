@@ -3,10 +3,11 @@
 from typing import Any
 
 from ..formats import from_openai_chat
-from ..formats.content import text_of
+from ..formats.content import field_of, text_of
 from .conversation import ConversationFormat
+from .usage import Usage, usage_of
 
-_FOREIGN_KEYS = ("parts", "call_id")
+_FOREIGN_TYPES = ("_call", "_call_output")
 
 
 def _is_message(message: Any) -> bool:
@@ -19,12 +20,19 @@ def _is_foreign(message: Any) -> bool:
         return False
     content = message.get("content")
     parts = content if isinstance(content, list) else []
-    return any(key in message for key in _FOREIGN_KEYS) or any(map(_is_foreign_part, parts))
+    if "parts" in message or text_of(message.get("type")).endswith(_FOREIGN_TYPES):
+        return True
+    return any(map(_is_foreign_part, parts))
 
 
 def _is_foreign_part(part: Any) -> bool:
     kind = text_of(part.get("type")) if isinstance(part, dict) else "text"
     return not kind or kind.endswith(("tool_use", "tool_result"))
+
+
+def _usage(reply: Any) -> Usage:
+    model, amounts = field_of(reply, "model"), field_of(reply, "usage")
+    return usage_of(model, amounts, ("prompt_tokens",), ("completion_tokens",))
 
 
 _FORMAT = ConversationFormat(
@@ -33,6 +41,7 @@ _FORMAT = ConversationFormat(
     _is_message,
     from_openai_chat,
     "no OpenAI chat messages here",
+    _usage,
     is_foreign=_is_foreign,
 )
 recognises, read = _FORMAT.recognises, _FORMAT.read

@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
-from . import anthropic, antiloop_jsonl, atif, claude_code, openai_chat, otlp, swe_agent
+from . import (
+    anthropic,
+    antiloop_jsonl,
+    atif,
+    claude_code,
+    openai_chat,
+    openai_responses,
+    otlp,
+    swe_agent,
+)
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 
@@ -51,6 +60,12 @@ FORMATS: Dict[str, TraceFormat] = {
             "Claude Code sessions",
             claude_code.recognises,
             claude_code.read,
+        ),
+        TraceFormat(
+            "openai-responses",
+            "items of OpenAI Responses",
+            openai_responses.recognises,
+            openai_responses.read,
         ),
     )
 }

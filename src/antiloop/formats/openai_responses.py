@@ -1,0 +1,117 @@
+"""OpenAI Responses: items such as ``function_call`` and ``function_call_output``."""
+
+from typing import Any, Callable, Iterable, Optional
+
+from ..types import ToolResult
+from .content import arguments_of, field_of, optional_text, text_of
+from .history import History, HistoryBuilder
+
+_ARGUMENTS = ("arguments", "input", "action", "actions", "operation", "queries", "code")
+_RESULTS = ("output", "outputs", "results", "error")
+
+
+def from_openai_responses(items: Iterable[Any]) -> History:
+    """Read the tool calls and results of an OpenAI Responses conversation.
+
+    Any item whose type ends in ``_call`` is a call, also of the tools that OpenAI runs itself; of
+    those the result is known where the item holds it. See
+    https://platform.openai.com/docs/api-reference/responses.
+
+    Args:
+        items: input and output items, oldest first, as JSON objects or as the SDK's own; whole
+            responses may stand among them. Anything else is skipped.
+
+    Returns:
+        All calls with their results. The calls of one response are one round; where items stand
+        alone, a round ends with the first result after a call, or where the user speaks.
+
+    >>> history = from_openai_responses([
+    ...     {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"},
+    ...     {"type": "function_call_output", "call_id": "c1", "output": "nothing found"},
+    ... ])
+    >>> history.calls[0].tool_name, history.results[0].text
+    ('search', 'nothing found')
+    """
+    history = ItemsBuilder()
+    for item in items:
+        history.add(item)
+    return history.build()
+
+
+def is_call(item: Any) -> bool:
+    """Whether an item is a call of a tool."""
+    return text_of(field_of(item, "type")).endswith("_call")
+
+
+def is_result(item: Any) -> bool:
+    """Whether an item is what came back from a tool."""
+    return text_of(field_of(item, "type")).endswith("_call_output")
+
+
+def is_response(item: Any) -> bool:
+    """Whether a value is a whole response, which holds items."""
+    return field_of(item, "object") == "response" and isinstance(field_of(item, "output"), list)
+
+
+def result_of(item: Any) -> ToolResult:
+    """Read what came back; the format tells of a failure only where OpenAI ran the tool."""
+    failed = field_of(item, "status") == "failed" or field_of(item, "error") is not None
+    return ToolResult(text_of(_first(item, _RESULTS)), failed)
+
+
+class ItemsBuilder:
+    """Collects calls and results, item by item."""
+
+    def __init__(self, read_result: Callable[[Any], ToolResult] = result_of) -> None:
+        self._history = HistoryBuilder()
+        self._read_result = read_result
+        self._round = 0
+        self._is_round_over = False
+
+    def add(self, item: Any) -> None:
+        """Add one item, or all items of a response; what is neither is passed over."""
+        if is_response(item):
+            self._is_round_over = True
+            for inner in field_of(item, "output"):
+                self._add_item(inner)
+            self._is_round_over = True
+        else:
+            self._add_item(item)
+
+    def add_user_message(self, text: str) -> None:
+        """Note that the user spoke."""
+        self._history.add_user_message(text)
+        self._is_round_over = True
+
+    def build(self) -> History:
+        """Give what was collected so far."""
+        return self._history.build()
+
+    def _add_item(self, item: Any) -> None:
+        if is_call(item):
+            self._add_call(item)
+        elif is_result(item):
+            self._history.add_result(self._read_result(item), _id_of(item))
+            self._is_round_over = True
+        elif field_of(item, "role") == "user":
+            self.add_user_message(text_of(field_of(item, "content")))
+
+    def _add_call(self, item: Any) -> None:
+        self._round += self._is_round_over
+        self._is_round_over = False
+        kind = text_of(field_of(item, "type"))[: -len("_call")]
+        name = optional_text(field_of(item, "name")) or kind
+        arguments = arguments_of(_first(item, _ARGUMENTS))
+        self._history.add_call(name, arguments, _id_of(item), self._round)
+        if _first(item, _RESULTS) is not None:
+            self._history.add_result(self._read_result(item), _id_of(item))
+
+
+def _id_of(item: Any) -> Optional[str]:
+    return optional_text(field_of(item, "call_id")) or optional_text(field_of(item, "id"))
+
+
+def _first(item: Any, names: Iterable[str]) -> Any:
+    """Give the first field that is there."""
+    values = (field_of(item, name) for name in names)
+    return next((value for value in values if value is not None), None)
