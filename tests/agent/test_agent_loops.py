@@ -24,9 +24,10 @@ from antiloop import (
     StallDetector,
     StepType,
     ToolCall,
+    tool,
 )
 from antiloop.agent import LoopDetected, RunFinished
-from antiloop.loop_detection import Escalation, LoopAction, LoopVerdict
+from antiloop.loop_detection import Escalation, LoopAction, LoopVerdict, ToolPolicy
 from antiloop.testing import repeating_script
 
 CALL = ToolCall("look", {"at": "a"})
@@ -302,8 +303,8 @@ class EndingMonitor(LoopMonitor):
 
 
 class EndingDetector(LoopDetector):
-    def monitor(self):
-        return EndingMonitor(self)
+    def monitor(self, tools=None):
+        return EndingMonitor(self, tools or {})
 
 
 @pytest.mark.parametrize("action", [LoopAction.STOP, LoopAction.RAISE])
@@ -331,8 +332,8 @@ class Silent(LoopMonitor):
 
 
 class SilentDetector(LoopDetector):
-    def monitor(self):
-        return Silent(self)
+    def monitor(self, tools=None):
+        return Silent(self, tools or {})
 
 
 def test_a_notice_without_words_is_none(go, desk):
@@ -346,3 +347,50 @@ def test_a_notice_without_words_is_none(go, desk):
         Role.TOOL,
         Role.ASSISTANT,
     ]
+
+
+def test_what_a_tool_declares_overrules_what_is_inferred(go):
+    @tool(exempt=True)
+    def wait() -> str:
+        return "still the same"
+
+    config = AgentConfig(loop_detector=LoopDetector.default())
+    script = repeating_script(ToolCall("wait"), times=9)
+    assert go(Agent([wait], ScriptedProvider(script), config)).status is RunStatus.COMPLETED
+
+
+def test_the_detectors_own_declaration_wins_over_the_tools(go):
+    @tool(exempt=True)
+    def wait() -> str:
+        return "still the same"
+
+    detector = LoopDetector([REPEAT], LoopPolicy.STOP, tools={"wait": ToolPolicy()})
+    script = repeating_script(ToolCall("wait"), times=9)
+    agent = Agent([wait], ScriptedProvider(script), AgentConfig(loop_detector=detector))
+    assert go(agent).status is RunStatus.LOOP_DETECTED
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param([CALL], id="one call"),
+        pytest.param([CALL, OTHER], id="two calls in one reply"),
+    ],
+)
+def test_a_model_that_ignores_everything_is_stopped_soon(go, desk, calls):
+    config = AgentConfig(loop_detector=LoopDetector.escalating(), max_iterations=50)
+    result = go(Agent([desk.look], ScriptedProvider([calls] * 40), config))
+    assert result.status is RunStatus.LOOP_DETECTED
+    assert len(desk.seen) == 4 * len(calls)
+    assert result.iterations <= 6
+
+
+def test_a_model_that_listens_finishes_its_task(go, desk):
+    def listening(request):
+        told = any("[antiloop]" in message.content for message in request.messages)
+        return "Done." if told else CALL
+
+    config = AgentConfig(loop_detector=LoopDetector.escalating())
+    result = go(Agent([desk.look], ScriptedProvider([listening] * 40), config))
+    assert (result.status, result.text) == (RunStatus.COMPLETED, "Done.")
+    assert len(desk.seen) == 3

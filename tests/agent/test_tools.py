@@ -10,6 +10,7 @@ import pytest
 from antiloop import ToolCall, ToolResult, tool
 from antiloop.agent import Tool
 from antiloop.agent.toolbox import Invocation, Toolbox, result_of
+from antiloop.loop_detection import ToolPolicy
 
 
 class Unit(enum.Enum):
@@ -312,3 +313,29 @@ def test_async_functions_are_recognised():
     assert Tool(functools.partial(_coroutine), name="p").is_async
     assert Tool(Async(), name="a").is_async
     assert not Tool(weather).is_async
+
+
+def test_a_tool_declares_what_loop_detection_should_know():
+    @tool(poll=True, key=["job"])
+    def status(job: str, note: str = "") -> str:
+        return job
+
+    assert status.policy == ToolPolicy(poll=True, key=["job"])
+
+
+def test_a_tool_without_a_word_declares_nothing():
+    assert tool(len, name="size").policy is None
+
+
+def test_a_declared_method_keeps_what_it_declares():
+    class Desk:
+        @tool(mutates=True)
+        def tidy(self) -> str:
+            return "tidy"
+
+    assert Desk().tidy.policy == ToolPolicy(mutates=True)
+
+
+def test_an_unknown_declaration_is_refused():
+    with pytest.raises(TypeError, match="polls"):
+        tool(len, polls=True)

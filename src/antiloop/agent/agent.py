@@ -108,7 +108,7 @@ class Agent:
                 config=self._config,
                 toolbox=self._toolbox,
                 messages=start_conversation(prompt, self._config.system_prompt),
-                monitor=None if detector is None else detector.monitor(),
+                monitor=None if detector is None else detector.monitor(self._toolbox.policies),
                 response_format=(
                     None if response_format is None else ResponseFormat(response_format)
                 ),

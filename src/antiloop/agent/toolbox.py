@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
+from ..loop_detection import ToolPolicy
 from ..trace import to_plain
 from ..types import ToolCall, ToolResult
 from .providers.protocol import ToolSchema
@@ -64,6 +65,11 @@ class Toolbox:
     def schemas(self) -> Tuple[ToolSchema, ...]:
         """What the model is told, in the order given."""
         return tuple(made.schema for made in self._tools.values())
+
+    @property
+    def policies(self) -> Dict[str, ToolPolicy]:
+        """What the tools declare to loop detection, by name."""
+        return {name: made.policy for name, made in self._tools.items() if made.policy}
 
     def prepare(
         self, call: ToolCall, timeout_s: Optional[float] = None

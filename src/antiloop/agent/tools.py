@@ -10,6 +10,7 @@ from typing import (
     overload,
 )
 
+from ..loop_detection import ToolPolicy
 from ..stability import beta
 from .config import check_seconds
 from .docstrings import parse_docstring
@@ -26,10 +27,12 @@ class Tool:
         name: what the model calls it by; the function's name where not given.
         description: the docstring's text before its first section where not given.
         timeout_s: after this many seconds the call has failed; None for the agent's own limit.
+        declared: what loop detection is told about the tool, the options of `ToolPolicy`:
+            ``poll=True``, ``mutates=False``, ``key=["url"]``, ...
 
     Raises:
-        TypeError: if there is no name, or an annotation cannot be resolved.
-        ValueError: if `timeout_s` is not above 0.
+        TypeError: if there is no name, an annotation cannot be resolved, or an option is unknown.
+        ValueError: if `timeout_s` is not above 0, or an option has no meaning.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Tool:
         name: Optional[str] = None,
         description: Optional[str] = None,
         timeout_s: Optional[float] = None,
+        **declared: Any,
     ) -> None:
         name = name or getattr(function, "__name__", None)
         if not name:
@@ -48,6 +52,7 @@ class Tool:
         functools.update_wrapper(self, function)
         self.function = function
         self.timeout_s = timeout_s
+        self.policy = ToolPolicy(**declared) if declared else None
         self.is_async = _is_async(function)
         self.signature = Signature(function, documented.parameters)
         self.schema = ToolSchema(
@@ -69,12 +74,14 @@ class Tool:
         # A decorated method is a tool of its object, without `self` among the arguments.
         if instance is None:
             return self
-        return Tool(
+        bound = Tool(
             MethodType(self.function, instance),
             name=self.name,
             description=self.schema.description,
             timeout_s=self.timeout_s,
         )
+        bound.policy = self.policy
+        return bound
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
@@ -90,12 +97,13 @@ def tool(
     name: Optional[str] = None,
     description: Optional[str] = None,
     timeout_s: Optional[float] = None,
+    **declared: Any,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
 @beta
 def tool(function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
-    """Make a tool of a function, as ``@tool`` or ``@tool(name=..., timeout_s=...)``.
+    """Make a tool of a function, as ``@tool`` or ``@tool(name=..., timeout_s=..., poll=True)``.
 
     What the model is told comes from the signature and the docstring, its ``Args:`` section
     included. See `Tool` for the options.

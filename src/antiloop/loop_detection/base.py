@@ -123,6 +123,7 @@ def detection(
         message=message,
         details={
             **(details or {}),
+            "answer": found[-1].facts.outcome.name.lower(),
             "indices": list(indices),
             "calls": [
                 {"tool": item.facts.tool, "arguments": item.facts.shown}

@@ -136,9 +136,13 @@ class LoopDetector:
         window = Window.of(tool_calls, tool_results, self.window, self.tools, self.counted)
         return next(self.findings(window, tool_calls, tool_results), None)
 
-    def monitor(self) -> LoopMonitor:
-        """Make the monitor of one run."""
-        return LoopMonitor(self)
+    def monitor(self, tools: Optional[Mapping[str, ToolPolicy]] = None) -> LoopMonitor:
+        """Make the monitor of one run.
+
+        Args:
+            tools: what the run's tools declare themselves; the detector's own declarations win.
+        """
+        return LoopMonitor(self, {**(tools or {}), **self.tools})
 
     def findings(
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]

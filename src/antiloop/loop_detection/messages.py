@@ -27,6 +27,16 @@ _ADVICE: Mapping[str, Sequence[str]] = {
         "check your assumption with a different tool before you try again",
         "if the failure is not in your hands, report it and finish with what you have",
     ),
+    "empty": (
+        "nothing is there: accept that as the answer",
+        "look for it in another place or by another name",
+        "say that it could not be found and finish with what you have",
+    ),
+    "waiting": (
+        "wait before you ask again, and work on something else meanwhile",
+        "look for what holds it up with a different tool",
+        "report that it is still under way and finish with what you have",
+    ),
     "cycle": (
         "decide which of these calls is the one that matters and act on its result",
         "take a step that is not one of them",
@@ -39,11 +49,18 @@ _ADVICE: Mapping[str, Sequence[str]] = {
     ),
 }
 _KINDS = {
-    "failure_streak": "failing",
-    "unknown_tool": "failing",
-    "stall": "failing",
-    "ping_pong": "cycle",
+    "failure": "failing",
+    "invalid": "failing",
+    "empty": "empty",
+    "silent": "empty",
+    "waiting": "waiting",
 }
+
+
+def _advice(found: LoopDetection) -> Sequence[str]:
+    """Give what fits the kind of loop."""
+    kind = "cycle" if found.period > 1 and "cycle" in found.details else "other"
+    return _ADVICE[_KINDS.get(str(found.details.get("answer")), kind)]
 
 
 def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
@@ -56,7 +73,7 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     """
     if rule is not None:
         return rule(found) if callable(rule) else rule
-    advice = _ADVICE[_KINDS.get(found.detector_name, "other")] if rung else _FIRST
+    advice = _advice(found) if rung else _FIRST
     urge = (
         "You were told before and went on. Do not make these calls again. Do one of these now:"
         if rung
@@ -67,28 +84,28 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     )
 
 
-def refusal(detector: str, reason: str, tool: str, arguments: str) -> str:
+def refusal(found: LoopDetection, tool: str, arguments: str) -> str:
     """Say why a call was refused; the beginning is always `REFUSED_MARKER`.
 
     Args:
-        detector: name of the detector that found the loop.
-        reason: what it found, in one sentence.
+        found: the loop that the call belongs to.
         tool: the tool that was refused.
         arguments: its arguments, shortened.
     """
     return "\n".join(
         [
-            f"{REFUSED_MARKER} this call was not run. {visible(reason)}",
+            f"{REFUSED_MARKER} this call was not run. {visible(found.message)}",
             _call(1, tool, arguments),
             "It stays refused until you do something else. Do one of these now:",
-            *_listed(_ADVICE[_KINDS.get(detector, "other")]),
+            *_listed(_advice(found)),
         ]
     )
 
 
 def visible(text: str, length: int = 300) -> str:
     """Make untrusted text safe to show: one line, no control characters, not too long."""
-    shown = "".join(char if char.isprintable() else _escaped(char) for char in text[: 4 * length])
+    part = shortened(text, 4 * length)
+    shown = "".join(char if char.isprintable() else _escaped(char) for char in part)
     return shortened(shown, length)
 
 

@@ -61,16 +61,17 @@ class LoopMonitor:
     within a run, or within a round where rounds are numbered; leave them None where they do not.
     """
 
-    def __init__(self, detector: "LoopDetector") -> None:
+    def __init__(self, detector: "LoopDetector", tools: Mapping[str, ToolPolicy]) -> None:
         self.enabled = True
         """False switches everything off: nothing is recorded, every verdict is to go on."""
         self._detector = detector
+        self._tools = tools
         self._listeners: List[Listener] = []
         self._start()
 
     def _start(self) -> None:
         detector = self._detector
-        self._window = Window(detector.window, detector.tools, detector.counted)
+        self._window = Window(detector.window, self._tools, detector.counted)
         self._ladder = Ladder(detector.escalation, detector.escalations)
         self._rounds = 0
         self._reported: Dict[str, None] = {}
@@ -96,10 +97,8 @@ class LoopMonitor:
         facts = Facts.of(call, None, self._policy(call))
         if facts.call not in self._ladder.blocked:
             return GO_ON
-        ladder = self._ladder
-        name = ladder.blocked_by.rpartition(":")[0]
-        words = refusal(name, ladder.reason, facts.tool, facts.shown)
-        return LoopVerdict(LoopAction.BLOCK, self._blocked(name), words)
+        blocked = self._blocked()
+        return LoopVerdict(LoopAction.BLOCK, blocked, refusal(blocked, facts.tool, facts.shown))
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         """Record one round and judge it.
@@ -206,11 +205,12 @@ class LoopMonitor:
         if self._ladder.blocked:
             self._judge_block(findings)
         best, found_best, rung = LoopAction.CONTINUE, None, 0
-        told: Set[str] = set()
+        told: Dict[bool, Set[str]] = {True: set(), False: set()}
         for found in findings:
-            if not told.isdisjoint(found.members):
-                continue  # an earlier detector speaks of the same calls
-            told.update(found.members)
+            spoken_of = told[found.detector_name in self._detector.escalations]
+            if not spoken_of.isdisjoint(found.members):
+                continue  # an earlier detector with the same ladder speaks of these calls
+            spoken_of.update(found.members)
             action, count = self._ladder.climb(found, self._rounds)
             if _RANK[action] > _RANK[best]:
                 best, found_best, rung = action, found, count
@@ -232,11 +232,12 @@ class LoopMonitor:
             return
         was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
         if was_refused and all(found.identity != ladder.blocked_by for found in findings):
-            findings.append(self._blocked(ladder.blocked_by.rpartition(":")[0]))
+            findings.append(self._blocked())
 
-    def _blocked(self, name: str) -> LoopDetection:
+    def _blocked(self) -> LoopDetection:
         """Give the loop that is blocked, as the window shows it now."""
         ladder = self._ladder
+        name = ladder.blocked_by.rpartition(":")[0]
         found = [item for item in self._window if item.facts.call in ladder.blocked]
         again = detection(name, ladder.reason, found)
         return replace(again, identity=ladder.blocked_by, severity=LoopSeverity.CRITICAL)

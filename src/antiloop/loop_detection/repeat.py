@@ -51,16 +51,16 @@ class RepeatDetector(WindowDetector):
         self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look at the streak of each call of the last round; the longest is reported."""
+        """Look at the streak of each call of the last round; the longest are one loop."""
         if len(window.rounds) < 2:
             return None
         previous = window.rounds[-2].calls
-        longest: List[Evidence] = []
+        longest: List[List[Evidence]] = []
         for item in window.rounds[-1].evidence:
             if item.facts.call in previous:
                 streak = self._streak(window, item.facts)
-                if len(streak) > len(longest) and len(streak) >= self._needed(window, item.facts):
-                    longest = streak
+                if len(streak) >= self._needed(window, item.facts):
+                    longest = _longest([*longest, streak])
         return self._detection(longest) if longest else None
 
     def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
@@ -83,11 +83,21 @@ class RepeatDetector(WindowDetector):
             return declared
         return self.patience if facts.outcome is Outcome.WAITING else self.threshold
 
-    def _detection(self, streak: List[Evidence]) -> LoopDetection:
-        facts, count = streak[-1].facts, len(streak)
+    def _detection(self, streaks: List[List[Evidence]]) -> LoopDetection:
+        lap = [streak[-1] for streak in streaks]
+        facts, count = lap[0].facts, len(streaks[0])
+        tools = ", ".join(dict.fromkeys(repr(item.facts.tool) for item in lap))
+        what = f"Tool {tools} was called" if len(lap) == 1 else f"{len(lap)} calls of {tools} came"
         return detection(
             self.name,
-            f"Tool {facts.tool!r} was called {times(count)} in a row with the same arguments.",
-            streak,
+            f"{what} {times(count)} in a row with the same arguments.",
+            [item for together in zip(*streaks) for item in together],
+            lap=lap,
             details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
         )
+
+
+def _longest(streaks: List[List[Evidence]]) -> List[List[Evidence]]:
+    """Keep the longest of all: calls that always come together are one loop."""
+    length = max(map(len, streaks))
+    return [streak for streak in streaks if len(streak) == length]

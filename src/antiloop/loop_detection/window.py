@@ -63,7 +63,8 @@ class Window:
         """Make the window of a whole run; only its last `size` calls are looked at."""
         window = cls(size, policies, counted)
         start = 0 if size is None else max(0, len(calls) - size)
-        window._count(calls[:start])
+        if window.counts:
+            window._count(calls[:start])
         window.call_count = start
         for first, last in _round_bounds(calls, start):
             window.append(calls[first:last], results[first:last])
@@ -87,7 +88,8 @@ class Window:
                     index = self.call_count + position
                     evidence[facts.call] = Evidence(index, facts, call.id, *self._novelty(facts))
         self.call_count += len(calls)
-        self._count(calls)
+        if self.counts:
+            self._count(calls)
         if evidence:
             self.add(Round(number, evidence))
 
@@ -172,11 +174,10 @@ class Window:
         return (item for passed in self.rounds for item in passed.evidence)
 
     def _count(self, calls: Sequence[ToolCall]) -> None:
-        if self.counts:
-            for call in calls:
-                if isinstance(call.tool_name, str) and call.tool_name in self.counts:
-                    in_run, in_turn = self.counts[call.tool_name]
-                    self.counts[call.tool_name] = (in_run + 1, in_turn + 1)
+        for call in calls:
+            if isinstance(call.tool_name, str) and call.tool_name in self.counts:
+                in_run, in_turn = self.counts[call.tool_name]
+                self.counts[call.tool_name] = (in_run + 1, in_turn + 1)
 
     def _reopen(self) -> List[Evidence]:
         """Take back the last round."""

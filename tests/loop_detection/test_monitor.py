@@ -1,0 +1,453 @@
+import json
+import logging
+
+import pytest
+
+from antiloop import (
+    BaseDetector,
+    LoopDetection,
+    LoopDetector,
+    LoopPolicy,
+    PingPongDetector,
+    RepeatDetector,
+    StallDetector,
+    ToolCall,
+    ToolResult,
+)
+from antiloop.exceptions import SnapshotError
+from antiloop.loop_detection import Escalation, LoopAction, LoopSeverity, ToolPolicy
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+
+LOOK = ToolCall("look", {"at": "a"})
+READ = ToolCall("read", {"path": "b"})
+LADDER = Escalation(("notify", "block", "stop"))
+
+
+def monitor_of(*detectors, policy=LADDER, **options):
+    return LoopDetector(detectors or [RepeatDetector(3)], policy, **options).monitor()
+
+
+def actions(monitor, rounds):
+    """Play rounds of calls with equal results, refusing what is refused; give the actions."""
+    said = []
+    for calls in rounds:
+        results = []
+        for call in calls:
+            verdict = monitor.before(call)
+            refused = verdict.action is LoopAction.BLOCK
+            results.append(ToolResult(verdict.message, True) if refused else f"r {call.tool_name}")
+        said.append(monitor.after(calls, results).action.value)
+    return said
+
+
+def test_nothing_is_to_be_done_about_healthy_work():
+    verdict = monitor_of().after([LOOK], ["text"])
+    assert (verdict.action, verdict.severity) == (LoopAction.CONTINUE, LoopSeverity.OK)
+    assert (verdict.detection, verdict.message) == (None, "")
+
+
+def test_the_ladder_is_climbed_one_repetition_at_a_time():
+    monitor = monitor_of()
+    assert actions(monitor, [[LOOK]] * 5) == ["continue", "continue", "notify", "block", "stop"]
+
+
+def test_severity_goes_with_the_action():
+    monitor = monitor_of()
+    verdicts = [monitor.record_call("look") for _ in range(5)][2:]
+    assert [verdict.severity.value for verdict in verdicts] == ["warning", "critical", "critical"]
+    assert [verdict.detection.severity for verdict in verdicts] == [v.severity for v in verdicts]
+
+
+def test_a_call_is_refused_before_it_runs():
+    monitor = monitor_of()
+    for _ in range(4):
+        monitor.after([LOOK], ["r"])
+    verdict = monitor.before(ToolCall("look", '{"at": "a"}'))
+    assert verdict.action is LoopAction.BLOCK
+    assert verdict.severity is LoopSeverity.CRITICAL
+    assert verdict.message.startswith(REFUSED_MARKER)
+    assert '1. look {"at":"a"}' in verdict.message
+    assert verdict.detection.detector_name == "repeat"
+
+
+def test_asking_before_a_call_records_nothing():
+    monitor = monitor_of()
+    for _ in range(9):
+        monitor.before(LOOK)
+    assert monitor.call_count == 0
+    assert monitor.after([LOOK], ["r"]).action is LoopAction.CONTINUE
+
+
+def test_other_calls_run_while_one_is_refused():
+    monitor = monitor_of()
+    for _ in range(4):
+        monitor.after([LOOK], ["r"])
+    assert monitor.before(READ).action is LoopAction.CONTINUE
+
+
+def test_a_block_refuses_every_member_of_the_cycle():
+    monitor = monitor_of(PingPongDetector(2, 3))
+    assert actions(monitor, [[LOOK], [READ]] * 4)[5:] == ["notify", "continue", "block"]
+    assert {monitor.before(call).action for call in (LOOK, READ)} == {LoopAction.BLOCK}
+
+
+def test_a_refused_round_with_an_allowed_call_still_climbs():
+    monitor = monitor_of()
+    rounds = [[LOOK], [LOOK], [LOOK], [LOOK], [LOOK, READ]]
+    assert actions(monitor, rounds)[-2:] == ["block", "stop"]
+
+
+def test_leaving_the_loop_ends_the_block_and_coming_back_resumes_the_ladder():
+    monitor = monitor_of()
+    actions(monitor, [[LOOK]] * 4)
+    assert actions(monitor, [[READ]]) == ["continue"]
+    assert monitor.before(LOOK).action is LoopAction.CONTINUE
+    assert actions(monitor, [[LOOK]] * 3) == ["continue", "continue", "stop"]
+
+
+def test_a_refusal_is_neither_progress_nor_a_failure_of_the_tool():
+    monitor = monitor_of(RepeatDetector(3, require_same_result=True), policy=LADDER)
+    assert actions(monitor, [[LOOK]] * 5)[-1] == "stop"
+    failing = LoopDetector.escalating().monitor()
+    refused = ToolResult(f"{REFUSED_MARKER} no", is_error=True)
+    said = [failing.after([ToolCall("a", {"n": n})], [refused]).action.value for n in range(9)]
+    assert set(said) == {"continue"}
+
+
+def test_a_refused_call_leads_on_though_the_detector_no_longer_sees_it():
+    monitor = monitor_of(StallDetector(3))
+    different = [[ToolCall("get", {"n": number})] for number in range(4)]
+    assert actions(monitor, different) == ["continue", "continue", "notify", "block"]
+    assert actions(monitor, [different[-1]]) == ["stop"]
+
+
+def test_the_last_rung_is_kept():
+    assert actions(monitor_of(policy=Escalation(("block",))), [[LOOK]] * 6)[2:] == ["block"] * 4
+
+
+def test_a_notice_is_sent_once_per_rung():
+    monitor = monitor_of(policy=Escalation(("notify", "notify")))
+    assert actions(monitor, [[LOOK]] * 7)[2:] == ["notify", "notify", *["continue"] * 3]
+
+
+def test_further_detections_can_be_made_rarer():
+    monitor = monitor_of(policy=Escalation(("notify", "stop"), every=3))
+    assert actions(monitor, [[LOOK]] * 6)[2:] == ["notify", "continue", "continue", "stop"]
+
+
+def test_a_run_has_a_budget_of_interventions():
+    monitor = monitor_of(policy=Escalation(("notify",), max_interventions=2))
+    stuck = [[[ToolCall("look", {"at": at})]] * 3 for at in "abc"]
+    assert [actions(monitor, rounds)[-1] for rounds in stuck] == ["notify", "notify", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (LoopPolicy.RAISE, ["raise", "raise", "raise"]),
+        (LoopPolicy.STOP, ["stop", "stop", "stop"]),
+        (LoopPolicy.INJECT_MESSAGE, ["notify", "continue", "continue"]),
+        (LoopPolicy.BLOCK, ["block", "stop", "stop"]),
+    ],
+)
+def test_each_policy_is_a_ladder(policy, expected):
+    assert actions(monitor_of(policy=policy), [[LOOK]] * 5)[2:] == expected
+
+
+def test_a_detector_can_have_a_ladder_of_its_own():
+    detector = LoopDetector(
+        [RepeatDetector(3), PingPongDetector(2, 3)],
+        LoopPolicy.RAISE,
+        escalations={"repeat": Escalation(("notify",))},
+    )
+    assert actions(detector.monitor(), [[LOOK]] * 3)[-1] == "notify"
+    assert actions(detector.monitor(), [[LOOK], [READ]] * 3)[-1] == "raise"
+
+
+def test_two_detectors_that_see_the_same_calls_speak_once():
+    monitor = monitor_of(RepeatDetector(3), RepeatDetector(4, name="again"))
+    assert actions(monitor, [[LOOK]] * 4) == ["continue", "continue", "notify", "block"]
+
+
+def test_the_strongest_action_of_a_round_is_taken():
+    detector = LoopDetector(
+        [StallDetector(2), RepeatDetector(2)],
+        LoopPolicy.RAISE,
+        escalations={"stall": Escalation(("notify",))},
+    )
+    monitor = detector.monitor()
+    other = [ToolCall("get", {"n": number}) for number in range(2)]
+    monitor.after([other[0], LOOK], ["same", "r"])
+    verdict = monitor.after([other[1], LOOK], ["same", "r"])
+    assert (verdict.action, verdict.detection.detector_name) == (LoopAction.RAISE, "repeat")
+
+
+def test_calls_of_one_round_may_be_reported_one_by_one():
+    monitor = monitor_of(RepeatDetector(2))
+    first, second = ToolCall("look", round=1), ToolCall("read", round=1)
+    monitor.after([first], ["r"])
+    monitor.after([second], ["r"])
+    assert monitor.call_count == 2
+    for call in (ToolCall("look", round=2), ToolCall("read", round=2)):
+        verdict = monitor.after([call], ["r"])
+    assert verdict.detection is None or verdict.detection.repetitions == 2
+
+
+def test_the_same_call_again_and_again_within_a_round_is_one_piece_of_evidence():
+    monitor = monitor_of()
+    for number in range(9):
+        verdict = monitor.after([ToolCall("look", id=f"c{number}", round=4)], ["r"])
+        assert verdict.action is LoopAction.CONTINUE
+
+
+def test_a_call_that_is_reported_twice_counts_once():
+    monitor = monitor_of()
+    for number in range(2):
+        for _ in range(3):
+            monitor.after([ToolCall("look", id=f"call-{number}")], ["r"])
+    assert monitor.call_count == 2
+    assert monitor.after([ToolCall("look", id="call-2")], ["r"]).action is LoopAction.NOTIFY
+
+
+def test_ids_may_come_back_in_another_round():
+    monitor = monitor_of()
+    for number in range(3):
+        verdict = monitor.after([ToolCall("look", id="call-0", round=number)], ["r"])
+    assert verdict.action is LoopAction.NOTIFY
+
+
+def test_only_recent_reports_are_remembered():
+    monitor = monitor_of(window=3)
+    for number in range(5):
+        monitor.after([ToolCall("look", {"n": number}, id=f"call-{number}")], ["r"])
+    monitor.after([ToolCall("look", {"n": 0}, id="call-0")], ["r"])
+    assert monitor.call_count == 6
+
+
+@pytest.mark.parametrize("arguments", [{"q": 1}, '{"q": 1}', '{ "q" : 1.0 }'])
+def test_a_hand_written_loop_records_calls(arguments):
+    monitor = monitor_of()
+    monitor.record_call("look", {"q": 1}, "r")
+    monitor.record_call("look", {"q": 1}, "r")
+    assert monitor.record_call("look", arguments, "r").action is LoopAction.NOTIFY
+
+
+def test_a_call_without_arguments_and_result_can_be_recorded():
+    monitor = monitor_of()
+    said = [monitor.record_call("look").action.value for _ in range(3)]
+    assert said == ["continue", "continue", "notify"]
+    assert monitor.call_count == 3
+
+
+def test_a_round_without_calls_is_nothing():
+    monitor = monitor_of()
+    assert monitor.after([], []).action is LoopAction.CONTINUE
+    assert monitor.call_count == 0
+
+
+def test_listeners_hear_every_verdict_that_is_more_than_to_go_on():
+    monitor, heard = monitor_of(), []
+    monitor.add_listener(heard.append)
+    actions(monitor, [[LOOK]] * 5)
+    assert [verdict.action.value for verdict in heard] == ["notify", "block", "stop"]
+
+
+def test_a_listener_that_raises_is_logged_and_harms_nothing(caplog):
+    monitor, heard = monitor_of(), []
+
+    def clumsy(verdict):
+        raise RuntimeError("dropped it")
+
+    monitor.add_listener(clumsy)
+    monitor.add_listener(heard.append)
+    with caplog.at_level(logging.ERROR, "antiloop"):
+        assert actions(monitor, [[LOOK]] * 3)[-1] == "notify"
+    assert "clumsy" in caplog.text
+    assert "dropped it" in caplog.text
+    assert len(heard) == 1
+
+
+def test_words_of_the_users_own_that_raise_are_logged_and_ours_are_used(caplog):
+    def wordless(detection):
+        raise RuntimeError("no words")
+
+    monitor = monitor_of(policy=LoopPolicy.INJECT_MESSAGE, inject_message=wordless)
+    with caplog.at_level(logging.ERROR, "antiloop"):
+        message = [monitor.record_call("look") for _ in range(3)][-1].message
+    assert "no words" in caplog.text
+    assert "3 times in a row" in message
+
+
+@pytest.mark.parametrize("moved", ["mark_progress", "user_message", "reset"])
+def test_progress_takes_the_evidence_away(moved):
+    monitor = monitor_of()
+    actions(monitor, [[LOOK]] * 2)
+    getattr(monitor, moved)()
+    assert actions(monitor, [[LOOK]] * 2) == ["continue", "continue"]
+
+
+def test_progress_ends_a_block_and_keeps_the_place_on_the_ladder():
+    monitor = monitor_of()
+    actions(monitor, [[LOOK]] * 4)
+    monitor.mark_progress()
+    assert monitor.before(LOOK).action is LoopAction.CONTINUE
+    assert actions(monitor, [[LOOK]] * 3)[-1] == "stop"
+
+
+def test_a_reset_forgets_everything_but_the_listeners():
+    monitor, heard = monitor_of(), []
+    monitor.add_listener(heard.append)
+    actions(monitor, [[LOOK]] * 4)
+    monitor.reset()
+    assert monitor.call_count == 0
+    assert actions(monitor, [[LOOK]] * 3)[-1] == "notify"
+    assert [verdict.action.value for verdict in heard] == ["notify", "block", "notify"]
+
+
+def test_a_monitor_that_is_switched_off_does_nothing():
+    monitor = monitor_of(policy=LoopPolicy.RAISE)
+    monitor.enabled = False
+    assert actions(monitor, [[LOOK]] * 9) == ["continue"] * 9
+    assert monitor.call_count == 0
+
+
+def test_monitors_share_nothing():
+    detector = LoopDetector([RepeatDetector(3)])
+    one, other = detector.monitor(), detector.monitor()
+    actions(one, [[LOOK]] * 2)
+    assert actions(other, [[LOOK]]) == ["continue"]
+    assert other.call_count == 1
+
+
+class Texts(BaseDetector):
+    """A detector of the user's own: finds the word "stuck" in a result."""
+
+    name = "texts"
+
+    def check(self, tool_calls, tool_results):
+        found = [at for at, text in enumerate(tool_results) if text and "stuck" in text]
+        if not found:
+            return None
+        return LoopDetection(self.name, "It is stuck.", {"tool": "look"}, indices=tuple(found))
+
+
+def test_a_detector_of_the_users_own_sees_texts_and_climbs_the_ladder():
+    monitor = monitor_of(Texts(), policy=Escalation(("notify", "stop")))
+    monitor.record_call("look", {"n": 1}, "fine")
+    assert monitor.record_call("look", {"n": 2}, "stuck").action is LoopAction.NOTIFY
+    assert monitor.record_call("look", {"n": 3}, "stuck").action is LoopAction.STOP
+
+
+def test_its_indices_count_from_the_start_of_the_run():
+    monitor = monitor_of(Texts(), policy=LoopPolicy.STOP, window=3)
+    for number in range(9):
+        monitor.record_call("look", {"n": number}, "fine")
+    assert monitor.record_call("look", {"n": 9}, "stuck").detection.indices == (9,)
+
+
+def test_its_loop_is_blocked_by_the_calls_it_names():
+    monitor = monitor_of(Texts(), policy=Escalation(("block",)))
+    monitor.record_call("look", {"at": "a"}, "stuck")
+    assert monitor.before(LOOK).action is LoopAction.BLOCK
+
+
+class Always(BaseDetector):
+    name = "always"
+
+    def check(self, tool_calls, tool_results):
+        return LoopDetection(self.name, "Always.")
+
+
+def test_without_indices_the_last_round_is_the_loop():
+    monitor = monitor_of(Always(), policy=Escalation(("block",)))
+    monitor.record_call("look", {"at": "a"}, "r")
+    assert monitor.before(LOOK).action is LoopAction.BLOCK
+    assert monitor.before(READ).action is LoopAction.CONTINUE
+
+
+def test_declared_tools_are_known_to_the_monitor():
+    exempt = {"look": ToolPolicy(exempt=True)}
+    detector = LoopDetector([RepeatDetector(3)])
+    assert actions(detector.monitor(exempt), [[LOOK]] * 9) == ["continue"] * 9
+    assert detector.monitor(exempt).before(LOOK).action is LoopAction.CONTINUE
+
+
+# Snapshots
+
+
+def copied(monitor, detector):
+    copy = detector.monitor()
+    copy.restore(json.loads(json.dumps(monitor.snapshot())))
+    return copy
+
+
+@pytest.mark.parametrize("cut", range(8))
+def test_a_restored_run_decides_as_the_unbroken_one(cut):
+    detector = LoopDetector([RepeatDetector(3), PingPongDetector(2, 3)], LADDER)
+    unbroken, broken = detector.monitor(), detector.monitor()
+    rounds = [[LOOK], [READ], [LOOK], [READ], [LOOK], [READ], [LOOK, READ], [LOOK]]
+    whole = [unbroken.after(calls, ["r"] * len(calls)) for calls in rounds]
+    parts = [broken.after(calls, ["r"] * len(calls)) for calls in rounds[:cut]]
+    broken = copied(broken, detector)
+    parts += [broken.after(calls, ["r"] * len(calls)) for calls in rounds[cut:]]
+    assert parts == whole
+    assert broken.snapshot() == unbroken.snapshot()
+
+
+def test_a_restored_block_still_refuses():
+    detector = LoopDetector([RepeatDetector(3)], LADDER)
+    monitor = detector.monitor()
+    actions(monitor, [[LOOK]] * 4)
+    restored = copied(monitor, detector)
+    assert restored.before(LOOK) == monitor.before(LOOK)
+    assert actions(restored, [[LOOK]]) == ["stop"]
+
+
+def test_a_snapshot_holds_no_texts_beyond_a_short_label():
+    monitor = LoopDetector.escalating().monitor()
+    secret = "the whole secret text that no checkpoint should carry " * 20
+    for number in range(60):
+        monitor.record_call("look", {"at": number, "text": secret}, f"{number} {secret}")
+    snapshot = json.dumps(monitor.snapshot())
+    assert len(snapshot) <= 4096
+    assert secret[:60] not in snapshot
+
+
+@pytest.mark.parametrize("length", [40, 400])
+def test_a_snapshot_stays_small_however_long_the_names_are(length):
+    monitor = LoopDetector.escalating().monitor()
+    for number in range(80):
+        name = f"{number}".rjust(length, "ü")
+        monitor.after(
+            [ToolCall(name, {"n": "é" * 99}, id=name)], [ToolResult("no such file", True)]
+        )
+    snapshot = monitor.snapshot()
+    assert len(json.dumps(snapshot)) <= 4096
+    LoopDetector.escalating().monitor().restore(snapshot)
+
+
+@pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
+def test_what_is_no_snapshot_is_refused(snapshot):
+    with pytest.raises(SnapshotError, match="no snapshot of version 1"):
+        monitor_of().restore(snapshot)
+
+
+def damaged():
+    monitor = monitor_of()
+    actions(monitor, [[LOOK]] * 2)
+    whole = monitor.snapshot()
+    yield from ({**whole, name: None} for name in ("rounds", "ladder", "window"))
+    for name in ("calls", "turn", "counts", "tools", "rounds", "labels", "ids"):
+        yield {**whole, "window": {**whole["window"], name: None}}
+    for step in ("0 0 s 1", "0 9 s 1 AAAA", "0 0 ? 1 AAAA", "0 0 s 1 !!", "", 7):
+        yield {**whole, "window": {**whole["window"], "rounds": [[step]]}}
+
+
+@pytest.mark.parametrize("snapshot", list(damaged()))
+def test_a_damaged_snapshot_is_refused_and_leaves_a_fresh_monitor(snapshot):
+    monitor = monitor_of()
+    actions(monitor, [[LOOK]] * 2)
+    with pytest.raises(SnapshotError, match="damaged"):
+        monitor.restore(snapshot)
+    assert monitor.call_count == 0
+    assert actions(monitor, [[LOOK]] * 3) == ["continue", "continue", "notify"]

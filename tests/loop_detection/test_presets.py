@@ -1,0 +1,191 @@
+"""Each preset by its figures: at which call which action falls, and what it leaves alone."""
+
+import json
+
+import pytest
+
+from antiloop import LoopDetector, Role
+from antiloop.loop_detection import presets
+from antiloop.loop_detection.presets import PRESETS
+
+
+def played(name, calls):
+    """Give the number of the call and the action, for every verdict."""
+    monitor = PRESETS[name]().monitor()
+    verdicts = [monitor.record_call(*call) for call in calls]
+    return [
+        (number, verdict.action.value)
+        for number, verdict in enumerate(verdicts, 1)
+        if verdict.detection
+    ]
+
+
+def same(count, tool="look"):
+    return [(tool, {"at": "a"}, "the same")] * count
+
+
+def changing(count, tool="look", **arguments):
+    return [(tool, {"at": "a", **arguments}, f"page {'x' * number}") for number in range(count)]
+
+
+def turns(count):
+    return [("ab"[number % 2], {"at": "a"}, "the same") for number in range(count)]
+
+
+def moving_turns(count):
+    return [("ab"[number % 2], {"n": number}, f"new {'x' * number}") for number in range(count)]
+
+
+REPEATED = {
+    "default": [(3, "raise"), (4, "raise")],
+    "escalating": [(3, "notify"), (4, "block"), (5, "stop")],
+    "literal": [(3, "raise"), (4, "raise")],
+    "patient": [(10, "notify"), (20, "block")],
+    "cycles": [(3, "notify"), (4, "notify"), (5, "stop")],
+    "budgeted": [(3, "notify"), (4, "notify"), (5, "block")],
+}
+IN_TURN = {
+    "default": [(6, "raise"), (8, "raise")],
+    "escalating": [(6, "notify"), (8, "block"), (10, "stop")],
+    "literal": [(6, "raise"), (8, "raise")],
+    "patient": [(10, "notify"), (20, "block")],
+    "cycles": [(6, "notify"), (8, "notify"), (10, "stop")],
+    "budgeted": [(4, "notify"), (6, "block")],
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_same_call_again_and_again(name):
+    expected = REPEATED[name]
+    assert played(name, same(expected[-1][0])) == expected
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_two_calls_in_turn(name):
+    expected = IN_TURN[name]
+    assert played(name, turns(expected[-1][0])) == expected
+
+
+@pytest.mark.parametrize("name", ["default", "escalating"])
+def test_ours_leave_a_call_alone_whose_answers_are_new(name):
+    assert played(name, changing(40)) == []
+
+
+@pytest.mark.parametrize("name", ["default", "escalating", "patient", "cycles"])
+def test_taking_turns_over_other_arguments_is_work(name):
+    assert played(name, moving_turns(24)) == []
+
+
+def test_the_literal_preset_knows_tool_names_only():
+    assert played("literal", moving_turns(6)) == [(6, "raise")]
+    assert played("literal", [("get", {"n": n}, "same") for n in range(3)]) == [(3, "raise")]
+
+
+def test_a_changing_answer_is_a_warning_to_the_patient_preset_but_never_refused():
+    assert played("patient", changing(29)) == [(10, "notify")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("command_status", {}), ("process", {"action": "poll"}), ("process", {"action": "log"})],
+)
+def test_polls_are_judged_by_their_results_alone(tool, arguments):
+    assert played("patient", changing(29, tool, **arguments)) == []
+
+
+def test_other_actions_of_a_polling_tool_are_judged_by_repetition():
+    assert played("patient", changing(10, "process", action="kill")) == [(10, "notify")]
+
+
+def test_a_poll_without_progress_is_warned_of_and_refused():
+    assert played("patient", same(20, "command_status")) == [(10, "notify"), (20, "block")]
+
+
+def test_the_breaker_refuses_at_thirty_outcomes_without_progress():
+    for calls in (same(30), turns(30)):
+        assert played("patient", calls)[-1] == (30, "block")
+
+
+def test_a_call_that_is_not_repeated_resets_the_patient_streak():
+    calls = [*same(9), ("read", {}, "other"), *same(9)]
+    assert played("patient", calls) == []
+
+
+def test_a_brief_legitimate_repeat_leaves_nothing_behind():
+    calls = [*same(5), *[("read", {"n": n}, f"text {'x' * n}") for n in range(30)], *same(9)]
+    assert played("patient", calls) == []
+
+
+def test_the_patient_window_is_thirty_calls():
+    assert presets.patient().window == 30
+
+
+def test_a_cycle_of_three_is_warned_of_as_the_user_and_stopped():
+    lap = [("a", {}, "r"), ("b", {}, "r"), ("c", {}, "r")]
+    assert played("cycles", lap * 5) == [(9, "notify"), (12, "notify"), (15, "stop")]
+    assert presets.cycles().notice_role is Role.USER
+
+
+def test_cycles_are_compared_by_their_calls_not_by_their_answers():
+    lap = [[("a", {}, f"new {'x' * n}"), ("b", {}, f"new {'y' * n}")] for n in range(3)]
+    assert played("cycles", [call for each in lap for call in each]) == [(6, "notify")]
+
+
+def test_the_second_warning_of_cycles_is_stronger():
+    monitor = presets.cycles().monitor()
+    words = [monitor.record_call(*call).message for call in same(4)]
+    assert "3 times" in words[2]
+    assert "You were told before" in words[3]
+
+
+def test_twenty_five_calls_a_turn_are_budgeted():
+    calls = [("read", {"n": n}, f"text {'x' * n}") for n in range(30)]
+    assert played("budgeted", calls)[0] == (26, "block")
+    monitor = presets.budgeted().monitor()
+    for call in calls[:25]:
+        monitor.record_call(*call)
+    monitor.user_message()
+    assert [monitor.record_call(*call).severity.value for call in calls[:25]] == ["ok"] * 25
+    assert monitor.record_call(*calls[25]).severity.value == "critical"
+
+
+def test_budgeted_severities_are_ok_warning_critical():
+    monitor = presets.budgeted().monitor()
+    said = [monitor.record_call(*call).severity.value for call in same(6)]
+    assert said == ["ok", "ok", "warning", "warning", "critical", "critical"]
+
+
+def test_budgeted_listeners_hear_every_warning_and_critical():
+    monitor, heard = presets.budgeted().monitor(), []
+    monitor.add_listener(heard.append)
+    for call in same(5):
+        monitor.record_call(*call)
+    assert [verdict.severity.value for verdict in heard] == ["warning", "warning", "critical"]
+
+
+def test_budgeted_can_be_switched_off():
+    monitor = presets.budgeted().monitor()
+    monitor.enabled = False
+    assert {monitor.record_call(*call).severity.value for call in same(30)} == {"ok"}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_survives_its_configuration(name):
+    made = PRESETS[name]()
+    copy = LoopDetector.from_config(json.loads(json.dumps(made.to_config())))
+    assert copy.to_config() == made.to_config()
+    for calls in (same(30), turns(30), moving_turns(30), changing(30)):
+        own, other = made.monitor(), copy.monitor()
+        assert [own.record_call(*call) for call in calls] == [
+            other.record_call(*call) for call in calls
+        ]
+
+
+def test_the_default_has_exactly_three_detectors():
+    names = [detector.name for detector in LoopDetector.default().detectors]
+    assert names == ["repeat", "stall", "ping_pong"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_says_in_one_line_what_it_is(name):
+    assert PRESETS[name].__doc__.splitlines()[0].endswith((".", ";", ":"))
