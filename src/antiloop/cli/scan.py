@@ -20,6 +20,7 @@ FORMATS = (
     "anthropic",
     "claude-code",
     "openai-responses",
+    "openhands",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

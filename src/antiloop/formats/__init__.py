@@ -10,6 +10,7 @@ from .claude_transcript import from_claude_transcript
 from .history import History, rounds_of
 from .openai_chat import from_openai_chat
 from .openai_responses import from_openai_responses
+from .openhands import from_openhands
 from .otlp import from_otlp
 from .swe_agent import from_swe_agent
 
@@ -20,6 +21,7 @@ __all__ = [
     "from_claude_transcript",
     "from_openai_chat",
     "from_openai_responses",
+    "from_openhands",
     "from_otlp",
     "from_swe_agent",
     "rounds_of",

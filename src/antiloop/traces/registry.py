@@ -10,6 +10,7 @@ from . import (
     claude_code,
     openai_chat,
     openai_responses,
+    openhands,
     otlp,
     swe_agent,
 )
@@ -49,6 +50,7 @@ FORMATS: Dict[str, TraceFormat] = {
         TraceFormat("otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read),
         TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
         TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognises, swe_agent.read),
+        TraceFormat("openhands", "OpenHands events", openhands.recognises, openhands.read),
         TraceFormat(
             "anthropic",
             "Anthropic messages with tool_use blocks",

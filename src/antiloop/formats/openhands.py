@@ -1,0 +1,162 @@
+"""OpenHands' event streams: actions and the observations that they cause.
+
+Read are the events of OpenHands up to 1.0 (``action`` and ``observation`` name what happened) and
+those of its agent SDK (``kind`` does).
+"""
+
+from typing import Any, Dict, Iterable, Mapping, Optional
+
+from ..types import ToolResult
+from .content import arguments_of, field_of, items_of, optional_text, text_of
+from .history import History, HistoryBuilder
+
+_NO_TOOLS = frozenset(
+    """
+    change_agent_state condensation condensation_request initialize loop_recall message null pause
+    recall resume start stop streaming_chunk system
+    """.split()
+)
+_NOISE = frozenset(("blocking", "confirmation_state", "hidden", "security_risk", "thought"))
+_RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
+
+
+def from_openhands(events: Iterable[Any]) -> History:
+    """Read the tool calls and results of one OpenHands conversation.
+
+    Args:
+        events: oldest first, as JSON objects.
+
+    Returns:
+        All actions that use a tool, with the observations that name them as their cause. The
+        actions that one reply of the model asked for are one round.
+
+    >>> history = from_openhands([
+    ...     {"id": 1, "source": "agent", "action": "run", "args": {"command": "ls"}},
+    ...     {"id": 2, "cause": 1, "observation": "run", "content": "a.py"},
+    ... ])
+    >>> history.calls[0].tool_name, history.calls[0].arguments, history.results[0].text
+    ('run', {'command': 'ls'}, 'a.py')
+    """
+    reader = _Reader()
+    for index, event in enumerate(events):
+        reader.add(event, index)
+    return reader.history.build()
+
+
+def is_call(event: Any) -> bool:
+    """Whether an event is the use of a tool."""
+    if is_of_sdk(event):
+        return bool(field_of(event, "kind") == "ActionEvent")
+    action = field_of(event, "action")
+    if not isinstance(action, str) or field_of(event, "source") not in ("agent", None):
+        return False
+    return action not in _NO_TOOLS
+
+
+def is_result(event: Any) -> bool:
+    """Whether an event tells what came of a tool."""
+    if is_of_sdk(event):
+        return field_of(event, "kind") in _RESULTS
+    return isinstance(field_of(event, "observation"), str)
+
+
+def is_of_sdk(event: Any) -> bool:
+    """Whether it is an event of the agent SDK."""
+    return isinstance(field_of(event, "kind"), str)
+
+
+def tool_of(event: Any) -> str:
+    """Name the tool of an event."""
+    if is_of_sdk(event):
+        return text_of(field_of(event, "tool_name"))
+    called = text_of(field_of(field_of(event, "tool_call_metadata"), "function_name"))
+    return called or text_of(field_of(event, "action"))
+
+
+def reply_of(event: Any) -> Optional[str]:
+    """Give the id of the model's reply that asked for an action."""
+    response = field_of(field_of(event, "tool_call_metadata"), "model_response")
+    return optional_text(field_of(event, "llm_response_id") or field_of(response, "id"))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.history = HistoryBuilder()
+        self._ids: Dict[str, str] = {}
+        self._reply: Optional[str] = None
+        self._round = 0
+
+    def add(self, event: Any, index: int) -> None:
+        if is_call(event):
+            self._add_call(event, index)
+        elif is_result(event):
+            self._add_result(event)
+        elif field_of(event, "source") == "user":
+            self._add_user_message(event)
+
+    def _add_call(self, event: Any, index: int) -> None:
+        reply = reply_of(event)
+        if reply is None or reply != self._reply:
+            self._round = index
+        self._reply = reply
+        own = f"event {text_of(field_of(event, 'id'))}"
+        call_id = _call_id(event) or own
+        self._ids[own] = call_id
+        self.history.add_call(tool_of(event), _arguments(event), call_id, self._round)
+
+    def _add_result(self, event: Any) -> None:
+        cause = field_of(event, "action_id" if is_of_sdk(event) else "cause")
+        call_id = self._ids.get(f"event {text_of(cause)}") or _call_id(event)
+        # An observation that nothing caused is the environment speaking, no result.
+        if call_id is not None:
+            self.history.add_result(_result(event), call_id)
+
+    def _add_user_message(self, event: Any) -> None:
+        if field_of(event, "action") == "message":
+            self.history.add_user_message(text_of(field_of(field_of(event, "args"), "content")))
+        elif field_of(event, "kind") == "MessageEvent":
+            said = field_of(field_of(event, "llm_message"), "content")
+            self.history.add_user_message(text_of(said))
+
+
+def _call_id(event: Any) -> Optional[str]:
+    holder = event if is_of_sdk(event) else field_of(event, "tool_call_metadata")
+    return optional_text(field_of(holder, "tool_call_id"))
+
+
+def _arguments(event: Any) -> Any:
+    """Give the arguments as the model wrote them, or else as the action has them."""
+    if is_of_sdk(event):
+        written = field_of(field_of(event, "tool_call"), "arguments")
+        given = field_of(event, "action")
+    else:
+        written = _written(field_of(event, "tool_call_metadata"))
+        given = field_of(event, "args")
+    if written is not None:
+        return arguments_of(written)
+    if not isinstance(given, Mapping):
+        return arguments_of(given)
+    return {name: value for name, value in given.items() if name not in _NOISE}
+
+
+def _written(metadata: Any) -> Any:
+    """Find the call in the reply that is kept beside an action."""
+    for choice in items_of(field_of(field_of(metadata, "model_response"), "choices")):
+        for call in items_of(field_of(field_of(choice, "message"), "tool_calls")):
+            if field_of(call, "id") == field_of(metadata, "tool_call_id"):
+                return field_of(field_of(call, "function"), "arguments")
+    return None
+
+
+def _result(event: Any) -> ToolResult:
+    if not is_of_sdk(event):
+        failed = field_of(event, "observation") == "error" or field_of(event, "success") is False
+        return ToolResult(text_of(field_of(event, "content")), failed)
+    if field_of(event, "kind") != "ObservationEvent":
+        told = field_of(event, "error") or field_of(event, "rejection_reason")
+        return ToolResult(text_of(told), True)
+    seen = field_of(event, "observation")
+    content = next(
+        (field_of(seen, name) for name in ("content", "output") if field_of(seen, name)), seen
+    )
+    return ToolResult(text_of(content), field_of(seen, "is_error") is True)
