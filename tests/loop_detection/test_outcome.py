@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiloop import LoopDetection
 from antiloop.loop_detection.messages import refusal
 from antiloop.loop_detection.outcome import REFUSED_MARKER, Outcome, outcome
 
@@ -81,7 +82,7 @@ ANSWERS = {
     ),
     Outcome.REFUSED: (
         REFUSED_MARKER,
-        refusal("repeat", "Again and again.", "ls", "{}"),
+        refusal(LoopDetection("repeat", "Again."), "ls", "{}"),
     ),
 }
 
