@@ -33,6 +33,7 @@ def test_details_say_which_call_how_often_and_where():
         "tool": "ls",
         "count": 2,
         "arguments": {"path": "."},
+        "answer": "unknown",
         "indices": [1, 2],
         "calls": [{"tool": "ls", "arguments": '{"path":"."}'}],
     }
