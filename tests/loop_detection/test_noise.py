@@ -170,3 +170,9 @@ def test_deep_and_wide_arguments_cost_little():
     assert len(near_arguments(deep)) < 500
     assert len(near_arguments({"items": [f"word{n}" for n in range(10_000)]})) < 2_000
     assert len(near_arguments({"text": "word " * 100_000})) < 100
+
+
+@pytest.mark.parametrize("name", ["to", "text", "order_id"])
+def test_only_a_command_line_can_do_nothing(name):
+    assert near_arguments({name: "#one"}) != near_arguments({name: "#two"})
+    assert near_arguments({"command": "#one"}) == near_arguments({"command": "#two"})

@@ -37,6 +37,7 @@ _NUMBERING = re.compile(
     re.IGNORECASE,
 )
 _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
+_COMMANDS = frozenset(("", ".cmd", ".command", ".script"))  # where a shell's command line stands
 
 _LONG = 2_000  # characters of a text that take part in a comparison beyond exact equality
 _STEMS = 64
@@ -89,7 +90,7 @@ def near_arguments(arguments: Any) -> str:
     False
     """
     leaves = list(_leaves(arguments))
-    if any(_NO_OP.match(text) for _, text in leaves):
+    if any(path in _COMMANDS and _NO_OP.match(text) for path, text in leaves):
         return ":"
     return "\n".join(f"{path}={_stems(text)}" for path, text in leaves)
 
