@@ -21,6 +21,7 @@ FORMATS = (
     "claude-code",
     "openai-responses",
     "openhands",
+    "codex",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

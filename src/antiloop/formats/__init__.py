@@ -7,6 +7,7 @@ may be plain JSON or a library's own objects; nothing is imported from that libr
 from .anthropic import from_anthropic
 from .atif import from_atif
 from .claude_transcript import from_claude_transcript
+from .codex import from_codex_rollout
 from .history import History, rounds_of
 from .openai_chat import from_openai_chat
 from .openai_responses import from_openai_responses
@@ -19,6 +20,7 @@ __all__ = [
     "from_anthropic",
     "from_atif",
     "from_claude_transcript",
+    "from_codex_rollout",
     "from_openai_chat",
     "from_openai_responses",
     "from_openhands",

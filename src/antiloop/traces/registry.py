@@ -8,6 +8,7 @@ from . import (
     antiloop_jsonl,
     atif,
     claude_code,
+    codex,
     openai_chat,
     openai_responses,
     openhands,
@@ -69,6 +70,7 @@ FORMATS: Dict[str, TraceFormat] = {
             openai_responses.recognises,
             openai_responses.read,
         ),
+        TraceFormat("codex", "Codex CLI sessions", codex.recognises, codex.read),
     )
 }
 """By name, in the order in which they are tried."""

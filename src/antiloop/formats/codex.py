@@ -1,0 +1,90 @@
+"""Codex CLI: the lines of a session's rollout file."""
+
+import re
+from typing import Any, Iterable, Mapping, Optional, Tuple
+
+from ..types import ToolResult
+from .amounts import whole_number
+from .content import arguments_of, field_of, text_of
+from .history import History
+from .openai_responses import ItemsBuilder, result_of
+
+# What Codex itself says in the place of the user: its surroundings, instructions out of files.
+_CONTEXT = re.compile(r"\s*(?:<[A-Za-z][\w -]*>|# AGENTS\.md instructions)")
+_HEADER = re.compile(r"((?:[^\n]{1,500}\n){1,8}?)Output:\n")
+_EXIT_CODE = re.compile(r"(?:^Exit code: |exited with code )(-?\d+)", re.MULTILINE)
+_RUNNING = "Process running with session"
+
+
+def from_codex_rollout(lines: Iterable[Any]) -> History:
+    """Read the tool calls and results of a Codex CLI session.
+
+    Args:
+        lines: the JSON values of the file's lines, in order; older files have the items of the
+            conversation themselves as lines.
+
+    Returns:
+        All calls with their results. A command's output stands without what Codex writes around
+        it, which differs from run to run; an exit code other than 0 is a failure, and is kept.
+
+    >>> call = {"type": "function_call", "call_id": "c1", "name": "shell", "arguments": "{}"}
+    >>> from_codex_rollout([{"type": "response_item", "payload": call}]).calls[0].tool_name
+    'shell'
+    """
+    rollout = RolloutBuilder()
+    for line in lines:
+        rollout.add(line)
+    return rollout.build()
+
+
+class RolloutBuilder:
+    """Collects calls and results, line by line."""
+
+    def __init__(self) -> None:
+        self._items = ItemsBuilder(_result_of_command)
+
+    def add(self, line: Any) -> None:
+        """Add one line; one that is no item of the conversation is passed over."""
+        item = _item_of(line)
+        if field_of(item, "role") == "user" and _CONTEXT.match(text_of(field_of(item, "content"))):
+            return
+        self._items.add(item)
+
+    def build(self) -> History:
+        """Give what was collected so far."""
+        return self._items.build()
+
+
+def _item_of(line: Any) -> Any:
+    payload = field_of(line, "payload")
+    if payload is None:
+        return line
+    return payload if field_of(line, "type") == "response_item" else None
+
+
+def _result_of_command(item: Any) -> ToolResult:
+    result = result_of(item)
+    output, code, is_running = _unwrapped(result.text)
+    if is_running:
+        return ToolResult(f"{output}\nThe process is still running.", result.is_error)
+    if code:
+        return ToolResult(f"{output}\n[exit code {code}]", True)
+    return ToolResult(output, result.is_error or _is_said_to_fail(item))
+
+
+def _unwrapped(text: str) -> Tuple[str, Optional[int], bool]:
+    """Give output, exit code, and whether the command still runs, out of what Codex wrote."""
+    parsed = arguments_of(text)
+    if isinstance(parsed, Mapping):
+        code = whole_number(field_of(parsed.get("metadata"), "exit_code"))
+        output = parsed.get("output" if "metadata" in parsed else "content")
+        return (text if output is None else text_of(output)), code, False
+    header = _HEADER.match(text)
+    if header is None or "Wall time:" not in header[1]:
+        return text, None, False
+    said = _EXIT_CODE.search(header[1])
+    return text[header.end() :], int(said[1]) if said else None, _RUNNING in header[1]
+
+
+def _is_said_to_fail(item: Any) -> bool:
+    return field_of(field_of(item, "output"), "success") is False

@@ -1,0 +1,85 @@
+"""Codex CLI sessions: rollout files, one JSON object a line."""
+
+from typing import Any, Dict, Iterable, Iterator, Optional
+
+from ..formats.codex import RolloutBuilder
+from ..formats.content import field_of, optional_text
+from .recorded_run import RecordedRun
+from .records import OnTrouble, Record
+from .usage import Usage, usage_of
+
+_TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON value is a line of a rollout file, or the first line of an older one."""
+    if not isinstance(value, dict):
+        return False
+    return _session_of(value) is not None or (
+        value.get("type") in _TYPES and isinstance(value.get("payload"), dict)
+    )
+
+
+def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
+    """Yield one run for each session; in an unbroken stream each begins with its own line."""
+    run: Optional[_Run] = None
+    for record in found:
+        line = record.value
+        if not isinstance(line, dict):
+            on_trouble(record.line, "no line of a Codex session")
+            continue
+        session = _session_of(line)
+        if run is None or (session is not None and not run.is_told_again(session)):
+            if run is not None:
+                yield run.recorded()
+            run = _Run(record.place(name), session or {})
+        run.add(line)
+    if run is not None:
+        yield run.recorded()
+
+
+def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+    """Give what a line says of the session that begins there."""
+    payload = line.get("payload")
+    if line.get("type") == "session_meta" and isinstance(payload, dict):
+        return payload
+    is_older = "type" not in line and "instructions" in line and isinstance(line.get("id"), str)
+    return line if is_older else None
+
+
+class _Run:
+    """What is known of one session."""
+
+    def __init__(self, source: str, session: Dict[str, Any]) -> None:
+        self._source = source
+        self._session = session
+        self._rollout = RolloutBuilder()
+        self._usage = Usage()
+        self._model: Optional[str] = None
+
+    def is_told_again(self, session: Dict[str, Any]) -> bool:
+        """Whether a session is this one, or the one that this one was forked from."""
+        own = (self._session.get("id"), self._session.get("forked_from_id"))
+        return session.get("id") is not None and session["id"] in own
+
+    def add(self, line: Dict[str, Any]) -> None:
+        self._rollout.add(line)
+        payload = line.get("payload")
+        if line.get("type") == "turn_context":
+            self._model = self._model or optional_text(field_of(payload, "model"))
+        amounts = field_of(field_of(payload, "info"), "total_token_usage")
+        if amounts is not None:  # the sum so far
+            self._usage = usage_of(None, amounts, ("input_tokens",), ("output_tokens",))
+
+    def recorded(self) -> RecordedRun:
+        told = self._rollout.build()
+        return RecordedRun(
+            optional_text(self._session.get("id")) or self._source,
+            told.calls,
+            told.results,
+            told.turn_starts,
+            self._source,
+            model=self._model,
+            input_tokens=self._usage.input_tokens,
+            output_tokens=self._usage.output_tokens,
+        )

@@ -1,0 +1,66 @@
+"""Codex CLI sessions: which runs are in a stream, and what they took."""
+
+import json
+
+import pytest
+
+from antiloop.traces import read_runs
+
+CALL = {"type": "function_call", "call_id": "1", "name": "shell", "arguments": "{}"}
+ASKS = {"type": "response_item", "payload": CALL}
+
+
+def begins(session, **beside):
+    return {"type": "session_meta", "payload": {"id": session, **beside}}
+
+
+def counts(*amounts):
+    usage = dict(zip(("input_tokens", "output_tokens"), amounts))
+    info = {"total_token_usage": usage}
+    return {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write lines, and give the runs; trouble is kept in ``read.trouble``."""
+
+    def reader(*lines, source=None):
+        path = tmp_path / "f"
+        path.write_text("\n".join(map(json.dumps, lines)))
+        reader.trouble = []
+        return list(read_runs(str(path), source=source, on_trouble=reader.trouble.append))
+
+    return reader
+
+
+def test_sessions_may_follow_each_other(read):
+    runs = read(begins("a"), ASKS, begins("b"), ASKS, ASKS)
+    assert [(run.run_id, len(run)) for run in runs] == [("a", 1), ("b", 2)]
+
+
+def test_a_fork_takes_over_what_was_before(read):
+    (run,) = read(begins("b", forked_from_id="a"), begins("a"), ASKS, begins("b"), ASKS)
+    assert (run.run_id, len(run)) == ("b", 2)
+
+
+def test_an_older_file_begins_with_a_line_of_its_own(read):
+    (run,) = read({"id": "a", "timestamp": "t", "instructions": None}, CALL)
+    assert (run.run_id, len(run)) == ("a", 1)
+
+
+def test_a_session_that_lost_its_first_line_is_read_all_the_same(read):
+    (run,) = read(ASKS)
+    assert run.run_id == run.source
+
+
+def test_the_last_count_of_tokens_is_that_of_the_run(read):
+    told = {"type": "turn_context", "payload": {"model": "m"}}
+    (run,) = read(begins("a"), told, counts(1, 2), ASKS, counts(10, 20), {"type": "event_msg"})
+    assert (run.model, run.input_tokens, run.output_tokens) == ("m", 10, 20)
+
+
+def test_other_values_are_said(read):
+    (run,) = read(begins("a"), 7, ASKS)
+    assert len(run) == 1
+    assert read.trouble[0].endswith(":2: no line of a Codex session; skipped")
+    assert read(7, source="codex") == []
