@@ -76,3 +76,11 @@ def test_responses_are_added_up_and_one_alone_is_a_run(read):
 def test_items_with_a_user_message_are_not_taken_for_a_chat(read):
     (run,) = read([SAYS, {"type": "web_search_call", "id": "1", "action": {"query": "x"}}])
     assert len(run) == 1
+
+
+def test_a_state_of_a_graph_holds_its_messages_within(read):
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    said = {"model_name": "m"}
+    message = {"type": "ai", "content": "", "usage_metadata": usage, "response_metadata": said}
+    (run,) = read({"thread_id": "t", "values": {"messages": [message, message, 7]}})
+    assert (run.run_id, run.model, run.input_tokens, run.output_tokens) == ("t", "m", 2, 4)

@@ -22,6 +22,7 @@ FORMATS = (
     "openai-responses",
     "openhands",
     "codex",
+    "langchain",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

@@ -9,6 +9,7 @@ from .atif import from_atif
 from .claude_transcript import from_claude_transcript
 from .codex import from_codex_rollout
 from .history import History, rounds_of
+from .langchain import from_langchain
 from .openai_chat import from_openai_chat
 from .openai_responses import from_openai_responses
 from .openhands import from_openhands
@@ -21,6 +22,7 @@ __all__ = [
     "from_atif",
     "from_claude_transcript",
     "from_codex_rollout",
+    "from_langchain",
     "from_openai_chat",
     "from_openai_responses",
     "from_openhands",

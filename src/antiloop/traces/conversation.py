@@ -22,7 +22,7 @@ class ConversationFormat:
     """What tells one format of conversations from another."""
 
     keys: Tuple[str, ...]
-    """Where an object has its messages; a list of messages needs no object around it."""
+    """Where an object has its messages, or an object with them; a list of them needs neither."""
     is_message: MessageTest
     """Whether a JSON value may be a message of this format."""
     is_own: MessageTest
@@ -53,7 +53,7 @@ class ConversationFormat:
                 yield self._run(record.value, messages, record.place(name))
 
     def _messages(self, value: Any) -> Optional[List[Any]]:
-        if isinstance(value, dict):
+        while isinstance(value, dict):
             value = next((value[key] for key in self.keys if key in value), None)
         if not isinstance(value, list) or not any(map(self.is_message, value)):
             return None

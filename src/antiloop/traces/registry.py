@@ -9,6 +9,7 @@ from . import (
     atif,
     claude_code,
     codex,
+    langchain,
     openai_chat,
     openai_responses,
     openhands,
@@ -71,6 +72,7 @@ FORMATS: Dict[str, TraceFormat] = {
             openai_responses.read,
         ),
         TraceFormat("codex", "Codex CLI sessions", codex.recognises, codex.read),
+        TraceFormat("langchain", "LangChain messages", langchain.recognises, langchain.read),
     )
 }
 """By name, in the order in which they are tried."""

@@ -1,0 +1,89 @@
+"""LangChain and LangGraph messages: live, dumped as dictionaries, or serialised."""
+
+from typing import Any, Iterable, List, Mapping
+
+from ..types import ToolResult
+from .content import arguments_of, field_of, optional_text, text_of
+from .history import History, HistoryBuilder
+
+_CALLS = ("tool_calls", "invalid_tool_calls")
+
+
+def from_langchain(messages: Iterable[Any]) -> History:
+    """Read the tool calls and results of a LangChain conversation.
+
+    Args:
+        messages: the conversation, oldest first: messages as they are, ``message.model_dump()``,
+            ``messages_to_dict(messages)`` or ``dumpd(message)``; anything else is skipped.
+
+    Returns:
+        All calls with their results. The calls of one message are one round; those that LangChain
+        could not parse (``invalid_tool_calls``) keep their arguments as text. An artifact is not
+        read: the model does not see it.
+
+    >>> call = {"id": "c1", "name": "search", "args": {"q": "cats"}}
+    >>> history = from_langchain([
+    ...     {"type": "ai", "data": {"content": "", "tool_calls": [call]}},
+    ...     {"type": "tool", "data": {"content": "no", "tool_call_id": "c1", "status": "error"}},
+    ... ])
+    >>> history.calls[0].arguments, history.results[0]
+    ({'q': 'cats'}, ToolResult(text='no', is_error=True))
+    """
+    history = HistoryBuilder()
+    for index, message in enumerate(messages):
+        kind, body = kind_of(message), body_of(message)
+        if kind == "ai":
+            _add_calls(history, body, index)
+        elif kind == "tool":
+            _add_result(history, body)
+        elif kind == "human":
+            history.add_user_message(text_of(field_of(body, "content")))
+    return history.build()
+
+
+def body_of(message: Any) -> Any:
+    """Give what holds a message's fields, which dumps wrap into ``data`` or ``kwargs``."""
+    if isinstance(message, Mapping):
+        wrapped = message.get("kwargs") if "lc" in message else message.get("data")
+        return wrapped if isinstance(wrapped, Mapping) else message
+    return message
+
+
+def kind_of(message: Any) -> str:
+    """Give ``ai``, ``tool``, ``human`` or another word; empty text for what is no message.
+
+    >>> kind_of({"lc": 1, "id": ["langchain", "schema", "messages", "AIMessageChunk"]})
+    'ai'
+    """
+    if isinstance(message, Mapping) and "lc" in message:
+        path = message.get("id")
+        name = text_of(path[-1]) if isinstance(path, list) and path else ""
+    else:
+        name = text_of(field_of(message, "type"))
+    return name.lower().replace("messagechunk", "").replace("message", "")
+
+
+def calls_of(message: Any) -> List[Any]:
+    """Give the calls that a message asks for, parsed or not."""
+    body = body_of(message)
+    lists = [field_of(body, name) for name in _CALLS]
+    return [call for calls in lists if isinstance(calls, (list, tuple)) for call in calls]
+
+
+def _add_calls(history: HistoryBuilder, body: Any, index: int) -> None:
+    for call in calls_of(body):
+        history.add_call(
+            text_of(field_of(call, "name")),
+            arguments_of(field_of(call, "args")),
+            optional_text(field_of(call, "id")),
+            index,
+        )
+
+
+def _add_result(history: HistoryBuilder, body: Any) -> None:
+    failed = field_of(body, "status") == "error"
+    history.add_result(
+        ToolResult(text_of(field_of(body, "content")), failed),
+        optional_text(field_of(body, "tool_call_id")),
+        optional_text(field_of(body, "name")),
+    )
