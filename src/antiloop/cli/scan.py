@@ -23,6 +23,7 @@ FORMATS = (
     "openhands",
     "codex",
     "langchain",
+    "event-log",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

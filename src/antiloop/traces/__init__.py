@@ -10,8 +10,17 @@ sales-report 8 fine
 
 from .reading import read_runs
 from .recorded_run import RecordedRun
+from .recorder import RunRecorder
 from .registry import FORMATS, TraceFormat
 from .replay import replay
 from .run_event import RunEvent
 
-__all__ = ["FORMATS", "RecordedRun", "RunEvent", "TraceFormat", "read_runs", "replay"]
+__all__ = [
+    "FORMATS",
+    "RecordedRun",
+    "RunEvent",
+    "RunRecorder",
+    "TraceFormat",
+    "read_runs",
+    "replay",
+]

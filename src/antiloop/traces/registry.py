@@ -9,6 +9,7 @@ from . import (
     atif,
     claude_code,
     codex,
+    event_log,
     langchain,
     openai_chat,
     openai_responses,
@@ -53,6 +54,7 @@ FORMATS: Dict[str, TraceFormat] = {
         TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
         TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognises, swe_agent.read),
         TraceFormat("openhands", "OpenHands events", openhands.recognises, openhands.read),
+        TraceFormat("event-log", "one event of a run a line", event_log.recognises, event_log.read),
         TraceFormat(
             "anthropic",
             "Anthropic messages with tool_use blocks",

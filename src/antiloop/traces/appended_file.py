@@ -1,0 +1,67 @@
+"""A file of lines that many threads and processes add to at the same time."""
+
+import logging
+import os
+import threading
+from typing import Optional, Union
+
+_log = logging.getLogger("antiloop.traces")
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class AppendedFile:
+    """Adds whole lines to the end of a file, each with one write.
+
+    Args:
+        path: the file; it is made if it is missing.
+
+    Raises:
+        OSError: if it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._name = os.fspath(path)
+        self._lock = threading.Lock()
+        # Whoever was killed while writing left half a line; ours must not be the other half.
+        self._before = b"\n" if _ends_within_a_line(path) else b""
+        self._file: Optional[int] = os.open(path, _FLAGS, 0o666)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its last line has been written."""
+        return self._file is None
+
+    def write(self, line: bytes, *, is_last: bool = False) -> None:
+        """Add a line, given without its end; what cannot be written is logged.
+
+        Raises:
+            ValueError: if the last line has been written.
+        """
+        with self._lock:
+            if self._file is None:
+                raise ValueError(f"{self._name}: this run is over; nothing more can be recorded")
+            try:
+                self._append(self._file, self._before + line + b"\n")
+                self._before = b""
+            except OSError as error:
+                self._before = b"\n"
+                _log.warning("%s: a line is not written: %s", self._name, error)
+            if is_last:
+                os.close(self._file)
+                self._file = None
+
+    @staticmethod
+    def _append(file: int, data: bytes) -> None:
+        while data:  # the system takes all at once, unless the disk is nearly full
+            data = data[os.write(file, data) :]
+
+
+def _ends_within_a_line(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() != b"\n"
+    except OSError:  # missing, empty, or a pipe
+        return False

@@ -1,0 +1,151 @@
+"""A run while its events are still coming in."""
+
+from collections import deque
+from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
+
+from ..formats.amounts import moment_s, number, whole_number
+from ..formats.content import arguments_of, field_of, optional_text, text_of
+from ..types import ToolCall, ToolResult
+from .recorded_run import RecordedRun
+from .run_event import RunEvent
+from .totals import total
+
+_WAITING = 1_000
+"""How many calls may be without a result at one time before the oldest ones are given up."""
+_COMPLETED = ("tool_call_completed", "tool_call_failed")
+
+
+class OpenRun:
+    """Collects the events of one run in the order in which they were written.
+
+    A result belongs to the call with its ``call_id``, or else to the oldest open call of its tool.
+    Calls are one round if they say so by an equal ``round``, or if an agent starts them before the
+    first of them is completed.
+    """
+
+    def __init__(self, run_id: str, source: str) -> None:
+        self.run_id = run_id
+        self.calls: List[ToolCall] = []
+        self._source = source
+        self._results: List[Optional[ToolResult]] = []
+        self._turn_starts: List[int] = []
+        self._events: List[RunEvent] = []
+        self._waiting: Deque[int] = deque(maxlen=_WAITING)
+        self._rounds: Dict[str, int] = {}
+        self._open_round: Optional[Tuple[int, Optional[str]]] = None
+        self._failed = False
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        step = len(self.calls)
+        if event["type"] == "tool_call_started":
+            self._start(event)
+            return
+        if event["type"] in _COMPLETED:
+            step = self._complete(event)
+        elif event["type"] == "user_message":
+            self._turn_starts.append(step)
+        elif event["type"] == "run_failed":
+            self._failed = True
+        self._events.append(_event(event, step))
+
+    def close(self) -> RecordedRun:
+        """Give the run as far as it is known."""
+        events = self._events
+        return RecordedRun(
+            self.run_id,
+            tuple(self.calls),
+            tuple(self._results),
+            tuple(self._turn_starts),
+            self._source,
+            tuple(events),
+            agent=next((event.agent for event in events if event.agent), None),
+            model=next((event.model for event in events if event.model), None),
+            input_tokens=total(event.input_tokens for event in events),
+            output_tokens=total(event.output_tokens for event in events),
+            cost=total(event.cost for event in events),
+            failed=self._failed,
+        )
+
+    def _start(self, event: Mapping[str, Any]) -> int:
+        index = len(self.calls)
+        self.calls.append(
+            ToolCall(
+                text_of(event.get("tool")),
+                arguments_of(event.get("input")),
+                optional_text(event.get("call_id")),
+                self._round_of(event),
+            )
+        )
+        self._results.append(None)
+        self._waiting.append(index)
+        return index
+
+    def _round_of(self, event: Mapping[str, Any]) -> int:
+        if event.get("round") is not None:
+            # Negative, so that they never equal the numbers of the others, which are indices.
+            return self._rounds.setdefault(text_of(event["round"]), -1 - len(self._rounds))
+        agent = optional_text(event.get("agent"))
+        if self._open_round is None or self._open_round[1] != agent:
+            self._open_round = len(self.calls), agent
+        return self._open_round[0]
+
+    def _complete(self, event: Mapping[str, Any]) -> int:
+        index = next((index for index in self._waiting if self._fits(index, event)), None)
+        if index is None:
+            index = self._start(event)
+        self._waiting.remove(index)
+        self._results[index] = _result(event)
+        if self._open_round and self._open_round[0] == self.calls[index].round:
+            self._open_round = None
+        return index
+
+    def _fits(self, index: int, event: Mapping[str, Any]) -> bool:
+        call, call_id = self.calls[index], optional_text(event.get("call_id"))
+        if call.id or call_id:
+            return call.id == call_id
+        if call.tool_name != text_of(event.get("tool")):
+            return False
+        return event.get("input") is None or arguments_of(event["input"]) == call.arguments
+
+
+def _result(event: Mapping[str, Any]) -> Optional[ToolResult]:
+    error = event.get("error")
+    failed = bool(error) or event.get("is_error") is True or event["type"] == "tool_call_failed"
+    told = event.get("output") if event.get("output") is not None else error
+    return None if told is None and not failed else ToolResult(text_of(told), failed)
+
+
+def _event(event: Mapping[str, Any], step: int) -> RunEvent:
+    given, written, both = _tokens(event)
+    error = event.get("error")
+    is_call = event["type"] in _COMPLETED
+    return RunEvent(
+        event["type"],
+        step,
+        tool=optional_text(event.get("tool")),
+        agent=optional_text(event.get("agent")),
+        to_agent=optional_text(event.get("to_agent")),
+        model=optional_text(event.get("model")),
+        time_s=moment_s(event.get("timestamp")),
+        latency_ms=number(event.get("latency_ms")),
+        cost=number(event.get("cost")),
+        input_tokens=given,
+        output_tokens=written,
+        tokens=both,
+        error=None if error in (None, False) else text_of(error),
+        input=None if is_call else event.get("input"),
+        output=None if is_call else event.get("output"),
+    )
+
+
+def _tokens(event: Mapping[str, Any]) -> Tuple[Optional[int], Optional[int], Optional[int]]:
+    """Read ``tokens``, a number or an object with ``input`` and ``output``."""
+    tokens = event.get("tokens")
+    given = whole_number(field_of(tokens, "input"))
+    written = whole_number(field_of(tokens, "output"))
+    return (
+        given,
+        written,
+        total([given, written]) if isinstance(tokens, dict) else whole_number(tokens),
+    )

@@ -1,0 +1,182 @@
+"""Writing a run down while it goes on, from any Python program."""
+
+import json
+import os
+import time
+import uuid
+from types import TracebackType
+from typing import Any, Callable, Mapping, Optional, Type, Union
+
+from ..loop_detection.fingerprint import plain
+from ..stability import beta
+from .appended_file import AppendedFile
+
+
+@beta
+class RunRecorder:
+    """Append what a run does to a file, one JSON event a line, readable at any time.
+
+    An event a line, and not a run a line, because a run that is killed in the middle is the one
+    that somebody wants to look at: all but the event under way is in the file. Several threads,
+    processes and runs may write to one file; each event is one write at the end of the file. What
+    cannot be written, e.g. to a full disk, is logged, and the run goes on.
+
+    Args:
+        path: the file; it is made if it is missing, and added to if not.
+        run_id: names the run; a fresh one by default.
+        agent: who runs, where a single event says nothing else.
+        clock: gives seconds since 1970.
+
+    Raises:
+        OSError: if the file cannot be opened.
+
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "runs.jsonl")
+    >>> with RunRecorder(path, run_id="a1") as run:
+    ...     run.tool_call("search", {"query": "cats"}, "No results.", latency_ms=12)
+    >>> from antiloop.traces import read_runs
+    >>> [(run.run_id, run.calls[0].tool_name, run.results[0].text) for run in read_runs(path)]
+    [('a1', 'search', 'No results.')]
+    """
+
+    def __init__(
+        self,
+        path: "Union[str, os.PathLike[str]]",
+        *,
+        run_id: Optional[str] = None,
+        agent: Optional[str] = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.run_id = uuid.uuid4().hex if run_id is None else run_id
+        self._agent = agent
+        self._clock = clock
+        self._file = AppendedFile(path)
+        self.event("run_started")
+
+    def tool_call(
+        self,
+        tool_name: str,
+        arguments: Any = None,
+        result: Any = None,
+        *,
+        is_error: bool = False,
+        latency_ms: Optional[float] = None,
+        cost: Optional[float] = None,
+        tokens: Optional[int] = None,
+        agent: Optional[str] = None,
+        call_id: Optional[str] = None,
+        round: Union[int, str, None] = None,  # noqa: A002 - the word for it everywhere here
+    ) -> None:
+        """Record a finished tool call; a result of None is an unknown one.
+
+        Args:
+            tool_name: which tool.
+            arguments: what it was given.
+            result: what came back.
+            is_error: whether it failed; then the result is the error.
+            latency_ms: how long it took.
+            cost: what it cost, in a currency of your choice.
+            tokens: what it took of a model.
+            agent: who called.
+            call_id: the provider's id of the call.
+            round: equal for the calls of one reply of the model; else each is a round of its own.
+        """
+        self.event(
+            "tool_call_completed",
+            tool=tool_name,
+            input=arguments,
+            output=result,
+            is_error=is_error or None,
+            latency_ms=latency_ms,
+            cost=cost,
+            tokens=tokens,
+            agent=agent,
+            call_id=call_id,
+            round=round,
+        )
+
+    def llm_call(
+        self,
+        model: Optional[str] = None,
+        *,
+        latency_ms: Optional[float] = None,
+        cost: Optional[float] = None,
+        input_tokens: Optional[int] = None,
+        output_tokens: Optional[int] = None,
+        agent: Optional[str] = None,
+    ) -> None:
+        """Record a reply of a model: which one, how long it took, and what it read and wrote."""
+        known = input_tokens is not None or output_tokens is not None
+        self.event(
+            "llm_call_completed",
+            model=model,
+            latency_ms=latency_ms,
+            cost=cost,
+            tokens={"input": input_tokens, "output": output_tokens} if known else None,
+            agent=agent,
+        )
+
+    def user_message(self, text: Optional[str] = None) -> None:
+        """Record that the user spoke, which is progress; the text may be left out."""
+        self.event("user_message", input=text)
+
+    def handoff(self, agent: str, to_agent: str) -> None:
+        """Record that one agent hands over to another."""
+        self.event("handoff_started", agent=agent, to_agent=to_agent)
+
+    def retry(self, tool_name: Optional[str] = None, error: Optional[str] = None) -> None:
+        """Record that something is tried again, and why."""
+        self.event("retry_triggered", tool=tool_name, error=error)
+
+    def state_updated(self, state: Any = None, *, agent: Optional[str] = None) -> None:
+        """Record that the run's state changed, and to what."""
+        self.event("state_updated", output=state, agent=agent)
+
+    def memory_write(self, value: Any = None, *, agent: Optional[str] = None) -> None:
+        """Record that something was written to memory."""
+        self.event("memory_write", input=value, agent=agent)
+
+    def failed(self, error: Union[str, BaseException]) -> None:
+        """Record that the run ends in an error, and close the file."""
+        told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        self._end("run_failed", error=told)
+
+    def completed(self) -> None:
+        """Record that the run is over, and close the file."""
+        self._end("run_completed")
+
+    def event(self, type: str, **fields: Any) -> None:  # noqa: A002 - as in the file
+        """Record an event of any type; fields of None are left out, other values become JSON.
+
+        Raises:
+            ValueError: if the run is over.
+        """
+        self._file.write(self._line(type, fields))
+
+    def __enter__(self) -> "RunRecorder":
+        """Give the recorder itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        """End the run, as failed if an exception is on its way, unless it has been ended."""
+        if self._file.is_closed:
+            return
+        if error is None:
+            self.completed()
+        else:
+            self.failed(error)
+
+    def _end(self, type_: str, **fields: Any) -> None:
+        self._file.write(self._line(type_, fields), is_last=True)
+
+    def _line(self, type_: str, fields: Mapping[str, Any]) -> bytes:
+        line = {"run_id": self.run_id, "type": type_, "timestamp": self._clock()}
+        if self._agent is not None:
+            line["agent"] = self._agent
+        line.update((name, plain(value)) for name, value in fields.items() if value is not None)
+        return json.dumps(line).encode("ascii")

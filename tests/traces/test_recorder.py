@@ -1,0 +1,186 @@
+"""Writing runs down: what is written is read again, whoever writes and whatever happens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop import LoopDetector
+from antiloop.traces import RunRecorder, read_runs, replay
+from antiloop.types import ToolCall, ToolResult
+
+SOURCE = str(Path(__file__).parents[2] / "src")
+WORKER = """
+import sys
+from antiloop.traces import RunRecorder
+run = RunRecorder(sys.argv[1], run_id=sys.argv[2])
+for n in range(int(sys.argv[3])):
+    run.tool_call("ls", {"n": n}, "x" * 5000)
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "runs.jsonl"
+
+
+def read(path):
+    trouble = []
+    runs = list(read_runs(str(path), on_trouble=trouble.append))
+    return {run.run_id: run for run in runs}, trouble
+
+
+def only(path):
+    runs, trouble = read(path)
+    assert (len(runs), trouble) == (1, [])
+    return next(iter(runs.values()))
+
+
+def worker(path, run_id, calls):
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(path), run_id, str(calls)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    )
+
+
+def test_all_that_is_recorded_is_read_again(path):
+    with RunRecorder(path, run_id="a", agent="support", clock=lambda: 5.0) as run:
+        run.user_message("hi")
+        run.llm_call("m", latency_ms=9, cost=0.5, input_tokens=7, output_tokens=2)
+        run.llm_call()
+        run.tool_call("ls", {"p": "."}, "a.py", latency_ms=3, call_id="1", round=0, tokens=4)
+        run.tool_call("ls", {"p": "/"}, "denied", is_error=True, call_id="2", round=0)
+        run.tool_call("pwd")
+        run.retry("ls", "denied")
+        run.state_updated({"n": 1})
+        run.memory_write("likes cats", agent="scribe")
+        run.handoff("support", "billing")
+    told = only(path)
+    assert told.calls[:2] == (
+        ToolCall("ls", {"p": "."}, "1", -1),
+        ToolCall("ls", {"p": "/"}, "2", -1),
+    )
+    assert told.results == (ToolResult("a.py"), ToolResult("denied", is_error=True), None)
+    assert (told.run_id, told.agent, told.model, told.turn_starts) == ("a", "support", "m", (0,))
+    assert (told.input_tokens, told.output_tokens, told.cost, told.failed) == (7, 2, 0.5, False)
+    assert {event.time_s for event in told.events} == {5.0}
+    assert [(event.type, event.agent) for event in told.events[-4:]] == [
+        ("state_updated", "support"),
+        ("memory_write", "scribe"),
+        ("handoff_started", "support"),
+        ("run_completed", "support"),
+    ]
+
+
+def test_an_exception_ends_the_run_as_failed_and_goes_on(path):
+    with pytest.raises(KeyError), RunRecorder(path):
+        raise KeyError("x")
+    told = only(path)
+    assert (told.failed, told.events[-1].error) == (True, "KeyError: 'x'")
+
+
+def test_a_run_ends_once(path):
+    with RunRecorder(path) as run:
+        run.failed("out of money")
+    assert [event.type for event in only(path).events] == ["run_started", "run_failed"]
+    with pytest.raises(ValueError, match="is over; nothing more can be recorded"):
+        run.tool_call("ls")
+
+
+def test_fresh_runs_have_names_of_their_own(path):
+    assert RunRecorder(path).run_id != RunRecorder(path).run_id
+
+
+def test_a_file_is_read_while_it_is_written(path):
+    run = RunRecorder(path)
+    for _ in range(3):
+        run.tool_call("ls", {"p": "."}, "a.py")
+    assert len(list(replay(only(path), LoopDetector.default()))) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no signals")
+def test_a_killed_run_is_in_the_file(path):
+    process = worker(path, "killed", 3)
+    process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert len(only(path)) == 3
+
+
+def test_half_a_line_costs_nothing_but_itself(path):
+    path.write_text('{"run_id": "torn", "ty')
+    with RunRecorder(path, run_id="a") as run:
+        run.tool_call("ls")
+    runs, trouble = read(path)
+    assert len(runs["a"]) == 1
+    assert len(trouble) == 1
+
+
+def test_threads_may_share_a_recorder(path):
+    run = RunRecorder(path)
+    threads = [
+        threading.Thread(target=lambda: [run.tool_call("ls", {}, "x" * 999) for _ in range(50)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(only(path)) == 200
+
+
+def test_processes_may_share_a_file(path):
+    processes = [worker(path, f"run-{n}", 200) for n in range(3)]
+    for process in processes:
+        process.communicate()
+    runs, trouble = read(path)
+    assert trouble == []
+    assert {run_id: len(run) for run_id, run in runs.items()} == {f"run-{n}": 200 for n in range(3)}
+
+
+def test_a_full_disk_is_logged_and_the_run_goes_on(path, monkeypatch, caplog):
+    run = RunRecorder(path, run_id="a")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", no_space)
+        run.tool_call("lost")
+    run.tool_call("ls")
+    assert "runs.jsonl: a line is not written: no space" in caplog.text
+    assert [call.tool_name for call in only(path).calls] == ["ls"]
+
+
+def no_space(file, data):
+    raise OSError("no space")
+
+
+def test_a_write_in_parts_is_finished(path, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:10]))
+    with RunRecorder(path) as run:
+        run.tool_call("ls")
+    assert len(only(path)) == 1
+
+
+def test_a_file_that_cannot_be_opened_is_refused_at_once(tmp_path):
+    with pytest.raises(OSError, match="none"):
+        RunRecorder(tmp_path / "none" / "f")
+
+
+@given(st.recursive(st.none() | st.floats() | st.text() | st.binary(), st.lists, max_leaves=4))
+def test_any_value_can_be_recorded(tmp_path_factory, value):
+    path = tmp_path_factory.mktemp("runs") / "f"
+    with RunRecorder(path) as run:
+        run.tool_call("t", {"value": value, 1: {value if isinstance(value, str) else 2}}, value)
+        run.event("mine", value=object())
+    assert len(only(path)) == 1
+    assert all(json.loads(line)["run_id"] == run.run_id for line in path.read_text().splitlines())
