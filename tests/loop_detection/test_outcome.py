@@ -145,3 +145,25 @@ def test_a_text_made_to_be_hard_to_read_is_judged_in_no_time(part):
     for length in (100, 299, 999):
         text = (part * length)[:length]
         assert outcome(text) in Outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ok": true, "error": null}',
+        '{"ok": true, "errors": []}',
+        '{"failed": 0}',
+        "10 passed, 0 failed",
+        "No errors.",
+        "No issues found in 3 files",
+        "No known vulnerabilities found",
+        "completed without any errors",
+    ],
+)
+def test_good_news_about_errors_is_a_success(text):
+    assert outcome(text) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("text", ['{"error": "bad"}', "2 failed, 3 passed", '{"errors": ["x"]}'])
+def test_bad_news_about_errors_is_a_failure(text):
+    assert outcome(text) is Outcome.FAILURE

@@ -2,7 +2,7 @@
 
 import re
 from enum import Enum
-from typing import List, Optional
+from typing import Optional
 
 REFUSED_MARKER = "[antiloop] Refused:"
 """How the result of every refused call begins, so that any history shows which those are."""
@@ -53,15 +53,18 @@ _NEGATIVE = frozenset(
     """
     aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
     failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
-    missing must not refused rejected too traceback unable unauthorized unavailable undefined
-    unexpected unknown unrecognized unresolved unsupported usage wasn without won wouldn wrong
+    missing not refused rejected traceback unable unauthorized unavailable undefined unexpected
+    unknown unrecognized unresolved unsupported wasn wouldn wrong
     """.split()
 )
-_TERSE = frozenset("0 exit nil no none nothing null output undefined zero".split())
-_PATIENT = frozenset(
+_BENIGN = re.compile(
+    r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
+    r"|\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?(?:errors?|fail\w*|exceptions?)\b"
+)  # "error": null, 0 failed, no errors
+_FORMAL = frozenset(  # one of these stands in every answer that is judged by its form
     """
-    429 503 later limit limited limits overloaded pending processing progress queued ready requests
-    running starting temporarily waiting
+    0 429 503 exit later limit limited limits nil no none nothing null output overloaded pending
+    processing progress queued ready requests running starting temporarily undefined waiting zero
     """.split()
 )
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
@@ -78,9 +81,10 @@ _BUSY = re.compile(
 _SILENT = re.compile(
     r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+[01])?\W*$", re.IGNORECASE
 )
+_TROUBLE = r"(?:error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|difference)"
 _NOTHING = re.compile(
     r"\s*(?:\[\s*\]|\{\s*\}|\(\)|null|none|nil|undefined)\s*$"
-    r"|\W*(?:\w+\W+){0,2}(?:no|0|zero|nothing)\s+(?:\w+\s+){0,3}?"
+    rf"|\W*(?:\w+\W+){{0,2}}(?:no|0|zero|nothing)\s+(?!(?:\w+\s+)?{_TROUBLE})(?:\w+\s+){{0,3}}?"
     r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|spans?)\b",
     re.IGNORECASE,
 )
@@ -111,31 +115,30 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     if text.startswith(REFUSED_MARKER):
         return Outcome.REFUSED
     words = text[:_HEAD].lower().translate(_SPACED).split()
-    brief = _brief_outcome(text, words) if length <= _BRIEF else None
-    if brief is not None:
-        return brief
+    if length <= _BRIEF and not (words and _FORMAL.isdisjoint(words)):
+        brief = _brief_outcome(text)
+        if brief is not None:
+            return brief
     if is_error or not _NEGATIVE.isdisjoint(words):
         return _short_outcome(text[:_HEAD], is_error)
     return Outcome.SUCCESS
 
 
-def _brief_outcome(text: str, words: List[str]) -> Optional[Outcome]:
+def _brief_outcome(text: str) -> Optional[Outcome]:
     """Judge an answer of a line or two by its form."""
-    if not words or not _TERSE.isdisjoint(words):
-        if _NOTHING.match(text):
-            return Outcome.EMPTY
-        # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
-        if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
-            return Outcome.SILENT
-    if not _PATIENT.isdisjoint(words) and (_BUSY.search(text) or _WAITING.search(text)):
-        return Outcome.WAITING
-    return None
+    if _NOTHING.match(text):
+        return Outcome.EMPTY
+    # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
+    if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
+        return Outcome.SILENT
+    return Outcome.WAITING if _BUSY.search(text) or _WAITING.search(text) else None
 
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:
     """Judge an answer in which a word of failure was found, or that is said to be one."""
     lower = head.lower()
     said = " ".join(part for part in lower.split() if not _NAME.search(part))
+    said = _BENIGN.sub(" ", said)
     if not is_error and _NEGATIVE.isdisjoint(said.translate(_SPACED).split()):
         return Outcome.SUCCESS
     is_invalid = any(noun in lower for noun in _CALL_NOUNS) and _INVALID.search(head)

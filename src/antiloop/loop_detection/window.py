@@ -20,7 +20,7 @@ class Round:
         self.calls = calls
         """By the fingerprint of the call."""
         self.evidence = list(calls.values())
-        self.signature = " ".join(calls if len(calls) == 1 else sorted(calls))
+        self.signature = " ".join(sorted(calls)) if len(calls) > 1 else self.evidence[0].facts.call
         """Equal for rounds of the same calls in any order."""
 
 
