@@ -101,6 +101,15 @@ class TestOfAnyTool:
         assert ask(self.detector, old, *[old] * 4) is None
         assert ask(self.detector, old, *[old] * 5).repetitions == 5
 
+    def test_unknown_results_tell_nothing_that_was_known(self):
+        assert ask(self.detector, *[step("ls", path=".")] * 9) is None
+
+    def test_what_stands_beside_a_failure_is_judged_in_any_order(self):
+        edit, empty = step("edit", "[]", line=1), step("list", "[]", path="b")
+        for beside in ([edit, empty], [empty, edit]):
+            run = [FAILURES[4:], beside, *([each] for each in FAILURES[:4])]
+            assert ask_rounds(self.detector, *run).repetitions == 6
+
     def test_a_round_with_one_success_is_no_failure(self):
         run = [[failed("get", "boom", n=n), NEWS[n]] for n in range(9)]
         assert ask_rounds(self.detector, *run) is None

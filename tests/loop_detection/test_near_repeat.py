@@ -5,6 +5,7 @@ import json
 import pytest
 from runs import ask, ask_rounds, fresh_answers, step
 
+from antiloop import LoopDetector
 from antiloop.loop_detection import NearRepeatDetector
 
 QUERIES = ["cats dogs", "dogs of cats", "cat or dog", "Cats, dogs"]
@@ -74,6 +75,20 @@ def test_work_under_way_is_worth_asking_again():
     detector = NearRepeatDetector(4, patience=6)
     assert ask(detector, *polls[:5]) is None
     assert ask(detector, *polls).repetitions == 6
+
+
+def test_empty_answers_are_alike_in_a_restored_run_too():
+    run = [step("list", "[]", owner="me")] * 3 + [step("list", "No results found.", owner="me")]
+    detector = LoopDetector([NearRepeatDetector(4)])
+    monitor = detector.monitor()
+    for made, result in run[:3]:
+        monitor.after([made], [result])
+    restored = detector.monitor()
+    restored.restore(monitor.snapshot())
+    (made, result) = run[3]
+    verdict = restored.after([made], [result])
+    assert verdict == monitor.after([made], [result])
+    assert verdict.detection.repetitions == 4
 
 
 def test_siblings_count_once():

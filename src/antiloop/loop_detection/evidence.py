@@ -120,7 +120,7 @@ class Facts:
             return self.result is not None
         if self.outcome is not other.outcome or not self.outcome.is_fruitless:
             return False
-        return self.gist == other.gist
+        return not self.outcome.says_something or self.gist == other.gist
 
     @property
     def steady(self) -> Optional[str]:

@@ -154,8 +154,8 @@ class Window:
         for passed in reversed(self.rounds):
             match, is_fresh, is_over, is_change = None, False, False, False
             for item in passed.evidence:
-                if match is None and matches(item):
-                    match = item
+                if matches(item):
+                    match = match or item
                 else:
                     is_fresh = is_fresh or item.is_fresh
                     is_change = is_change or item.is_change
@@ -195,7 +195,8 @@ class Window:
         is_change = facts.mutates and new_call and not kind.is_failure
         if facts.is_long and not new_answer:  # a long answer that was seen acknowledges nothing
             is_change = False
-        return is_fresh, is_change, not (new_call or new_answer)
+        is_known = facts.result is not None and not (new_call or new_answer)
+        return is_fresh, is_change, is_known
 
     def _trim(self, size: int) -> None:
         while self._kept > size:
