@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from antiloop.cli import main, scan
-from antiloop.cli.command import PRESETS
+from antiloop.cli import main, recordings, scan
 from antiloop.cli.terminal import printable
 from antiloop.loop_detection import LoopDetector
+from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS
 
 ROOT = Path(__file__).parents[1]
@@ -155,16 +155,84 @@ def test_the_format_can_be_given(runs, capsys):
 
 
 def test_the_names_offered_are_the_names_there_are():
-    assert set(scan.FORMATS) == FORMATS.keys()
-    assert all(isinstance(getattr(LoopDetector, name)(), LoopDetector) for name in PRESETS)
+    assert set(recordings.FORMATS) == FORMATS.keys()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_finds_the_run_that_ships_with_the_project(preset, capsys):
-    assert main(["scan", "--preset", preset, EXAMPLE]) == 1
+def test_every_preset_finds_a_call_that_never_ends(preset, runs, capsys):
+    assert main(["scan", "--preset", preset, runs(stuck=steps(20))]) == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["scan"], ["scan", "--preset", "none", "f"], ["dance"]])
+@pytest.mark.parametrize("name", PRESETS)
+def test_help_has_a_line_on_every_preset(name, capsys):
+    with pytest.raises(SystemExit):
+        main(["scan", "--help"])
+    about = PRESETS[name].__doc__.splitlines()[0]
+    assert f"\n  {name:<11} {about}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_configuration_does_what_the_preset_does_that_it_was_written_from(
+    name, runs, tmp_path, capsys
+):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(PRESETS[name]().to_config()))
+    path = runs(fine=steps(2), stuck=steps(20))
+    main(["scan", "--preset", name, path])
+    expected = capsys.readouterr().out
+    assert main(["scan", "--config", str(config), path]) == 1
+    assert capsys.readouterr().out == expected
+
+
+def test_a_configuration_may_come_from_standard_input(runs, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(LoopDetector.default().to_config())))
+    assert main(["scan", "--config", "-", runs(stuck=steps(3))]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "not JSON: Expecting property name enclosed in double quotes at line 1, column 2"),
+        ("[]", "a configuration is an object, got list"),
+        ("[" * 100_000, "nested too deeply"),
+        ("\xff", "can't decode byte"),
+        ('{"version": 0}', "version must be 1, got 0"),
+        ('{"version": 1, "detectors": []}', "at least one detector, got none"),
+        ('{"version": 1, "detectors": [{"type": "\\u001b"}]}', "number 1: unknown type '\\x1b'"),
+        ('{"version": 1, "detectors": [{"type": "repeat", "threshold": 1}]}', "must be 2 or more"),
+        ('{"version": 1, "detectors": [{"type": []}]}', "detectors: number 1: unhashable"),
+    ],
+)
+def test_a_bad_configuration_is_2_and_named(text, told, tmp_path, capsys):
+    config = tmp_path / "config.json"
+    config.write_bytes(text.encode("latin-1"))
+    with pytest.raises(SystemExit) as exit_:
+        main(["scan", "--config", str(config), EXAMPLE])
+    assert exit_.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1].startswith("antiloop scan: error: argument --config: ")
+    assert str(config) in err
+    assert told in err
+
+
+def test_a_missing_configuration_is_2_and_named(tmp_path, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["scan", "--config", str(tmp_path / "none"), EXAMPLE])
+    assert exit_.value.code == 2
+    assert f"{tmp_path / 'none'}: No such file or directory\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["scan"],
+        ["scan", "--preset", "none", "f"],
+        ["scan", "--preset", "default", "--config", "f", "f"],
+        ["dance"],
+    ],
+)
 def test_a_wrong_command_line_is_2(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
@@ -186,7 +254,7 @@ def test_help_ends_with_an_example_that_works(arguments, capsys, monkeypatch):
 
 def test_progress_is_shown_to_a_person_only(runs, monkeypatch, capsys):
     times = iter(range(10))
-    monkeypatch.setattr(scan.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(recordings.time, "monotonic", lambda: next(times))
     main(["scan", runs(a=[], b=[])])
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -195,7 +263,7 @@ def test_progress_is_shown_to_a_person_only(runs, monkeypatch, capsys):
 
 
 def test_a_short_scan_shows_no_progress(runs, monkeypatch, capsys):
-    monkeypatch.setattr(scan.time, "monotonic", lambda: 0)
+    monkeypatch.setattr(recordings.time, "monotonic", lambda: 0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     main(["scan", runs(a=[], b=[])])
     assert "runs" not in capsys.readouterr().err

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from antiloop import loop_detection
-from antiloop.cli.command import PRESETS
 from antiloop.loop_detection import Escalation, LoopPolicy
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -59,7 +58,3 @@ def test_the_ladders_of_the_policies_are_as_written():
     ladders = {p.name: [action.value for action in p.escalation.actions] for p in LoopPolicy}
     told = {name: ladder.split(", ") for name, ladder in table(POLICIES, "LoopPolicy").items()}
     assert told == ladders
-
-
-def test_every_preset_that_the_command_offers_exists():
-    assert all(hasattr(loop_detection.LoopDetector, name) for name in PRESETS)

@@ -6,12 +6,6 @@ from typing import Any, Callable
 FOUND, COULD_NOT_RUN = 1, 2
 """Exit statuses; 0 is: it ran, and nothing was found."""
 
-PRESETS = {
-    "default": "three detectors that stop little, and raise",
-    "escalating": "all detectors; tell the model, then refuse, then stop",
-}
-"""Names of presets, each a classmethod of `LoopDetector`, with a word on each."""
-
 
 def add_command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int], about: str, example: str
