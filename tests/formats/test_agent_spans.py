@@ -80,6 +80,11 @@ def test_a_tools_span_is_a_call_with_its_result(arguments):
     assert result == ToolResult('{"files":1}')
 
 
+def test_pydantic_ai_had_its_own_words_before_the_conventions_had_any():
+    call, result = only(tool(more={"tool_arguments": '{"p": 1}', "tool_response": "a"}))
+    assert (call.arguments, result) == ({"p": 1}, ToolResult("a"))
+
+
 def test_arguments_that_are_no_json_stay_text():
     assert only(tool("ls", 0, "{bad"))[0].arguments == "{bad"
 

@@ -70,3 +70,9 @@ def test_objects_are_read_like_json():
 @pytest.mark.parametrize("value", [None, {}, {"steps": 7}, {"steps": [None, 7, []]}])
 def test_what_is_no_trajectory_has_no_calls(value):
     assert len(from_atif(value)) == 0
+
+
+def test_a_result_that_only_points_elsewhere_is_unknown():
+    ref = {"source_call_id": "1", "subagent_trajectory_ref": [{"trajectory_id": "x"}]}
+    step = {"source": "agent", "tool_calls": [call("1")], "observation": {"results": [ref]}}
+    assert from_atif({"steps": [step]}).results == (None,)

@@ -41,11 +41,16 @@ def from_atif(trajectory: Any) -> History:
                 index,
             )
         for result in items_of(field_of(field_of(step, "observation"), "results")):
-            history.add_result(
-                ToolResult(text_of(field_of(result, "content"))),
-                optional_text(field_of(result, "source_call_id")),
-            )
+            _add_result(history, result)
     return history.build()
+
+
+def _add_result(history: HistoryBuilder, result: Any) -> None:
+    # Without content it points at the trajectory of a subagent: what came back is not told.
+    content = field_of(result, "content")
+    if content is not None:
+        call_id = optional_text(field_of(result, "source_call_id"))
+        history.add_result(ToolResult(text_of(content)), call_id)
 
 
 def own_steps(trajectory: Any) -> Iterator[Tuple[int, Mapping[str, Any]]]:

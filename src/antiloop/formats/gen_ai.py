@@ -49,8 +49,9 @@ def _is_tool(told: Mapping[str, Any], operation: Any) -> bool:
 
 def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
     told = span.attributes
-    given = told.get("gen_ai.tool.call.arguments")
-    returned = told.get("gen_ai.tool.call.result")
+    # The other names are those of Pydantic AI before the conventions had any.
+    given = told.get("gen_ai.tool.call.arguments", told.get("tool_arguments"))
+    returned = told.get("gen_ai.tool.call.result", told.get("tool_response"))
     for name, event in span.events:
         if name == "gen_ai.tool.message" and given is None:
             given = event.get("content")

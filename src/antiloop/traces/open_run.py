@@ -1,6 +1,7 @@
 """A run while its events are still coming in."""
 
 from collections import deque
+from dataclasses import replace
 from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
 
 from ..formats.amounts import moment_s, number, whole_number
@@ -10,7 +11,7 @@ from .recorded_run import RecordedRun
 from .run_event import RunEvent
 from .totals import total
 
-_WAITING = 1_000
+_WAITING = 100
 """How many calls may be without a result at one time before the oldest ones are given up."""
 _COMPLETED = ("tool_call_completed", "tool_call_failed")
 
@@ -39,7 +40,7 @@ class OpenRun:
         """Take the next event."""
         step = len(self.calls)
         if event["type"] == "tool_call_started":
-            self._start(event)
+            self._start(_call(event), event)
             return
         if event["type"] in _COMPLETED:
             step = self._complete(event)
@@ -67,16 +68,9 @@ class OpenRun:
             failed=self._failed,
         )
 
-    def _start(self, event: Mapping[str, Any]) -> int:
+    def _start(self, call: ToolCall, event: Mapping[str, Any]) -> int:
         index = len(self.calls)
-        self.calls.append(
-            ToolCall(
-                text_of(event.get("tool")),
-                arguments_of(event.get("input")),
-                optional_text(event.get("call_id")),
-                self._round_of(event),
-            )
-        )
+        self.calls.append(replace(call, round=self._round_of(event)))
         self._results.append(None)
         self._waiting.append(index)
         return index
@@ -91,22 +85,28 @@ class OpenRun:
         return self._open_round[0]
 
     def _complete(self, event: Mapping[str, Any]) -> int:
-        index = next((index for index in self._waiting if self._fits(index, event)), None)
+        told = _call(event)
+        found = (index for index in self._waiting if _is_of(told, self.calls[index]))
+        index = next(found, None)
         if index is None:
-            index = self._start(event)
+            index = self._start(told, event)
         self._waiting.remove(index)
         self._results[index] = _result(event)
         if self._open_round and self._open_round[0] == self.calls[index].round:
             self._open_round = None
         return index
 
-    def _fits(self, index: int, event: Mapping[str, Any]) -> bool:
-        call, call_id = self.calls[index], optional_text(event.get("call_id"))
-        if call.id or call_id:
-            return call.id == call_id
-        if call.tool_name != text_of(event.get("tool")):
-            return False
-        return event.get("input") is None or arguments_of(event["input"]) == call.arguments
+
+def _call(event: Mapping[str, Any]) -> ToolCall:
+    call_id = optional_text(event.get("call_id"))
+    return ToolCall(text_of(event.get("tool")), arguments_of(event.get("input")), call_id)
+
+
+def _is_of(told: ToolCall, call: ToolCall) -> bool:
+    """Whether what is told of a completed call fits an open one."""
+    if call.id or told.id:
+        return call.id == told.id
+    return call.tool_name == told.tool_name and told.arguments in (None, call.arguments)
 
 
 def _result(event: Mapping[str, Any]) -> Optional[ToolResult]:
