@@ -23,6 +23,8 @@ FORMATS = (
     "codex",
     "langchain",
     "event-log",
+    "gemini",
+    "gemini-cli",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

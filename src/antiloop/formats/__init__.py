@@ -8,6 +8,8 @@ from .anthropic import from_anthropic
 from .atif import from_atif
 from .claude_transcript import from_claude_transcript
 from .codex import from_codex_rollout
+from .gemini import from_gemini
+from .gemini_session import from_gemini_session
 from .history import History, rounds_of
 from .langchain import from_langchain
 from .openai_chat import from_openai_chat
@@ -22,6 +24,8 @@ __all__ = [
     "from_atif",
     "from_claude_transcript",
     "from_codex_rollout",
+    "from_gemini",
+    "from_gemini_session",
     "from_langchain",
     "from_openai_chat",
     "from_openai_responses",

@@ -10,6 +10,8 @@ from . import (
     claude_code,
     codex,
     event_log,
+    gemini,
+    gemini_cli,
     langchain,
     openai_chat,
     openai_responses,
@@ -75,6 +77,13 @@ FORMATS: Dict[str, TraceFormat] = {
         ),
         TraceFormat("codex", "Codex CLI sessions", codex.recognises, codex.read),
         TraceFormat("langchain", "LangChain messages", langchain.recognises, langchain.read),
+        TraceFormat(
+            "gemini",
+            "Gemini contents with functionCall parts",
+            gemini.recognises,
+            gemini.read,
+        ),
+        TraceFormat("gemini-cli", "Gemini CLI sessions", gemini_cli.recognises, gemini_cli.read),
     )
 }
 """By name, in the order in which they are tried."""

@@ -1,0 +1,100 @@
+"""Gemini contents: parts such as ``functionCall`` and ``functionResponse``."""
+
+from typing import Any, Iterable, List, Mapping
+
+from ..types import ToolResult
+from .content import arguments_of, field_of, optional_text, text_of
+from .history import History, HistoryBuilder
+
+_ANSWERS = ("output", "result", "error", "content")
+
+
+def from_gemini(contents: Iterable[Any]) -> History:
+    """Read the tool calls and results of a conversation with Gemini.
+
+    See https://ai.google.dev/api/caching#Content. Gemini often gives calls no id; then the name of
+    the tool, and after that the order, tells which call of the latest round a result answers.
+
+    Args:
+        contents: the conversation, oldest first, as JSON objects (in either case of the API's
+            names) or as the SDK's own objects; anything else is skipped.
+
+    Returns:
+        All calls with their results. The calls of one content are one round. A response with the
+        key ``error`` is a failure, as the API has it.
+
+    >>> history = from_gemini([
+    ...     {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {"path": "."}}}]},
+    ...     {"role": "user", "parts": [
+    ...         {"functionResponse": {"name": "ls", "response": {"output": "a.py"}}}]},
+    ... ])
+    >>> history.calls[0].arguments, history.results[0].text
+    ({'path': '.'}, 'a.py')
+    """
+    history = HistoryBuilder()
+    for index, content in enumerate(contents):
+        add_parts(history, content, index)
+        said = words_in(content)
+        if said and field_of(content, "role") == "user":
+            history.add_user_message(*said)
+    return history.build()
+
+
+def add_parts(history: HistoryBuilder, content: Any, round_: int) -> None:
+    """Add the calls and the results that one content holds."""
+    for part in parts_of(content):
+        call, response = call_in(part), response_in(part)
+        if call is not None:
+            history.add_call(
+                text_of(field_of(call, "name")),
+                arguments_of(field_of(call, "args")),
+                optional_text(field_of(call, "id")),
+                round_,
+            )
+        if response is not None:
+            name, call_id = field_of(response, "name"), field_of(response, "id")
+            result = result_of(field_of(response, "response"))
+            history.add_result(result, optional_text(call_id), optional_text(name))
+
+
+def parts_of(content: Any) -> List[Any]:
+    """Give the parts of a content."""
+    parts = field_of(content, "parts")
+    return list(parts) if isinstance(parts, (list, tuple)) else []
+
+
+def call_in(part: Any) -> Any:
+    """Give the call of a tool that a part holds; None if it holds none."""
+    return _either(part, "functionCall", "function_call")
+
+
+def response_in(part: Any) -> Any:
+    """Give what came back from a tool in a part; None if nothing did."""
+    return _either(part, "functionResponse", "function_response")
+
+
+def words_in(content: Any) -> List[str]:
+    """Give the texts of a content."""
+    texts = (field_of(part, "text") for part in parts_of(content))
+    return [text for text in texts if text and isinstance(text, str)]
+
+
+def result_of(response: Any) -> ToolResult:
+    """Read what a tool gave back: the text under one of the usual keys alone, else all as JSON.
+
+    >>> result_of({"error": "no such file"})
+    ToolResult(text='no such file', is_error=True)
+    >>> result_of({"output": "a", "seconds": 3}).text
+    '{"output":"a","seconds":3}'
+    """
+    if not isinstance(response, Mapping):
+        return ToolResult(text_of(response))
+    failed = bool(response.get("error")) or response.get("isError") is True
+    told = {key: value for key, value in response.items() if key != "isError"}
+    alone = next((told[key] for key in _ANSWERS if [key] == list(told)), response)
+    return ToolResult(text_of(alone), failed)
+
+
+def _either(part: Any, *names: str) -> Any:
+    found = (field_of(part, name) for name in names)
+    return next((value for value in found if value is not None), None)

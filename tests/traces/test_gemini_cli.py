@@ -1,0 +1,73 @@
+"""Gemini CLI sessions: documents, and records one a line."""
+
+import json
+
+import pytest
+
+from antiloop.traces import read_runs
+
+CALL = {"id": "c", "name": "ls", "args": {}, "status": "executing", "result": None}
+DONE = {**CALL, "status": "success", "result": "a"}
+
+
+def begins(session, **beside):
+    return {"sessionId": session, "projectHash": "p", **beside}
+
+
+def message(own, *calls, **beside):
+    return {"id": own, "type": "gemini", "toolCalls": list(calls), **beside}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write records, and give the runs; trouble is kept in ``read.trouble``."""
+
+    def reader(*records, source=None):
+        path = tmp_path / "f"
+        path.write_text("\n".join(map(json.dumps, records)))
+        reader.trouble = []
+        return list(read_runs(str(path), source=source, on_trouble=reader.trouble.append))
+
+    return reader
+
+
+def test_a_document_and_lines_are_the_same_run(read):
+    (document,) = read(begins("s", messages=[message("1", DONE)]))
+    (lines,) = read(begins("s"), message("1", CALL), message("1", DONE), {"$set": {"summary": "x"}})
+    assert (document.calls, document.results) == (lines.calls, lines.results)
+    assert (document.run_id, len(document)) == ("s", 1)
+
+
+def test_messages_may_come_with_a_change_of_the_session(read):
+    (run,) = read(begins("s"), message("1", DONE), {"$set": {"messages": [message("2", DONE)]}})
+    assert len(run) == 2
+
+
+def test_what_was_taken_back_has_happened_all_the_same(read):
+    (run,) = read(begins("s"), message("1", DONE), {"$rewindTo": "1"}, message("2", DONE))
+    assert len(run) == 2
+
+
+def test_sessions_may_follow_each_other(read):
+    runs = read(begins("s"), message("1", DONE), begins("s"), begins("t"), message("1", DONE))
+    assert [(run.run_id, len(run)) for run in runs] == [("s", 1), ("t", 1)]
+
+
+def test_model_and_tokens_are_added_up(read):
+    tokens = {"input": 3, "output": 2, "thoughts": 5}
+    (run,) = read(begins("s"), message("1", model="m", tokens=tokens), message("2", tokens=tokens))
+    assert (run.model, run.input_tokens, run.output_tokens) == ("m", 6, 14)
+
+
+def test_other_values_are_said(read):
+    (run,) = read(begins("s"), 7, message(None, DONE))
+    assert len(run) == 1
+    assert read.trouble[0].endswith(":2: no record of a Gemini CLI session; skipped")
+    assert read(7, source="gemini-cli") == []
+
+
+def test_contents_in_a_checkpoint_are_a_run(read):
+    part = {"functionCall": {"name": "ls", "args": {}}}
+    contents = [{"role": "model", "parts": [part]}, {"role": "user", "parts": [{"text": "x"}]}]
+    (run,) = read({"history": contents, "modelVersion": "m"})
+    assert (len(run), run.turn_starts, run.model) == (1, (1,), "m")
