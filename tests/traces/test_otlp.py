@@ -1,11 +1,15 @@
 """OpenTelemetry traces: which spans make one run, and what else is known of it."""
 
 import json
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from antiloop.traces import read_runs
 
+FIXTURES = Path(__file__).parent / "fixtures" / "otlp"
 TRACE = "854fe0ff75e30564fbfc3777b9ec1f40"
 
 
@@ -120,3 +124,20 @@ def test_lines_of_something_else_are_told(read):
 
 def test_spans_without_a_trace_are_read(read):
     assert [run.run_id for run in read(tool(1, trace=""))] == ["trace"]
+
+
+@pytest.mark.parametrize("name", ["gen-ai", "openinference", "messages"])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(random=st.randoms())
+def test_neither_the_order_of_spans_nor_a_second_export_changes_anything(tmp_path, name, random):
+    written = (FIXTURES / f"stuck-{name}.jsonl").read_text().splitlines()
+    path = tmp_path / "f"
+
+    def told(lines):
+        path.write_text("\n".join(lines))
+        return [(run.run_id, run.calls, run.results, run.events) for run in read_runs(str(path))]
+
+    expected = told(written)
+    lines = written + random.sample(written, 3)
+    random.shuffle(lines)
+    assert told(lines) == expected
