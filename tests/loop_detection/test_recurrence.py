@@ -5,6 +5,7 @@ import json
 import pytest
 from runs import ask, ask_rounds, fresh_answers, step
 
+from antiloop import LoopDetector
 from antiloop.loop_detection import RecurrenceDetector
 
 TEST = step("test", "2 failed today", suite="all")
@@ -108,3 +109,22 @@ def test_numbers_that_could_mean_nothing_are_refused():
         RecurrenceDetector(1)
     with pytest.raises(ValueError, match="patience must be 4 or more, got 3"):
         RecurrenceDetector(4, patience=3)
+
+
+@pytest.mark.parametrize("edit", ["sed -i s/1/{}/ a.py", "cat > a.py <<EOF {}"])
+@pytest.mark.parametrize("answer", ["", "done"])
+def test_a_test_run_again_after_each_edit_from_the_shell_is_left_alone(edit, answer):
+    monitor = LoopDetector.escalating().monitor()
+    for number in range(12):
+        for command, result in (("pytest -q", "2 failed"), (edit.format(number), answer)):
+            verdict = monitor.record_call("bash", {"command": command}, result)
+            assert verdict.action.value == "continue"
+
+
+def test_reads_from_the_shell_are_no_change():
+    monitor = LoopDetector.escalating().monitor()
+    said = []
+    for number in range(5):
+        for command, result in (("pytest -q", "2 failed"), (f"cat f{number}", f"text {number}")):
+            said.append(monitor.record_call("bash", {"command": command}, result).action.value)
+    assert "notify" in said

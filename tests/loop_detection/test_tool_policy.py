@@ -7,7 +7,7 @@ from runs import in_a_row, step
 
 from antiloop import LoopDetector, RepeatDetector, StallDetector, ToolCall
 from antiloop.loop_detection import RecurrenceDetector, ToolPolicy
-from antiloop.loop_detection.tool_policy import seems_to_mutate
+from antiloop.loop_detection.tool_policy import command_changes, seems_to_mutate
 
 
 def check(detectors, policy, *steps, tool="job"):
@@ -201,3 +201,40 @@ def test_a_text_where_a_list_of_names_belongs_is_refused(name):
 )
 def test_whether_a_tool_changes_the_world_is_guessed_from_its_name(tool, arguments, answer):
     assert seems_to_mutate(tool, arguments) is answer
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i s/a/b/ x.py",
+        "perl -pe s/a/b/ -i x.py",
+        "cat > x.py <<EOF",
+        "echo a >> log.txt",
+        "git commit -am fix",
+        "rm -rf build && make",
+    ],
+)
+def test_a_command_line_that_changes_files_is_known_by_its_words(command):
+    assert command_changes({"command": command})
+    assert command_changes({"cmd": command})
+    assert command_changes(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest -q 2>/dev/null",
+        "ls > /dev/null 2>&1",
+        "grep -i name x.py",
+        "python -c 'f = lambda x -> x'",
+        "git status",
+        "",
+    ],
+)
+def test_a_command_line_that_only_looks_changes_nothing(command):
+    assert not command_changes({"command": command})
+
+
+@pytest.mark.parametrize("arguments", [{}, {"command": 7}, None, ["rm"], {"text": "rm x"}])
+def test_what_is_no_command_line_changes_nothing(arguments):
+    assert not command_changes(arguments)

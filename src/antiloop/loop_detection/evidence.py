@@ -6,9 +6,9 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union, cast
 
 from ..types import ToolCall, ToolResult
 from .fingerprint import canonical_json, parsed_arguments, plain, text_fingerprint, text_of
-from .noise import gist, near_arguments, skeleton, without_noise
+from .noise import does_nothing, gist, near_arguments, skeleton, without_noise
 from .outcome import Outcome, outcome
-from .tool_policy import NO_POLICY, ToolPolicy, seems_to_mutate
+from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate
 
 Result = Union[ToolResult, str, None]
 """What may stand in a list of results; None is a result that is not known."""
@@ -35,13 +35,13 @@ class Facts:
 
     __slots__ = (
         "_forms",
+        "_mutates",
         "_source",
         "answer",
         "call",
         "is_long",
         "is_polled",
         "label",
-        "mutates",
         "outcome",
         "result",
         "tool",
@@ -51,7 +51,7 @@ class Facts:
         self,
         tool: str,
         call: str,
-        mutates: bool,
+        mutates: Optional[bool],
         result: Optional[str],
         kind: Outcome,
         is_long: bool,
@@ -59,7 +59,7 @@ class Facts:
     ) -> None:
         self.tool = tool
         self.call = call
-        self.mutates = mutates
+        self._mutates = mutates
         self.result = result
         self.outcome = kind
         self.is_long = is_long
@@ -123,6 +123,27 @@ class Facts:
         return not self.outcome.says_something or self.gist == other.gist
 
     @property
+    def mutates(self) -> bool:
+        """Whether the tool is declared to change the world, or sounds like it."""
+        if self._mutates is None:
+            self._mutates = seems_to_mutate(self.tool, self._source[0])
+        return self._mutates
+
+    @property
+    def changes_world(self) -> bool:
+        """Whether the call, when it succeeded, most likely changed something.
+
+        A tool does by its name or declaration, a command line by its words, and a command that
+        says nothing was run for its effect, unless it is one without any.
+        """
+        if self.mutates or self._source is None:
+            return self.mutates
+        arguments = self._source[0]
+        return (self.outcome is Outcome.SILENT and not does_nothing(arguments)) or (
+            command_changes(arguments)
+        )
+
+    @property
     def steady(self) -> Optional[str]:
         """The result without noise."""
         return self.form("steady")
@@ -171,7 +192,7 @@ _FORMS: Dict[str, Callable[[Facts, Any, str], str]] = {
 class Evidence:
     """One call of a run: its facts, and what they were worth when they came."""
 
-    __slots__ = ("call_id", "facts", "index", "is_change", "is_fresh", "is_known")
+    __slots__ = ("_is_change", "call_id", "facts", "index", "is_fresh", "is_known", "is_new")
 
     def __init__(
         self,
@@ -179,18 +200,31 @@ class Evidence:
         facts: Facts,
         call_id: Optional[str],
         is_fresh: bool,
-        is_change: bool,
+        is_new: bool,
         is_known: bool,
+        is_change: Optional[bool] = None,
     ) -> None:
         self.index = index
         self.facts = facts
         self.call_id = call_id
         self.is_fresh = is_fresh
         """Whether the answer is one that the window has not seen from this tool."""
-        self.is_change = is_change
-        """Whether the call changed the world in a way that the window has not seen."""
+        self.is_new = is_new
+        """Whether the window has not seen the call."""
         self.is_known = is_known
         """Whether the window has seen both the call and its answer."""
+        self._is_change = is_change
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the call changed the world in a way that the window has not seen."""
+        if self._is_change is None:
+            facts = self.facts
+            # A long answer that was given before acknowledges nothing.
+            is_told = self.is_fresh or not facts.is_long
+            is_possible = self.is_new and is_told and not facts.outcome.is_failure
+            self._is_change = is_possible and facts.changes_world
+        return self._is_change
 
     @property
     def is_barren(self) -> bool:
@@ -222,17 +256,14 @@ def call_key(call: ToolCall, policy: ToolPolicy = NO_POLICY) -> str:
 _NOTHING = (None, None, None, None)
 
 
-def _asked(call: ToolCall, policy: ToolPolicy) -> Tuple[str, str, bool, Any]:
-    """Give the half of the facts that needs no result: tool, key, mutates, arguments."""
+def _asked(call: ToolCall, policy: ToolPolicy) -> Tuple[str, str, Optional[bool], Any]:
+    """Give the half of the facts that needs no result: tool, key, what is declared, arguments."""
     tool = text_of(call.tool_name)
     arguments = parsed_arguments(call.arguments)
     if policy.key is not None:
         arguments = plain(_declared(policy.compared_arguments, arguments, tool, "key"))
-    mutates = policy.mutates
-    if mutates is None:
-        mutates = seems_to_mutate(tool, arguments)
     key = text_fingerprint(f"{tool}\x00{canonical_json(arguments)}")[:KEY_LENGTH]
-    return tool, key, mutates, arguments
+    return tool, key, policy.mutates, arguments
 
 
 def _read(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:

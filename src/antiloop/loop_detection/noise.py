@@ -6,7 +6,7 @@ answers to the same or nearly the same call, and a text that is nothing but nois
 """
 
 import re
-from typing import Any, Iterator, List, Mapping, Tuple
+from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 from .fingerprint import canonical_json
 
@@ -37,7 +37,7 @@ _NUMBERING = re.compile(
     re.IGNORECASE,
 )
 _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
-_COMMANDS = frozenset(("", ".cmd", ".command", ".script"))  # where a shell's command line stands
+_COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
 
 _LONG = 2_000  # characters of a text that take part in a comparison beyond exact equality
 _STEMS = 64
@@ -89,10 +89,25 @@ def near_arguments(arguments: Any) -> str:
     >>> near_arguments({"path": "src/a_01.py"}) == near_arguments({"path": "src/a_02.py"})
     False
     """
-    leaves = list(_leaves(arguments))
-    if any(path in _COMMANDS and _NO_OP.match(text) for path, text in leaves):
+    if does_nothing(arguments):
         return ":"
+    leaves = _leaves(arguments)
     return "\n".join(f"{path}={_stems(text)}" for path, text in leaves)
+
+
+def does_nothing(arguments: Any) -> bool:
+    """Whether arguments are a shell command without effect: a comment, or all after ``:``."""
+    command = command_line(arguments)
+    return command is not None and _NO_OP.match(command) is not None
+
+
+def command_line(arguments: Any) -> Optional[str]:
+    """Give the command line for a shell that arguments hold, if they hold one."""
+    if isinstance(arguments, dict):
+        for name in _COMMANDS:
+            if isinstance(arguments.get(name), str):
+                return str(arguments[name])
+    return arguments if isinstance(arguments, str) else None
 
 
 def words(text: str) -> List[str]:

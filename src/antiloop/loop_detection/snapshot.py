@@ -12,7 +12,7 @@ from .window import Round, Window
 LIMIT = 4_096
 """Characters that a snapshot takes at most for each 50 calls of the window."""
 
-_FLAGS = ("is_fresh", "is_change", "is_known", "mutates", "is_long", "is_polled")
+_FLAGS = ("is_fresh", "is_new", "is_known", "is_change", "mutates", "is_long", "is_polled")
 
 
 def pack(window: Window, limit: int) -> Dict[str, Any]:
@@ -105,6 +105,5 @@ def _evidence(text: str, tools: List[str], named: Any) -> Evidence:
     call_id = None
     if named is not None:
         facts.label, call_id = named
-    return Evidence(
-        int(index), facts, call_id, flags["is_fresh"], flags["is_change"], flags["is_known"]
-    )
+    worth = (flags[name] for name in _FLAGS[:4])
+    return Evidence(int(index), facts, call_id, *worth)

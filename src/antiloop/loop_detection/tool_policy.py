@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ..stability import beta
+from .noise import command_line
 
 KeyRule = Union[Sequence[str], Callable[[Any], Any]]
 StripRule = Union[Sequence[str], Callable[[str], str]]
@@ -91,6 +92,14 @@ _READING = frozenset(
     "check fetch find get grep list look open query read search show status view".split()
 )
 _TYPING = frozenset("command input key keys line stdin".split())
+_CHANGING = frozenset(
+    """
+    apply apply_patch checkout chmod commit cp install ln merge mkdir mv patch reset restore revert
+    rm stash tee touch unlink
+    """.split()
+)
+_EDITORS = frozenset(("perl", "sed"))
+_REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -103,6 +112,17 @@ def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
     return _sounds_like_change(
         command if isinstance(command, str) and command.isidentifier() else tool_name
     )
+
+
+def command_changes(arguments: Any) -> bool:
+    """Guess from its words whether a command line changes files."""
+    command = command_line(arguments)
+    if command is None:
+        return False
+    parts = command.split()
+    if not _CHANGING.isdisjoint(parts) or ("-i" in parts and not _EDITORS.isdisjoint(parts)):
+        return True
+    return ">" in command and _REDIRECTED.search(command) is not None
 
 
 @lru_cache(maxsize=1024)

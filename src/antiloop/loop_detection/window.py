@@ -186,17 +186,14 @@ class Window:
         return last
 
     def _novelty(self, facts: Facts) -> Tuple[bool, bool, bool]:
-        """Whether a call is fresh, a change, known: see `Evidence`."""
-        seen, kind = self._seen, facts.outcome
-        new_call, new_answer = facts.call not in seen, facts.answer not in seen
-        is_fresh = new_answer and kind is Outcome.SUCCESS
-        if kind is Outcome.SILENT:  # most likely run for its effect
-            is_fresh = new_call
-        is_change = facts.mutates and new_call and not kind.is_failure
-        if facts.is_long and not new_answer:  # a long answer that was seen acknowledges nothing
-            is_change = False
-        is_known = facts.result is not None and not (new_call or new_answer)
-        return is_fresh, is_change, is_known
+        """Whether a call is fresh, new, known: see `Evidence`."""
+        kind = facts.outcome
+        is_new, is_new_answer = facts.call not in self._seen, facts.answer not in self._seen
+        is_fresh = is_new_answer and kind is Outcome.SUCCESS
+        if kind is Outcome.SILENT:
+            is_fresh = is_new
+        is_known = facts.result is not None and not (is_new or is_new_answer)
+        return is_fresh, is_new, is_known
 
     def _trim(self, size: int) -> None:
         while self._kept > size:
