@@ -84,3 +84,10 @@ def test_a_state_of_a_graph_holds_its_messages_within(read):
     message = {"type": "ai", "content": "", "usage_metadata": usage, "response_metadata": said}
     (run,) = read({"thread_id": "t", "values": {"messages": [message, message, 7]}})
     assert (run.run_id, run.model, run.input_tokens, run.output_tokens) == ("t", "m", 2, 4)
+
+
+def test_older_releases_of_pydantic_ai_count_tokens_by_other_names(read):
+    part = {"part_kind": "text", "content": "x"}
+    usage = {"request_tokens": 1, "response_tokens": 2}
+    (run,) = read([{"kind": "response", "parts": [part], "model_name": "m", "usage": usage}])
+    assert (run.model, run.input_tokens, run.output_tokens) == ("m", 1, 2)

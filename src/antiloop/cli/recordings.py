@@ -25,6 +25,7 @@ FORMATS = (
     "event-log",
     "gemini",
     "gemini-cli",
+    "pydantic-ai",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

@@ -16,6 +16,7 @@ from .openai_chat import from_openai_chat
 from .openai_responses import from_openai_responses
 from .openhands import from_openhands
 from .otlp import from_otlp
+from .pydantic_ai import from_pydantic_ai
 from .swe_agent import from_swe_agent
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "from_openai_responses",
     "from_openhands",
     "from_otlp",
+    "from_pydantic_ai",
     "from_swe_agent",
     "rounds_of",
 ]

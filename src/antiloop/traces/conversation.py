@@ -17,6 +17,10 @@ def _never(_: Any) -> bool:
     return False
 
 
+def _nobody(_: Any) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class ConversationFormat:
     """What tells one format of conversations from another."""
@@ -35,6 +39,8 @@ class ConversationFormat:
     """What a message says of the model's work, or the object around the messages."""
     is_foreign: MessageTest = _never
     """Whether a message is of another format after all; one such shows that."""
+    agent: Callable[[Any], str] = _nobody
+    """Which agent a message is of."""
 
     def recognises(self, value: Any) -> bool:
         """Whether a JSON value is one conversation of this format."""
@@ -69,6 +75,7 @@ class ConversationFormat:
             told.results,
             told.turn_starts,
             source,
+            agent=next(filter(None, map(self.agent, messages)), None),
             **vars(total_usage(usages)),
         )
 

@@ -17,6 +17,7 @@ from . import (
     openai_responses,
     openhands,
     otlp,
+    pydantic_ai,
     swe_agent,
 )
 from .recorded_run import RecordedRun
@@ -84,6 +85,12 @@ FORMATS: Dict[str, TraceFormat] = {
             gemini.read,
         ),
         TraceFormat("gemini-cli", "Gemini CLI sessions", gemini_cli.recognises, gemini_cli.read),
+        TraceFormat(
+            "pydantic-ai",
+            "Pydantic AI messages",
+            pydantic_ai.recognises,
+            pydantic_ai.read,
+        ),
     )
 }
 """By name, in the order in which they are tried."""
