@@ -56,7 +56,7 @@ def test_unknown_results_equal_nothing():
 
 
 def test_silence_is_evidence_only_where_nothing_is_new():
-    silent = [step("run", "", command="cats dogs", request_id=n) for n in range(4)]
+    silent = [step("find", "", words="cats dogs", request_id=n) for n in range(4)]
     assert ask(NearRepeatDetector(4), *silent).repetitions == 4
     news = step("read", "page one of the book", page=1)
     assert ask(NearRepeatDetector(4), *silent[:3], news, silent[3]) is None
@@ -101,3 +101,15 @@ def test_numbers_that_could_mean_nothing_are_refused():
         NearRepeatDetector(1)
     with pytest.raises(ValueError, match="patience must be 4 or more, got 3"):
         NearRepeatDetector(4, patience=3)
+
+
+def test_what_changes_the_world_in_the_same_words_is_work():
+    edits = [step("edit", "ok", new=f"x = a {sign} b") for sign in "+-*/"]
+    assert ask(NearRepeatDetector(4), *edits) is None
+    keys = [step("run", "", command=f"tmux send-keys {key}") for key in "abcd"]
+    assert ask(NearRepeatDetector(4), *keys) is None
+
+
+def test_a_command_without_effect_is_none_whatever_follows():
+    noops = [step("run", "", command=f": step {number}") for number in range(4)]
+    assert ask(NearRepeatDetector(4), *noops).repetitions == 4

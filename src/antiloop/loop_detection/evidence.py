@@ -8,7 +8,7 @@ from ..types import ToolCall, ToolResult
 from .fingerprint import canonical_json, parsed_arguments, plain, text_fingerprint, text_of
 from .noise import does_nothing, gist, near_arguments, skeleton, without_noise
 from .outcome import Outcome, outcome
-from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate
+from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
 
 Result = Union[ToolResult, str, None]
 """What may stand in a list of results; None is a result that is not known."""
@@ -133,15 +133,15 @@ class Facts:
     def changes_world(self) -> bool:
         """Whether the call, when it succeeded, most likely changed something.
 
-        A tool does by its name or declaration, a command line by its words, and a command that
-        says nothing was run for its effect, unless it is one without any.
+        A tool does by its name or declaration, a command line by its words, and what says nothing
+        was done for its effect, unless it has none or only looks.
         """
         if self.mutates or self._source is None:
             return self.mutates
         arguments = self._source[0]
-        return (self.outcome is Outcome.SILENT and not does_nothing(arguments)) or (
-            command_changes(arguments)
-        )
+        if self.outcome is Outcome.SILENT:
+            return not (does_nothing(arguments) or seems_to_read(self.tool))
+        return command_changes(arguments)
 
     @property
     def steady(self) -> Optional[str]:

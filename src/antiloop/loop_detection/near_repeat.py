@@ -50,9 +50,12 @@ class NearRepeatDetector(WindowDetector):
     def _is_evidence(self, window: Window, item: Evidence) -> bool:
         """Look at what is cheap to know first: it settles most steps of a healthy run."""
         kind = item.facts.outcome
-        if kind is Outcome.SUCCESS or kind is Outcome.WAITING:
-            return window.times_answered(item.facts) >= self.threshold
-        return kind.is_fruitless
+        if kind.is_failure or kind is Outcome.EMPTY:
+            return True
+        if kind is not Outcome.SILENT and window.times_answered(item.facts) < self.threshold:
+            return False
+        # Two edits in the same words are two edits.
+        return item.facts.result is not None and not item.facts.changes_world
 
     def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
         # Silence tells nothing: it is evidence only where nothing at all was new.

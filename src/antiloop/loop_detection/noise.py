@@ -21,7 +21,7 @@ _CLOCK = (
 _COUNTER = (
     r"|\bline \d+:"  # a shell counts the lines it was given
     r"|\b\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
-    r"|\b(?:attempt|retry|try|pid|port)[ =:#]*\d+"
+    r"|\b(?:attempt|retry|try|pid)[ =:#]*\d+"
     r"|\b(?:request|trace|span|correlation|execution|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
     r"|\b(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
     r"|/tmp/[\w./-]+"

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
 from ..stability import beta
 from .noise import command_line
@@ -114,6 +114,12 @@ def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
+def seems_to_read(tool_name: str) -> bool:
+    """Guess from its name whether a tool only looks."""
+    return not _READING.isdisjoint(_parts(tool_name)[:1])
+
+
 def command_changes(arguments: Any) -> bool:
     """Guess from its words whether a command line changes files."""
     command = command_line(arguments)
@@ -127,7 +133,11 @@ def command_changes(arguments: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _sounds_like_change(name: str) -> bool:
-    parts = [part.lower() for part in _PARTS.findall(name)]
+    parts = _parts(name)
     if not parts or parts[0] in _READING:
         return False
     return not _MUTATING.isdisjoint(parts) and _TYPING.isdisjoint(parts)
+
+
+def _parts(name: str) -> List[str]:
+    return [part.lower() for part in _PARTS.findall(name)]
