@@ -91,3 +91,10 @@ def test_older_releases_of_pydantic_ai_count_tokens_by_other_names(read):
     usage = {"request_tokens": 1, "response_tokens": 2}
     (run,) = read([{"kind": "response", "parts": [part], "model_name": "m", "usage": usage}])
     assert (run.model, run.input_tokens, run.output_tokens) == ("m", 1, 2)
+
+
+def test_a_session_of_several_agents_is_the_first_ones(read):
+    said = {"role": "user", "parts": [{"text": "hello"}]}
+    events = [{"author": who, "invocation_id": "e", "content": said} for who in ("user", "a", "b")]
+    (run,) = read({"id": "s", "events": events})
+    assert (run.run_id, run.agent, run.turn_starts) == ("s", "a", (0,))

@@ -26,6 +26,7 @@ FORMATS = (
     "gemini",
     "gemini-cli",
     "pydantic-ai",
+    "adk",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

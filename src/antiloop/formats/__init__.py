@@ -4,6 +4,7 @@ One file per format, each a pure function from a message list to a :class:`Histo
 may be plain JSON or a library's own objects; nothing is imported from that library.
 """
 
+from .adk import from_adk
 from .anthropic import from_anthropic
 from .atif import from_atif
 from .claude_transcript import from_claude_transcript
@@ -21,6 +22,7 @@ from .swe_agent import from_swe_agent
 
 __all__ = [
     "History",
+    "from_adk",
     "from_anthropic",
     "from_atif",
     "from_claude_transcript",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
 from . import (
+    adk,
     anthropic,
     antiloop_jsonl,
     atif,
@@ -91,6 +92,7 @@ FORMATS: Dict[str, TraceFormat] = {
             pydantic_ai.recognises,
             pydantic_ai.read,
         ),
+        TraceFormat("adk", "Google ADK sessions", adk.recognises, adk.read),
     )
 }
 """By name, in the order in which they are tried."""

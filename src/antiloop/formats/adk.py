@@ -1,0 +1,41 @@
+"""Google ADK: the events of a session."""
+
+from typing import Any, Iterable, Optional
+
+from .content import field_of
+from .gemini import add_parts, words_in
+from .history import History, HistoryBuilder
+
+
+def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
+    """Read the tool calls and results of an ADK session.
+
+    See https://google.github.io/adk-docs/events/.
+
+    Args:
+        events: the session's events, oldest first, as they are or as JSON in either case of
+            their names; anything else is skipped.
+        agent: whose calls; None for those of all agents, which share a session.
+
+    Returns:
+        The calls with their results. The calls of one event are one round. Partial events, which
+        streaming sends ahead, are left out. That ``error`` in a response means a failure is a
+        convention which tools may break.
+
+    >>> call = {"name": "ls", "args": {"path": "."}, "id": "c1"}
+    >>> event = {"author": "finder", "content": {"parts": [{"functionCall": call}]}}
+    >>> from_adk([event]).calls[0].arguments
+    {'path': '.'}
+    """
+    history = HistoryBuilder()
+    for index, event in enumerate(events):
+        author, content = field_of(event, "author"), field_of(event, "content")
+        if field_of(event, "partial"):
+            continue
+        if author == "user":
+            said = words_in(content)
+            if said:
+                history.add_user_message(*said)
+        if agent is None or author in (agent, "user"):  # the user answers long-running calls
+            add_parts(history, content, index)
+    return history.build()

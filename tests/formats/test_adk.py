@@ -1,0 +1,60 @@
+"""Events of Google ADK sessions."""
+
+import pytest
+
+from antiloop.formats import from_adk
+from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.types import ToolCall, ToolResult
+
+
+def asks(author, *call_ids, **beside):
+    parts = [{"function_call": {"id": i, "name": "ls", "args": {"n": i}}} for i in call_ids]
+    return {"author": author, "content": {"role": "model", "parts": parts}, **beside}
+
+
+def answers(author, call_id, **response):
+    body = {"id": call_id, "name": "ls", "response": response}
+    return {"author": author, "content": {"role": "user", "parts": [{"function_response": body}]}}
+
+
+def says(text):
+    return {"author": "user", "content": {"role": "user", "parts": [{"text": text}]}}
+
+
+def test_calls_of_one_event_are_one_round():
+    history = from_adk(
+        [
+            says("look"),
+            asks("a", "1", "2"),
+            answers("a", "2", error="no"),
+            answers("a", "1", result="yes"),
+            asks("a", "3"),
+        ]
+    )
+    assert history.calls[0] == ToolCall("ls", {"n": "1"}, "1", 1)
+    assert history.results == (ToolResult("yes"), ToolResult("no", is_error=True), None)
+    assert [len(part) for part in history.rounds()] == [2, 1]
+    assert history.turn_starts == (0,)
+
+
+def test_one_agent_of_several_can_be_read():
+    events = [says("look"), asks("a", "1"), asks("b", "2"), answers("user", "2", result="later")]
+    assert [call.id for call in from_adk(events).calls] == ["1", "2"]
+    assert from_adk(events, "b").calls == (ToolCall("ls", {"n": "2"}, "2", 2),)
+    assert from_adk(events, "b").results == (ToolResult("later"),)
+
+
+def test_partial_events_are_left_out():
+    assert len(from_adk([asks("a", "1", partial=True), asks("a", "1", partial=False)])) == 1
+
+
+def test_only_words_are_a_turn_of_the_user():
+    events = [answers("user", "1", result="x"), says(f"{NOTICE_MARKER} you repeat"), says("go on")]
+    assert from_adk(events).turn_starts == (0,)
+
+
+@pytest.mark.parametrize(
+    "event", [None, 7, "text", [], {}, {"author": "user"}, {"author": "a", "content": 7}]
+)
+def test_what_holds_no_call_gives_none(event):
+    assert from_adk([event]).calls == ()
