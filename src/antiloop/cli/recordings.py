@@ -19,6 +19,7 @@ FORMATS = (
     "anthropic",
     "claude-code",
     "openai-responses",
+    "mini-swe-agent",
     "openhands",
     "codex",
     "langchain",

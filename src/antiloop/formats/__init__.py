@@ -13,6 +13,7 @@ from .gemini import from_gemini
 from .gemini_session import from_gemini_session
 from .history import History, rounds_of
 from .langchain import from_langchain
+from .mini_swe_agent import from_mini_swe_agent
 from .openai_chat import from_openai_chat
 from .openai_responses import from_openai_responses
 from .openhands import from_openhands
@@ -30,6 +31,7 @@ __all__ = [
     "from_gemini",
     "from_gemini_session",
     "from_langchain",
+    "from_mini_swe_agent",
     "from_openai_chat",
     "from_openai_responses",
     "from_openhands",

@@ -4,6 +4,7 @@ from typing import Any
 
 from ..formats import from_openai_chat
 from ..formats.content import field_of, text_of
+from . import mini_swe_agent
 from .conversation import ConversationFormat
 from .usage import Usage, usage_of
 
@@ -44,4 +45,9 @@ _FORMAT = ConversationFormat(
     _usage,
     is_foreign=_is_foreign,
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+read = _FORMAT.read
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON value is a conversation whose calls stand where this API has them."""
+    return _FORMAT.recognises(value) and not mini_swe_agent.recognises(value)

@@ -14,6 +14,7 @@ from . import (
     gemini,
     gemini_cli,
     langchain,
+    mini_swe_agent,
     openai_chat,
     openai_responses,
     openhands,
@@ -57,6 +58,12 @@ FORMATS: Dict[str, TraceFormat] = {
         TraceFormat("otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read),
         TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
         TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognises, swe_agent.read),
+        TraceFormat(
+            "mini-swe-agent",
+            "mini-swe-agent trajectories",
+            mini_swe_agent.recognises,
+            mini_swe_agent.read,
+        ),
         TraceFormat("openhands", "OpenHands events", openhands.recognises, openhands.read),
         TraceFormat("event-log", "one event of a run a line", event_log.recognises, event_log.read),
         TraceFormat(
