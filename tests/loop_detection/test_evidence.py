@@ -7,7 +7,7 @@ import pytest
 from runs import fresh_answers, step
 
 import antiloop.loop_detection.evidence as evidence
-from antiloop import LoopDetector, ToolCall, ToolResult
+from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
 from antiloop.loop_detection import ToolPolicy
 from antiloop.loop_detection.evidence import Facts, shortened
 from antiloop.loop_detection.outcome import Outcome
@@ -132,6 +132,16 @@ def test_a_result_and_its_text_are_the_same():
 
     texts = ["a b", ToolResult("a b"), Named("a b")]
     assert len({Facts.of(ToolCall("f"), each).result for each in texts}) == 1
+
+
+def test_of_a_restored_call_the_arguments_are_known_in_short():
+    monitor = LoopDetector([RepeatDetector(3)]).monitor()
+    for number in (1, 2):
+        monitor.after([ToolCall("ls", {"path": "."}, round=number)], ["a"])
+    restored = LoopDetector([RepeatDetector(2)]).monitor()
+    restored.restore(monitor.snapshot())
+    found = restored.after([ToolCall("cat", round=2)], ["x"]).detection
+    assert (found.details["tool"], found.details["arguments"]) == ("ls", '{"path":"."}')
 
 
 def test_an_unknown_result_has_no_forms():

@@ -274,6 +274,11 @@ def test_a_fingerprint_is_a_sha256():
     )
 
 
+def test_a_text_may_hold_lone_surrogates():
+    assert text_fingerprint("\ud800") == text_fingerprint("\ud800")
+    assert text_fingerprint("\ud800") != text_fingerprint("\ud801")
+
+
 def test_marks_equal_nothing_that_a_tool_could_be_given():
     assert not same({"n": {1, 2}}, {"n": {"set": [1, 2]}})
     assert not same({"n": b"a"}, {"n": {"bytes": "61"}})

@@ -6,7 +6,14 @@ import pytest
 from runs import in_a_row, step
 
 from antiloop import LoopDetector, RepeatDetector, StallDetector, ToolCall
-from antiloop.loop_detection import RecurrenceDetector, ToolPolicy
+from antiloop.loop_detection import (
+    FailureStreakDetector,
+    NearRepeatDetector,
+    NoEffectDetector,
+    RecurrenceDetector,
+    ToolPolicy,
+    UnknownToolDetector,
+)
 from antiloop.loop_detection.tool_policy import command_changes, seems_to_mutate
 
 
@@ -32,6 +39,24 @@ class TestPoll:
     def test_a_poll_that_fails_deserves_none(self):
         run = [step("job", "Error: no such thing", id=1)] * 3
         assert check(REPEAT, ToolPolicy(poll=True), *run).repetitions == 3
+
+    def test_a_tool_of_several_actions_polls_with_some_of_them(self):
+        policy = ToolPolicy(poll={"action": ["log", "state"]})
+
+        def asked(times, action):
+            return check(REPEAT, policy, *[step("job", "all quiet", action=action)] * times)
+
+        assert asked(5, "log") is None
+        assert asked(6, "log").repetitions == 6
+        assert asked(3, "kill").repetitions == 3
+        calls = [ToolCall("job", "no mapping")] * 3
+        assert LoopDetector(REPEAT, tools={"job": policy}).check(calls, ["x"] * 3) is not None
+
+    def test_only_the_results_of_a_poll_are_evidence(self):
+        run = [step("job", f"now {word}", id=1) for word in ("fine", "nice", "good")]
+        bare = [RepeatDetector(3)]
+        assert check(bare, ToolPolicy(), *run).repetitions == 3
+        assert check(bare, ToolPolicy(poll=True), *run) is None
 
 
 class TestExempt:
@@ -159,6 +184,25 @@ class TestThresholds:
         assert check(REPEAT, ToolPolicy(thresholds={"repeat": 5}), *run[:4]) is None
         assert check(REPEAT, ToolPolicy(thresholds={"repeat": 5}), *run).repetitions == 5
         assert check(REPEAT, ToolPolicy(thresholds={"repeat": 2}), *run[:2]).repetitions == 2
+
+    @pytest.mark.parametrize(
+        "detector",
+        [
+            StallDetector(3),
+            RecurrenceDetector(3),
+            NearRepeatDetector(3),
+            NoEffectDetector(3),
+            FailureStreakDetector(3, in_a_row=9),
+            UnknownToolDetector(3),
+        ],
+        ids=lambda each: each.name,
+    )
+    def test_every_detector_minds_it(self, detector):
+        run = [step("send", "Error: unknown tool send", to="ann")] * 5
+        policy = ToolPolicy(thresholds={detector.name: 5})
+        assert check([detector], ToolPolicy(), *run[:3], tool="send").repetitions == 3
+        assert check([detector], policy, *run[:4], tool="send") is None
+        assert check([detector], policy, *run, tool="send").repetitions == 5
 
     def test_other_tools_keep_theirs(self):
         policy = ToolPolicy(thresholds={"repeat": 5})

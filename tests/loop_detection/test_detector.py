@@ -1,0 +1,218 @@
+"""The facade asks its detectors in turn, and one bad detector harms nobody."""
+
+import logging
+
+import pytest
+from runs import ask, ask_rounds, call, step, verdicts
+
+from antiloop import (
+    BaseDetector,
+    LoopDetection,
+    LoopDetector,
+    LoopPolicy,
+    PingPongDetector,
+    RepeatDetector,
+    Role,
+    StallDetector,
+    ToolCall,
+)
+from antiloop.loop_detection import Escalation, RecurrenceDetector, ToolPolicy
+
+LS, CAT = step("ls", "a b", path="."), step("cat", "hello", path="a")
+
+
+class Swearing(BaseDetector):
+    """Finds a loop where the last result says so."""
+
+    name = "swearing"
+
+    def check(self, tool_calls, tool_results):
+        if tool_results and tool_results[-1] == "damn":
+            return LoopDetection(self.name, "It swore.", indices=(len(tool_calls) - 1,))
+        return None
+
+
+class Always(BaseDetector):
+    name = "always"
+
+    def check(self, tool_calls, tool_results):
+        return LoopDetection(self.name, "Always.", {"tool": "ls"})
+
+
+class Broken(BaseDetector):
+    name = "broken"
+
+    def check(self, tool_calls, tool_results):
+        raise RuntimeError("out of order")
+
+
+class BrokenWindow(RepeatDetector):
+    def find(self, window):
+        raise RuntimeError("out of order")
+
+
+class TestCheck:
+    def test_the_first_detector_that_finds_something_wins(self):
+        both = [StallDetector(3), RepeatDetector(3)]
+        assert ask(LoopDetector(both), LS, LS, LS).detector_name == "stall"
+        assert ask(LoopDetector(both[::-1]), LS, LS, LS).detector_name == "repeat"
+
+    def test_nothing_is_found_in_nothing(self):
+        assert LoopDetector.default().check([], []) is None
+        assert LoopDetector.escalating().check([], []) is None
+
+    def test_only_the_window_is_looked_at(self):
+        detector = LoopDetector([RepeatDetector(3)], window=10)
+        assert ask(detector, *[LS] * 40).repetitions == 10
+        assert ask(detector, *[LS] * 40).indices == tuple(range(30, 40))
+
+    def test_it_keeps_no_state(self):
+        detector = LoopDetector.default()
+        assert ask(detector, LS, LS) is None
+        assert ask(detector, LS) is None
+        assert ask(detector, LS, LS, LS) == ask(detector, LS, LS, LS)
+
+    def test_results_may_be_missing(self):
+        assert LoopDetector.default().check([call("ls")] * 3, []) is not None
+
+
+class TestOwnDetectors:
+    def test_a_detector_of_the_users_own_sees_calls_and_results(self):
+        detector = LoopDetector([Swearing()])
+        assert ask(detector, LS, CAT) is None
+        found = ask(detector, LS, step("cat", "damn"))
+        assert (found.detector_name, found.message, found.indices) == (
+            "swearing",
+            "It swore.",
+            (1,),
+        )
+
+    def test_what_it_leaves_out_is_completed(self):
+        found = ask(LoopDetector([Always()]), LS, CAT)
+        assert found.identity == "always:ls"
+        assert len(found.members) == 1
+        assert len(ask_rounds(LoopDetector([Always()]), [LS, CAT]).members) == 2
+
+    def test_what_it_says_itself_is_kept(self):
+        class Precise(BaseDetector):
+            def check(self, tool_calls, tool_results):
+                return LoopDetection("p", "It is.", identity="mine", members=("m",), indices=(0,))
+
+        found = ask(LoopDetector([Precise()]), LS, CAT)
+        assert (found.identity, found.members, found.indices) == ("mine", ("m",), (0,))
+
+    def test_a_monitor_gives_it_the_recent_calls_and_counts_from_the_start(self):
+        detector = LoopDetector([Swearing()], LoopPolicy.STOP, window=5)
+        run = [[step("look", f"page {n}", n=n)] for n in range(20)]
+        last = verdicts(detector, *run, [step("look", "damn")])[-1]
+        assert (last.action.value, last.detection.indices) == ("stop", (20,))
+
+    def test_unknown_results_are_none_for_it(self):
+        seen = []
+
+        class Curious(BaseDetector):
+            def check(self, tool_calls, tool_results):
+                seen.append(list(tool_results))
+
+        monitor = LoopDetector([Curious()]).monitor()
+        monitor.after([ToolCall("a"), ToolCall("b")], ["x"])
+        assert seen == [["x", None]]
+
+    @pytest.mark.parametrize("broken", [Broken(), BrokenWindow(3)], ids=["own", "derived"])
+    def test_one_that_raises_is_logged_and_the_others_are_asked(self, broken, caplog):
+        detector = LoopDetector([broken, RepeatDetector(3)])
+        with caplog.at_level(logging.ERROR, "antiloop"):
+            assert ask(detector, LS, LS, LS).detector_name == "repeat"
+        assert f"detector {broken.name!r} raised; it is left out this time" in caplog.text
+        assert "out of order" in caplog.text
+
+    def test_one_that_raises_does_not_end_a_run(self, caplog):
+        with caplog.at_level(logging.CRITICAL, "antiloop"):
+            found = verdicts(LoopDetector([Broken()]), [LS], [LS], [LS])
+        assert [verdict.action.value for verdict in found] == ["continue"] * 3
+
+
+class TestPresets:
+    def test_default_raises_at_the_first_loop(self):
+        detector = LoopDetector.default()
+        assert detector.policy is LoopPolicy.RAISE
+        assert [each.name for each in detector.detectors] == ["repeat", "stall", "ping_pong"]
+        actions = [verdict.action.value for verdict in verdicts(detector, [LS], [LS], [LS])]
+        assert actions == ["continue", "continue", "raise"]
+
+    def test_escalating_notifies_then_blocks_then_stops(self):
+        detector = LoopDetector.escalating()
+        assert detector.policy == Escalation(("notify", "block", "stop"))
+        actions = [verdict.action.value for verdict in verdicts(detector, *[[LS]] * 5)]
+        assert actions == ["continue", "continue", "notify", "block", "stop"]
+
+    @pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating])
+    def test_every_detector_of_a_preset_can_fire_within_its_window(self, make):
+        detector = make()
+        assert max(each.span for each in detector.detectors) <= detector.window == 50
+
+    def test_a_preset_is_made_anew_each_time(self):
+        assert LoopDetector.default() is not LoopDetector.default()
+
+
+class TestConstructor:
+    def test_a_policy_may_be_a_ladder_of_ones_own(self):
+        ladder = Escalation(("notify", "raise"))
+        assert LoopDetector([RepeatDetector()], ladder).escalation is ladder
+        assert LoopDetector([RepeatDetector()]).escalation == LoopPolicy.RAISE.escalation
+
+    def test_a_role_may_be_named_by_a_word(self):
+        assert LoopDetector([RepeatDetector()], notice_role="user").notice_role is Role.USER
+
+    def test_no_detectors_are_refused(self):
+        with pytest.raises(ValueError, match="at least one detector, got none"):
+            LoopDetector([])
+
+    @pytest.mark.parametrize("thing", [RepeatDetector, "repeat", None])
+    def test_what_is_no_detector_is_refused(self, thing):
+        with pytest.raises(TypeError, match="is no BaseDetector; subclass it"):
+            LoopDetector([thing])
+
+    @pytest.mark.parametrize("window", [1, 0, -5, True, 10.0, None])
+    def test_a_window_that_could_mean_nothing_is_refused(self, window):
+        with pytest.raises(ValueError, match="window must be 2 or more, got"):
+            LoopDetector([RepeatDetector(2)], window=window)
+
+    @pytest.mark.parametrize(
+        ("detector", "span"),
+        [
+            (RepeatDetector(21), 21),
+            (RepeatDetector(3, patience=30), 30),
+            (StallDetector(2, varied=22), 22),
+            (PingPongDetector(7, 3), 21),
+            (RecurrenceDetector(4, patience=21), 21),
+        ],
+        ids=lambda value: getattr(value, "name", value),
+    )
+    def test_a_window_in_which_a_detector_could_never_fire_is_refused(self, detector, span):
+        with pytest.raises(ValueError, match=f"{detector.name} looks at {span} rounds"):
+            LoopDetector([detector], window=20)
+        assert LoopDetector([detector], window=span).window == span
+
+    def test_a_detector_may_have_a_ladder_of_its_own(self):
+        detector = LoopDetector(
+            [RepeatDetector(2), StallDetector(3)],
+            LoopPolicy.STOP,
+            escalations={"repeat": Escalation(("notify",))},
+        )
+        actions = [verdict.action.value for verdict in verdicts(detector, [LS], [LS], [LS])]
+        assert actions == ["continue", "notify", "stop"]
+
+    def test_a_ladder_for_nobody_is_refused(self):
+        with pytest.raises(ValueError, match="escalations names 'stall'; there are repeat"):
+            LoopDetector([RepeatDetector()], escalations={"stall": Escalation()})
+
+    def test_declarations_are_copied(self):
+        tools = {"ls": ToolPolicy(exempt=True)}
+        detector = LoopDetector([RepeatDetector(3)], tools=tools)
+        tools.clear()
+        assert ask(detector, LS, LS, LS) is None
+
+    def test_an_unknown_role_is_refused(self):
+        with pytest.raises(ValueError, match="shouter"):
+            LoopDetector([RepeatDetector()], notice_role="shouter")

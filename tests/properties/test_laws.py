@@ -1,0 +1,342 @@
+"""What holds for every run, whatever its calls and results."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import antiloop.loop_detection.window as window_module
+from antiloop import (
+    LoopDetector,
+    PingPongDetector,
+    RepeatDetector,
+    StallDetector,
+    ToolCall,
+    ToolResult,
+)
+from antiloop.loop_detection.fingerprint import text_fingerprint
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+from antiloop.loop_detection.window import Window
+
+PRESETS = [LoopDetector.default, LoopDetector.escalating]
+presets = pytest.mark.parametrize("make", PRESETS, ids=lambda make: make.__name__)
+
+TOOLS = ("look", "read", "update_page", "shell")
+ANSWERS = (
+    *(None, "", "[]", "No results found.", "alpha beta", "gamma delta", "ok", "true"),
+    *("Error: page 3 is missing", "Error: page 4 is missing", "Unknown tool: look"),
+    *(
+        "still running, 10% done",
+        "still running, 20% done",
+        "built at 12:00:01",
+        "built at 12:00:02",
+    ),
+    *("the same long text " * 40, "line 1: a\nline 2: b", "line 1: a\nline 2: b\nline 3: b"),
+    *(f"{REFUSED_MARKER} not run", ToolResult("boom", is_error=True)),
+)
+ARGUMENTS = (
+    {},
+    {"q": "cats dogs"},
+    {"q": "dog, cat"},
+    {"page": 3},
+    {"page": 4},
+    {"a": 1, "b": [2]},
+)
+
+steps = st.tuples(st.sampled_from(TOOLS), st.sampled_from(ARGUMENTS), st.sampled_from(ANSWERS))
+rounds = st.lists(steps, min_size=1, max_size=4)
+
+
+@st.composite
+def runs(draw, max_size=30):
+    """Draw a run of rounds of steps with stretches that look like loops, and others."""
+    run = []
+    for _ in range(draw(st.integers(1, 4))):
+        few = draw(st.lists(rounds, min_size=1, max_size=3))
+        (tool, arguments, answer), *_ = few[0]
+        count = draw(st.integers(1, 9))
+        run += draw(
+            st.sampled_from(
+                [
+                    few * count,
+                    [[(tool, {"n": f"word{n}"}, answer)] for n in range(count)],
+                    [[(tool, {**arguments, "request_id": n}, answer)] for n in range(count)],
+                    [[(tool, arguments, each)] for each in ANSWERS[-count:]],
+                ]
+            )
+            | st.lists(st.sampled_from(few), min_size=1, max_size=12)
+        )
+    return run[:max_size]
+
+
+def in_calls(run, name=str, arguments=lambda value: value, ids=lambda number: None):
+    """Give calls and results of a run, each name, arguments and id changed as told."""
+    calls, results = [], []
+    for number, each in enumerate(run):
+        for tool, given_arguments, result in each:
+            made = ToolCall(name(tool), arguments(given_arguments), ids(len(calls)), number)
+            calls.append(made)
+            results.append(result)
+    return calls, results
+
+
+def verdicts(make, run, **changes):
+    """Give the verdict of a new monitor after each round of a run."""
+    monitor = make().monitor()
+    calls, results = in_calls(run, **changes)
+    return [monitor.after(*batch) for batch in batches(run, calls, results)]
+
+
+def batches(run, calls, results):
+    """Cut calls and results into those of each round."""
+    start = 0
+    for each in run:
+        yield calls[start : start + len(each)], results[start : start + len(each)]
+        start += len(each)
+
+
+def decided(verdict):
+    """What a verdict says, apart from words and names."""
+    found = verdict.detection
+    return verdict.action, found and (found.detector_name, found.indices, found.period)
+
+
+def said(verdict):
+    """All of a verdict but the long form of arguments, which a snapshot does not keep."""
+    return verdict.action, verdict.message, verdict.detection
+
+
+@presets
+@given(run=runs())
+def test_renaming_tools_changes_nothing(make, run):
+    # What a tool does is guessed from its name, so a name that speaks of change stays one.
+    renamed = dict(zip(TOOLS, ("peek", "view", "update_entry", "bash")))
+    one = verdicts(make, run)
+    other = verdicts(make, run, name=renamed.get)
+    assert list(map(decided, one)) == list(map(decided, other))
+
+
+@presets
+@given(run=runs())
+def test_call_ids_and_the_order_of_keys_change_nothing(make, run):
+    def backwards(arguments):
+        return dict(reversed(list(arguments.items())))
+
+    one = verdicts(make, run)
+    other = verdicts(make, run, arguments=backwards, ids="c{}".format)
+    assert list(map(decided, one)) == list(map(decided, other))
+
+
+@presets
+@given(run=runs())
+def test_arguments_as_json_text_change_nothing(make, run):
+    one = verdicts(make, run)
+    other = verdicts(make, run, arguments=json.dumps)
+    assert list(map(said, one)) == list(map(said, other))
+
+
+@presets
+@given(st.lists(st.integers(1, 4), max_size=25))
+def test_calls_and_results_that_all_differ_are_no_loop(make, sizes):
+    numbers = iter(range(1000))
+    run = [
+        [
+            ("read", {"name": f"file{number:03}x"}, f"{text_fingerprint(str(number))[:9]} words")
+            for number in (next(numbers) for _ in range(size))
+        ]
+        for size in sizes
+    ]
+    assert {verdict.action.value for verdict in verdicts(make, run)} <= {"continue"}
+
+
+def first_found(make, run):
+    """Give the first finding of a check after each round, and after which."""
+    calls, results = in_calls(run)
+    length = 0
+    for number, each in enumerate(run):
+        length += len(each)
+        found = make().check(calls[:length], results[:length])
+        if found is not None:
+            return number, found
+    return None
+
+
+@presets
+@given(run=runs())
+def test_step_by_step_finds_what_a_check_of_the_prefix_finds(make, run):
+    stepwise = [
+        (number, verdict.detection)
+        for number, verdict in enumerate(verdicts(make, run))
+        if verdict.detection is not None
+    ]
+    expected = first_found(make, run)
+    if expected is None:
+        assert stepwise == []
+    else:
+        (number, one), (expected_number, other) = stepwise[0], expected
+        assert number == expected_number
+        assert (one.detector_name, one.identity) == (other.detector_name, other.identity)
+        assert (one.indices, one.message) == (other.indices, other.message)
+
+
+@presets
+@given(run=runs(), later=runs())
+def test_a_verdict_never_depends_on_what_comes_later(make, run, later):
+    assert verdicts(make, run + later)[: len(run)] == verdicts(make, run)
+
+
+def first_loop(judged):
+    """Give the first round that was more than to go on, None if none was."""
+    return next((number for number, each in enumerate(judged) if each.detection), None)
+
+
+@presets
+@given(run=runs(), data=st.data())
+def test_the_order_inside_a_round_does_not_matter(make, run, data):
+    unique = [
+        list({(tool, str(args)): (tool, args, r) for tool, args, r in each}.values())
+        for each in run
+    ]
+    shuffled = [data.draw(st.permutations(each)) for each in unique]
+    assert first_loop(verdicts(make, unique)) == first_loop(verdicts(make, shuffled))
+
+
+@presets
+@settings(max_examples=60)
+@given(run=runs())
+def test_a_restored_run_decides_as_the_unbroken_one(make, run):
+    unbroken = verdicts(make, run)
+    calls, results = in_calls(run)
+    pieces = list(batches(run, calls, results))
+    for cut in range(len(run)):
+        monitor = make().monitor()
+        for piece in pieces[:cut]:
+            monitor.after(*piece)
+        text = json.dumps(monitor.snapshot())
+        assert len(text) <= 4096
+        restored = make().monitor()
+        restored.restore(json.loads(text))
+        assert list(map(said, [restored.after(*piece) for piece in pieces[cut:]])) == list(
+            map(said, unbroken[cut:])
+        )
+
+
+@presets
+@given(run=runs(), count=st.integers(40, 200))
+def test_a_snapshot_stays_small_however_long_the_run(make, run, count):
+    endless = (run * (count // len(run) + 1))[:count]
+    monitor = make().monitor()
+    calls, results = in_calls(endless, ids="call_{:032}".format)
+    for piece in batches(endless, calls, results):
+        monitor.after(*piece)
+    assert len(json.dumps(monitor.snapshot())) <= 4096
+
+
+class Counted:
+    """Counts the facts that are made."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.count = 0
+
+    def of(self, *arguments):
+        self.count += 1
+        return self.kind.of(*arguments)
+
+
+@presets
+@pytest.mark.parametrize("length", [100, 1000])
+def test_the_cost_of_a_check_is_bounded_by_the_window(make, length, monkeypatch):
+    counted = Counted(window_module.Facts)
+    monkeypatch.setattr(window_module, "Facts", counted)
+    calls = [ToolCall("read", {"page": number}) for number in range(length)]
+    make().check(calls, [f"{text_fingerprint(str(n))} words" for n in range(length)])
+    assert counted.count == 50
+
+
+@presets
+def test_the_cost_of_a_step_does_not_grow_with_the_run(make, monkeypatch):
+    counted = Counted(window_module.Facts)
+    monkeypatch.setattr(window_module, "Facts", counted)
+    monitor = make().monitor()
+    for number in range(300):
+        monitor.record_call("read", {"page": number}, f"{text_fingerprint(str(number))} words")
+    assert counted.count == 300
+
+
+def naive_streak(run, same):
+    """Count, for each step of the last round, the rounds at the end that hold one like it."""
+    longest = 0
+    for step in run[-1] if run else ():
+        count = 0
+        while count < len(run) and any(same(step, other) for other in run[-1 - count]):
+            count += 1
+        longest = max(longest, count)
+    return longest
+
+
+def result_text(result):
+    return result.text if isinstance(result, ToolResult) else result
+
+
+@given(run=runs(), threshold=st.integers(2, 5))
+def test_a_repeat_is_what_it_says(run, threshold):
+    expected = naive_streak(run, lambda one, other: one[:2] == other[:2])
+    found = RepeatDetector(threshold).check(*in_calls(run))
+    assert (found.repetitions if found else 0) == (expected if expected >= threshold else 0)
+
+
+@given(run=runs(), threshold=st.integers(2, 5))
+def test_a_stall_is_what_it_says(run, threshold):
+    # Of equal calls in one round the first counts.
+    seen = [
+        list({(tool, str(args)): (tool, args, r) for tool, args, r in each[::-1]}.values())
+        for each in run
+    ]
+    expected = naive_streak(
+        seen,
+        lambda one, other: (
+            one[0] == other[0]
+            and one[2] is not None
+            and result_text(one[2]) == result_text(other[2])
+        ),
+    )
+    found = StallDetector(threshold).check(*in_calls(run))
+    assert (found.repetitions if found else 0) == (expected if expected >= threshold else 0)
+
+
+def naive_laps(names, longest, repetitions):
+    """Give period and laps of the shortest cycle at the end, (0, 0) where there is none."""
+    for period in range(2, longest + 1):
+        lap = names[-period:]
+        laps = 0
+        while (
+            len(names) >= period * (laps + 1)
+            and lap == names[len(names) - period * (laps + 1) : len(names) - period * laps]
+        ):
+            laps += 1
+        if laps >= repetitions and len(set(lap)) > 1:
+            return period, laps
+    return 0, 0
+
+
+@given(
+    names=st.lists(st.sampled_from("abc"), max_size=40),
+    length=st.integers(2, 7),
+    repetitions=st.integers(2, 4),
+)
+def test_a_ping_pong_is_what_it_says(names, length, repetitions):
+    calls = [ToolCall(name) for name in names]
+    for match in ("content", "tool_names"):
+        found = PingPongDetector(length, repetitions, match=match).check(calls, [])
+        expected = naive_laps(names, length, repetitions)
+        assert ((found.period, found.repetitions) if found else (0, 0)) == expected
+
+
+@given(run=runs(), size=st.integers(2, 60))
+def test_every_window_of_a_run_is_made_of_its_last_calls(run, size):
+    calls, results = in_calls(run)
+    for item in Window.of(calls, results, size):
+        assert item.index >= len(calls) - size
+        assert item.facts.tool == calls[item.index].tool_name
