@@ -98,3 +98,11 @@ def test_a_session_of_several_agents_is_the_first_ones(read):
     events = [{"author": who, "invocation_id": "e", "content": said} for who in ("user", "a", "b")]
     (run,) = read({"id": "s", "events": events})
     assert (run.run_id, run.agent, run.turn_starts) == ("s", "a", (0,))
+
+
+def test_cached_input_of_converse_is_input(read):
+    usage = {"inputTokens": 1, "cacheReadInputTokens": 10, "outputTokens": 2}
+    block = {"toolUse": {"toolUseId": "1", "name": "ls", "input": {}}}
+    message = {"role": "assistant", "content": [block], "metadata": {"usage": usage}}
+    (run,) = read({"modelId": "m", "messages": [message]})
+    assert (run.model, run.input_tokens, run.output_tokens) == ("m", 11, 2)

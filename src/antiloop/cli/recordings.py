@@ -28,6 +28,7 @@ FORMATS = (
     "gemini-cli",
     "pydantic-ai",
     "adk",
+    "strands",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

@@ -19,6 +19,7 @@ from .openai_responses import from_openai_responses
 from .openhands import from_openhands
 from .otlp import from_otlp
 from .pydantic_ai import from_pydantic_ai
+from .strands import from_strands
 from .swe_agent import from_swe_agent
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "from_openhands",
     "from_otlp",
     "from_pydantic_ai",
+    "from_strands",
     "from_swe_agent",
     "rounds_of",
 ]

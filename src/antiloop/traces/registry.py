@@ -20,6 +20,7 @@ from . import (
     openhands,
     otlp,
     pydantic_ai,
+    strands,
     swe_agent,
 )
 from .recorded_run import RecordedRun
@@ -100,6 +101,12 @@ FORMATS: Dict[str, TraceFormat] = {
             pydantic_ai.read,
         ),
         TraceFormat("adk", "Google ADK sessions", adk.recognises, adk.read),
+        TraceFormat(
+            "strands",
+            "Converse messages with toolUse blocks",
+            strands.recognises,
+            strands.read,
+        ),
     )
 }
 """By name, in the order in which they are tried."""
