@@ -135,6 +135,12 @@ def test_further_detections_can_be_made_rarer():
     assert actions(monitor, [[LOOK]] * 6)[2:] == ["notify", "continue", "continue", "stop"]
 
 
+def test_the_ladder_is_climbed_in_a_long_run_too():
+    monitor = monitor_of()
+    actions(monitor, [[ToolCall("read", {"n": number})] for number in range(120)])
+    assert actions(monitor, [[LOOK]] * 5) == ["continue", "continue", "notify", "block", "stop"]
+
+
 def test_a_run_has_a_budget_of_interventions():
     monitor = monitor_of(policy=Escalation(("notify",), max_interventions=2))
     stuck = [[[ToolCall("look", {"at": at})]] * 3 for at in "abc"]
@@ -436,8 +442,8 @@ def damaged():
     monitor = monitor_of()
     actions(monitor, [[LOOK]] * 2)
     whole = monitor.snapshot()
-    yield from ({**whole, name: None} for name in ("rounds", "ladder", "window"))
-    for name in ("calls", "turn", "counts", "tools", "rounds", "labels", "ids"):
+    yield from ({**whole, name: None} for name in ("ladder", "window"))
+    for name in ("calls", "seen", "turn", "counts", "tools", "rounds", "labels", "ids"):
         yield {**whole, "window": {**whole["window"], name: None}}
     for step in ("0 0 s 1", "0 9 s 1 AAAA", "0 0 ? 1 AAAA", "0 0 s 1 !!", "", 7):
         yield {**whole, "window": {**whole["window"], "rounds": [[step]]}}

@@ -73,7 +73,6 @@ class LoopMonitor:
         detector = self._detector
         self._window = Window(detector.window, self._tools, detector.counted)
         self._ladder = Ladder(detector.escalation, detector.escalations)
-        self._rounds = 0
         self._reported: Dict[str, None] = {}
         keeps_texts = not all(isinstance(each, WindowDetector) for each in detector.detectors)
         # Only a detector of the user's own looks at texts.
@@ -111,9 +110,7 @@ class LoopMonitor:
         calls, results = self._new(tool_calls, tool_results) if self.enabled else ([], [])
         if not calls:
             return GO_ON
-        known = len(self._window.rounds)
         self._window.append(calls, results)
-        self._rounds += len(self._window.rounds) != known or known == 0
         if self._texts is not None:
             self._texts.extend(zip_longest(calls, results[: len(calls)]))
         verdict = self._judge()
@@ -161,7 +158,6 @@ class LoopMonitor:
         """
         return {
             "version": SNAPSHOT_VERSION,
-            "rounds": self._rounds,
             "ladder": self._ladder.to_dict(),
             "reported": "".join(self._reported),
             "window": pack(self._window, self._room()),
@@ -187,7 +183,6 @@ class LoopMonitor:
             raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
 
     def _load(self, snapshot: Mapping[str, Any]) -> None:
-        self._rounds = int(snapshot["rounds"])
         self._ladder.load(snapshot["ladder"])
         tokens = str(snapshot["reported"])
         self._reported = {tokens[at : at + _TOKEN]: None for at in range(0, len(tokens), _TOKEN)}
@@ -204,6 +199,8 @@ class LoopMonitor:
         findings = list(self._detector.findings(self._window, calls, results))
         if self._ladder.blocked:
             self._judge_block(findings)
+        if not findings:
+            return GO_ON
         best, found_best, rung = LoopAction.CONTINUE, None, 0
         told: Dict[bool, Set[str]] = {True: set(), False: set()}
         for found in findings:
@@ -211,7 +208,7 @@ class LoopMonitor:
             if not spoken_of.isdisjoint(found.members):
                 continue  # an earlier detector with the same ladder speaks of these calls
             spoken_of.update(found.members)
-            action, count = self._ladder.climb(found, self._rounds)
+            action, count = self._ladder.climb(found, self._window.round_count)
             if _RANK[action] > _RANK[best]:
                 best, found_best, rung = action, found, count
         if found_best is None:

@@ -46,6 +46,7 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     if window.rounds:
         window.rounds[-1].number = packed["round"]
     window.call_count = int(packed["calls"])
+    window.round_count = int(packed["seen"])
     window.turn_start = int(packed["turn"])
     window.counts.update({str(n): (int(r), int(t)) for n, (r, t) in packed["counts"].items()})
 
@@ -58,6 +59,7 @@ def _packed(window: Window, rounds: List[Round]) -> Dict[str, Any]:
     last = [item for passed in rounds[-SHOWN_CALLS:] for item in passed.evidence][-SHOWN_CALLS:]
     return {
         "calls": window.call_count,
+        "seen": window.round_count,
         "turn": window.turn_start,
         "counts": window.counts,
         "tools": list(tools),

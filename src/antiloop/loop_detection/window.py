@@ -44,6 +44,8 @@ class Window:
         self.rounds: List[Round] = []
         self.call_count = 0
         """Calls seen so far, also those that left the window."""
+        self.round_count = 0
+        """Rounds seen so far that held evidence."""
         self.turn_start = 0
         """Calls that came before the user's last message."""
         self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(counted, (0, 0))
@@ -77,7 +79,7 @@ class Window:
         one by one.
         """
         number = calls[0].round if calls else None
-        joins = number is not None and self.rounds and self.rounds[-1].number == number
+        joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
         evidence = {item.facts.call: item for item in self._reopen()} if joins else {}
         for position, call in enumerate(calls):
             result = results[position] if position < len(results) else None
@@ -91,6 +93,7 @@ class Window:
         if self.counts:
             self._count(calls)
         if evidence:
+            self.round_count += not joins
             self.add(Round(number, evidence))
 
     def add(self, latest: Round) -> None:
