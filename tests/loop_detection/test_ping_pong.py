@@ -223,3 +223,10 @@ def test_patience_below_the_repetitions_is_refused():
 def test_an_unknown_way_to_match_is_refused():
     with pytest.raises(ValueError, match=r"one of content, .*tool_names, got 'names'"):
         PingPongDetector(match="names")
+
+
+def test_a_long_cycle_is_named_in_short():
+    lap = [step("look", f"page {n}", page=n) for n in range(7)]
+    found = ask(PingPongDetector(7, 2), *lap, *lap)
+    assert found.message == f"{'look -> ' * 5}... (7 rounds) was repeated 2 times."
+    assert len(found.details["cycle"]) == 7

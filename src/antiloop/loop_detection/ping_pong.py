@@ -3,7 +3,7 @@
 from typing import List, Optional, Sequence
 
 from ..stability import beta
-from .base import WindowDetector, check_threshold, detection, times
+from .base import SHOWN_CALLS, WindowDetector, check_threshold, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence
 from .outcome import Outcome
@@ -117,7 +117,7 @@ class PingPongDetector(WindowDetector):
         found: List[Evidence] = [item for passed in rounds for item in passed.evidence]
         return detection(
             self.name,
-            f"{' -> '.join(tools)} was repeated {times(count)}.",
+            f"{_named(tools)} was repeated {times(count)}.",
             found,
             period=period,
             lap=found[-(len(found) // count) :],
@@ -132,3 +132,9 @@ class PingPongDetector(WindowDetector):
 def _first_rotation(lap: List[str]) -> List[str]:
     """Give a cycle from its smallest rotation, so that it is equal wherever it was entered."""
     return min(lap[start:] + lap[:start] for start in range(len(lap)))
+
+
+def _named(tools: List[str]) -> str:
+    if len(tools) <= SHOWN_CALLS:
+        return " -> ".join(tools)
+    return f"{' -> '.join(tools[:SHOWN_CALLS])} -> ... ({len(tools)} rounds)"
