@@ -66,6 +66,15 @@ def test_nothing_is_hashed_twice_while_calls_are_refused(hashed):
     assert len([text for text in hashed if text.startswith("ls\0")]) == len(calls)
 
 
+def test_ids_do_not_make_a_call_be_hashed_again(hashed):
+    calls = [ToolCall("read", {"page": number}, id=f"c{number}") for number in range(5)]
+    monitor = LoopDetector.default().monitor()
+    for call in calls * 2:
+        monitor.after([call], ["page"])
+    assert monitor.call_count == 5
+    assert len(hashed) == 10
+
+
 def test_a_result_that_comes_later_is_hashed_then(hashed):
     call = ToolCall("read", {"page": 1})
     first = Facts.of(call, None)

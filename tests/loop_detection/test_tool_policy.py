@@ -157,6 +157,10 @@ class TestStrip:
         assert check(REPEAT, ToolPolicy(), *run) is None
         assert check(REPEAT, ToolPolicy(strip=["lease"]), *run).repetitions == 3
 
+    def test_nothing_is_stripped_unless_it_is_declared(self):
+        assert ToolPolicy().compared_text("lease: a") == "lease: a"
+        assert ToolPolicy(strip=["lease"]).compared_text("lease: a") == "lease: #"
+
     def test_other_fields_are_not(self):
         run = [step("job", f'{{"releases": "{word}"}}') for word in ("ab", "cd", "ef")]
         assert check(REPEAT, ToolPolicy(strip=["lease"]), *run) is None
