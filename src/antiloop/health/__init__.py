@@ -1,0 +1,95 @@
+"""Rules over a whole run: warnings that say what to try, and a score.
+
+>>> from antiloop import ToolCall, health
+>>> from antiloop.traces import RecordedRun
+>>> calls = tuple(ToolCall("search", {"q": "cats"}) for _ in range(4))
+>>> report = health.evaluate(RecordedRun("a1", calls))
+>>> report.status.value, report.warnings[0].name, report.warnings[0].step
+('Likely stuck', 'loop_repeat', 2)
+"""
+
+import os
+from dataclasses import replace
+from typing import Iterator, Optional, Tuple, Union
+
+from ..formats.amounts import number
+from ..stability import beta
+from ..traces import RecordedRun, RunEvent
+from .monitor import HealthMonitor
+from .profile import HealthProfile
+from .report import HealthReport, HealthStatus, HealthWarning
+from .rules import RULES, HealthRule, is_of_call
+
+__all__ = [
+    "RULES",
+    "HealthMonitor",
+    "HealthProfile",
+    "HealthReport",
+    "HealthRule",
+    "HealthStatus",
+    "HealthWarning",
+    "evaluate",
+]
+
+BUDGET_VARIABLE = "ANTILOOP_COST_BUDGET"
+"""Environment variable with what a run may cost, where nothing else says so."""
+
+
+@beta
+def evaluate(
+    run: RecordedRun,
+    *,
+    literal: bool = False,
+    profile: Optional[HealthProfile] = None,
+    cost_budget: Optional[float] = None,
+) -> HealthReport:
+    """Judge a recorded run.
+
+    Args:
+        run: as `antiloop.traces.read_runs` yields it.
+        literal: take the table of rules to the letter, instead of asking for evidence.
+        profile: rules and numbers of your own.
+        cost_budget: what the run may cost; else what the profile or the environment variable
+            ``ANTILOOP_COST_BUDGET`` says, or no budget.
+
+    Raises:
+        ValueError: if the environment variable is needed and is no number.
+    """
+    chosen = profile or HealthProfile()
+    chosen = chosen.literal() if literal else chosen
+    if cost_budget is None:
+        cost_budget = (
+            _budget_from_environment() if chosen.cost_budget is None else chosen.cost_budget
+        )
+    monitor = HealthMonitor(replace(chosen, cost_budget=cost_budget))
+    spoken = set(run.turn_starts)
+    for item in _timeline(run):
+        if isinstance(item, RunEvent):
+            monitor.add(item)
+            continue
+        start, stop = item
+        if start in spoken:
+            monitor.add(RunEvent("user_message", start))
+        monitor.add_round(run.calls[start:stop], run.results[start:stop])
+    monitor.end(failed=run.failed, cost=run.cost)
+    return monitor.report()
+
+
+def _timeline(run: RecordedRun) -> Iterator[Union[RunEvent, Tuple[int, int]]]:
+    """Yield events, and where rounds start and stop, in the order in which things happened."""
+    rounds, fed = run.rounds(), 0
+    for event in run.events:
+        while fed < min(event.step + is_of_call(event), len(run)):
+            start, fed = next(rounds)
+            yield start, fed
+        if event.type != "user_message":  # the turns of a run tell where these are
+            yield event
+    yield from rounds
+
+
+def _budget_from_environment() -> Optional[float]:
+    told = os.environ.get(BUDGET_VARIABLE)
+    budget = number(told or None)
+    if told and budget is None:
+        raise ValueError(f"{BUDGET_VARIABLE} must be a number, got {told!r}")
+    return budget

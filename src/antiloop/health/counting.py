@@ -1,0 +1,104 @@
+"""Counting what is the same, and the warnings that come of it."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Deque, Dict, Hashable, Iterable, Optional, Tuple
+
+from .profile import HealthProfile
+from .report import HealthWarning
+from .rules import HealthRule
+from .run_so_far import Latest
+
+Item = Tuple[int, int]
+"""One counted call or event: its number among those of the run, and the step that it speaks of."""
+
+
+@dataclass
+class Tally:
+    """What counts under one name of a rule."""
+
+    count: int
+    """How many, or how many within the rule's window."""
+    items: "Deque[Item]"
+    """The latest of them: as many as the threshold, or those within the window."""
+
+
+class Counter:
+    """Counts for one rule."""
+
+    def __init__(self, rule: HealthRule) -> None:
+        self.rule = rule
+        self._tallies: Latest[Hashable, Tally] = Latest()
+
+    def add(self, key: Hashable, item: Item) -> Optional[Tally]:
+        """Count an item under a name; give the tally if it is enough for a warning."""
+        rule = self.rule
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = Tally(0, deque(maxlen=rule.window or rule.threshold))
+        self._tallies.put(key, tally)
+        tally.items.append(item)
+        tally.count += 1
+        if rule.window is not None:
+            while tally.items[0][1] <= item[1] - rule.window:
+                tally.items.popleft()
+            tally.count = len(tally.items)
+        return tally if tally.count >= rule.threshold else None
+
+
+@dataclass
+class RaisedWarning:
+    """A warning while its run goes on."""
+
+    rule: HealthRule
+    """Which one."""
+    quiet_rounds: int = 0
+    """Rounds with something new since it last grew."""
+    _items: Dict[int, int] = field(default_factory=dict)
+    _worst: Hashable = None
+    _count: int = 0
+    _step: int = 0
+    _message: str = ""
+
+    def grow(self, key: Hashable, tally: Tally, step: int) -> bool:
+        """Take in what was counted; return whether this is the worst yet, so that it is told."""
+        self.quiet_rounds = 0
+        self._items.update(tally.items)
+        if tally.count <= self._count:
+            return False
+        if key != self._worst:
+            self._worst, self._step = key, step
+        self._count = tally.count
+        return True
+
+    def tell(self, message: str) -> None:
+        """Say what happened."""
+        self._message = message
+
+    def warning(self, profile: HealthProfile, calls: int, *, is_charged: bool) -> HealthWarning:
+        """Give it as it stands.
+
+        Args:
+            profile: says what is given back.
+            calls: of the run up to now.
+            is_charged: whether rules over calls take something for loops already.
+        """
+        rule = self.rule
+        penalty = 0 if rule.is_finding and is_charged else rule.penalty
+        is_open = not rule.can_end or self.quiet_rounds < profile.recovery_rounds
+        return HealthWarning(
+            rule.name,
+            self._message,
+            rule.why,
+            rule.suggestion,
+            max(0, min(self._step, calls - 1)),
+            _steps(self._items.values(), calls),
+            len(self._items),
+            penalty if is_open else penalty * (1 - profile.recovery),
+            is_open,
+        )
+
+
+def _steps(steps: Iterable[int], calls: int) -> Tuple[int, ...]:
+    """Give them in order, each once; what came after the last call speaks of that."""
+    return tuple(sorted({min(step, calls - 1) for step in steps})) if calls else ()

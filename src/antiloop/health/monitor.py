@@ -1,0 +1,231 @@
+"""Judging a run while it goes on: each round and event costs the same, however long the run is."""
+
+from collections import deque
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Dict, Hashable, List, Optional, Sequence, Tuple, Union
+
+from ..loop_detection import LoopAction, LoopDetection, LoopVerdict
+from ..loop_detection.evidence import Facts, Result
+from ..loop_detection.messages import visible
+from ..loop_detection.window import Window
+from ..stability import beta
+from ..traces import RunEvent
+from ..traces.totals import total
+from ..types import ToolCall
+from .counting import Counter, Item, RaisedWarning, Tally
+from .profile import HealthProfile
+from .report import HealthReport, HealthStatus
+from .rules import PROGRESS, HealthRule, step_of
+from .run_so_far import Latest, RunSoFar, SeenCall
+
+LOOP = HealthRule(
+    "loop",
+    penalty=0,
+    threshold=1,
+    message="",
+    why="What comes back is known already, so each further call is spent for nothing.",
+    suggestion="Guard the agent with LoopDetector.escalating(): it tells the model, then refuses "
+    "the calls, then ends the run.",
+)
+
+
+@beta
+class HealthMonitor:
+    """Takes the rounds and events of one run in their order, and reports at any time.
+
+    Args:
+        profile: the rules; those that decide from evidence by default.
+
+    >>> from antiloop import ToolCall
+    >>> monitor = HealthMonitor()
+    >>> for _ in range(4):
+    ...     monitor.add_round([ToolCall("search", {"q": "cats"})], ["no results"])
+    >>> monitor.report().status.value
+    'Likely stuck'
+    """
+
+    def __init__(self, profile: Optional[HealthProfile] = None) -> None:
+        self._profile = profile or HealthProfile()
+        rules = self._profile.rules
+        self._of_calls = [(Counter(rule), rule.of_call) for rule in rules if rule.of_call]
+        self._of_events = [(Counter(rule), rule.of_event) for rule in rules if rule.of_event]
+        detector = self._profile.detector
+        self._loops = detector.monitor()
+        self._window = Window(detector.window, detector.tools)
+        self._run = RunSoFar()
+        self._failed = False
+        self._raised: Dict[str, RaisedWarning] = {}
+        self._verdicts: List[Tuple[int, LoopVerdict]] = []
+        # A finding names calls of the detector's window, which counts parallel calls once.
+        self._unnamed: Latest[int, SeenCall] = Latest.at_most(4 * detector.window)
+        self._tokens: Latest[int, int] = Latest.at_most(4 * detector.window)
+        self._wasted: Latest[int, None] = Latest.at_most(4 * detector.window)
+        self._wasted_calls = 0
+        self._wasted_tokens = 0
+        self._knows_tokens = False
+
+    def add_round(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+        """Take the calls of one reply of the model, and what came back.
+
+        Args:
+            calls: in order; see `LoopMonitor.after`.
+            results: ``results[i]`` belongs to ``calls[i]``; what is missing, or None, is unknown.
+        """
+        verdict = self._loops.after(calls, results)
+        if self._profile.needs_evidence:
+            self._note_news(calls, results)
+        for call, result in zip(calls, chain(results, repeat(None))):
+            self._see(call, result)
+        if verdict.action is not LoopAction.CONTINUE:
+            self._verdicts.append((self._run.calls - 1, verdict))
+            if verdict.detection is not None:
+                self._note_loop(verdict.detection)
+
+    def add(self, event: RunEvent) -> None:
+        """Take an event; those that tell more of a tool call come after the call's round."""
+        run = self._run
+        run.events += 1
+        if event.type == "user_message":
+            self._start_turn()
+        elif event.type == "run_failed":
+            self._failed = True
+        elif event.type in PROGRESS:
+            run.progress += 1
+        elif event.type == "handoff_started":
+            run.hand_over(event)
+        self._note_amounts(event)
+        self._judge_event(event)
+
+    def end(self, *, failed: bool = False, cost: Optional[float] = None) -> None:
+        """Say how the run ended.
+
+        Args:
+            failed: whether in failure.
+            cost: what all of it cost, where that is known beside the costs of events.
+        """
+        self._failed = self._failed or failed
+        if cost is not None:
+            self._run.cost_before, self._run.cost = self._run.cost or 0.0, cost
+            self._judge_event(RunEvent("run_ended", self._run.calls))
+
+    def report(self) -> HealthReport:
+        """Give what is known of the run up to now."""
+        profile, run = self._profile, self._run
+        raised = self._raised.values()
+        # A loop that tripped rules of the table is charged by these.
+        is_charged = any(each.rule.of_call for each in raised)
+        warnings = tuple(each.warning(profile, run.calls, is_charged=is_charged) for each in raised)
+        lost = sum(each.penalty for each in warnings)
+        score = max(0, int(100 - lost - (profile.failure_penalty if self._failed else 0)))
+        return HealthReport(
+            score,
+            self._status(score),
+            warnings,
+            run.calls,
+            self._wasted_calls,
+            self._wasted_tokens if self._knows_tokens else None,
+            run.cost,
+            tuple(self._verdicts),
+        )
+
+    def _status(self, score: int) -> HealthStatus:
+        if self._failed:
+            return HealthStatus.FAILED
+        if score >= self._profile.healthy_from:
+            return HealthStatus.HEALTHY
+        is_stuck = score < self._profile.warning_from
+        return HealthStatus.LIKELY_STUCK if is_stuck else HealthStatus.WARNING
+
+    def _start_turn(self) -> None:
+        """Note that the user spoke: what came before is no evidence any more."""
+        self._loops.user_message()
+        self._window.clear()
+        if not self._profile.needs_evidence:
+            return
+        for each in self._raised.values():
+            each.quiet_rounds = self._profile.recovery_rounds
+
+    def _note_news(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+        """Ask the engine what of a round was new: it ends what needs that nothing is."""
+        self._window.append(calls, results)
+        latest = self._window.rounds[-1].evidence if self._window.rounds else []
+        new = [each.index for each in latest if each.is_fresh or each.is_change]
+        new = [step for step in new if step >= self._run.calls]
+        for step in new:
+            self._run.new_steps.put(step, None)
+        if new:
+            self._run.news += 1
+            self._run.control.clear()
+            for each in self._raised.values():
+                each.quiet_rounds += 1
+
+    def _see(self, call: ToolCall, result: Result) -> None:
+        """Take in one call: to the letter it counts, with evidence it waits for a finding."""
+        facts = Facts.of(call, result, self._window.policy(call.tool_name))
+        seen = SeenCall(self._run.calls, call, facts, self._run.progress)
+        self._run.calls += 1
+        if self._profile.needs_evidence:
+            self._unnamed.put(seen.step, seen)
+        else:
+            self._judge_call(seen)
+
+    def _note_loop(self, found: LoopDetection) -> None:
+        """Take in a loop: calls after its first lap are waste, all are evidence for the rules."""
+        steps = found.indices or (self._run.calls - 1,)
+        for step in steps[len(steps) - found.wasted_calls :]:
+            if step not in self._wasted:
+                self._wasted.put(step, None)
+                self._wasted_calls += 1
+                self._wasted_tokens += self._tokens.pop(step, 0)
+        if self._profile.needs_evidence:
+            self._raise_loop(found, steps)
+            for seen in filter(None, [self._unnamed.pop(step, None) for step in steps]):
+                self._judge_call(seen)
+
+    def _raise_loop(self, found: LoopDetection, steps: Sequence[int]) -> None:
+        name, penalty = f"loop_{found.detector_name}", self._profile.loop_penalty
+        raised = self._raised_by(replace(LOOP, name=name, penalty=penalty))
+        tally = Tally(len(steps), deque((step, step) for step in steps))
+        if raised.grow(found.identity, tally, steps[-1]):
+            raised.tell(found.message)
+
+    def _judge_call(self, seen: SeenCall) -> None:
+        for counter, key_of in self._of_calls:
+            key = key_of(seen, self._run, self._profile)
+            self._count(counter, key, seen, (seen.step, seen.step))
+
+    def _judge_event(self, event: RunEvent) -> None:
+        item = self._run.events, step_of(event)
+        for counter, key_of in self._of_events:
+            key = key_of(event, self._run, self._profile)
+            self._count(counter, key, event, item)
+
+    def _count(
+        self, counter: Counter, key: Hashable, what: Union[SeenCall, RunEvent], item: Item
+    ) -> None:
+        """Count an item if its rule is concerned, and raise the warning where that is enough."""
+        tally = None if key is None else counter.add(key, item)
+        if tally is None:
+            return
+        rule, raised = counter.rule, self._raised_by(counter.rule)
+        if raised.grow(key, tally, item[1]):
+            names = {"rule": rule, "run": self._run, "profile": self._profile}
+            told = rule.message.format(count=tally.count, item=what, **names)
+            raised.tell(visible(told))
+
+    def _raised_by(self, rule: HealthRule) -> RaisedWarning:
+        return self._raised.setdefault(rule.name, RaisedWarning(rule))
+
+    def _note_amounts(self, event: RunEvent) -> None:
+        """Take in what an event cost."""
+        self._run.spend(event.cost)
+        parts = [event.input_tokens, event.output_tokens]
+        tokens = total(parts) if event.tokens is None else event.tokens
+        if tokens is None:
+            return
+        self._knows_tokens = True
+        if event.step in self._wasted:
+            self._wasted_tokens += tokens
+        else:
+            self._tokens.put(event.step, self._tokens.get(event.step, 0) + tokens)

@@ -1,0 +1,224 @@
+"""The rules, as a table: what counts as the same, how many of it are a warning, what to say.
+
+A rule's key says under what name a call or an event counts, or that it does not. Where as many
+count under one name as the threshold says, the warning is raised.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable, Hashable, Optional, Tuple
+
+from ..loop_detection.outcome import Outcome
+from ..stability import beta
+from ..traces import RunEvent
+from .run_so_far import RunSoFar, SeenCall
+
+if TYPE_CHECKING:
+    from .profile import HealthProfile
+
+CallKey = Callable[[SeenCall, RunSoFar, "HealthProfile"], Optional[Hashable]]
+EventKey = Callable[[RunEvent, RunSoFar, "HealthProfile"], Optional[Hashable]]
+PROGRESS = ("state_updated", "memory_write")
+"""Events that say that a run got on."""
+
+
+@beta
+@dataclass(frozen=True)
+class HealthRule:
+    """One rule: data that can be changed, and a key."""
+
+    name: str
+    """The name of its warning."""
+    penalty: float
+    """What its warning takes from the score."""
+    threshold: int
+    """How many of the same are a warning."""
+    message: str
+    """What happened: a format text over ``count``, ``item``, ``run``, ``rule`` and ``profile``."""
+    why: str
+    """Why it matters."""
+    suggestion: str
+    """What to try."""
+    of_call: Optional[CallKey] = None
+    """Under what name a call counts; None where it does not."""
+    of_event: Optional[EventKey] = None
+    """Under what name an event counts; None where it does not."""
+    window: Optional[int] = None
+    """How many of the latest tool calls are looked at; all of the run where None."""
+    can_end: bool = True
+    """Whether the warning is closed when the run gets on."""
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether it counts nothing itself, but stands for what a detector found."""
+        return self.of_call is None and self.of_event is None
+
+
+def _tool(seen: SeenCall, *_: object) -> Hashable:
+    return seen.tool
+
+
+def _similar_input(seen: SeenCall, run: RunSoFar, profile: "HealthProfile") -> Hashable:
+    return run.like_earlier(seen, profile.similarity)
+
+
+def _exact_input(seen: SeenCall, *_: object) -> Hashable:
+    return seen.facts.call
+
+
+def _tool_since_progress(seen: SeenCall, *_: object) -> Hashable:
+    return seen.tool, seen.progress
+
+
+def _tool_without_result(seen: SeenCall, *_: object) -> Optional[Hashable]:
+    return seen.tool if seen.facts.outcome in (Outcome.EMPTY, Outcome.SILENT) else None
+
+
+def _retry(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:
+    return run.news if event.type == "retry_triggered" else None
+
+
+def _long_step(event: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Optional[Hashable]:
+    if (event.latency_ms or 0) <= 1000 * profile.long_step_s:
+        return None
+    # A test suite takes its time; so does a model that thinks. What matters is what came of it.
+    if profile.needs_evidence and (not is_of_call(event) or event.step in run.new_steps):
+        return None
+    return run.events
+
+
+def _cost_spike(event: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Optional[Hashable]:
+    cost, total = event.cost or 0.0, run.cost or 0.0
+    is_spike = cost > profile.spike_floor and cost > profile.spike_share * total
+    return run.events if is_spike and run.priced > profile.spike_after else None
+
+
+def _over_budget(_: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Optional[Hashable]:
+    budget = profile.cost_budget
+    if budget is None or run.cost is None:
+        return None
+    return "budget" if run.cost_before <= budget < run.cost else None
+
+
+def _bounce(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:
+    if event.type != "handoff_started" or len(run.control) < 4 or event.agent == event.to_agent:
+        return None
+    first, second, third, fourth = run.control
+    return frozenset((first, second)) if (first, second) == (third, fourth) else None
+
+
+def is_of_call(event: RunEvent) -> bool:
+    """Whether an event tells more of one of the run's tool calls."""
+    return event.type in ("tool_call_completed", "tool_call_failed")
+
+
+def step_of(event: RunEvent) -> int:
+    """Give the tool call that an event speaks of: its own, the one asked for, or the one before."""
+    if is_of_call(event) or event.type.startswith("llm_call"):
+        return event.step
+    return max(0, event.step - 1)
+
+
+RULES: Tuple[HealthRule, ...] = (
+    HealthRule(
+        "repeated_tool_call",
+        penalty=15,
+        threshold=3,
+        window=8,
+        of_call=_tool,
+        message="Tool {item.tool!r} was called {count} times within {rule.window} tool calls.",
+        why="An agent that keeps to one tool may not know what else to do.",
+        suggestion="Look at what the tool gave, and tell the agent what to do with it.",
+    ),
+    HealthRule(
+        "repeated_tool_call_similar_input",
+        penalty=20,
+        threshold=3,
+        of_call=_similar_input,
+        message="Tool {item.tool!r} was called {count} times with nearly the same input.",
+        why="Small changes of the input mostly bring the same answer again.",
+        suggestion="Say in the tool's description which inputs make a difference, "
+        "or let its answer say what to change.",
+    ),
+    HealthRule(
+        "repeated_tool_call_exact_input",
+        penalty=25,
+        threshold=3,
+        of_call=_exact_input,
+        message="Tool {item.tool!r} was called {count} times with the same input: "
+        "{item.facts.shown}.",
+        why="The same question mostly gets the same answer; each time costs tokens and time.",
+        suggestion="Keep the answer where the agent sees it, or refuse the call with "
+        "LoopDetector.escalating().",
+    ),
+    HealthRule(
+        "no_progress",
+        penalty=30,
+        threshold=3,
+        of_call=_tool_since_progress,
+        message="Tool {item.tool!r} was called {count} times, and neither state nor memory "
+        "was changed in between.",
+        why="Nothing was made of the answers, so the next call starts where the last one did.",
+        suggestion="Let the agent write down what it has learnt before it calls again, "
+        "or end the run and ask for help.",
+    ),
+    HealthRule(
+        "empty_result_loop",
+        penalty=20,
+        threshold=3,
+        of_call=_tool_without_result,
+        message="Tool {item.tool!r} gave nothing {count} times.",
+        why="The agent looks for what is not there, or asks for it in the wrong words.",
+        suggestion="Let the tool say what it searched and what it could find instead; "
+        "tell the agent when to give up.",
+    ),
+    HealthRule(
+        "retry_storm",
+        penalty=20,
+        threshold=3,
+        of_event=_retry,
+        message="{count} retries were triggered.",
+        why="What fails several times in a row is seldom transient; retries hide the cause.",
+        suggestion="Wait longer between retries, cap them, and give the agent the error.",
+    ),
+    HealthRule(
+        "long_running_step",
+        penalty=10,
+        threshold=1,
+        of_event=_long_step,
+        message="A step took {item.latency_ms:,.0f} ms; the limit is {profile.long_step_s:g} s.",
+        why="A step that hangs holds up the whole run.",
+        suggestion="Give the tool a timeout, or let it start the work and be polled.",
+    ),
+    HealthRule(
+        "cost_spike",
+        penalty=15,
+        threshold=1,
+        of_event=_cost_spike,
+        can_end=False,
+        message="One event cost {item.cost:.2f} of the {run.cost:.2f} of the run so far.",
+        why="One step that costs as much as all others shows a prompt or an answer out of hand.",
+        suggestion="Look at what was sent: shorten long results before they are kept.",
+    ),
+    HealthRule(
+        "cost_budget_exceeded",
+        penalty=15,
+        threshold=1,
+        of_event=_over_budget,
+        can_end=False,
+        message="The run had cost {run.cost:.2f}; its budget is {profile.cost_budget:.2f}.",
+        why="The run costs more than it was said to be worth.",
+        suggestion="End runs at their budget, or use a smaller model for the easy steps.",
+    ),
+    HealthRule(
+        "handoff_bounce",
+        penalty=20,
+        threshold=1,
+        of_event=_bounce,
+        message="Control went {run.control[0]!r}, {run.control[1]!r}, {run.control[2]!r}, "
+        "{run.control[3]!r}.",
+        why="Two agents that each leave the work to the other do none of it.",
+        suggestion="Say which of them owns the task, and what each must have done before it "
+        "hands over.",
+    ),
+)
+"""The ten rules of the reference."""

@@ -1,0 +1,126 @@
+"""What the rules know of a run while it goes on; all of it is bounded."""
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
+
+from ..loop_detection.evidence import Facts, shortened
+from ..loop_detection.fingerprint import canonical_arguments
+from ..traces import RunEvent
+from ..types import ToolCall
+
+REMEMBERED = 1_000
+"""How many different things of a kind are remembered of a run; older ones are forgotten."""
+COMPARED_LENGTH = 256
+"""Characters of an input that are compared for similarity: half from its start, half from its end.
+
+`difflib` takes quadratic time."""
+COMPARED_INPUTS = 8
+"""Different inputs of each tool that a new one is compared with: the latest."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Latest(OrderedDict[_Key, _Value]):
+    """A dictionary that forgets what was put into it longest ago."""
+
+    limit = REMEMBERED
+
+    @classmethod
+    def at_most(cls, limit: int) -> "Latest[_Key, _Value]":
+        """Make one that remembers so many keys."""
+        made: Latest[_Key, _Value] = cls()
+        made.limit = limit
+        return made
+
+    def put(self, key: _Key, value: _Value) -> _Value:
+        """Put a value in, or its key at the end again, and give the value back."""
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > self.limit:
+            self.popitem(last=False)
+        return value
+
+
+class SeenCall(NamedTuple):
+    """A tool call as the rules look at it."""
+
+    step: int
+    """Its index in the run."""
+    call: ToolCall
+    """As the model asked for it."""
+    facts: Facts
+    """As the detectors see it."""
+    progress: int
+    """How many events of progress came before it."""
+
+    @property
+    def tool(self) -> str:
+        """Which tool."""
+        return self.facts.tool
+
+
+@dataclass
+class RunSoFar:
+    """What happened up to now."""
+
+    calls: int = 0
+    """Tool calls."""
+    events: int = 0
+    """Other events."""
+    progress: int = 0
+    """Events that say that the run got on: its state was updated, its memory written."""
+    news: int = 0
+    """Rounds that brought something new."""
+    cost: Optional[float] = None
+    """What was spent, with the latest event; None while nothing is known."""
+    cost_before: float = 0.0
+    """What was spent before the latest event."""
+    priced: int = 0
+    """Events with a cost, with the latest."""
+    control: "Deque[str]" = field(default_factory=lambda: deque(maxlen=4))
+    """The agents that were last in control, the latest at the end."""
+    new_steps: "Latest[int, None]" = field(default_factory=Latest)
+    """Recent calls that brought something new."""
+    _inputs: "Latest[str, Latest[str, Tuple[int, str]]]" = field(default_factory=Latest)
+
+    def spend(self, cost: Optional[float]) -> None:
+        """Add to the cost of the run; None adds nothing."""
+        self.cost_before = self.cost or 0.0
+        if cost is not None:
+            self.cost = self.cost_before + cost
+            self.priced += 1
+
+    def hand_over(self, event: RunEvent) -> None:
+        """Note who is in control."""
+        for agent in (event.agent, event.to_agent):
+            if agent is not None and agent != (self.control[-1] if self.control else None):
+                self.control.append(agent)
+
+    def like_earlier(self, seen: SeenCall, least: float) -> str:
+        """Give the fingerprint of the earlier call of this tool with a similar input.
+
+        It is the call's own where there is none. Inputs are compared as canonical JSON, at most
+        `COMPARED_LENGTH` characters of them, with the latest `COMPARED_INPUTS` of the tool that
+        were not similar to each other.
+        """
+        known = self._inputs.get(seen.tool) or Latest.at_most(COMPARED_INPUTS)
+        self._inputs.put(seen.tool, known)
+        text = canonical_arguments(seen.call.arguments)
+        mine = len(text), shortened(text, COMPARED_LENGTH)
+        like = seen.facts.call
+        if like not in known:
+            found = (key for key in reversed(known) if _are_alike(known[key], mine, least))
+            like = next(found, like)
+        known.put(like, known.get(like, mine))
+        return like
+
+
+def _are_alike(one: Tuple[int, str], other: Tuple[int, str], least: float) -> bool:
+    """Whether two inputs, each as its length and what is compared of it, are similar enough."""
+    if 2 * min(one[0], other[0]) < least * (one[0] + other[0]):
+        return False
+    matcher = SequenceMatcher(None, one[1], other[1], autojunk=False)
+    return matcher.quick_ratio() >= least and matcher.ratio() >= least
