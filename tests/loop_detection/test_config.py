@@ -15,9 +15,7 @@ def test_everything_that_is_data_comes_back():
         escalations={"again": Escalation(("block",))},
         inject_message="Stop it.",
         window=77,
-        tools={
-            "look": ToolPolicy(poll={"action": ("log",)}, key=("at",), thresholds={"repeat": 9})
-        },
+        tools={"look": ToolPolicy(poll={"action": ("log",)}, key=("at",), thresholds={"again": 9})},
         notice_role=Role.USER,
     )
     config = json.loads(json.dumps(made.to_config()))
@@ -25,7 +23,7 @@ def test_everything_that_is_data_comes_back():
     assert copy.to_config() == config
     assert (copy.window, copy.inject_message, copy.notice_role) == (77, "Stop it.", Role.USER)
     assert copy.policy == made.policy
-    assert copy.tools["look"].thresholds == {"repeat": 9}
+    assert copy.tools["look"].thresholds == {"again": 9}
 
 
 def test_what_is_left_out_has_its_default():

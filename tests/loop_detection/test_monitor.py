@@ -457,3 +457,36 @@ def test_a_damaged_snapshot_is_refused_and_leaves_a_fresh_monitor(snapshot):
         monitor.restore(snapshot)
     assert monitor.call_count == 0
     assert actions(monitor, [[LOOK]] * 3) == ["continue", "continue", "notify"]
+
+
+def test_a_policy_may_be_given_by_its_name():
+    assert LoopDetector([RepeatDetector()], "stop").policy is LoopPolicy.STOP
+    with pytest.raises(ValueError, match="shout"):
+        LoopDetector([RepeatDetector()], "shout")
+
+
+def test_progress_is_progress_for_a_detector_of_the_users_own_too():
+    monitor = monitor_of(Texts(), policy=LoopPolicy.STOP)
+    monitor.record_call("look", {"n": 1}, "stuck")
+    monitor.mark_progress()
+    assert monitor.record_call("look", {"n": 2}, "fine").action is LoopAction.CONTINUE
+
+
+def test_calls_with_and_without_ids_may_come_together():
+    monitor = monitor_of()
+    calls = [
+        ToolCall("a"),
+        ToolCall("b", id="1"),
+        ToolCall("c", id=10**5000),
+        ToolCall("b", id="1"),
+    ]
+    monitor.after(calls, ["r"] * 4)
+    monitor.after(calls[1:], ["r"] * 3)
+    assert monitor.call_count == 3
+
+
+def test_a_very_long_name_does_not_swell_a_snapshot():
+    monitor = monitor_of()
+    for _ in range(4):
+        monitor.record_call("n" * 8_000, {}, "r")
+    assert len(json.dumps(monitor.snapshot())) <= 4096

@@ -128,3 +128,10 @@ def test_reads_from_the_shell_are_no_change():
         for command, result in (("pytest -q", "2 failed"), (f"cat f{number}", f"text {number}")):
             said.append(monitor.record_call("bash", {"command": command}, result).action.value)
     assert "notify" in said
+
+
+def test_a_call_may_be_far_apart_where_nothing_is_new():
+    other = [("look", {"at": n}, "still the same text") for n in range(7)]
+    calls = [each for _ in range(4) for each in (("test", {}, "2 failed today"), *other)]
+    run = [step(name, result, **arguments) for name, arguments, result in calls]
+    assert ask(RecurrenceDetector(4), *run[:-7]).repetitions == 4

@@ -5,7 +5,7 @@ import logging
 import pytest
 from runs import in_a_row, step
 
-from antiloop import LoopDetector, RepeatDetector, StallDetector, ToolCall
+from antiloop import LoopDetector, PingPongDetector, RepeatDetector, StallDetector, ToolCall
 from antiloop.loop_detection import (
     FailureStreakDetector,
     NearRepeatDetector,
@@ -286,3 +286,47 @@ def test_a_command_line_that_only_looks_changes_nothing(command):
 @pytest.mark.parametrize("arguments", [{}, {"command": 7}, None, ["rm"], {"text": "rm x"}])
 def test_what_is_no_command_line_changes_nothing(arguments):
     assert not command_changes(arguments)
+
+
+def test_each_call_of_a_tool_that_is_not_idempotent_is_its_own():
+    detector = LoopDetector.escalating()
+    press = {"press_key": ToolPolicy(idempotent=False)}
+    for result in ("ok", "", "a long page " * 50):
+        monitor = detector.monitor(press)
+        said = [monitor.record_call("press_key", {"key": "down"}, result) for _ in range(12)]
+        assert {verdict.action.value for verdict in said} == {"continue"}
+
+
+def test_failures_of_such_a_tool_are_evidence_all_the_same():
+    monitor = LoopDetector.escalating().monitor({"press_key": ToolPolicy(idempotent=False)})
+    said = [monitor.record_call("press_key", {"key": "down"}, "Error: no window") for _ in range(3)]
+    assert said[-1].action.value == "notify"
+
+
+def test_a_call_of_its_own_survives_a_snapshot():
+    detector = LoopDetector([RepeatDetector(2)], tools={"roll": ToolPolicy(idempotent=False)})
+    monitor = detector.monitor()
+    monitor.record_call("roll", {}, "6")
+    copy = detector.monitor()
+    copy.restore(monitor.snapshot())
+    assert copy.record_call("roll", {}, "6").detection is None
+    assert copy.snapshot()["window"]["calls"] == 2
+
+
+def test_a_tool_can_need_more_laps():
+    declared = {"look": ToolPolicy(thresholds={"ping_pong": 5})}
+    monitor = LoopDetector([PingPongDetector(2, 3)], tools=declared).monitor()
+    said = [monitor.record_call("look", {"at": number % 2}, "r") for number in range(10)]
+    assert [verdict.detection is not None for verdict in said] == [False] * 9 + [True]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "complaint"),
+    [
+        ({"repeats": 3}, "tools: look: no detector 'repeats'; there are repeat"),
+        ({"repeat": 51}, "threshold 51 of repeat is more than the window holds; set window=51"),
+    ],
+)
+def test_a_threshold_that_could_never_count_is_refused(thresholds, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        LoopDetector([RepeatDetector()], tools={"look": ToolPolicy(thresholds=thresholds)})

@@ -47,6 +47,9 @@ class WindowDetector(BaseDetector):
     span: int
     """How many rounds must be in the window for the detector to fire at all."""
 
+    look_back: int = 0
+    """How many rounds a detector looks back that allows for other calls in between."""
+
     @property
     def counted(self) -> Iterable[str]:
         """Tools whose calls must be counted beyond the window, by name."""
@@ -55,7 +58,7 @@ class WindowDetector(BaseDetector):
     @property
     def reach(self) -> int:
         """How many rounds a first finding may need."""
-        return self.span
+        return max(self.span, self.look_back)
 
     @abstractmethod
     def find(self, window: Window) -> Optional[LoopDetection]:
@@ -81,16 +84,6 @@ class WindowDetector(BaseDetector):
         # The first round may be cut, so only a later one can show where a loop began.
         begin = found.period + 1
         return len(rounds) > begin and found.indices[0] >= rounds[begin].evidence[0].index
-
-
-def check_threshold(name: str, value: int, least: int = 2) -> None:
-    """Refuse a threshold that could not mean anything.
-
-    Raises:
-        ValueError: with the name and the number.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be {least} or more, got {value!r}")
 
 
 def detection(
@@ -134,7 +127,9 @@ def detection(
         period=period,
         repetitions=len(found) // len(lap),
         indices=indices,
-        call_ids=tuple(item.call_id for item in lap[-SHOWN_CALLS:] if item.call_id is not None),
+        call_ids=tuple(
+            item.call_id for item in lap[-SHOWN_CALLS:] if isinstance(item.call_id, str)
+        ),
         wasted_calls=len(found) - len(lap),
         members=members,
     )

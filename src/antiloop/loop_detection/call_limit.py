@@ -3,9 +3,10 @@
 from typing import Iterable, Mapping, Optional
 
 from ..stability import beta
-from .base import WindowDetector, check_threshold, detection
+from .base import WindowDetector, detection
 from .detection import LoopDetection
 from .evidence import Evidence
+from .threshold import check_threshold
 from .window import Window
 
 

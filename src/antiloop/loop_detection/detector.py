@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Unio
 
 from ..stability import beta
 from ..types import Role, ToolCall
-from .base import BaseDetector, WindowDetector, check_threshold
+from .base import BaseDetector, WindowDetector
 from .config import read_config, write_config
 from .detection import LoopDetection
 from .evidence import Result
@@ -20,6 +20,7 @@ from .policy import Escalation, LoopPolicy
 from .recurrence import RecurrenceDetector
 from .repeat import RepeatDetector
 from .stall import StallDetector
+from .threshold import check_threshold
 from .tool_policy import ToolPolicy
 from .unknown_tool import UnknownToolDetector
 from .window import Window
@@ -61,6 +62,8 @@ class LoopDetector:
         notice_role: Role = Role.SYSTEM,
     ) -> None:
         self.detectors: Tuple[BaseDetector, ...] = tuple(detectors)
+        if not isinstance(policy, Escalation):
+            policy = LoopPolicy(policy)
         self.policy = policy
         self.escalation = policy.escalation if isinstance(policy, LoopPolicy) else policy
         self.escalations = dict(escalations or {})
@@ -69,6 +72,7 @@ class LoopDetector:
         self.tools = dict(tools or {})
         self.notice_role = Role(notice_role)
         self._validate()
+        self._validate_tools()
         self._asked = [(each, isinstance(each, WindowDetector)) for each in self.detectors]
         own = [each for each in self.detectors if isinstance(each, WindowDetector)]
         self.counted = frozenset(name for each in own for name in each.counted)
@@ -160,6 +164,19 @@ class LoopDetector:
             else:
                 if found is not None:
                     yield found
+
+    def _validate_tools(self) -> None:
+        names = [detector.name for detector in self.detectors]
+        for tool, policy in self.tools.items():
+            for name, threshold in policy.thresholds.items():
+                if name not in names:
+                    known = ", ".join(names)
+                    raise ValueError(f"tools: {tool}: no detector {name!r}; there are {known}")
+                if threshold > self.window:
+                    raise ValueError(
+                        f"tools: {tool}: threshold {threshold} of {name} is more than the"
+                        f" window holds; set window={threshold} or more"
+                    )
 
     def _validate(self) -> None:
         if not self.detectors:

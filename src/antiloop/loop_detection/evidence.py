@@ -96,6 +96,11 @@ class Facts:
         call.__dict__["_facts"] = (policy, asked, result, facts)
         return facts
 
+    def of_its_own(self, index: int) -> "Facts":
+        """Give these facts as those of a call that equals no other."""
+        key = f"{index:0{KEY_LENGTH}x}"
+        return Facts(self.tool, key, self._mutates, key, self.outcome, self.is_long, self._source)
+
     def form(self, name: str) -> Optional[str]:
         """Give one of the looser forms by its name, None where it is not known."""
         if self._forms is None:

@@ -3,9 +3,10 @@
 from typing import List, Optional
 
 from ..stability import beta
-from .base import WindowDetector, check_threshold, detection, times
+from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
+from .threshold import check_threshold
 from .window import Window
 
 SLACK = 0.25
@@ -33,6 +34,7 @@ class FailureStreakDetector(WindowDetector):
     """
 
     name = "failure_streak"
+    look_back = 50
 
     def __init__(self, threshold: int = 4, *, in_a_row: int = 5) -> None:
         check_threshold("threshold", threshold)

@@ -3,12 +3,15 @@
 from typing import Any, Dict, FrozenSet, Mapping, Optional, Tuple
 
 from .detection import LoopDetection
+from .evidence import shortened
 from .policy import Escalation, LoopAction
 
 MAX_LOOPS = 8
 """How many different loops of one run are remembered; the one met longest ago is forgotten."""
 MAX_MEMBERS = 16
 """How many different calls of one loop are refused: the last ones."""
+MAX_REASON = 300
+"""Characters that are kept of what was found."""
 
 
 class Ladder:
@@ -62,7 +65,7 @@ class Ladder:
         if action is LoopAction.BLOCK:
             self.blocked = frozenset(found.members[-MAX_MEMBERS:])
             self.blocked_by = found.identity
-            self.reason = found.message
+            self.reason = shortened(found.message, MAX_REASON)
 
     def leave(self) -> None:
         """Refuse nothing any more: the agent does something else."""

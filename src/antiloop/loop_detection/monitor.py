@@ -26,7 +26,7 @@ from ..types import ToolCall
 from .base import WindowDetector, detection
 from .detection import LoopDetection, LoopSeverity
 from .evidence import Facts, Result, call_key
-from .fingerprint import text_fingerprint
+from .fingerprint import text_fingerprint, text_of
 from .ladder import Ladder
 from .messages import notice, refusal
 from .outcome import Outcome
@@ -273,7 +273,7 @@ class LoopMonitor:
 
     def _token(self, call: ToolCall) -> str:
         key = call_key(call, self._policy(call))
-        return text_fingerprint(f"{call.id}\x00{call.round}\x00{key}")[:_TOKEN]
+        return text_fingerprint(f"{text_of(call.id)}\x00{text_of(call.round)}\x00{key}")[:_TOKEN]
 
     def _policy(self, call: ToolCall) -> ToolPolicy:
         return self._window.policy(call.tool_name)

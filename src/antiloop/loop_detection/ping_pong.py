@@ -3,10 +3,11 @@
 from typing import List, Optional, Sequence
 
 from ..stability import beta
-from .base import SHOWN_CALLS, WindowDetector, check_threshold, detection, times
+from .base import SHOWN_CALLS, WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence
 from .outcome import Outcome
+from .threshold import check_threshold
 from .window import Round, Window, differ
 
 MATCHES = ("content", "calls", "tool_names")
@@ -69,7 +70,7 @@ class PingPongDetector(WindowDetector):
         for period in range(2, longest + 1):
             if self._signature(rounds[-1 - period]) == last and self._is_cycle(rounds[-period:]):
                 count = self._periodic(rounds, period)
-                if count >= period * self._needed(rounds[-period:]):
+                if count >= period * self._needed(window, rounds[-period:]):
                     return self._detection(rounds[-count:], period)
         return None
 
@@ -105,11 +106,12 @@ class PingPongDetector(WindowDetector):
     def _is_cycle(self, lap: Sequence[Round]) -> bool:
         return len({self._signature(passed) for passed in lap}) > 1
 
-    def _needed(self, lap: Sequence[Round]) -> int:
-        waits = any(
-            item.facts.outcome is Outcome.WAITING for passed in lap for item in passed.evidence
-        )
-        return self.patience if waits else self.repetitions
+    def _needed(self, window: Window, lap: Sequence[Round]) -> int:
+        facts = [item.facts for passed in lap for item in passed.evidence]
+        declared = [window.policy(each.tool).thresholds.get(self.name) for each in facts]
+        waits = any(each.outcome is Outcome.WAITING for each in facts)
+        usual = self.patience if waits else self.repetitions
+        return max((number for number in declared if number is not None), default=usual)
 
     def _detection(self, rounds: Sequence[Round], period: int) -> LoopDetection:
         tools = ["+".join(self._tools(passed)) for passed in rounds[:period]]

@@ -6,6 +6,7 @@ from typing import Optional, Tuple, Union
 
 from ..stability import beta
 from .detection import LoopSeverity
+from .threshold import check_threshold
 
 
 @beta
@@ -75,10 +76,9 @@ class Escalation:
         if ranks != sorted(ranks):
             names = ", ".join(action.value for action in actions)
             raise ValueError(f"actions must not become milder, got {names}")
-        if self.every < 1:
-            raise ValueError(f"every must be 1 or more, got {self.every}")
-        if self.max_interventions is not None and self.max_interventions < 1:
-            raise ValueError(f"max_interventions must be 1 or more, got {self.max_interventions}")
+        check_threshold("every", self.every, 1)
+        if self.max_interventions is not None:
+            check_threshold("max_interventions", self.max_interventions, 1)
 
 
 _LADDER = (LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP, LoopAction.RAISE)

@@ -3,10 +3,11 @@
 from typing import List, Optional
 
 from ..stability import beta
-from .base import WindowDetector, check_threshold, detection, times
+from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
 from .outcome import Outcome
+from .threshold import check_threshold
 from .window import Window, differ
 
 
@@ -29,6 +30,7 @@ class RecurrenceDetector(WindowDetector):
     """
 
     name = "recurrence"
+    look_back = 50
 
     def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
         check_threshold("threshold", threshold)

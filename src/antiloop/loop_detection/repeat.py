@@ -3,10 +3,11 @@
 from typing import List, Optional
 
 from ..stability import beta
-from .base import WindowDetector, check_threshold, detection, times
+from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
 from .outcome import Outcome
+from .threshold import check_threshold
 from .window import Window, differ
 
 

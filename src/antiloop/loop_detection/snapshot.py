@@ -66,7 +66,7 @@ def _packed(window: Window, rounds: List[Round]) -> Dict[str, Any]:
         "rounds": [[_step(item, tools) for item in passed.evidence] for passed in rounds],
         "round": rounds[-1].number if rounds else None,
         "labels": [item.facts.shown for item in last],
-        "ids": [item.call_id for item in last],
+        "ids": [item.call_id if isinstance(item.call_id, str) else None for item in last],
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
 from ..stability import beta
 from .noise import command_line
+from .threshold import check_threshold
 
 KeyRule = Union[Sequence[str], Callable[[Any], Any]]
 StripRule = Union[Sequence[str], Callable[[str], str]]
@@ -32,7 +33,7 @@ class ToolPolicy:
         thresholds: for this tool alone, a threshold by detector name, e.g. ``{"repeat": 10}``.
 
     Raises:
-        ValueError: for a threshold below 2, or a tool that is both exempt and something else.
+        ValueError: for a threshold below 2, or a text where a list of names is meant.
     """
 
     poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
@@ -45,8 +46,7 @@ class ToolPolicy:
 
     def __post_init__(self) -> None:
         for name, threshold in self.thresholds.items():
-            if threshold < 2:
-                raise ValueError(f"threshold of {name!r} must be 2 or more, got {threshold}")
+            check_threshold(f"threshold of {name!r}", threshold)
         if isinstance(self.key, str) or isinstance(self.strip, str):
             raise ValueError("key and strip take a list of names or a function, not a text")
 

@@ -3,10 +3,11 @@
 from typing import List, Optional
 
 from ..stability import beta
-from .base import WindowDetector, check_threshold, detection, times
+from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence
 from .outcome import Outcome
+from .threshold import check_threshold
 from .window import Window
 
 
@@ -24,6 +25,7 @@ class UnknownToolDetector(WindowDetector):
     """
 
     name = "unknown_tool"
+    look_back = 50
 
     def __init__(self, threshold: int = 3) -> None:
         check_threshold("threshold", threshold)

@@ -86,6 +86,8 @@ class Window:
             policy = self.policy(call.tool_name) if self.policies else NO_POLICY
             if not policy.exempt:
                 facts = Facts.of(call, result, policy)
+                if policy.idempotent is False and not facts.outcome.is_failure:
+                    facts = facts.of_its_own(self.call_count + position)
                 if facts.call not in evidence:
                     index = self.call_count + position
                     evidence[facts.call] = Evidence(index, facts, call.id, *self._novelty(facts))
