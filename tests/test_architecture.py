@@ -17,7 +17,7 @@ LAYERS = [
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
-    {"health", "report"},
+    {"calibration", "health", "report"},
     {"cli"},
     {"__main__", "__init__"},
 ]

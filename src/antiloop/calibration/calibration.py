@@ -1,0 +1,143 @@
+"""The smallest thresholds with which good runs are left alone."""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+
+from ..loop_detection import LoopDetector
+from ..traces import RecordedRun
+from .bound import runs_needed, stops_allowed, upper_bound
+from .change import Change, changes
+from .tally import FalseStop, Tally, false_stops, tally
+from .thresholds import Thresholds
+
+Progress = Callable[[str], None]
+"""Told now and then, in a few words, what is being done."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a detector did to good runs, what it does with new thresholds, and what that supports.
+
+    The bound is exact for the thresholds that were there before. Thresholds chosen on the same
+    runs that they are judged by look a little better than they are: calibrate the result once more
+    on other runs, and where nothing has to be raised, the bound is exact again.
+    """
+
+    config: Mapping[str, Any]
+    """The configuration, for `LoopDetector.from_config`."""
+    before: Tally
+    """What the thresholds did that were there before."""
+    after: Tally
+    """What the new ones do."""
+    changes: Tuple[Change, ...]
+    """What was set anew."""
+    max_false_stops: float
+    """The share of good runs that may be stopped."""
+    confidence: float
+    """The confidence with which the share is to stay under that."""
+
+    @property
+    def share_before(self) -> float:
+        """The share of stopped runs that the figures before support."""
+        return upper_bound(len(self.before.stops), self.before.runs, self.confidence)
+
+    @property
+    def share_after(self) -> float:
+        """The share of stopped runs that the figures after support."""
+        return upper_bound(len(self.after.stops), self.after.runs, self.confidence)
+
+    @property
+    def stops_allowed(self) -> int:
+        """How many of these runs may be stopped; -1 if they are too few."""
+        return stops_allowed(self.after.runs, self.max_false_stops, self.confidence)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the share of stopped runs stays under what was asked for."""
+        return len(self.after.stops) <= self.stops_allowed
+
+    @property
+    def runs_needed(self) -> int:
+        """How many runs, as many of them stopped, it takes to support what was asked for."""
+        return runs_needed(len(self.after.stops), self.max_false_stops, self.confidence)
+
+
+def calibrate(
+    runs: Sequence[RecordedRun],
+    detector: LoopDetector,
+    *,
+    max_false_stops: float = 0.01,
+    confidence: float = 0.95,
+    on_progress: Progress = lambda _: None,
+) -> Calibration:
+    """Raise thresholds until hardly any good run is stopped.
+
+    Whatever stopped a good run is raised by one step, again and again, until no more runs are
+    stopped than the bound allows, or none where the runs are too few for it. Then each step that
+    turns out not to be needed is taken back, so that no threshold could be a step lower. What
+    stopped no good run stays as it is. The same runs give the same thresholds.
+
+    Args:
+        runs: recorded runs that went well; all are held in memory.
+        detector: where to start from.
+        max_false_stops: the share of good runs that may be stopped.
+        confidence: how sure the share must be.
+        on_progress: told now and then what is being done.
+
+    Raises:
+        ValueError: for a share or confidence that is none, or a detector that holds code.
+    """
+    allowed = max(0, stops_allowed(len(runs), max_false_stops, confidence))
+    thresholds = Thresholds(detector)
+    on_progress("replaying all runs")
+    before = after = tally(runs, detector)
+    suspects: Dict[int, RecordedRun] = {}
+    while len(after.stops) > allowed and _grows(suspects, after):
+        _fit(thresholds, list(suspects.values()), allowed, on_progress)
+        # Mostly, what was left alone is left alone by higher thresholds, but one detector keeps
+        # quiet where another speaks of the same calls.
+        on_progress("replaying all runs")
+        after = tally(runs, thresholds.detector())
+    changed = changes(detector, thresholds.detector())
+    return Calibration(thresholds.config(), before, after, changed, max_false_stops, confidence)
+
+
+def _grows(suspects: Dict[int, RecordedRun], seen: Tally) -> bool:
+    """Add the runs that were stopped; say whether there were new ones."""
+    known = len(suspects)
+    suspects.update((id(stop.run), stop.run) for stop in seen.stops)
+    return len(suspects) > known
+
+
+def _fit(
+    thresholds: Thresholds, runs: List[RecordedRun], allowed: int, on_progress: Progress
+) -> None:
+    stops = list(false_stops(runs, thresholds.detector()))
+    while len(stops) > allowed:
+        on_progress(f"good runs still stopped: {len(stops):,}")
+        if not _raise_for(thresholds, stops):
+            break
+        stops = list(false_stops(runs, thresholds.detector()))
+    for place in thresholds.raised():
+        on_progress("taking back what is not needed")
+        _take_back(thresholds, place, runs, max(allowed, len(stops)))
+
+
+def _raise_for(thresholds: Thresholds, stops: Sequence[FalseStop]) -> bool:
+    """Raise what stopped these runs, each by one step; say whether anything could be raised."""
+    reached = [(thresholds.reached(stop.began), stop.began.detector_name) for stop in stops]
+    raised = [thresholds.raise_one(*each) for each in dict.fromkeys(reached)]
+    return any(raised)
+
+
+def _take_back(
+    thresholds: Thresholds, place: Any, runs: Sequence[RecordedRun], allowed: int
+) -> None:
+    """Take steps back as long as no more runs are stopped than allowed."""
+    while place in thresholds.raised():
+        value = thresholds.lower_one(place)
+        stopped = islice(false_stops(runs, thresholds.detector()), allowed + 1)
+        if len(list(stopped)) > allowed:
+            thresholds.put_back(place, value)
+            return
