@@ -91,6 +91,9 @@ def _read_detector(options: Mapping[str, Any]) -> WindowDetector:
     kind = rest.pop("type", None)
     if kind not in TYPES:
         raise ValueError(f"unknown type {kind!r}; choose from {', '.join(TYPES)}")
+    name = rest.get("name", kind)
+    if not isinstance(name, str):
+        raise ValueError(f"name must be a text, got {name!r}")
     return TYPES[kind](**rest)
 
 
