@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Deque, Dict, Hashable, Iterable, Optional, Tuple
 
+from ..loop_detection.messages import visible
 from .profile import HealthProfile
 from .report import HealthWarning
 from .rules import HealthRule
@@ -55,7 +56,7 @@ class RaisedWarning:
     quiet_rounds: int = 0
     """Rounds with something new since it last grew."""
     _items: Dict[int, int] = field(default_factory=dict)
-    _worst: Hashable = None
+    _first_steps: Latest[Hashable, int] = field(default_factory=Latest)
     _count: int = 0
     _step: int = 0
     _message: str = ""
@@ -64,16 +65,15 @@ class RaisedWarning:
         """Take in what was counted; return whether this is the worst yet, so that it is told."""
         self.quiet_rounds = 0
         self._items.update(tally.items)
+        first = self._first_steps.put(key, self._first_steps.get(key, step))
         if tally.count <= self._count:
             return False
-        if key != self._worst:
-            self._worst, self._step = key, step
-        self._count = tally.count
+        self._step, self._count = first, tally.count
         return True
 
     def tell(self, message: str) -> None:
-        """Say what happened."""
-        self._message = message
+        """Say what happened; names in it are untrusted."""
+        self._message = visible(message)
 
     def warning(self, profile: HealthProfile, calls: int, *, is_charged: bool) -> HealthWarning:
         """Give it as it stands.

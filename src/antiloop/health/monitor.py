@@ -5,9 +5,8 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Dict, Hashable, List, Optional, Sequence, Tuple, Union
 
-from ..loop_detection import LoopAction, LoopDetection, LoopVerdict
+from ..loop_detection import LoopDetection, LoopVerdict
 from ..loop_detection.evidence import Facts, Result
-from ..loop_detection.messages import visible
 from ..loop_detection.window import Window
 from ..stability import beta
 from ..traces import RunEvent
@@ -77,10 +76,9 @@ class HealthMonitor:
             self._note_news(calls, results)
         for call, result in zip(calls, chain(results, repeat(None))):
             self._see(call, result)
-        if verdict.action is not LoopAction.CONTINUE:
+        if verdict.detection is not None:
             self._verdicts.append((self._run.calls - 1, verdict))
-            if verdict.detection is not None:
-                self._note_loop(verdict.detection)
+            self._note_loop(verdict.detection)
 
     def add(self, event: RunEvent) -> None:
         """Take an event; those that tell more of a tool call come after the call's round."""
@@ -211,8 +209,7 @@ class HealthMonitor:
         rule, raised = counter.rule, self._raised_by(counter.rule)
         if raised.grow(key, tally, item[1]):
             names = {"rule": rule, "run": self._run, "profile": self._profile}
-            told = rule.message.format(count=tally.count, item=what, **names)
-            raised.tell(visible(told))
+            raised.tell(rule.message.format(count=tally.count, item=what, **names))
 
     def _raised_by(self, rule: HealthRule) -> RaisedWarning:
         return self._raised.setdefault(rule.name, RaisedWarning(rule))

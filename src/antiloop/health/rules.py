@@ -24,7 +24,11 @@ PROGRESS = ("state_updated", "memory_write")
 @beta
 @dataclass(frozen=True)
 class HealthRule:
-    """One rule: data that can be changed, and a key."""
+    """One rule: data that can be changed, and a key.
+
+    Raises:
+        ValueError: for a threshold below 1, or a window below the threshold.
+    """
 
     name: str
     """The name of its warning."""
@@ -46,6 +50,12 @@ class HealthRule:
     """How many of the latest tool calls are looked at; all of the run where None."""
     can_end: bool = True
     """Whether the warning is closed when the run gets on."""
+
+    def __post_init__(self) -> None:
+        if self.threshold < 1:
+            raise ValueError(f"threshold must be 1 or more, got {self.threshold}")
+        if self.window is not None and self.window < self.threshold:
+            raise ValueError(f"window must be {self.threshold} or more, got {self.window}")
 
     @property
     def is_finding(self) -> bool:
