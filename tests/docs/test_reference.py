@@ -2,12 +2,14 @@
 
 import inspect
 import re
+from dataclasses import fields
+from enum import Enum
 from pathlib import Path
 
 import pytest
 
 from antiloop import loop_detection
-from antiloop.loop_detection import Escalation, LoopPolicy
+from antiloop.loop_detection import Escalation, LoopPolicy, ladder
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DETECTORS = (REFERENCE / "detectors.md").read_text(encoding="utf-8")
@@ -31,27 +33,57 @@ def signature_of(made):
 
 
 def written(value):
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
     if isinstance(value, tuple):
         return f"({', '.join(written(getattr(part, 'value', part)) for part in value)})"
     return repr(value)
 
 
-def sections(page):
-    return re.findall(r"^## (\w+)$", page, re.MULTILINE)
+def detectors_on(page):
+    return re.findall(r"^## (\w+Detector)$", page, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", sections(DETECTORS))
+@pytest.mark.parametrize("name", detectors_on(DETECTORS))
 def test_the_defaults_of_a_detector_are_as_written(name):
     assert table(DETECTORS, name) == signature_of(getattr(loop_detection, name))
 
 
 def test_every_public_detector_has_a_section():
     public = {name for name in loop_detection.__all__ if name.endswith("Detector")}
-    assert public - {"BaseDetector", "LoopDetector"} <= set(sections(DETECTORS))
+    assert public - {"BaseDetector", "LoopDetector"} <= set(detectors_on(DETECTORS))
+
+
+def test_every_section_about_a_detector_follows_the_template():
+    for name in detectors_on(DETECTORS):
+        headings = re.findall(r"^### (.+)$", section(DETECTORS, name), re.MULTILINE)
+        expected = ["About", "Usage", "Defaults", "What it finds", "What it leaves alone"]
+        assert (name, headings) == (name, expected)
+
+
+def test_every_field_of_a_detection_is_told():
+    told = re.findall(r"^\| `(\w+)` \|", section(DETECTORS, "LoopDetection"), re.MULTILINE)
+    assert told == [field.name for field in fields(loop_detection.LoopDetection)]
 
 
 def test_the_defaults_of_a_ladder_are_as_written():
     assert table(POLICIES, "Escalation") == signature_of(Escalation)
+
+
+def test_the_defaults_of_a_loop_detector_are_as_written():
+    assert table(POLICIES, "LoopDetector") == signature_of(loop_detection.LoopDetector)
+
+
+def test_every_field_of_a_verdict_is_told():
+    told = re.findall(r"^\| `(\w+)` \|", section(POLICIES, "Verdicts"), re.MULTILINE)
+    verdict = loop_detection.LoopVerdict
+    assert told == [*(field.name for field in fields(verdict)), "severity"]
+
+
+def test_what_the_ladder_remembers_is_as_written():
+    rules = section(POLICIES, "Rules of the ladder")
+    assert f"The last {ladder.MAX_LOOPS} loops" in rules
+    assert f"the\nlast {ladder.MAX_MEMBERS}." in rules
 
 
 def test_the_ladders_of_the_policies_are_as_written():
