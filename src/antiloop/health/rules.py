@@ -123,9 +123,8 @@ def is_of_call(event: RunEvent) -> bool:
 
 def step_of(event: RunEvent) -> int:
     """Give the tool call that an event speaks of: its own, the one asked for, or the one before."""
-    if is_of_call(event) or event.type.startswith("llm_call"):
-        return event.step
-    return max(0, event.step - 1)
+    has_own = is_of_call(event) or event.type.startswith("llm_call")
+    return max(0, event.step - (not has_own))
 
 
 RULES: Tuple[HealthRule, ...] = (
