@@ -1,0 +1,28 @@
+"""The table of outcomes is that of the code."""
+
+import re
+from pathlib import Path
+
+from antiloop.loop_detection.evidence import KEY_LENGTH
+from antiloop.loop_detection.outcome import Outcome, outcome
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "evidence.md"
+TEXT = PAGE.read_text("utf-8")
+TABLE = re.search(r"^\| outcome .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)[0]
+ROWS = [
+    [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+    for line in TABLE.strip().splitlines()[2:]
+]
+
+
+def test_every_outcome_is_told():
+    assert sorted(row[0] for row in ROWS) == sorted(kind.name.lower() for kind in Outcome)
+
+
+def test_every_example_of_an_outcome_is_one():
+    told = {example: name for name, _, example in ROWS if example}
+    assert told == {example: outcome(example).name.lower() for example in told}
+
+
+def test_a_fingerprint_has_as_many_bits_as_written():
+    assert f"{4 * KEY_LENGTH} bits for each form" in TEXT
