@@ -16,7 +16,10 @@ from antiloop.cli import main
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+LINK = re.compile(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+ENTRY = re.compile(r"^- \[([^]]+)\]\(([^)]+)\)", re.MULTILINE)
+INDEX = ROOT / "docs" / "README.md"
 
 
 def named(path):
@@ -72,10 +75,35 @@ def test_console_blocks_print_what_the_page_says(page, capsys):
             assert as_lines(capsys.readouterr().out) == as_lines(output)
 
 
+def links_of(page):
+    """Give ``(file, anchor)`` for each link of a page that leads into the repository."""
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+    return [((page.parent / to if to else page).resolve(), at) for to, at in LINK.findall(prose)]
+
+
+def anchors_of(page):
+    """Give what a link to a heading of this page may say, as code hosts make it."""
+    headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_links_to_files_lead_somewhere(page):
-    links = LINK.findall(page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_links_to_files_and_headings_lead_somewhere(page):
+    links = links_of(page)
+    assert [named(to) for to, _ in links if not to.exists()] == []
+    pages = [(to, at) for to, at in links if to.suffix == ".md" and at]
+    assert [(named(to), at) for to, at in pages if at not in anchors_of(to)] == []
+
+
+def test_the_index_lists_every_page_by_its_title():
+    entries = ENTRY.findall(INDEX.read_text(encoding="utf-8"))
+    listed = {named((INDEX.parent / to).resolve()): title for title, to in entries}
+    pages = [page for page in PAGES[1:] if page != INDEX]
+    assert listed == {named(page): HEADING.search(page.read_text("utf-8"))[1] for page in pages}
+
+
+def test_the_readme_leads_to_the_index():
+    assert INDEX in [to for to, _ in links_of(ROOT / "README.md")]
 
 
 def test_there_is_something_to_check():

@@ -79,9 +79,7 @@ def detector_rows(config):
             f"`{TYPES[detector['type']].__name__}`",
             figures_of(detector),
             ladder_of(
-                config["escalations"].get(
-                    detector.get("name", detector["type"]), config["policy"]
-                )
+                config["escalations"].get(detector.get("name", detector["type"]), config["policy"])
             ),
         ]
         for detector in config["detectors"]
