@@ -1,11 +1,5 @@
 """Claude Code sessions: which runs are in a file, and what they took."""
 
-import json
-
-import pytest
-
-from antiloop.traces import read_runs
-
 
 def asks(session, message_id, **beside):
     message = {
@@ -17,19 +11,6 @@ def asks(session, message_id, **beside):
         **beside.pop("message", {}),
     }
     return {"type": "assistant", "sessionId": session, "message": message, **beside}
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Write lines, and give the runs; trouble is kept in ``read.trouble``."""
-
-    def reader(*lines):
-        path = tmp_path / "f"
-        path.write_text("\n".join(map(json.dumps, lines)))
-        reader.trouble = []
-        return list(read_runs(str(path), on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def test_each_session_and_each_subagent_is_a_run(read):
@@ -45,6 +26,13 @@ def test_each_session_and_each_subagent_is_a_run(read):
 def test_a_message_on_several_lines_took_its_tokens_once(read):
     (run,) = read(asks("s", "1"), asks("s", "1"), asks("s", "2", message={"usage": None}))
     assert (run.model, run.input_tokens, run.output_tokens) == ("claude", 11, 2)
+
+
+def test_a_session_printed_as_one_list_is_opened(read):
+    begins = {"type": "system", "subtype": "init", "session_id": "s"}
+    (run,) = read([begins, asks("s", "1"), asks("s", "2")])
+    assert (run.run_id, len(run)) == ("s", 2)
+    assert read.trouble == []
 
 
 def test_what_claude_code_wrote_itself_names_no_model(read):

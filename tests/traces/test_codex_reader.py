@@ -1,11 +1,5 @@
 """Codex CLI sessions: which runs are in a stream, and what they took."""
 
-import json
-
-import pytest
-
-from antiloop.traces import read_runs
-
 CALL = {"type": "function_call", "call_id": "1", "name": "shell", "arguments": "{}"}
 ASKS = {"type": "response_item", "payload": CALL}
 
@@ -18,19 +12,6 @@ def counts(*amounts):
     usage = dict(zip(("input_tokens", "output_tokens"), amounts))
     info = {"total_token_usage": usage}
     return {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Write lines, and give the runs; trouble is kept in ``read.trouble``."""
-
-    def reader(*lines, source=None):
-        path = tmp_path / "f"
-        path.write_text("\n".join(map(json.dumps, lines)))
-        reader.trouble = []
-        return list(read_runs(str(path), source=source, on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def test_sessions_may_follow_each_other(read):

@@ -1,29 +1,10 @@
 """Formats in which one value is a conversation: what is told beside the messages."""
 
-import json
-
-import pytest
-
-from antiloop.traces import read_runs
-
 ASKS = {
     "role": "assistant",
     "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}],
 }
 SAYS = {"role": "user", "content": "hello"}
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Write values one a line, and give the runs; trouble is kept in ``read.trouble``."""
-
-    def reader(*values, source=None):
-        path = tmp_path / "f"
-        path.write_text("\n".join(map(json.dumps, values)))
-        reader.trouble = []
-        return list(read_runs(str(path), source=source, on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def test_the_model_and_what_it_read_and_wrote_are_added_up(read):

@@ -1,11 +1,5 @@
 """Gemini CLI sessions: documents, and records one a line."""
 
-import json
-
-import pytest
-
-from antiloop.traces import read_runs
-
 CALL = {"id": "c", "name": "ls", "args": {}, "status": "executing", "result": None}
 DONE = {**CALL, "status": "success", "result": "a"}
 
@@ -16,19 +10,6 @@ def begins(session, **beside):
 
 def message(own, *calls, **beside):
     return {"id": own, "type": "gemini", "toolCalls": list(calls), **beside}
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Write records, and give the runs; trouble is kept in ``read.trouble``."""
-
-    def reader(*records, source=None):
-        path = tmp_path / "f"
-        path.write_text("\n".join(map(json.dumps, records)))
-        reader.trouble = []
-        return list(read_runs(str(path), source=source, on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def test_a_document_and_lines_are_the_same_run(read):

@@ -33,9 +33,7 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
         if field_of(event, "partial"):
             continue
         if author == "user":
-            said = words_in(content)
-            if said:
-                history.add_user_message(*said)
+            history.add_user_message(*words_in(content))
         if agent is None or author in (agent, "user"):  # the user answers long-running calls
             add_parts(history, content, index)
     return history.build()

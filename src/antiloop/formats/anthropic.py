@@ -33,9 +33,7 @@ def from_anthropic(messages: Iterable[Any]) -> History:
     history = HistoryBuilder()
     for index, message in enumerate(messages):
         add_blocks(history, message, index)
-        said = words_of(message)
-        if said:
-            history.add_user_message(*said)
+        history.add_user_message(*words_of(message))
     return history.build()
 
 

@@ -78,8 +78,7 @@ class TranscriptBuilder:
         add_blocks(self._history, message, self._round_of(message))
         if not field_of(line, "isMeta") and not field_of(line, "isCompactSummary"):
             said = [words for words in words_of(message) if not words.startswith(_REMINDER)]
-            if said:
-                self._history.add_user_message(*said)
+            self._history.add_user_message(*said)
 
     def build(self) -> History:
         """Give what was collected so far."""

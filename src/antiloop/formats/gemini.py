@@ -34,9 +34,8 @@ def from_gemini(contents: Iterable[Any]) -> History:
     history = HistoryBuilder()
     for index, content in enumerate(contents):
         add_parts(history, content, index)
-        said = words_in(content)
-        if said and field_of(content, "role") == "user":
-            history.add_user_message(*said)
+        if field_of(content, "role") == "user":
+            history.add_user_message(*words_in(content))
     return history.build()
 
 

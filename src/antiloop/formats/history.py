@@ -98,8 +98,8 @@ class HistoryBuilder:
         self._open[self._calls[index].id].remove(index)
 
     def add_user_message(self, *texts: str) -> None:
-        """Note that the user spoke here; if all ``texts`` are antiloop's own, nobody did."""
-        if not texts or not all(map(_NOTICE.match, texts)):
+        """Note that the user spoke here, unless all ``texts`` are antiloop's own."""
+        if not all(map(_NOTICE.match, texts)):
             self._turn_starts.append(len(self._calls))
 
     def build(self) -> History:

@@ -33,9 +33,9 @@ def from_strands(messages: Iterable[Any]) -> History:
         blocks = blocks_of(message)
         for block in blocks:
             _add(history, block, index)
-        said = [_text_of_block(block) for block in blocks if _result_in(block) is None]
-        if said and field_of(message, "role") == "user":
-            history.add_user_message(*said)
+        if field_of(message, "role") == "user":
+            said = [block for block in blocks if _result_in(block) is None]
+            history.add_user_message(*map(_text_of_block, said))
     return history.build()
 
 

@@ -23,8 +23,10 @@ _SYNTHETIC = "<synthetic>"  # where Claude Code wrote a reply itself, such as an
 
 
 def recognises(value: Any) -> bool:
-    """Whether a JSON value is a line of a session that holds a message."""
-    return isinstance(value, dict) and is_message_line(value) and bool(_session_of(value))
+    """Whether a JSON value is a line of a session: one with a message, or one of the system."""
+    if not isinstance(value, dict) or not _session_of(value):
+        return False
+    return is_message_line(value) or (value.get("type") == "system" and "subtype" in value)
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:

@@ -119,4 +119,5 @@ def recognise(value: Any) -> Optional[TraceFormat]:
 
 def expected() -> str:
     """Say what could have been read, for an error message."""
-    return " or ".join(known.expected for known in FORMATS.values())
+    *others, last = (known.expected for known in FORMATS.values())
+    return f"{', '.join(others)}, or {last}"
