@@ -1,0 +1,106 @@
+"""``antiloop report``: recorded runs as one HTML page."""
+
+import argparse
+import os
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Iterator, List, TextIO, Tuple
+
+from .command import COULD_NOT_RUN, FOUND, add_command
+from .recordings import add_recordings, recorded_runs, with_progress
+from .terminal import complain, printable, say
+
+if TYPE_CHECKING:
+    from ..health import HealthReport
+    from ..traces import RecordedRun
+
+_ABOUT = "Write recorded runs and their health as one HTML page."
+_EXAMPLE = """\
+The page needs no other file and no network. The same recordings make the same page.
+
+example, from a clone of the repository:
+  antiloop report docs/examples/runs.jsonl -o report.html
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "report", run, _ABOUT, _EXAMPLE)
+    add_recordings(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        default="report.html",
+        help="where to write it, report.html if left out; - is standard output",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the runs and write the page."""
+    unreadable: List[str] = []
+    states: Counter[str] = Counter()
+    recordings = with_progress(recorded_runs(args.files, args.source, unreadable))
+    trouble = _write(_judged(recordings, states), args.output)
+    if trouble:
+        complain(trouble)
+        return COULD_NOT_RUN
+    if args.output != "-":
+        told = ", ".join(f"{number} {status.lower()}" for status, number in states.items())
+        say(printable(f"{args.output}: {told or 'no runs'}"))
+    if unreadable:
+        return COULD_NOT_RUN
+    return FOUND if states.keys() - {"Healthy"} else 0
+
+
+def _write(judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str) -> str:
+    """Write the page, and say what went wrong, if anything did."""
+    from ..health import evaluate
+    from ..report import write_page
+    from ..traces import RecordedRun
+
+    try:
+        evaluate(RecordedRun(""))  # it raises where the environment asks for what cannot be
+    except ValueError as error:
+        return str(error)
+    try:
+        with _opened(path) as page:
+            write_page(judged, page)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    return ""
+
+
+def _judged(
+    recordings: "Iterator[RecordedRun]", states: "Counter[str]"
+) -> "Iterator[Tuple[RecordedRun, HealthReport]]":
+    """Yield each run with its health, and count the states."""
+    from .. import health
+
+    for recorded in recordings:
+        report = health.evaluate(recorded)
+        states[report.status.value] += 1
+        yield recorded, report
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[TextIO]:
+    """Open the page for writing; it takes the place of an older one when it is complete."""
+    if path == "-":
+        yield sys.stdout
+        return
+    whole = os.path.realpath(path)
+    # What is there already may be a device or a pipe, which is written to and not replaced.
+    part = f"{whole}.part" if os.path.isfile(whole) or not os.path.exists(whole) else whole
+    try:
+        with open(part, "w", encoding="ascii", newline="\n") as page:
+            yield page
+        if part != whole:
+            os.replace(part, whole)
+    except BaseException:
+        if part != whole and os.path.exists(part):
+            os.unlink(part)
+        raise

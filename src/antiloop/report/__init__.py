@@ -1,0 +1,15 @@
+"""Recorded runs as one self-contained HTML page, to look at and to hand on.
+
+>>> import io
+>>> from antiloop import health, report
+>>> from antiloop.traces import read_runs
+>>> page = io.StringIO()
+>>> runs = read_runs("docs/examples/runs.jsonl")
+>>> report.write_page(((run, health.evaluate(run)) for run in runs), page)
+>>> page.getvalue()[:15]
+'<!doctype html>'
+"""
+
+from .page import write_page
+
+__all__ = ["write_page"]

@@ -1,0 +1,174 @@
+"use strict";
+// From data to elements. What comes from a trace enters the page as a text node, made in el(), and
+// is never parsed as HTML.
+
+const INVISIBLE =
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const PREVIEW = 300; // characters of a text that a closed step shows at most
+const NEIGHBOURS = 6; // links to the same call before and after a step
+const MAP_COLUMNS = 400;
+
+const byId = (id) => document.getElementById(id);
+const read = (id) => JSON.parse(byId(id).textContent);
+const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+const oneLine = (text) => text.slice(0, PREVIEW).replace(/\s+/g, " ");
+const state = (status) => "status is-" + status.toLowerCase().replace(/\W+/g, "-");
+
+/** Show what cannot be seen, such as marks that reverse the direction of a line, as escapes. */
+function visible(text) {
+  return String(text).replace(INVISIBLE,
+    (char) => "\\u" + char.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+function el(tag, name, ...children) {
+  const made = document.createElement(tag);
+  if (name) made.className = name;
+  made.append(...children.map((child) => (child instanceof Node ? child : visible(child))));
+  return made;
+}
+
+function svg(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const name in attributes) made.setAttribute(name, attributes[name]);
+  return made;
+}
+
+const hashOf = (run, step) => `#run-${run}` + (step === undefined ? "" : `-step-${step}`);
+
+function link(hash, name, ...children) {
+  const made = el("a", name, ...children);
+  made.href = hash;
+  return made;
+}
+
+// ---- runs ----
+
+function drawRuns(runs) {
+  const numbers = new Map();
+  for (const { status } of runs) numbers.set(status, (numbers.get(status) || 0) + 1);
+  const states = [...numbers].map(([status, number]) => `${number} ${status.toLowerCase()}`);
+  byId("summary").textContent = [plural(runs.length, "run"), ...states].join(" \u00b7 ");
+  const items = runs.map((one) => el("li", "", link(hashOf(one.number), "run",
+    el("span", "id", one.id), el("span", state(one.status), `${one.status}, ${one.score}/100`),
+    el("span", "quiet", `${plural(one.calls, "call")}, ${plural(one.warnings, "warning")}`))));
+  const all = el("details", "", el("summary", "", plural(runs.length, "run") + ", worst first"),
+    el("ol", "", ...items));
+  all.open = matchMedia("(min-width: 64em)").matches;
+  byId("runs").append(all);
+  byId("runs").hidden = runs.length < 2;
+}
+
+function drawAbout(about) {
+  const title = el("h2", "", about.id);
+  title.id = "run-id";
+  const from = [about.source, about.agent && `agent ${about.agent}`, about.model].filter(Boolean);
+  const figures = [
+    ["health", `${about.score}/100`], ["calls", about.calls], ["wasted calls", about.wasted_calls],
+    ["wasted tokens", about.wasted_tokens], ["tokens read", about.input_tokens],
+    ["tokens written", about.output_tokens], ["cost", about.cost],
+  ].filter(([, value]) => value !== null);
+  byId("about").replaceChildren(
+    el("p", state(about.status), about.status), title, el("p", "quiet", from.join(" \u00b7 ")),
+    el("dl", "", ...figures.map(([name, value]) => el("div", "", el("dt", "", name),
+      el("dd", "", value.toLocaleString("en", { maximumFractionDigits: 4 }))))));
+}
+
+function drawWarnings(run) {
+  const title = el("h3", "", run.warnings.length ? "Warnings" : "No warnings");
+  title.id = "warnings-title";
+  const items = run.warnings.map((one) => el("li", "", run.steps.length
+    ? link(hashOf(run.number, one.step), "warning", ...warningParts(one, `step ${one.step}`))
+    : el("div", "warning", ...warningParts(one, ""))));
+  byId("warnings").replaceChildren(title, el("ol", "", ...items));
+}
+
+const warningParts = ({ message, why, suggestion, is_open }, where) => [
+  el("b", "", message), el("span", "at", where + (is_open ? "" : ", over by the end")),
+  el("span", "why", why), el("span", "advice", suggestion)];
+
+// ---- steps ----
+
+const mark = (call, isSeen) => (call.mark
+  ? el("i", `chip tone-${call.tone}${isSeen ? " seen" : ""}`, call.mark) : el("i", "dot"));
+
+const resultText = (result) => (result ? result.text || "(nothing)" : "(not recorded)");
+
+function drawStep(run, step) {
+  const [number, answer, lane, isSeen] = run.steps[step];
+  const [call, result] = [run.calls[number], run.results[answer]];
+  const warnings = run.warningsAt.get(step) || [];
+  const row = el("button", "row", el("span", "number", step),
+    el("span", "lanes", mark(call, isSeen)),
+    el("span", "asked", el("b", "", call.tool), " ", oneLine(call.text)),
+    el("span", "nth", call.mark ? `\u00d7${run.nth[step]}` : ""),
+    el("span", "answered" + (result && result.is_failure ? " failure" : ""),
+      oneLine(resultText(result))));
+  row.type = "button";
+  row.style.setProperty("--lane", lane);
+  const notes = el("span", "notes");
+  if (run.laps.has(step)) notes.append(el("span", "lap", `lap ${run.laps.get(step)}`));
+  if (warnings.length) notes.append(el("span", "flag", warnings.map((one) => one.name).join(", ")));
+  row.append(notes);
+  const made = el("div", "step", row);
+  made.id = `step-${step}`;
+  made.classList.toggle("concerned", run.concerned.has(step));
+  made.classList.toggle("sibling", !run.rounds.has(step));
+  made.classList.toggle("turn", run.turns.has(step) && step > 0);
+  return made;
+}
+
+function drawDetails(run, step) {
+  const [number, answer, , isSeen] = run.steps[step];
+  const [call, result] = [run.calls[number], run.results[answer]];
+  const made = el("div", "details");
+  for (const one of run.warningsAt.get(step) || []) {
+    made.append(el("div", "warning", ...warningParts(one, "")));
+  }
+  made.append(el("h4", "", `Call of ${call.tool}`), ...drawText(call, "(no arguments)"),
+    el("h4", "", result && result.is_failure ? "Result, a failure" : "Result"),
+    ...drawText(result || { text: "", length: 0 }, resultText(result)));
+  const times = run.times.get(number);
+  if (times.length > 1) made.append(drawTimes(run, step, times, isSeen));
+  return made;
+}
+
+function drawText({ text, length }, otherwise) {
+  const shown = [el("pre", text ? "" : "quiet", text || otherwise)];
+  if (text.length < length) {
+    const [kept, all] = [text.length, length].map((number) => number.toLocaleString("en"));
+    shown.push(el("p", "quiet", `Shortened in the middle to ${kept} of ${all} characters.`));
+  }
+  return shown;
+}
+
+function drawTimes(run, step, times, isSeen) {
+  const here = run.nth[step] - 1;
+  const near = times.slice(Math.max(0, here - NEIGHBOURS), here + NEIGHBOURS + 1);
+  const links = near.map((other) => (other === step
+    ? el("b", "", step) : link(hashOf(run.number, other), "", other)));
+  return el("p", "quiet", isSeen ? "Nothing new came back. " : "",
+    `The same call was made ${plural(times.length, "time")}, at step `,
+    ...links.flatMap((one) => [one, " "]), near.length < times.length ? "and others." : "");
+}
+
+// ---- the map: the whole run in one strip ----
+
+function drawMap(run, steps) {
+  const columns = Math.max(1, Math.min(MAP_COLUMNS, steps.length));
+  const all = svg("svg", { viewBox: `0 0 ${columns} ${run.lanes + 1}`, preserveAspectRatio: "none" });
+  const drawn = new Map(); // of the steps that share a column, one with nothing new is shown
+  steps.forEach((step, position) => {
+    const [number, , lane, isSeen] = run.steps[step];
+    const x = Math.floor((position * columns) / steps.length);
+    const key = x * run.lanes + lane;
+    if (run.calls[number].mark && !(drawn.get(key) >= isSeen)) {
+      drawn.set(key, isSeen);
+      all.append(svg("rect", { x, y: lane + 0.1, width: 1, height: 0.8,
+        class: `tone-${run.calls[number].tone}${isSeen ? " seen" : ""}` }));
+    }
+    if (run.warningsAt.has(step)) {
+      all.append(svg("rect", { x, y: run.lanes + 0.2, width: 1, height: 0.8, class: "flag" }));
+    }
+  });
+  byId("map").replaceChildren(all, el("div", "here"));
+}

@@ -1,0 +1,90 @@
+"""Where the marks of a run stand, so that a loop can be seen.
+
+A call that comes back is drawn in a lane, a column of its own, for as long as it keeps coming back.
+A repeat is then a straight line and a cycle a zigzag, whatever its length, and laps line up.
+"""
+
+from collections import defaultdict
+from typing import Dict, List, NamedTuple, Sequence
+
+LANES = 6
+"""Lanes at most; calls beyond that share the last one, where their letters tell them apart."""
+TONES = 6
+"""Colours; letters go on where colours begin anew."""
+_PATIENCE = 20
+"""Steps after which a call that did not come back gives its lane up."""
+
+
+class _Spell(NamedTuple):
+    """A stretch of a run in which one call keeps coming back."""
+
+    steps: List[int]
+    call: str
+
+
+def marks_of(calls: Sequence[str]) -> Dict[str, int]:
+    """Give each call that comes back a number, the most frequent first.
+
+    >>> marks_of(["a", "b", "c", "b"])
+    {'b': 0}
+    """
+    counts: Dict[str, int] = {}
+    for call in calls:
+        counts[call] = counts.get(call, 0) + 1
+    returning = sorted((call for call in counts if counts[call] > 1), key=lambda c: -counts[c])
+    return {call: number for number, call in enumerate(returning)}
+
+
+def letters(number: int) -> str:
+    """Name a mark as a column of a spreadsheet is named.
+
+    >>> letters(0), letters(25), letters(26)
+    ('A', 'Z', 'AA')
+    """
+    text = ""
+    while number >= 0:
+        number, digit = divmod(number, 26)
+        text = chr(ord("A") + digit) + text
+        number -= 1
+    return text
+
+
+def lanes_of(calls: Sequence[str]) -> List[int]:
+    """Give the lane of each call; calls that stand alone are in lane 0.
+
+    >>> lanes_of(["a", "b", "a", "b", "c"])
+    [0, 1, 0, 1, 0]
+    """
+    lanes = [0] * len(calls)
+    free_from = [0] * LANES
+    home: Dict[str, int] = {}
+    for spell in _spells(calls):
+        start = spell.steps[0]
+        lane = _free_lane(free_from, start, home.get(spell.call, 0))
+        home[spell.call] = lane
+        free_from[lane] = max(free_from[lane], spell.steps[-1] + 1)
+        for step in spell.steps:
+            lanes[step] = lane
+    return lanes
+
+
+def _free_lane(free_from: List[int], start: int, wanted: int) -> int:
+    """Choose the lane that a call had before, else the first that is free, else the last."""
+    if free_from[wanted] <= start:
+        return wanted
+    return next((lane for lane, free in enumerate(free_from) if free <= start), LANES - 1)
+
+
+def _spells(calls: Sequence[str]) -> List[_Spell]:
+    """Give the spells of all calls that come back, in the order in which they begin."""
+    steps_of: Dict[str, List[int]] = defaultdict(list)
+    for step, call in enumerate(calls):
+        steps_of[call].append(step)
+    spells: List[_Spell] = []
+    for call, steps in steps_of.items():
+        first = 0
+        for position in range(1, len(steps) + 1):
+            if position == len(steps) or steps[position] - steps[position - 1] > _PATIENCE:
+                spells.append(_Spell(steps[first:position], call))
+                first = position
+    return sorted(spell for spell in spells if len(steps_of[spell.call]) > 1)
