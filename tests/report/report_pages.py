@@ -1,0 +1,42 @@
+"""Recorded runs to draw, and the page that is made of them."""
+
+import json
+import shutil
+
+from antiloop import ToolCall, health, report
+from antiloop.traces import RecordedRun
+from antiloop.types import ToolResult
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+SWITCHES = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
+
+
+def run_of(*steps, run_id="r", **known):
+    """Make a run of ``(tool, arguments, result)``; a result may be missing."""
+    calls = tuple(ToolCall(step[0], step[1]) for step in steps)
+    results = tuple(None if step[2] is None else ToolResult(step[2]) for step in steps)
+    return RecordedRun(run_id, calls, results, **known)
+
+
+def write_report(path, *runs):
+    """Write the page for some runs, each judged as the command judges it."""
+    with path.open("w", encoding="ascii", newline="\n") as page:
+        report.write_page(((run, health.evaluate(run)) for run in runs), page)
+    return path
+
+
+def data_of(page, name):
+    """Read a block of data out of a page, as the script does."""
+    _, _, rest = page.partition(f'id="{name}">')
+    return json.loads(rest.partition("</script>")[0])
+
+
+def cycle(laps):
+    """Go back and forth between two files that refer to each other."""
+    pair = [("read", {"path": "a.md"}, "see b.md"), ("read", {"path": "b.md"}, "see a.md")]
+    return [("list", {"path": "."}, "a.md, b.md"), *pair * laps, ("ask", {"who": "me"}, "thanks")]

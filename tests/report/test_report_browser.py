@@ -1,0 +1,398 @@
+"""The page in a real browser."""
+
+import contextlib
+import http.server
+import re
+import threading
+
+import pytest
+from report_pages import cycle, run_of, write_report
+
+REPEAT = [("search", {"query": "cats"}, "No results.")] * 6
+DISTINCT = [("read", {"path": f"{n}.md"}, f"text of {n}") for n in range(60)]
+PAYLOADS = [
+    "<script>pwned=1</script>",
+    "</script><script>pwned=1</script>",
+    "<!--<script>pwned=1</script>-->",
+    "<img src=x onerror=pwned=1>",
+    "<img src=https://example.com/x.png>",
+    "<svg onload=pwned=1>",
+    "<svg><script>pwned=1</script></svg>",
+    "<iframe srcdoc='<script>parent.pwned=1</script>'></iframe>",
+    "<iframe src=javascript:parent.pwned=1></iframe>",
+    "<body onload=pwned=1>",
+    "<input autofocus onfocus=pwned=1>",
+    "<details open ontoggle=pwned=1>",
+    "<video><source onerror=pwned=1></video>",
+    "<link rel=stylesheet href=https://example.com/x.css>",
+    "<style>@import 'https://example.com/x.css'</style>",
+    "<meta http-equiv=refresh content='0;url=https://example.com/'>",
+    "<base href=https://example.com/>",
+    "<form action=https://example.com/><button>go</button></form>",
+    "<object data=javascript:pwned=1></object>",
+    "<math><mi xlink:href='javascript:pwned=1'>x</mi></math>",
+    "<template><script>pwned=1</script></template>",
+    "javascript:pwned=1",
+    "'-alert(1)-'",
+    '"><script>alert(1)</script>',
+    "';pwned=1;//",
+    "${pwned=1}{{pwned=1}}",
+    "\\u003cscript>pwned=1\\u003c/script>",
+    "]]><script>pwned=1</script>",
+    "\u2028pwned=1\u2029",
+    "__proto__",
+    "constructor",
+]
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Draw runs and open the page; nothing may be asked of the network or go wrong."""
+    with contextlib.ExitStack() as stack:
+        trouble = []
+
+        def open_(*runs, width=1280, height=800, scheme="light", at=""):
+            path = write_report(tmp_path / "report.html", *runs)
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme
+            )
+            stack.callback(context.close)
+            page = context.new_page()
+            page.on("console", lambda message: trouble.append(message.text))
+            page.on("pageerror", lambda error: trouble.append(str(error)))
+            page.on("dialog", lambda dialog: trouble.append(dialog.message) or dialog.dismiss())
+            page.on("request", lambda request: trouble.append(request.url))
+            page.goto(path.as_uri() + at)
+            assert trouble.pop(0).startswith(path.as_uri())
+            return page
+
+        yield open_
+        assert trouble == []
+
+
+def step_of(page, step):
+    return page.locator(f"#step-{step}")
+
+
+def current_of(page):
+    return page.evaluate("document.querySelector('.current')?.id")
+
+
+def is_in_view(page, step):
+    """Whether a step can be seen: on the screen, and not covered by the bar."""
+    return page.evaluate(
+        """(id) => {
+          const row = document.querySelector(id + " .row"), box = row.getBoundingClientRect();
+          const top = document.elementFromPoint(box.left + 20, box.top + box.height / 2);
+          return box.top >= 0 && box.bottom <= innerHeight && row.contains(top);
+        }""",
+        f"#step-{step}",
+    )
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def wait_for_text(page, selector, text):
+    """Wait until an element says just this; the page lets no one evaluate code in it."""
+    page.locator(selector, has_text=re.compile(f"^{re.escape(text)}$")).wait_for()
+
+
+def widths(page):
+    return page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+
+
+def test_a_click_on_a_warning_leads_to_the_step_and_opens_it(open_page):
+    page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT))
+    warning = page.locator("#warnings a", has_text="in a row").first
+    step = int(warning.get_attribute("href").rpartition("-")[2])
+    assert step >= 60
+    warning.click()
+    assert current_of(page) == f"step-{step}"
+    assert is_in_view(page, step)
+    details = step_of(page, step).locator(".details")
+    assert "No results." in details.inner_text()
+    assert "in a row" in details.inner_text()
+    assert step_of(page, step).locator(".row").get_attribute("aria-expanded") == "true"
+    plain = step_of(page, step + 1).locator(".row")
+    outlines = [
+        row.evaluate("row => getComputedStyle(row).outlineStyle")
+        for row in (step_of(page, step).locator(".row"), plain)
+    ]
+    assert outlines == ["solid", "none"]
+
+
+def test_a_second_click_on_a_warning_leads_there_again(open_page):
+    page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT))
+    warning = page.locator("#warnings a").first
+    warning.click()
+    step = current_of(page)
+    page.evaluate("scrollTo(0, 0)")
+    press(page, "Escape")
+    assert page.locator(".details").count() == 0
+    warning.click()
+    assert current_of(page) == step
+    assert page.locator(".details").count() == 1
+
+
+def test_a_link_to_a_step_opens_the_page_there_and_the_back_button_works(open_page):
+    page = open_page(run_of(*DISTINCT), run_of(*cycle(4), run_id="other"), at="#run-1-step-3")
+    assert page.locator("#run-id").inner_text() == "other"
+    assert current_of(page) == "step-3"
+    page.evaluate("location.hash = '#run-0-step-40'")
+    page.wait_for_selector("#step-40.current")
+    page.go_back()
+    page.wait_for_selector("#step-3.current")
+
+
+@pytest.mark.parametrize("at", ["#run-7", "#run-0-step-999", "#nonsense", "#run-0-step-x"])
+def test_a_link_that_leads_nowhere_shows_the_worst_run(open_page, at):
+    assert open_page(run_of(*cycle(1)), at=at).locator("#run-id").inner_text() == "r"
+
+
+def test_steps_are_walked_with_keys(open_page):
+    page = open_page(run_of(*DISTINCT))
+    press(page, "j", "j", "ArrowDown", "k")
+    assert current_of(page) == "step-1"
+    press(page, "Enter")
+    assert "text of 1" in step_of(page, 1).locator(".details").inner_text()
+    press(page, "Enter")
+    assert page.locator(".details").count() == 0
+    press(page, "ArrowUp", "ArrowUp")
+    assert current_of(page) == "step-0"
+
+
+def test_walking_far_keeps_the_current_step_in_view(open_page):
+    page = open_page(run_of(*DISTINCT), height=500)
+    press(page, *["j"] * 60)
+    assert current_of(page) == "step-59"
+    assert is_in_view(page, 59)
+    press(page, *["k"] * 50)
+    assert is_in_view(page, 9)
+
+
+def test_warnings_and_runs_are_walked_with_keys(open_page):
+    page = open_page(run_of(*REPEAT, *DISTINCT, *cycle(6)), run_of(*cycle(1), run_id="fine"))
+    press(page, "n")
+    first = current_of(page)
+    press(page, "n")
+    second = current_of(page)
+    assert first != second
+    press(page, "p")
+    page.wait_for_selector(f"#{first}.current")
+    press(page, "]")
+    wait_for_text(page, "#run-id", "fine")
+    press(page, "[")
+    wait_for_text(page, "#run-id", "r")
+
+
+def test_search_leaves_over_what_matches_and_escape_brings_all_back(open_page):
+    page = open_page(run_of(*DISTINCT, *REPEAT))
+    press(page, "/")
+    page.keyboard.type("NO results")
+    wait_for_text(page, "#found", "6 of 66 steps")
+    assert page.locator(".step").count() == 6
+    press(page, "Enter")
+    assert current_of(page) == "step-60"
+    press(page, "Escape")
+    assert page.locator("#found").inner_text() == ""
+    press(page, "/")
+    page.keyboard.type("7.md")
+    wait_for_text(page, "#found", "6 of 66 steps")
+    press(page, "Escape", "j")
+    assert page.locator(".step").count() > 50
+
+
+def test_a_search_without_a_match_says_so(open_page):
+    page = open_page(run_of(*DISTINCT))
+    page.locator("#search").fill("zebra")
+    wait_for_text(page, "#found", "0 of 60 steps")
+    assert page.locator("#steps").inner_text() == "Nothing found."
+    press(page, "Enter")
+    assert current_of(page) is None
+
+
+def test_a_warning_is_found_although_the_search_hides_its_step(open_page):
+    page = open_page(run_of(*DISTINCT, *REPEAT))
+    page.locator("#search").fill("text of 7")
+    wait_for_text(page, "#found", "1 of 66 steps")
+    page.locator("#warnings a").first.click()
+    assert is_in_view(page, int(current_of(page)[5:]))
+
+
+def test_equal_calls_have_equal_marks_in_one_line(open_page):
+    page = open_page(run_of(*cycle(4)))
+    marks = [
+        (chip.inner_text(), chip.get_attribute("class").split()[1], chip.bounding_box()["x"])
+        for chip in page.locator("#steps .chip").all()
+    ]
+    assert marks == marks[:2] * 4
+    assert [mark for mark, _, _ in marks[:2]] == ["A", "B"]
+    assert marks[0][2] < marks[1][2]
+    assert page.locator("#steps .chip.seen").count() == 6
+    assert page.locator("#steps .lap").all_inner_texts() == ["lap 1", "lap 2", "lap 3", "lap 4"]
+
+
+def test_the_map_leads_to_the_steps(open_page):
+    page = open_page(run_of(*DISTINCT * 5))
+    page.locator("#map").click(position={"x": 600, "y": 4})
+    assert is_in_view(page, int(current_of(page)[5:]))
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_hostile_traces_are_shown_and_never_run(open_page, opened):
+    calls = [(evil, {evil: evil, "in": {evil: [evil]}}, evil) for evil in PAYLOADS]
+    repeated = [(PAYLOADS[1], {"q": PAYLOADS[3]}, PAYLOADS[5])] * 6
+    runs = [
+        run_of(*calls, *repeated, run_id=evil, agent=evil, model=evil, source=evil)
+        for evil in PAYLOADS
+    ]
+    page = open_page(*runs)
+    names = page.locator("#steps .asked b").all_inner_texts()
+    assert names[: len(PAYLOADS)] == [
+        evil.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") for evil in PAYLOADS
+    ]
+    for number in range(len(runs)):
+        page.evaluate(f"location.hash = '#run-{number}'")
+        if opened:
+            page.evaluate("for (const row of document.querySelectorAll('.row')) row.click()")
+    page.wait_for_timeout(100)
+    assert page.evaluate("typeof pwned") == "undefined"
+    foreign = "iframe, img, object, form, base, link, video, math, template, .page script"
+    assert page.locator(foreign).count() == 0
+    assert page.title() == "antiloop report"
+
+
+def test_what_cannot_be_seen_is_shown_as_escapes(open_page):
+    page = open_page(run_of(("read", {"path": "a\u202egpj.exe"}, "\x1b[31mred\x00\u200b")))
+    page.locator(".row").click()
+    text = page.locator("#step-0").inner_text()
+    assert "a\\u202egpj.exe" in text
+    assert "\\u001b[31mred\\u0000\\u200b" in text
+
+
+@pytest.fixture
+def server():
+    """Serve one page on the loopback, and keep what else is asked for."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(self.server.page if self.path == "/" else b"")
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        listening.asked = []
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        yield listening
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("has_policy", [True, False])
+def test_the_policy_stops_whatever_would_get_into_the_page(browser, tmp_path, server, has_policy):
+    text = write_report(tmp_path / "r.html", run_of(*cycle(1))).read_bytes()
+    # Without the policy all three things happen: the test would notice them.
+    server.page = text if has_policy else text.replace(b"Content-Security-Policy", b"x")
+    page = browser.new_page()
+    page.goto(f"http://127.0.0.1:{server.server_port}/")
+    page.evaluate(
+        """() => {
+          const add = (tag, fields) => document.body.append(
+            Object.assign(document.createElement(tag), fields));
+          add("script", { text: "window.pwned = 1" });
+          add("style", { textContent: "body { display: none }" });
+          add("img", { src: "/image" });
+        }"""
+    )
+    page.wait_for_timeout(300)
+    ran = page.evaluate("typeof pwned") != "undefined"
+    was_hidden = page.evaluate("getComputedStyle(document.body).display") == "none"
+    assert [ran, was_hidden, "/image" in server.asked] == [not has_policy] * 3
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("at", ["", "#run-0-step-61"])
+def test_a_narrow_screen_needs_no_sideways_scrolling(open_page, scheme, at):
+    long = [("a_tool_with_a_very_long_name" * 3, {"word": "x" * 900}, "y" * 900)] * 4
+    run = run_of(*DISTINCT, *long, *cycle(6), run_id="a-run-with-a-long-name" * 5)
+    page = open_page(run, run, width=360, height=640, scheme=scheme, at=at)
+    assert widths(page) == [360, 360]
+    press(page, "Escape", "j", "Enter")
+    assert widths(page) == [360, 360]
+
+
+CONTRASTS = """() => {
+  const part = (value) => (value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map(part);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const ground = (element) => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return / 0\\)$/.test(colour) ? ground(element.parentElement) : colour;
+  };
+  const hasText = (element) => element.checkVisibility()
+    && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  return [...document.querySelectorAll("body *")].filter(hasText).map((element) => {
+    const pair = [getComputedStyle(element).color, ground(element)].map(light);
+    return [Math.max(...pair) / Math.min(...pair), element.className || element.tagName];
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_on_its_ground(open_page, scheme):
+    runs = run_of(*REPEAT, *cycle(6)), run_of(*cycle(1))
+    contrasts = open_page(*runs, scheme=scheme, at="#run-0-step-3").evaluate(CONTRASTS)
+    assert len(contrasts) > 50
+    assert [poor for poor in contrasts if poor[0] < 4.5] == []
+
+
+def test_light_and_dark_follow_the_system(open_page):
+    grounds = [
+        open_page(run_of(*cycle(1)), scheme=scheme).evaluate(
+            "parseInt(getComputedStyle(document.documentElement).backgroundColor.slice(4))"
+        )
+        for scheme in ("light", "dark")
+    ]
+    assert grounds[0] > 200 > 60 > grounds[1]
+
+
+def test_ten_thousand_steps_stay_light(open_page):
+    steps = [("read", {"path": f"{n % 3000}.md"}, f"text {n % 5000} " * 20) for n in range(9990)]
+    page = open_page(run_of(*steps, *[("ls", {}, "a")] * 10))
+    elements = "document.getElementsByTagName('*').length"
+    assert page.evaluate(elements) < 8_000
+    page.evaluate("location.hash = '#run-0-step-9995'")
+    page.wait_for_selector("#step-9995.current .details")
+    assert is_in_view(page, 9995)
+    page.wait_for_timeout(100)
+    assert page.evaluate(elements) < 8_000
+    for share in range(20):
+        page.evaluate(f"scrollTo(0, document.body.scrollHeight * {share / 20})")
+        page.wait_for_selector(".step")
+    assert page.evaluate(elements) < 8_000
+    page.locator("#search").fill("text 4999 ")
+    wait_for_text(page, "#found", "1 of 10,000 steps")
+
+
+def test_a_page_without_runs_says_so(open_page):
+    page = open_page()
+    assert page.locator("#summary").inner_text() == "0 runs"
+    press(page, "j", "n", "]", "/", "Escape")
+
+
+def test_a_run_without_calls_can_be_looked_at(open_page):
+    page = open_page(run_of())
+    assert page.locator("#steps").inner_text() == "No calls."
+    press(page, "j", "n", "Enter", "Escape")

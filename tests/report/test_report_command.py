@@ -1,0 +1,123 @@
+"""``antiloop report``, as a person and as a script use it."""
+
+import json
+import os
+
+import pytest
+
+from antiloop.cli import main, report
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Write runs to a file, one for each ``run_id=count of equal calls``, and give its path."""
+
+    def write(**counts):
+        step = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py"}
+        lines = [json.dumps({"run_id": name, "steps": [step] * n}) for name, n in counts.items()]
+        path = tmp_path / "runs.jsonl"
+        path.write_text("\n".join(lines) + "\n")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def page(tmp_path):
+    return tmp_path / "report.html"
+
+
+def test_a_run_that_is_stuck_is_1_and_told(runs, page, capsys):
+    assert main(["report", runs(fine=1, stuck=9), "-o", str(page)]) == 1
+    assert capsys.readouterr().out == f"{page}: 1 healthy, 1 likely stuck\n"
+    assert page.read_bytes().startswith(b"<!doctype html>\n")
+    assert [path.name for path in sorted(page.parent.iterdir())] == ["report.html", "runs.jsonl"]
+
+
+def test_nothing_found_is_0(runs, page, capsys):
+    assert main(["report", runs(fine=1), "--output", str(page)]) == 0
+    assert capsys.readouterr().out == f"{page}: 1 healthy\n"
+
+
+def test_the_page_is_report_html_where_nothing_is_said(runs, page, monkeypatch):
+    path = runs(fine=1)
+    monkeypatch.chdir(page.parent)
+    assert main(["report", path]) == 0
+    assert page.exists()
+
+
+def test_standard_output_is_a_dash(runs, page, capsys):
+    path = runs(fine=1)
+    main(["report", path, "-o", str(page)])
+    capsys.readouterr()
+    assert main(["report", path, "-o", "-"]) == 0
+    assert capsys.readouterr().out == page.read_text()
+
+
+def test_an_older_page_is_replaced(runs, page):
+    page.write_text("old")
+    main(["report", runs(fine=1), "-o", str(page)])
+    assert page.read_text().endswith("</html>\n")
+
+
+def test_a_file_that_cannot_be_read_is_2_and_the_others_are_drawn(runs, page, capsys):
+    missing = str(page.parent / "missing")
+    assert main(["report", missing, runs(fine=1), "-o", str(page)]) == 2
+    out, err = capsys.readouterr()
+    assert out == f"{page}: 1 healthy\n"
+    assert err == f"antiloop: {missing}: No such file or directory\n"
+
+
+def test_without_any_run_the_page_says_so(page, capsys):
+    assert main(["report", "missing", "-o", str(page)]) == 2
+    assert capsys.readouterr().out == f"{page}: no runs\n"
+
+
+@pytest.mark.parametrize("where", ["none/report.html", "."])
+def test_a_page_that_cannot_be_written_is_2(runs, tmp_path, capsys, where):
+    where = str(tmp_path / where)
+    assert main(["report", runs(fine=1), "-o", where]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"antiloop: {where}: ")
+
+
+def test_a_setting_that_makes_no_sense_is_2(runs, page, capsys, monkeypatch):
+    monkeypatch.setenv("ANTILOOP_COST_BUDGET", "much")
+    assert main(["report", runs(fine=1), "-o", str(page)]) == 2
+    assert "ANTILOOP_COST_BUDGET" in capsys.readouterr().err
+    assert not page.exists()
+
+
+def test_an_interruption_leaves_the_older_page_and_no_part(runs, page, monkeypatch):
+    page.write_text("old")
+    path = runs(fine=1)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "_judged", lambda *_: iter(interrupted, None))
+    assert main(["report", path, "-o", str(page)]) == 130
+    assert page.read_text() == "old"
+    assert len(list(page.parent.iterdir())) == 2
+
+
+def test_a_closed_pipe_is_141(runs, monkeypatch, capfd):
+    def cut_off(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(report, "_judged", lambda *_: iter(cut_off, None))
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    assert main(["report", runs(fine=1), "-o", "-"]) == 141
+
+
+def test_a_device_is_written_to_and_not_replaced(runs, tmp_path):
+    assert main(["report", runs(fine=1), "-o", os.devnull]) == 0
+    assert not os.path.isfile(os.devnull)
+
+
+def test_help_ends_with_an_example(capsys):
+    with pytest.raises(SystemExit):
+        main(["report", "--help"])
+    example = "antiloop report docs/examples/runs.jsonl -o report.html\n"
+    assert capsys.readouterr().out.endswith(example)
