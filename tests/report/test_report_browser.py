@@ -188,6 +188,13 @@ def test_warnings_and_runs_are_walked_with_keys(open_page):
     wait_for_text(page, "#run-id", "r")
 
 
+def test_the_list_of_runs_follows_to_the_run_that_is_shown(open_page):
+    page = open_page(*[run_of(*cycle(1), run_id=f"run{n}") for n in range(60)], at="#run-50")
+    box = page.locator("a.run[aria-current=true]").bounding_box()
+    assert 0 < box["y"] < 800 - box["height"]
+    assert page.evaluate("scrollY") == 0
+
+
 def test_search_leaves_over_what_matches_and_escape_brings_all_back(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT))
     press(page, "/")
@@ -202,7 +209,7 @@ def test_search_leaves_over_what_matches_and_escape_brings_all_back(open_page):
     page.keyboard.type("7.md")
     wait_for_text(page, "#found", "6 of 66 steps")
     press(page, "Escape", "j")
-    assert page.locator(".step").count() > 50
+    step_of(page, 0).wait_for(state="attached")
 
 
 def test_a_search_without_a_match_says_so(open_page):

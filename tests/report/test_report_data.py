@@ -128,6 +128,12 @@ def test_the_worst_run_comes_first_and_equals_keep_their_order(tmp_path):
     assert len(data_of(page, "data-3")["steps"]) == 9
 
 
+def test_a_run_that_failed_comes_before_the_healthy_ones(tmp_path):
+    runs = run_of(("ls", {}, "a"), run_id="fine"), run_of(("ls", {}, "a"), run_id="x", failed=True)
+    page = write_report(tmp_path / "r.html", *runs).read_text()
+    assert [one["id"] for one in data_of(page, "index")] == ["x", "fine"]
+
+
 def test_the_same_runs_make_the_same_bytes(tmp_path):
     runs = [run_of(*cycle(4)), run_of(("käse", {"a": {1, 2, "x"}}, "\ud800"))]
     one, other = (write_report(tmp_path / name, *runs).read_bytes() for name in "ab")

@@ -37,6 +37,15 @@ function show(number) {
   for (const item of document.querySelectorAll("a.run")) {
     item.setAttribute("aria-current", item.hash === hashOf(number));
   }
+  showInList(document.querySelector("a.run[aria-current=true]"));
+}
+
+/** Scroll the list of runs, and only that, to a run that is out of its sight. */
+function showInList(item) {
+  const nav = byId("runs");
+  const [inner, outer] = [item, nav].map((element) => element.getBoundingClientRect());
+  const isOut = inner.bottom > outer.bottom || inner.top < outer.top;
+  if (isOut) nav.scrollTop += inner.top - outer.top - nav.clientHeight / 2;
 }
 
 // ---- steps ----
@@ -70,7 +79,8 @@ function filter() {
     list.append(chunk);
     watcher.observe(chunk);
   }
-  if (!shown.length) list.append(el("p", "quiet", words ? "Nothing found." : "No calls."));
+  if (shown.length) fill(list.firstChild);
+  else list.append(el("p", "quiet", words ? "Nothing found." : "No calls."));
   drawMap(run, shown);
   follow();
 }

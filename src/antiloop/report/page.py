@@ -35,7 +35,8 @@ def write_page(judged: "Iterable[Tuple[RecordedRun, HealthReport]]", out: TextIO
     for number, (run, health) in enumerate(judged):
         out.write(_block(f"data-{number}", run_data(run, health)))
         summaries.append(summary(run, health, number))
-    summaries.sort(key=lambda one: (one["score"], one["number"]))
+    # A run that failed may have a good score; the healthy ones still come last.
+    summaries.sort(key=lambda one: (one["status"] == "Healthy", one["score"], one["number"]))
     out.write(_block("index", summaries))
     out.write(after)
 
