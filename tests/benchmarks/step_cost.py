@@ -15,6 +15,7 @@ import time
 import tracemalloc
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Callable, List, Sequence, Tuple
 
@@ -139,7 +140,7 @@ def own_costs(preset: str, rounds: Sequence[Round]) -> List[float]:
 
 
 def baseline_costs(rounds: Sequence[Round]) -> List[float]:
-    passes = [[timed(lambda: baseline(*each)) for each in rounds] for _ in range(REPEATS)]
+    passes = [[timed(partial(baseline, *each)) for each in rounds] for _ in range(REPEATS)]
     return [min(costs) for costs in zip(*passes)]
 
 

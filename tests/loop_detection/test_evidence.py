@@ -9,8 +9,9 @@ from runs import fresh_answers, step
 import antiloop.loop_detection.evidence as evidence
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
 from antiloop.loop_detection import ToolPolicy
-from antiloop.loop_detection.evidence import Facts, shortened
+from antiloop.loop_detection.evidence import Facts
 from antiloop.loop_detection.outcome import Outcome
+from antiloop.loop_detection.shortening import shortened
 
 
 class Counter:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
-from ..loop_detection.evidence import Facts, shortened
+from ..loop_detection.evidence import Facts
 from ..loop_detection.fingerprint import canonical_arguments
+from ..loop_detection.shortening import shortened
 from ..traces import RunEvent
 from ..types import ToolCall
 

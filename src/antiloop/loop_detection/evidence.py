@@ -8,6 +8,7 @@ from ..types import ToolCall, ToolResult
 from .fingerprint import canonical_json, parsed_arguments, plain, text_fingerprint, text_of
 from .noise import does_nothing, gist, near_arguments, skeleton, without_noise
 from .outcome import Outcome, outcome
+from .shortening import shortened
 from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
 
 Result = Union[ToolResult, str, None]
@@ -17,8 +18,6 @@ KEY_LENGTH = 10
 """Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
 ACKNOWLEDGEMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
-LABEL_LENGTH = 60
-"""Characters of the arguments that are shown to a person or a model."""
 
 _logger = logging.getLogger("antiloop")
 
@@ -238,14 +237,6 @@ class Evidence:
         if kind in (Outcome.WAITING, Outcome.SILENT):
             return False
         return kind.is_failure or kind is Outcome.EMPTY or self.is_known
-
-
-def shortened(text: str, length: int = LABEL_LENGTH) -> str:
-    """Cut a text in the middle, so that both ends stay readable."""
-    if len(text) <= length:
-        return text
-    half = (length - 3) // 2
-    return f"{text[:half]}...{text[-half:]}"
 
 
 def call_key(call: ToolCall, policy: ToolPolicy = NO_POLICY) -> str:

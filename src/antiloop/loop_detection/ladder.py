@@ -3,8 +3,8 @@
 from typing import Any, Dict, FrozenSet, Mapping, Optional, Tuple
 
 from .detection import LoopDetection
-from .evidence import shortened
 from .policy import Escalation, LoopAction
+from .shortening import shortened
 
 MAX_LOOPS = 8
 """How many different loops of one run are remembered; the one met longest ago is forgotten."""

@@ -7,8 +7,8 @@ and results are never quoted, so that no tool can forge or break a notice.
 from typing import Any, Callable, List, Mapping, Sequence, Union
 
 from .detection import LoopDetection
-from .evidence import shortened
 from .outcome import REFUSED_MARKER
+from .shortening import shortened
 
 NOTICE_MARKER = "[antiloop] Notice:"
 """How every notice begins, so that it is recognised in any history."""

@@ -9,8 +9,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Hashable, Iterable, List, Optional, Set, Tuple
 
 from ..formats.amounts import number
-from ..loop_detection.evidence import Facts, shortened
+from ..loop_detection.evidence import Facts
 from ..loop_detection.fingerprint import canonical_json, parsed_arguments, text_of
+from ..loop_detection.shortening import shortened
 from ..traces import RecordedRun
 from ..types import ToolCall, ToolResult
 from .lanes import TONES, lanes_of, letters, marks_of
