@@ -106,6 +106,13 @@ class TestRounds:
         run = [[PAGES[0], other[0]], [other[1], PAGES[1]], [PAGES[2], other[2]]]
         assert ask_rounds(StallDetector(3), *run).details["tool"] == "get"
 
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_among_siblings_the_one_with_the_nearest_arguments_is_compared(self, order):
+        detector = StallDetector(3, only_fruitless=True, varied=5)
+        here, there = (step("read", "Error: page 3 is missing", query=q) for q in ("cats", "dogs"))
+        siblings = [here, there][::order]
+        assert ask_rounds(detector, [here], siblings, siblings[::-1]).repetitions == 3
+
     def test_the_longest_of_several_streaks_is_reported(self):
         run = [[step("ls", "x", path=n), PAGES[n]] for n in range(3)]
         found = ask_rounds(StallDetector(2), [PAGES[5]], *run)

@@ -82,7 +82,7 @@ class StallDetector(WindowDetector):
             same = [item for item in passed.evidence if self._same(latest, item.facts)]
             if not same:
                 break
-            streak.append(same[0])
+            streak.append(_nearest(latest, same))
         streak.reverse()
         return streak
 
@@ -107,3 +107,10 @@ class StallDetector(WindowDetector):
             identity=(facts.tool, facts.gist if self.only_fruitless else facts.result),
             details={"tool": facts.tool, "count": count, "result_hash": facts.result},
         )
+
+
+def _nearest(latest: Facts, siblings: List[Evidence]) -> Evidence:
+    """Give the sibling that asked nearly the same, so that their order does not matter."""
+    if len(siblings) == 1:
+        return siblings[0]
+    return next((item for item in siblings if item.facts.near == latest.near), siblings[0])
