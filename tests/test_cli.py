@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from antiloop.cli import main, recordings, scan
+from antiloop.cli import main, progress, recordings, scan
 from antiloop.cli.terminal import printable
 from antiloop.loop_detection import LoopDetector
 from antiloop.loop_detection.presets import PRESETS
@@ -254,20 +254,23 @@ def test_help_ends_with_an_example_that_works(arguments, capsys, monkeypatch):
 
 
 def test_progress_is_shown_to_a_person_only(runs, monkeypatch, capsys):
-    times = iter(range(10))
-    monkeypatch.setattr(recordings.time, "monotonic", lambda: next(times))
-    main(["scan", runs(a=[], b=[])])
+    times = iter(range(20))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    path = runs(a=[], b=[])
+    main(["scan", path, path])
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    main(["scan", runs(a=[], b=[])])
-    assert "\r1 runs" in capsys.readouterr().err
+    main(["scan", path, path])
+    shown = capsys.readouterr().err.split("\r\x1b[K")
+    assert shown[1] == "1 runs, 0 of 2 files"
+    assert shown[-2:] == ["4 runs, 2 of 2 files", ""]
 
 
 def test_a_short_scan_shows_no_progress(runs, monkeypatch, capsys):
-    monkeypatch.setattr(recordings.time, "monotonic", lambda: 0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     main(["scan", runs(a=[], b=[])])
-    assert "runs" not in capsys.readouterr().err
+    assert capsys.readouterr().err == ""
 
 
 def test_a_reader_who_stops_reading_is_no_error(runs):

@@ -7,7 +7,8 @@
     │   ├── LoopDetectedError   the agent was stuck in a tool-call loop
     │   └── ProviderError       a model provider answered with something unusable
     ├── SnapshotError           a monitor's snapshot cannot be restored
-    └── TraceUnreadable         a file or stream holds no recorded run
+    └── TraceUnreadable         no recorded run can be read from a file or stream
+        └── NoTrace             it can be read, and holds something else
 
 Bad arguments stay ``ValueError`` and ``TypeError``. What a model or a tool produced never makes a
 detector raise.
@@ -41,7 +42,11 @@ class SnapshotError(AntiloopError, ValueError):
 
 
 class TraceUnreadable(AntiloopError):
-    """A file or stream holds no recorded run; the message names the place and what was expected."""
+    """No recorded run can be read; the message names the place and what was expected."""
+
+
+class NoTrace(TraceUnreadable):
+    """A file or stream can be read, but what it holds is no recorded run."""
 
 
 @stable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
-from .recordings import add_recordings, recorded_runs, with_progress
-from .terminal import complain, say
+from .recordings import Recordings, add_recordings
+from .terminal import complain, is_watched, say, show_status
 
 if TYPE_CHECKING:
     from ..traces import RecordedRun
@@ -68,11 +68,10 @@ def run(args: argparse.Namespace) -> int:
         detector_of(args),
         max_false_stops=args.max_false_stops,
         confidence=args.confidence,
-        on_progress=_show if sys.stderr.isatty() else lambda _: None,
+        on_progress=show_status if is_watched() else lambda _: None,
     )
     report = json.dumps(as_json(done), indent=2) if args.format == "json" else as_text(done)
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
+    show_status("")
     if args.output and not _write(args.output, done.config):
         return COULD_NOT_RUN
     if args.output == "-":
@@ -84,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _good_runs(args: argparse.Namespace) -> "Optional[List[RecordedRun]]":
     """Read all runs; None where a file is unreadable, as figures without it would mislead."""
-    unreadable: List[str] = []
-    runs = list(with_progress(recorded_runs(args.files, args.source, unreadable)))
-    if not runs and not unreadable:
-        complain(f"{args.files[0]}: no recorded runs to calibrate on")
-    return None if unreadable or not runs else runs
+    recordings = Recordings(args.paths, args.source)
+    runs = list(recordings.runs())
+    if not runs and not recordings.is_incomplete:
+        complain(f"{args.paths[0]}: no recorded runs to calibrate on")
+    return None if recordings.is_incomplete or not runs else runs
 
 
 def _write(path: str, config: Mapping[str, Any]) -> bool:
@@ -103,11 +102,6 @@ def _write(path: str, config: Mapping[str, Any]) -> bool:
         complain(f"{path}: {error.strerror or error}")
         return False
     return True
-
-
-def _show(what: str) -> None:
-    sys.stderr.write(f"\r\x1b[K{what}")
-    sys.stderr.flush()
 
 
 def _share(text: str) -> float:

@@ -1,13 +1,15 @@
-"""The recorded runs that a command is given: files, their format, and how far it has come."""
+"""The recorded runs that a command is given: files and directories, and their format."""
 
 import argparse
-import sys
-import time
-from typing import TYPE_CHECKING, Iterator, List, Optional, Sequence
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, Sequence
 
+from .progress import Progress
 from .terminal import complain
 
 if TYPE_CHECKING:
+    from ..exceptions import TraceUnreadable
     from ..traces import RecordedRun
 
 FORMATS = (
@@ -36,36 +38,99 @@ FORMATS = (
 def add_recordings(parser: argparse.ArgumentParser) -> None:
     """Add the files and their format to a command."""
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="recorded runs; - is standard input"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="recorded runs: files, directories with all that is in them, - for standard input",
     )
     parser.add_argument("--from", choices=FORMATS, dest="source", help="the format of the files")
 
 
-def recorded_runs(
-    paths: Sequence[str], source: Optional[str], unreadable: List[str]
-) -> "Iterator[RecordedRun]":
-    """Yield the runs of all files; name those that cannot be read, and go on without them."""
-    from ..exceptions import TraceUnreadable
-    from ..traces import read_runs
+class RecordingFile(NamedTuple):
+    """One file to read."""
 
-    for path in paths:
-        try:
-            yield from read_runs(path, source=source, on_trouble=complain)
-        except TraceUnreadable as error:
-            complain(str(error))
-            unreadable.append(path)
+    path: str
+    """Where it is; ``-`` is standard input."""
+    under: Optional[str] = None
+    """The directory in which it was found; None for a file that was named."""
 
 
-def with_progress(runs: "Iterator[RecordedRun]") -> "Iterator[RecordedRun]":
-    """Count the runs on standard error, if a person is watching."""
-    if not sys.stderr.isatty():
-        yield from runs
-        return
-    shown = time.monotonic()
-    for count, recorded in enumerate(runs):
-        if time.monotonic() - shown > 0.5:
-            shown = time.monotonic()
-            sys.stderr.write(f"\r{count:,} runs")
-            sys.stderr.flush()
-        yield recorded
-    sys.stderr.write("\r\x1b[K")
+class Recordings:
+    """The files that a command was given, in order, and what became of them.
+
+    What is found in a directory and is no trace is passed over; a file that was named must be one.
+
+    Args:
+        paths: files, directories, or ``-``.
+        source: the format of all of them; None to recognise it.
+    """
+
+    def __init__(self, paths: Sequence[str], source: Optional[str] = None) -> None:
+        self.source = source
+        self.is_incomplete = False
+        """Whether something could not be read; figures without it may mislead."""
+        self._foreign: Counter[str] = Counter()
+        self.files = [file for path in paths for file in self._files_at(path)]
+        self.progress = Progress(len(self.files))
+
+    def runs(self) -> "Iterator[RecordedRun]":
+        """Yield the runs of all files; name those that cannot be read, and go on without them."""
+        from ..exceptions import TraceUnreadable
+        from ..traces import read_runs
+
+        for file in self.files:
+            try:
+                for recorded in read_runs(file.path, source=self.source, on_trouble=complain):
+                    yield recorded
+                    self.progress.run_done()
+            except TraceUnreadable as error:
+                self.give_up(file, error)
+            self.progress.file_done()
+        self.end()
+
+    def give_up(self, file: RecordingFile, error: "TraceUnreadable") -> None:
+        """Note that a file cannot be read, or not to its end."""
+        from ..exceptions import NoTrace
+
+        if file.under is not None and isinstance(error, NoTrace):
+            self._foreign[file.under] += 1
+        else:
+            self._complain(str(error))
+
+    def end(self) -> None:
+        """Say what was passed over."""
+        self.progress.end()
+        there = Counter(file.under for file in self.files)
+        for under, count in self._foreign.items():
+            if count == there[under]:
+                self._complain(f"{under}: no recorded runs in {_files(count)}")
+            else:
+                complain(f"{under}: {count:,} of {_files(there[under])} hold no runs; skipped")
+
+    def _files_at(self, path: str) -> Iterator[RecordingFile]:
+        if path == "-" or not os.path.isdir(path):
+            yield RecordingFile(path)
+            return
+        found = list(_files_under(path, self._cannot_enter))
+        if not found:
+            self._complain(f"{path}: no files here")
+        yield from (RecordingFile(each, path) for each in found)
+
+    def _cannot_enter(self, error: OSError) -> None:
+        self._complain(f"{error.filename}: {error.strerror}")
+
+    def _complain(self, what: str) -> None:
+        complain(what)
+        self.is_incomplete = True
+
+
+def _files_under(path: str, on_trouble: Callable[[OSError], None]) -> Iterator[str]:
+    """Yield all files below a directory in the order of their names; pipes and devices are none."""
+    for folder, folders, names in os.walk(path, onerror=on_trouble):
+        folders.sort()
+        files = (os.path.join(folder, name) for name in sorted(names))
+        yield from filter(os.path.isfile, files)
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file" if count == 1 else f"{count:,} files"

@@ -5,10 +5,10 @@ import os
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator, List, TextIO, Tuple
+from typing import TYPE_CHECKING, Any, Iterator, TextIO, Tuple
 
 from .command import COULD_NOT_RUN, FOUND, add_command
-from .recordings import add_recordings, recorded_runs, with_progress
+from .recordings import Recordings, add_recordings
 from .terminal import complain, printable, say
 
 if TYPE_CHECKING:
@@ -39,17 +39,16 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge the runs and write the page."""
-    unreadable: List[str] = []
+    recordings = Recordings(args.paths, args.source)
     states: Counter[str] = Counter()
-    recordings = with_progress(recorded_runs(args.files, args.source, unreadable))
-    trouble = _write(_judged(recordings, states), args.output)
+    trouble = _write(_judged(recordings.runs(), states), args.output)
     if trouble:
         complain(trouble)
         return COULD_NOT_RUN
     if args.output != "-":
         told = ", ".join(f"{number} {status.lower()}" for status, number in states.items())
         say(printable(f"{args.output}: {told or 'no runs'}"))
-    if unreadable:
+    if recordings.is_incomplete:
         return COULD_NOT_RUN
     return FOUND if states.keys() - {"Healthy"} else 0
 

@@ -1,11 +1,11 @@
 """``antiloop scan``: find loops in recorded runs."""
 
 import argparse
-from typing import Any, List
+from typing import Any
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
-from .recordings import add_recordings, recorded_runs, with_progress
+from .recordings import Recordings, add_recordings
 
 _EXAMPLE = """\
 The format of a file is recognised by what it holds, and gzip is unpacked. Steps count from 0.
@@ -32,13 +32,13 @@ def run(args: argparse.Namespace) -> int:
 
     detector = detector_of(args)
     writer = WRITERS[args.format]()
-    unreadable: List[str] = []
+    recordings = Recordings(args.paths, args.source)
     stuck = 0
-    for recorded in with_progress(recorded_runs(args.files, args.source, unreadable)):
+    for recorded in recordings.runs():
         verdicts = list(replay(recorded, detector))
         stuck += bool(verdicts)
         writer.run(recorded, verdicts)
     writer.end()
-    if unreadable:
+    if recordings.is_incomplete:
         return COULD_NOT_RUN
     return FOUND if stuck else 0

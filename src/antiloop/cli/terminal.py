@@ -1,6 +1,9 @@
-"""Writing text that is not ours to a terminal."""
+"""Writing text that is not ours to a terminal, and a line that says how far the work has come."""
 
 import sys
+
+_CLEAR = "\r\x1b[K"
+_shown = ""
 
 
 def printable(text: str) -> str:
@@ -16,12 +19,31 @@ def printable(text: str) -> str:
 
 def say(text: str) -> None:
     """Write a line to standard output."""
+    show_status("")
     sys.stdout.write(text + "\n")
 
 
 def complain(what: str) -> None:
     """Write a line to standard error, escaped."""
+    show_status("")
     sys.stderr.write(printable(f"antiloop: {what}") + "\n")
+
+
+def show_status(text: str) -> None:
+    """Show how far the work has come, in place of what was shown; empty text takes it away.
+
+    Only for a person: ask `is_watched` before.
+    """
+    global _shown
+    if text or _shown:
+        sys.stderr.write(_CLEAR + text)
+        sys.stderr.flush()
+    _shown = text
+
+
+def is_watched() -> bool:
+    """Whether a person sees what is written to standard error."""
+    return sys.stderr.isatty()
 
 
 def _escaped(char: str) -> str:

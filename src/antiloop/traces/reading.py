@@ -4,7 +4,7 @@ import logging
 from itertools import chain, islice
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
-from ..exceptions import TraceUnreadable
+from ..exceptions import NoTrace
 from .recorded_run import RecordedRun
 from .records import Record, records
 from .registry import FORMATS, TraceFormat, expected, recognise
@@ -30,7 +30,8 @@ def read_runs(
         on_trouble: called with ``"name:line: what is wrong"`` for each part that is skipped.
 
     Raises:
-        TraceUnreadable: if there is no recorded run at all, or the file cannot be read (on).
+        TraceUnreadable: if there is no recorded run at all (`NoTrace`), or the file cannot be
+            read (on).
         ValueError: if there is no such format.
     """
     if source is not None and source not in FORMATS:
@@ -63,7 +64,7 @@ def _recognise(
         if known is not None and not record.broken:
             return known, looked_at
     line = looked_at[0].line if looked_at else 1
-    raise TraceUnreadable(f"{name}:{line}: no tool calls here; expected {expected()}")
+    raise NoTrace(f"{name}:{line}: no tool calls here; expected {expected()}")
 
 
 def _recognise_value(value: Any) -> Optional[TraceFormat]:

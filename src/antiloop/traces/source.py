@@ -8,7 +8,7 @@ import zlib
 from contextlib import contextmanager
 from typing import Iterator, Tuple, cast
 
-from ..exceptions import TraceUnreadable
+from ..exceptions import NoTrace, TraceUnreadable
 
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 16
@@ -62,5 +62,5 @@ def _text(stream: io.BufferedReader, name: str) -> io.TextIOWrapper:
     elif head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
     elif b"\0" in head:
-        raise TraceUnreadable(f"{name}:1: no tool calls here; expected JSON, found binary data")
+        raise NoTrace(f"{name}:1: no tool calls here; expected JSON, found binary data")
     return io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="\n")

@@ -1,0 +1,97 @@
+"""The paths that a command is given: files, directories, and what is no trace."""
+
+import gzip
+import json
+import os
+
+import pytest
+
+from antiloop.cli import main
+
+STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py"}
+
+
+def run(run_id, count=1):
+    return json.dumps({"run_id": run_id, "steps": [STEP] * count}) + "\n"
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Make a directory with runs in several places, none of them stuck."""
+    root = tmp_path / "archive"
+    for name, run_id in (("b/2", "third"), ("a.jsonl", "first"), ("b/1.gz", "second")):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = run(run_id).encode()
+        path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    return root
+
+
+def scanned(capsys, *paths):
+    """Scan, and give exit status, the ids of the runs, and what was said on standard error."""
+    status = main(["scan", "--format", "jsonl", *map(str, paths)])
+    out, err = capsys.readouterr()
+    return status, [json.loads(line)["run_id"] for line in out.splitlines()], err
+
+
+def test_a_directory_is_read_to_its_bottom_in_the_order_of_names(archive, capsys):
+    assert scanned(capsys, archive) == (0, ["first", "second", "third"], "")
+
+
+def test_directories_and_files_are_read_in_the_order_given(archive, capsys):
+    status, run_ids, _ = scanned(capsys, archive / "b", archive / "a.jsonl")
+    assert (status, run_ids) == (0, ["second", "third", "first"])
+
+
+def test_what_is_no_trace_in_a_directory_is_passed_over_and_counted(archive, capsys):
+    (archive / "README").write_text("no JSON\n")
+    (archive / "b" / "image").write_bytes(b"\x89PNG\0\0")
+    told = f"antiloop: {archive}: 2 of 5 files hold no runs; skipped\n"
+    assert scanned(capsys, archive) == (0, ["first", "second", "third"], told)
+
+
+def test_a_file_that_is_named_must_be_a_trace(archive, capsys):
+    (archive / "README").write_text("no JSON\n")
+    status, run_ids, err = scanned(capsys, archive / "README", archive / "a.jsonl")
+    assert (status, run_ids) == (2, ["first"])
+    assert err.startswith(f"antiloop: {archive / 'README'}:1: no tool calls here")
+
+
+def test_a_directory_without_any_run_is_2(tmp_path, capsys):
+    (tmp_path / "README").write_text("no JSON\n")
+    told = f"antiloop: {tmp_path}: no recorded runs in 1 file\n"
+    assert scanned(capsys, tmp_path) == (2, [], told)
+
+
+def test_an_empty_directory_is_2(tmp_path, capsys):
+    assert scanned(capsys, tmp_path) == (2, [], f"antiloop: {tmp_path}: no files here\n")
+
+
+def test_a_trace_in_a_directory_that_is_cut_off_is_told(archive, capsys):
+    data = gzip.compress(os.urandom(50) + run("cut", 9).encode())
+    (archive / "c.gz").write_bytes(data[:-20])
+    status, run_ids, err = scanned(capsys, archive)
+    assert (status, run_ids) == (2, ["first", "second", "third"])
+    assert f"{archive / 'c.gz'}:1: cannot read on" in err
+
+
+def test_a_pipe_in_a_directory_is_not_waited_for(archive, capsys):
+    os.mkfifo(archive / "pipe")
+    assert scanned(capsys, archive) == (0, ["first", "second", "third"], "")
+
+
+def test_a_directory_that_cannot_be_entered_is_told(archive, capsys, monkeypatch):
+    def refuse(path, onerror):
+        onerror(PermissionError(13, "Permission denied", f"{path}/b"))
+        return iter([(path, [], ["a.jsonl"])])
+
+    monkeypatch.setattr(os, "walk", refuse)
+    told = f"antiloop: {archive}/b: Permission denied\n"
+    assert scanned(capsys, archive) == (2, ["first"], told)
+
+
+@pytest.mark.parametrize("command", ["report", "calibrate"])
+def test_other_commands_take_directories_too(command, archive, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([command, str(archive)]) in (0, 1)
+    assert "3 " in capsys.readouterr().out
