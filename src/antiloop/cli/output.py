@@ -2,22 +2,22 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Protocol, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Protocol, Tuple
 
-from .terminal import printable, say
+from .health_table import HealthTable
+from .terminal import printable, say, show_status
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopVerdict
-    from ..traces import RecordedRun
+    from .judged_run import JudgedRun, Verdicts
 
-    Verdicts = List[Tuple[int, LoopVerdict]]
     Said = Tuple[int, LoopVerdict, List[int]]
 
 
 class Writer(Protocol):
     """Prints runs as they come, so that memory does not grow with their number."""
 
-    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+    def run(self, judged: "JudgedRun") -> None:
         """Print one run."""
         ...
 
@@ -29,9 +29,9 @@ class Writer(Protocol):
 class JsonlWriter:
     """One line of JSON for each run."""
 
-    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+    def run(self, judged: "JudgedRun") -> None:
         """Print one run."""
-        say(json.dumps(as_json(recorded, verdicts)))
+        say(json.dumps(as_json(judged)))
 
     def end(self) -> None:
         """Print nothing more."""
@@ -43,9 +43,10 @@ class JsonWriter:
     def __init__(self) -> None:
         self._before = "[\n"
 
-    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+    def run(self, judged: "JudgedRun") -> None:
         """Print one run."""
-        sys.stdout.write(self._before + json.dumps(as_json(recorded, verdicts), indent=2))
+        show_status("")
+        sys.stdout.write(self._before + json.dumps(as_json(judged), indent=2))
         self._before = ",\n"
 
     def end(self) -> None:
@@ -59,15 +60,18 @@ class TextWriter:
     def __init__(self) -> None:
         self._runs = 0
         self._stuck = 0
+        self._table = HealthTable()
 
-    def run(self, recorded: "RecordedRun", verdicts: "Verdicts") -> None:
+    def run(self, judged: "JudgedRun") -> None:
         """Print one run, if there is anything to say about it."""
         self._runs += 1
-        if not verdicts:
+        self._table.add(judged)
+        if not judged.verdicts:
             return
         self._stuck += 1
-        say(printable(f"{recorded.run_id}, {_count(len(recorded), 'step')} ({recorded.source})"))
-        for step, verdict, again in _merged(verdicts):
+        steps = _count(judged.health.calls, "step")
+        say(printable(f"{judged.run_id}, {steps} ({judged.source})"))
+        for step, verdict, again in merged(judged.verdicts):
             say(printable(f"  step {step:>3}  {verdict.action.value:<6}  {message(verdict)}"))
             if again:
                 say(f"{'':20}{_again(again)}")
@@ -76,18 +80,22 @@ class TextWriter:
     def end(self) -> None:
         """Print the sum."""
         if self._runs:
-            say(f"{self._stuck:,} of {_count(self._runs, 'run')} got stuck.")
+            for line in self._table.lines():
+                say(line)
+            say(f"\n{self._stuck:,} of {_count(self._runs, 'run')} got stuck.")
 
 
-WRITERS: Mapping[str, Any] = {"text": TextWriter, "json": JsonWriter, "jsonl": JsonlWriter}
-"""By the name that ``--format`` knows them by."""
-
-
-def as_json(recorded: "RecordedRun", verdicts: "Verdicts") -> Dict[str, Any]:
+def as_json(judged: "JudgedRun") -> Dict[str, Any]:
     """Give one run and all its verdicts as plain JSON data."""
+    health = judged.health
     return {
-        "run_id": recorded.run_id,
-        "steps": len(recorded),
+        "run_id": judged.run_id,
+        "steps": health.calls,
+        "health": health.status.value,
+        "score": health.score,
+        "wasted_calls": health.wasted_calls,
+        "wasted_tokens": health.wasted_tokens,
+        "cost": health.cost,
         "verdicts": [
             {
                 "step": step,
@@ -96,7 +104,7 @@ def as_json(recorded: "RecordedRun", verdicts: "Verdicts") -> Dict[str, Any]:
                 "severity": verdict.severity.value,
                 "message": message(verdict),
             }
-            for step, verdict in verdicts
+            for step, verdict in judged.verdicts
         ],
     }
 
@@ -106,7 +114,7 @@ def message(verdict: "LoopVerdict") -> str:
     return verdict.detection.message if verdict.detection else verdict.message
 
 
-def _merged(verdicts: "Verdicts") -> "Iterator[Said]":
+def merged(verdicts: "Verdicts") -> "Iterator[Said]":
     """Yield each verdict, with the steps at which just the same was said again."""
     said: Optional[Said] = None
     for step, verdict in verdicts:

@@ -8,17 +8,16 @@
 ('Likely stuck', 'loop_repeat', 2)
 """
 
-import os
 from dataclasses import replace
 from typing import Iterator, Optional, Tuple, Union
 
-from ..formats.amounts import number
 from ..stability import beta
 from ..traces import RecordedRun, RunEvent
 from .monitor import HealthMonitor
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus, HealthWarning
 from .rules import RULES, HealthRule, is_of_call
+from .settings import budget_from_environment
 
 __all__ = [
     "RULES",
@@ -30,9 +29,6 @@ __all__ = [
     "HealthWarning",
     "evaluate",
 ]
-
-BUDGET_VARIABLE = "ANTILOOP_COST_BUDGET"
-"""Environment variable with what a run may cost, where nothing else says so."""
 
 
 @beta
@@ -59,7 +55,7 @@ def evaluate(
     chosen = chosen.literal() if literal else chosen
     if cost_budget is None:
         cost_budget = (
-            _budget_from_environment() if chosen.cost_budget is None else chosen.cost_budget
+            budget_from_environment() if chosen.cost_budget is None else chosen.cost_budget
         )
     monitor = HealthMonitor(replace(chosen, cost_budget=cost_budget))
     spoken = set(run.turn_starts)
@@ -85,11 +81,3 @@ def _timeline(run: RecordedRun) -> Iterator[Union[RunEvent, Tuple[int, int]]]:
         if event.type != "user_message":  # the turns of a run tell where these are
             yield event
     yield from rounds
-
-
-def _budget_from_environment() -> Optional[float]:
-    told = os.environ.get(BUDGET_VARIABLE)
-    budget = number(told or None)
-    if told and budget is None:
-        raise ValueError(f"{BUDGET_VARIABLE} must be a number, got {told!r}")
-    return budget

@@ -16,7 +16,7 @@ from antiloop.loop_detection import LoopDetector
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "docs" / "examples" / "runs.jsonl")
 
 
@@ -53,7 +53,9 @@ def antiloop(*arguments, **options):
 
 def test_nothing_found_is_0(runs, capsys):
     assert main(["scan", runs(fine=steps(2))]) == 0
-    assert capsys.readouterr().out == "0 of 1 run got stuck.\n"
+    out = capsys.readouterr().out
+    row = "Healthy             1        2             0"
+    assert out.splitlines()[1:] == [row, "", "0 of 1 run got stuck."]
 
 
 def test_a_loop_found_is_1_and_told_with_its_step(runs, capsys):
@@ -82,7 +84,17 @@ def test_the_same_verdict_again_is_told_briefly(runs, capsys, count, told):
 def test_jsonl_has_a_line_for_every_run_and_every_verdict(runs, capsys):
     assert main(["scan", "--format", "jsonl", runs(fine=steps(2), stuck=steps(4))]) == 1
     fine, stuck = map(json.loads, capsys.readouterr().out.splitlines())
-    assert fine == {"run_id": "fine", "steps": 2, "verdicts": []}
+    assert fine == {
+        "run_id": "fine",
+        "steps": 2,
+        "health": "Healthy",
+        "score": 100,
+        "wasted_calls": 0,
+        "wasted_tokens": None,
+        "cost": None,
+        "verdicts": [],
+    }
+    assert (stuck["health"], stuck["wasted_calls"]) == ("Likely stuck", 3)
     assert [verdict["step"] for verdict in stuck["verdicts"]] == [2, 3]
     assert stuck["verdicts"][0].keys() == {"step", "detector", "action", "severity", "message"}
     assert {verdict["action"] for verdict in stuck["verdicts"]} == {"raise"}

@@ -11,7 +11,7 @@ import pytest
 from antiloop.cli import main
 from antiloop.loop_detection import Escalation, LoopDetector, RepeatDetector
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "docs" / "examples" / "good-runs.jsonl")
 
 

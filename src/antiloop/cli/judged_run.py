@@ -1,0 +1,50 @@
+"""What a scan says about one run."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Optional, Sequence, Tuple
+
+from ..health import HealthMonitor, HealthProfile, HealthReport, evaluate
+from ..health.settings import budget_from_environment
+from ..traces import RecordedRun, replay
+
+if TYPE_CHECKING:
+    from ..loop_detection import LoopDetector, LoopVerdict
+
+Verdicts = Sequence[Tuple[int, "LoopVerdict"]]
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """One run: where it stands, and how it did. It is small, however long the run."""
+
+    run_id: str
+    source: str
+    """Where it was read, as ``name:line``."""
+    health: HealthReport
+
+    @property
+    def verdicts(self) -> Verdicts:
+        """Step and verdict, as `antiloop.traces.replay` yields them."""
+        return self.health.verdicts
+
+
+def profile_of(detector: "LoopDetector") -> HealthProfile:
+    """Give the rules of health, with the findings of a detector as evidence.
+
+    Raises:
+        ValueError: if the environment names a budget that is no number.
+    """
+    return HealthProfile(detector=detector, cost_budget=budget_from_environment())
+
+
+def judge(run: RecordedRun, profile: HealthProfile) -> JudgedRun:
+    """Say what is wrong with a run."""
+    health = _healthy(run, profile) or evaluate(run, profile=profile)
+    return JudgedRun(run.run_id, run.source, health)
+
+
+def _healthy(run: RecordedRun, profile: HealthProfile) -> Optional[HealthReport]:
+    """Give the report on calls alone, where there is no loop in them: that is cheap to know."""
+    if run.events or run.failed or run.cost is not None or any(replay(run, profile.detector)):
+        return None
+    return replace(HealthMonitor(profile).report(), calls=len(run))

@@ -1,0 +1,99 @@
+"""What a scan prints for code hosts and editors: SARIF 2.1.0.
+
+Rules are the detectors, results the loops that they found. A result points to the line of the
+recording where its run stands; the step stands beside it, as a logical location.
+"""
+
+import json
+import os
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict
+from urllib.parse import quote
+
+from .output import merged, message
+from .terminal import say, show_status
+
+if TYPE_CHECKING:
+    from ..loop_detection import LoopDetector
+    from .judged_run import JudgedRun
+    from .output import Said
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"ok": "note", "warning": "warning", "critical": "error"}
+# In a message these mean something.
+_MARKUP = str.maketrans({"{": "{{", "}": "}}", "[": "\\[", "]": "\\]", "\\": "\\\\"})
+
+
+class SarifWriter:
+    """One SARIF log with one run: the scan.
+
+    Args:
+        detector: its detectors are the rules.
+    """
+
+    def __init__(self, detector: "LoopDetector") -> None:
+        self._rules = [_rule(each.name, each.__doc__) for each in detector.detectors]
+        head = {"$schema": _SCHEMA, "version": "2.1.0"}
+        self._before = f'{json.dumps(head)[:-1]}, "runs": [{{"results": [\n'
+
+    def run(self, judged: "JudgedRun") -> None:
+        """Print the loops of one run."""
+        for said in merged(judged.verdicts):
+            show_status("")
+            sys.stdout.write(self._before + json.dumps(_result(judged, said)))
+            self._before = ",\n"
+
+    def end(self) -> None:
+        """Print the rules."""
+        tool = {"driver": {"name": "antiloop", "rules": self._rules}}
+        start = self._before if self._before != ",\n" else "\n"
+        say(f'{start}], "columnKind": "unicodeCodePoints", "tool": {json.dumps(tool)}}}]}}')
+
+
+def _rule(name: str, about: Any) -> Dict[str, Any]:
+    first = (about or name).strip().partition("\n")[0]
+    return {"id": name, "shortDescription": {"text": first}}
+
+
+def _result(judged: "JudgedRun", said: "Said") -> Dict[str, Any]:
+    step, verdict, again = said
+    found = verdict.detection
+    rule = found.detector_name if found else ""
+    loop = f"{judged.run_id}\0{found.identity if found else ''}\0{verdict.action.value}"
+    return {
+        "ruleId": rule,
+        "level": _LEVELS[verdict.severity.value],
+        "message": {"text": f"Step {step}: {message(verdict)}".translate(_MARKUP)},
+        "locations": [_location(judged, step)],
+        "partialFingerprints": {"loop/v1": sha256(loop.encode("utf-8", "replace")).hexdigest()},
+        "properties": {
+            "run_id": judged.run_id,
+            "step": step,
+            "again": again,
+            "action": verdict.action.value,
+            "health": judged.health.status.value,
+        },
+    }
+
+
+def _location(judged: "JudgedRun", step: int) -> Dict[str, Any]:
+    path, _, place = judged.source.rpartition(":")
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(path)},
+            "region": {"startLine": int(place.partition("[")[0])},
+        },
+        "logicalLocations": [
+            {"name": f"step {step}", "fullyQualifiedName": f"{judged.run_id}/step {step}"}
+        ],
+    }
+
+
+def _uri(path: str) -> str:
+    """Give a path below the current directory relative to it, and any other as a whole."""
+    whole = os.path.abspath(path)
+    if os.path.commonpath([whole, os.getcwd()]) != os.getcwd():
+        return Path(whole).as_uri()
+    return quote(os.path.relpath(whole).replace(os.sep, "/"))

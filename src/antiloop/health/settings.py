@@ -1,0 +1,22 @@
+"""What the environment says about health."""
+
+import os
+from typing import Optional
+
+from ..formats.amounts import number
+
+BUDGET_VARIABLE = "ANTILOOP_COST_BUDGET"
+"""Environment variable with what a run may cost, where nothing else says so."""
+
+
+def budget_from_environment() -> Optional[float]:
+    """Give what a run may cost; None for no budget.
+
+    Raises:
+        ValueError: if what the environment says is no number.
+    """
+    told = os.environ.get(BUDGET_VARIABLE)
+    budget = number(told or None)
+    if told and budget is None:
+        raise ValueError(f"{BUDGET_VARIABLE} must be a number, got {told!r}")
+    return budget

@@ -1,0 +1,109 @@
+"""What a scan prints for code hosts: SARIF 2.1.0."""
+
+import json
+import re
+
+import pytest
+
+from antiloop.cli import main
+from antiloop.loop_detection.presets import PRESETS
+
+STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py"}
+RELATIVE = re.compile(r"(?!/)[\w./%~-]+")
+
+
+@pytest.fixture
+def scan(tmp_path, monkeypatch, capsys):
+    """Scan runs of so many equal steps, with what else is asked, and give the SARIF log."""
+    monkeypatch.chdir(tmp_path)
+
+    def scanned(*arguments, name="runs.jsonl", **counts):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        runs = [{"run_id": run_id, "steps": [STEP] * count} for run_id, count in counts.items()]
+        path.write_text("".join(json.dumps(run) + "\n" for run in runs))
+        main(["scan", "--format", "sarif", *arguments, name])
+        return json.loads(capsys.readouterr().out)
+
+    return scanned
+
+
+def assert_is_sarif(log):
+    """Check what the schema requires, of all that is written here."""
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = log["runs"]
+    assert run.keys() == {"results", "columnKind", "tool"}
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "antiloop"
+    rules = [rule["id"] for rule in driver["rules"]]
+    assert len(set(rules)) == len(rules) > 0
+    assert all(rule["shortDescription"]["text"] for rule in driver["rules"])
+    for result in run["results"]:
+        assert result["ruleId"] in rules
+        assert result["level"] in ("note", "warning", "error")
+        assert isinstance(result["message"]["text"], str)
+        assert all(isinstance(text, str) for text in result["partialFingerprints"].values())
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert RELATIVE.fullmatch(place["artifactLocation"]["uri"])
+        assert place["region"]["startLine"] >= 1
+        (logical,) = location["logicalLocations"]
+        assert logical.keys() == {"name", "fullyQualifiedName"}
+
+
+@pytest.mark.parametrize("counts", [{}, {"fine": 1}, {"stuck": 3}, {"stuck": 9, "again": 20}])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_is_printed_is_sarif(scan, preset, counts):
+    assert_is_sarif(scan("--preset", preset, **counts))
+
+
+def test_a_loop_points_to_the_line_of_its_run_and_names_the_step(scan):
+    (result,) = scan(fine=1, stuck=4, name="my runs/%.jsonl")["runs"][0]["results"]
+    assert result["ruleId"] == "repeat"
+    assert result["level"] == "error"
+    assert result["message"]["text"].startswith("Step 2: Tool 'ls' was called 3 times")
+    place = result["locations"][0]["physicalLocation"]
+    assert place == {
+        "artifactLocation": {"uri": "my%20runs/%25.jsonl"},
+        "region": {"startLine": 2},
+    }
+    assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "stuck/step 2"
+    assert result["properties"] == {
+        "run_id": "stuck",
+        "step": 2,
+        "again": [3],
+        "action": "raise",
+        "health": "Likely stuck",
+    }
+
+
+def test_a_notice_is_a_warning_and_what_follows_an_error(scan):
+    results = scan("--preset", "escalating", stuck=9)["runs"][0]["results"]
+    assert [result["level"] for result in results] == ["warning", "error", "error"]
+    assert len({result["partialFingerprints"]["loop/v1"] for result in results}) == 3
+
+
+def test_the_fingerprint_of_a_loop_does_not_depend_on_where_it_is_read(scan):
+    (one,) = scan(stuck=3)["runs"][0]["results"]
+    (other,) = scan(fine=1, stuck=5, name="b.jsonl")["runs"][0]["results"]
+    assert one["partialFingerprints"] == other["partialFingerprints"]
+
+
+def test_a_file_elsewhere_is_named_as_a_whole(scan, tmp_path, monkeypatch, capsys):
+    scan(stuck=3)
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    main(["scan", "--format", "sarif", str(tmp_path / "runs.jsonl")])
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == (tmp_path / "runs.jsonl").as_uri()
+
+
+def test_names_are_no_markup(tmp_path, capsys):
+    path = tmp_path / "runs"
+    steps = [{**STEP, "tool_name": "[a](b) {0} \\"}] * 3
+    path.write_text(json.dumps({"run_id": "a", "steps": steps}))
+    main(["scan", "--format", "sarif", str(path)])
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert r"\[a\](b) {{0}} " in result["message"]["text"]

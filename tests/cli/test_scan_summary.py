@@ -1,0 +1,92 @@
+"""The table at the end of a scan: runs by their health, and what their loops took."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from antiloop import health
+from antiloop.cli import main
+from antiloop.cli.judged_run import judge, profile_of
+from antiloop.loop_detection.presets import PRESETS
+from antiloop.traces import RecordedRun, read_runs
+
+FIXTURES = sorted((Path(__file__).parents[1] / "traces" / "fixtures").glob("*/*"))
+CALL = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py"}
+
+
+@pytest.fixture
+def scan(tmp_path, capsys):
+    """Scan these runs, each a JSON value, and give the lines that are printed."""
+
+    def scanned(*runs):
+        path = tmp_path / "runs"
+        path.write_text("".join(json.dumps(run) + "\n" for run in runs))
+        main(["scan", str(path)])
+        return capsys.readouterr().out.splitlines()
+
+    return scanned
+
+
+def events(run_id, calls, **of_reply):
+    """Give the events of a run in which the same call is made again and again."""
+    for number in range(calls):
+        yield {"run_id": run_id, "type": "llm_call_completed", **of_reply}
+        call = {"run_id": run_id, "tool": "ls", "input": {}, "call_id": f"{number}"}
+        yield {**call, "type": "tool_call_started"}
+        yield {**call, "type": "tool_call_completed", "output": "a.py"}
+
+
+def test_runs_are_counted_by_health(scan):
+    fine, stuck = {"run_id": "a", "steps": [CALL]}, {"run_id": "b", "steps": [CALL] * 1200}
+    assert scan(fine, fine, stuck)[-6:] == [
+        "                 runs    calls  wasted calls",
+        "Healthy             2        2             0",
+        "Likely stuck        1    1,200         1,199",
+        "all                 3    1,202         1,199",
+        "",
+        "1 of 3 runs got stuck.",
+    ]
+
+
+def test_a_row_of_one_kind_needs_no_sum(scan):
+    assert not any(line.startswith("all") for line in scan({"run_id": "a", "steps": [CALL]}))
+
+
+def test_tokens_and_cost_stand_there_where_a_run_tells_them(scan):
+    failed = {"run_id": "b", "type": "run_failed", "error": "out of memory"}
+    told = scan(*events("a", 4, cost=0.5, tokens={"input": 90, "output": 10}), failed)
+    assert told[-6:-2] == [
+        "                 runs    calls  wasted calls  wasted tokens     cost",
+        "Likely stuck        1        4             3            300     2.00",
+        "Failed              1        0             0              -        -",
+        "all                 2        4             3            300     2.00",
+    ]
+
+
+def test_without_runs_there_is_no_table(scan):
+    assert scan() == []
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_run_is_judged_as_health_judges_it_with_this_detector(path, preset):
+    profile = profile_of(PRESETS[preset]())
+    for run in read_runs(str(path)):
+        assert judge(run, profile).health == health.evaluate(run, profile=profile)
+
+
+def test_a_cost_without_events_is_judged_too(monkeypatch):
+    monkeypatch.setenv("ANTILOOP_COST_BUDGET", "1")
+    profile = profile_of(PRESETS["default"]())
+    report = judge(RecordedRun("a", cost=2.0), profile).health
+    assert [warning.name for warning in report.warnings] == ["cost_budget_exceeded"]
+
+
+@pytest.mark.parametrize("command", ["scan", "report"])
+def test_a_budget_that_is_no_number_is_2_and_told(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ANTILOOP_COST_BUDGET", "much")
+    monkeypatch.chdir(tmp_path)
+    assert main([command, "runs"]) == 2
+    told = "antiloop: ANTILOOP_COST_BUDGET must be a number, got 'much'\n"
+    assert capsys.readouterr() == ("", told)
