@@ -80,9 +80,9 @@ class TranscriptBuilder:
             said = [words for words in words_of(message) if not words.startswith(_REMINDER)]
             self._history.add_user_message(*said)
 
-    def build(self) -> History:
-        """Give what was collected so far."""
-        return self._history.build()
+    def build(self, since: int = 0) -> History:
+        """Give what was collected so far, without the first ``since`` calls."""
+        return self._history.build(since)
 
     def _is_copy(self, line: Any) -> bool:
         own = text_of(field_of(line, "uuid"))

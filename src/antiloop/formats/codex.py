@@ -50,9 +50,9 @@ class RolloutBuilder:
             return
         self._items.add(item)
 
-    def build(self) -> History:
-        """Give what was collected so far."""
-        return self._items.build()
+    def build(self, since: int = 0) -> History:
+        """Give what was collected so far, without the first ``since`` calls."""
+        return self._items.build(since)
 
 
 def _item_of(line: Any) -> Any:

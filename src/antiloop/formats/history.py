@@ -1,6 +1,7 @@
 """What every format is read into: the tool calls of a conversation and what came back."""
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -25,6 +26,20 @@ class History:
     """As long as ``calls``; None where no result is known."""
     turn_starts: Tuple[int, ...] = ()
     """For each user message: how many calls stood before it."""
+
+    @classmethod
+    def since(
+        cls,
+        first: int,
+        calls: Sequence[ToolCall],
+        results: Sequence[Optional[ToolResult]],
+        turn_starts: Sequence[int],
+    ) -> "History":
+        """Make a history without its first calls; what was said before them is left out too."""
+        turns = turn_starts[bisect_left(turn_starts, first) :]
+        return cls(
+            tuple(calls[first:]), tuple(results[first:]), tuple(start - first for start in turns)
+        )
 
     def __len__(self) -> int:
         return len(self.calls)
@@ -102,9 +117,9 @@ class HistoryBuilder:
         if not all(map(_NOTICE.match, texts)):
             self._turn_starts.append(len(self._calls))
 
-    def build(self) -> History:
-        """Give what was collected so far."""
-        return History(tuple(self._calls), tuple(self._results), tuple(self._turn_starts))
+    def build(self, since: int = 0) -> History:
+        """Give what was collected so far, without the first ``since`` calls."""
+        return History.since(since, self._calls, self._results, self._turn_starts)
 
     def _first_of_latest_round(self, call_id: str) -> Optional[int]:
         waiting = self._open.get(call_id)

@@ -83,9 +83,9 @@ class ItemsBuilder:
         self._history.add_user_message(text)
         self._is_round_over = True
 
-    def build(self) -> History:
-        """Give what was collected so far."""
-        return self._history.build()
+    def build(self, since: int = 0) -> History:
+        """Give what was collected so far, without the first ``since`` calls."""
+        return self._history.build(since)
 
     def _add_item(self, item: Any) -> None:
         if is_call(item):

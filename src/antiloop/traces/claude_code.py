@@ -4,8 +4,9 @@ The lines of several agents and sessions may be mixed, so the whole file is read
 run is given; of each line only what bears on calls is held.
 """
 
-from typing import Any, Dict, Iterable, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
+from ..formats import History
 from ..formats.amounts import number
 from ..formats.claude_transcript import (
     MAIN_AGENT,
@@ -17,6 +18,7 @@ from ..formats.content import field_of, text_of
 from .anthropic import anthropic_usage
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_under_way import TakeRecord
 from .usage import Usage, total_usage
 
 _SYNTHETIC = "<synthetic>"  # where Claude Code wrote a reply itself, such as an API's error
@@ -31,27 +33,56 @@ def recognises(value: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each session, and one for each of its subagents."""
-    agents = AgentsOfLines()
-    runs: Dict[Tuple[str, str], _Run] = {}
+    sessions = _Sessions(name, on_trouble)
     for record in found:
-        if not isinstance(field_of(record.value, "type"), str):
-            on_trouble(record.line, "no line of a Claude Code session")
-        elif is_message_line(record.value) or record.value["type"] == "result":
-            key = _session_of(record.value), agents.agent_of(record.value)
-            runs.setdefault(key, _Run(record.place(name))).add(record.value)
-    for (session, agent), run in runs.items():
-        yield run.recorded(session, agent)
+        sessions.take(record)
+    for run in sessions.runs.values():
+        yield run.recorded()
+
+
+def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
+    """Read a session line by line while it is written."""
+    return _Sessions(name, on_trouble).take
 
 
 def _session_of(line: Any) -> str:
     return text_of(field_of(line, "sessionId")) or text_of(field_of(line, "session_id"))
 
 
+class _Sessions:
+    """The runs of a file, each an agent's part in a session."""
+
+    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
+        self.runs: Dict[Tuple[str, str], _Run] = {}
+        self._agents = AgentsOfLines()
+        self._name = name
+        self._on_trouble = on_trouble
+
+    def take(self, record: Record) -> "List[_Run]":
+        """Add a line to the run that it belongs to."""
+        line = record.value
+        if not isinstance(field_of(line, "type"), str):
+            self._on_trouble(record.line, "no line of a Claude Code session")
+        elif is_message_line(line) or line["type"] == "result":
+            session, agent = key = _session_of(line), self._agents.agent_of(line)
+            run = self.runs.get(key)
+            if run is None:
+                run = self.runs[key] = _Run(session, agent, record.place(self._name))
+            run.add(line)
+            return [run]
+        return []
+
+
 class _Run:
     """What is known of one agent's part in a session."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    is_over = False  # a session can be resumed at any time
+
+    def __init__(self, session: str, agent: str, source: str) -> None:
+        named = session or source
+        self.run_id = named if agent == MAIN_AGENT else f"{named}/{agent}"
+        self.source = source
+        self._agent = agent
         self._transcript = TranscriptBuilder()
         self._usages: Dict[str, Usage] = {}
         self._cost: Optional[float] = None
@@ -68,16 +99,18 @@ class _Run:
             own = text_of(field_of(message, "id")) or f"#{len(self._usages)}"
             self._usages[own] = anthropic_usage(message)
 
-    def recorded(self, session: str, agent: str) -> RecordedRun:
-        told = self._transcript.build()
-        run_id = session or self._source
+    def history(self, since: int = 0) -> History:
+        return self._transcript.build(since)
+
+    def recorded(self) -> RecordedRun:
+        told = self.history()
         return RecordedRun(
-            run_id if agent == MAIN_AGENT else f"{run_id}/{agent}",
+            self.run_id,
             told.calls,
             told.results,
             told.turn_starts,
-            self._source,
-            agent=agent or None,
+            self.source,
+            agent=self._agent or None,
             cost=self._cost,
             failed=self._failed,
             **vars(total_usage(self._usages.values())),

@@ -1,11 +1,13 @@
 """Codex CLI sessions: rollout files, one JSON object a line."""
 
-from typing import Any, Dict, Iterable, Iterator, Optional
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
+from ..formats import History
 from ..formats.codex import RolloutBuilder
 from ..formats.content import field_of, optional_text
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_under_way import TakeRecord
 from .usage import Usage, usage_of
 
 _TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
@@ -22,20 +24,20 @@ def recognises(value: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each session; in an unbroken stream each begins with its own line."""
+    sessions = _Sessions(name, on_trouble)
     run: Optional[_Run] = None
     for record in found:
-        line = record.value
-        if not isinstance(line, dict):
-            on_trouble(record.line, "no line of a Codex session")
-            continue
-        session = _session_of(line)
-        if run is None or (session is not None and not run.is_told_again(session)):
-            if run is not None:
+        for latest in sessions.take(record):
+            if run is not None and latest is not run:
                 yield run.recorded()
-            run = _Run(record.place(name), session or {})
-        run.add(line)
+            run = latest
     if run is not None:
         yield run.recorded()
+
+
+def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
+    """Read a session line by line while it is written."""
+    return _Sessions(name, on_trouble).take
 
 
 def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
@@ -47,11 +49,35 @@ def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
     return line if is_older else None
 
 
+class _Sessions:
+    """The runs of a file, one after the other."""
+
+    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
+        self._run: Optional[_Run] = None
+        self._name = name
+        self._on_trouble = on_trouble
+
+    def take(self, record: Record) -> "List[_Run]":
+        """Add a line to the session that it belongs to."""
+        line = record.value
+        if not isinstance(line, dict):
+            self._on_trouble(record.line, "no line of a Codex session")
+            return []
+        session, run = _session_of(line), self._run
+        if run is None or (session is not None and not run.is_told_again(session)):
+            run = self._run = _Run(record.place(self._name), session or {})
+        run.add(line)
+        return [run]
+
+
 class _Run:
     """What is known of one session."""
 
+    is_over = False  # a session can be resumed at any time
+
     def __init__(self, source: str, session: Dict[str, Any]) -> None:
-        self._source = source
+        self.run_id = optional_text(session.get("id")) or source
+        self.source = source
         self._session = session
         self._rollout = RolloutBuilder()
         self._usage = Usage()
@@ -71,14 +97,17 @@ class _Run:
         if amounts is not None:  # the sum so far
             self._usage = usage_of(None, amounts, ("input_tokens",), ("output_tokens",))
 
+    def history(self, since: int = 0) -> History:
+        return self._rollout.build(since)
+
     def recorded(self) -> RecordedRun:
-        told = self._rollout.build()
+        told = self.history()
         return RecordedRun(
-            optional_text(self._session.get("id")) or self._source,
+            self.run_id,
             told.calls,
             told.results,
             told.turn_starts,
-            self._source,
+            self.source,
             model=self._model,
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,

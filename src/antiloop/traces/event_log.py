@@ -9,12 +9,13 @@ It is what `RunRecorder` writes. A run is given as soon as an event says that it
 only the runs that are under way at one time are held.
 """
 
-from typing import Any, Dict, Iterable, Iterator, Mapping, Set
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Set
 
 from ..formats.content import text_of
 from .open_run import OpenRun
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_under_way import TakeRecord
 
 _TYPES = frozenset(
     """
@@ -37,26 +38,50 @@ def _is_known(type_: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield each run when it is over, and at the end those that never said so."""
-    under_way: Dict[str, OpenRun] = {}
+    log = _Log(name, on_trouble)
     given: Set[str] = set()
     for record in found:
-        event = record.value
-        if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-            on_trouble(record.line, "no event of a run here")
-            continue
-        run_id = _run_id(event, name)
-        run = under_way.setdefault(run_id, OpenRun(run_id, record.place(name)))
-        run.add(event)
-        if event["type"] in _ENDS:
-            given.add(run_id)
-            yield under_way.pop(run_id).close()
-    for run in under_way.values():
+        for run in log.take(record):
+            if run.is_over:
+                given.add(run.run_id)
+                yield run.close()
+    for run in log.under_way.values():
         # What comes after the end of a run and calls nothing is an afterword, not a further run.
         if run.calls or run.run_id not in given:
             yield run.close()
 
 
-def _run_id(event: Mapping[str, Any], name: str) -> str:
-    """Name the run of an event; all events without an id are of one run, named by the file."""
-    run_id = event.get("run_id")
-    return name if run_id is None else text_of(run_id)
+def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
+    """Read a log event by event while it is written."""
+    return _Log(name, on_trouble).take
+
+
+class _Log:
+    """Sorts events by run, and holds the runs that are not over."""
+
+    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
+        self.under_way: Dict[str, OpenRun] = {}
+        self._name = name
+        self._on_trouble = on_trouble
+
+    def take(self, record: Record) -> List[OpenRun]:
+        """Add an event to the run that it belongs to."""
+        event = record.value
+        if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+            self._on_trouble(record.line, "no event of a run here")
+            return []
+        run = self._run_of(event, record)
+        run.add(event)
+        if event["type"] in _ENDS:
+            run.is_over = True
+            del self.under_way[run.run_id]
+        return [run]
+
+    def _run_of(self, event: Mapping[str, Any], record: Record) -> OpenRun:
+        """Find the run of an event; all events without an id are of one run, named by the file."""
+        told = event.get("run_id")
+        run_id = self._name if told is None else text_of(told)
+        run = self.under_way.get(run_id)
+        if run is None:
+            run = self.under_way[run_id] = OpenRun(run_id, record.place(self._name))
+        return run

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import replace
 from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
 
+from ..formats import History
 from ..formats.amounts import moment_s, number, whole_number
 from ..formats.content import arguments_of, field_of, optional_text, text_of
 from ..types import ToolCall, ToolResult
@@ -26,8 +27,9 @@ class OpenRun:
 
     def __init__(self, run_id: str, source: str) -> None:
         self.run_id = run_id
+        self.source = source
+        self.is_over = False
         self.calls: List[ToolCall] = []
-        self._source = source
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
         self._events: List[RunEvent] = []
@@ -50,6 +52,10 @@ class OpenRun:
             self._failed = True
         self._events.append(_event(event, step))
 
+    def history(self, since: int) -> History:
+        """Give calls and results as far as they are known, without the first ``since`` calls."""
+        return History.since(since, self.calls, self._results, self._turn_starts)
+
     def close(self) -> RecordedRun:
         """Give the run as far as it is known."""
         events = self._events
@@ -58,7 +64,7 @@ class OpenRun:
             tuple(self.calls),
             tuple(self._results),
             tuple(self._turn_starts),
-            self._source,
+            self.source,
             tuple(events),
             agent=next((event.agent for event in events if event.agent), None),
             model=next((event.model for event in events if event.model), None),

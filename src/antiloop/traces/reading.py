@@ -10,7 +10,7 @@ from .records import Record, records
 from .registry import FORMATS, TraceFormat, expected, recognise
 from .source import open_lines
 
-_LOOK_AHEAD = 100
+LOOK_AHEAD = 100
 """How many values are looked at before a stream is given up as no trace."""
 
 _log = logging.getLogger("antiloop.traces")
@@ -49,7 +49,7 @@ def _read_runs(
 
         stream = records(lines)
         trace_format, looked_at = _recognise(stream, name, source)
-        good = _good(chain(looked_at, stream), trace_format, report)
+        good = good_records(chain(looked_at, stream), trace_format, report)
         yield from trace_format.read(good, name, report)
 
 
@@ -58,23 +58,24 @@ def _recognise(
 ) -> Tuple[TraceFormat, List[Record]]:
     """Find the format of a stream, and give back what was taken from it."""
     looked_at: List[Record] = []
-    for record in islice(stream, _LOOK_AHEAD):
+    for record in islice(stream, LOOK_AHEAD):
         looked_at.append(record)
-        known = FORMATS[source] if source else _recognise_value(record.value)
+        known = FORMATS[source] if source else recognise_value(record.value)
         if known is not None and not record.broken:
             return known, looked_at
     line = looked_at[0].line if looked_at else 1
     raise NoTrace(f"{name}:{line}: no tool calls here; expected {expected()}")
 
 
-def _recognise_value(value: Any) -> Optional[TraceFormat]:
+def recognise_value(value: Any) -> Optional[TraceFormat]:
+    """Find the format of a value, or of the list of runs that it is."""
     known = recognise(value)
     if known is None and isinstance(value, list) and value:
         return recognise(value[0])
     return known
 
 
-def _good(
+def good_records(
     found: Iterable[Record], trace_format: TraceFormat, report: Callable[[int, str], None]
 ) -> Iterator[Record]:
     """Report broken records, and open lists that hold several runs."""

@@ -45,11 +45,12 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
     if _goes_on(first[1]):
         yield from _documents([first, *numbered])
     else:
-        yield _record(*first)
-        yield from starmap(_record, numbered)
+        yield record_of(*first)
+        yield from starmap(record_of, numbered)
 
 
-def _record(number: int, line: str) -> Record:
+def record_of(number: int, line: str) -> Record:
+    """Read the value that stands on a line."""
     try:
         return Record(number, json.loads(line))
     except _NOT_JSON as error:
@@ -76,7 +77,7 @@ def _documents(held: List[Tuple[int, str]]) -> Iterator[Record]:
             value, end = decode(text, position)
         except _NOT_JSON as error:
             if not found:  # no document after all, just a first line that is cut off
-                yield from starmap(_record, held)
+                yield from starmap(record_of, held)
                 return
             yield Record(_line_at(held, position), broken=_reason(error))
             return

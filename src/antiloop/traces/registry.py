@@ -25,6 +25,7 @@ from . import (
 )
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_under_way import Follow, not_by_record
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class TraceFormat:
     """Whether a JSON value belongs to this format. It looks at the value, never at file names."""
     read: Callable[[Iterable[Record], str, OnTrouble], Iterator[RecordedRun]]
     """Turn the good records of one file, in order, into runs."""
+    follow: Optional[Follow] = None
+    """Read a file record by record while it grows; None where each record holds whole runs."""
 
 
 FORMATS: Dict[str, TraceFormat] = {
@@ -56,7 +59,9 @@ FORMATS: Dict[str, TraceFormat] = {
             openai_chat.recognises,
             openai_chat.read,
         ),
-        TraceFormat("otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read),
+        TraceFormat(
+            "otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read, not_by_record
+        ),
         TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
         TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognises, swe_agent.read),
         TraceFormat(
@@ -65,8 +70,16 @@ FORMATS: Dict[str, TraceFormat] = {
             mini_swe_agent.recognises,
             mini_swe_agent.read,
         ),
-        TraceFormat("openhands", "OpenHands events", openhands.recognises, openhands.read),
-        TraceFormat("event-log", "one event of a run a line", event_log.recognises, event_log.read),
+        TraceFormat(
+            "openhands", "OpenHands events", openhands.recognises, openhands.read, not_by_record
+        ),
+        TraceFormat(
+            "event-log",
+            "one event of a run a line",
+            event_log.recognises,
+            event_log.read,
+            event_log.follow,
+        ),
         TraceFormat(
             "anthropic",
             "Anthropic messages with tool_use blocks",
@@ -78,6 +91,7 @@ FORMATS: Dict[str, TraceFormat] = {
             "Claude Code sessions",
             claude_code.recognises,
             claude_code.read,
+            claude_code.follow,
         ),
         TraceFormat(
             "openai-responses",
@@ -85,7 +99,7 @@ FORMATS: Dict[str, TraceFormat] = {
             openai_responses.recognises,
             openai_responses.read,
         ),
-        TraceFormat("codex", "Codex CLI sessions", codex.recognises, codex.read),
+        TraceFormat("codex", "Codex CLI sessions", codex.recognises, codex.read, codex.follow),
         TraceFormat("langchain", "LangChain messages", langchain.recognises, langchain.read),
         TraceFormat(
             "gemini",
@@ -93,7 +107,13 @@ FORMATS: Dict[str, TraceFormat] = {
             gemini.recognises,
             gemini.read,
         ),
-        TraceFormat("gemini-cli", "Gemini CLI sessions", gemini_cli.recognises, gemini_cli.read),
+        TraceFormat(
+            "gemini-cli",
+            "Gemini CLI sessions",
+            gemini_cli.recognises,
+            gemini_cli.read,
+            not_by_record,
+        ),
         TraceFormat(
             "pydantic-ai",
             "Pydantic AI messages",
