@@ -1,0 +1,90 @@
+"""From the lines of a recording that is still written to what a detector says about its runs."""
+
+from typing import Callable, Dict, Iterator, List, Optional, Tuple
+
+from ..exceptions import NoTrace
+from ..loop_detection import LoopDetector, LoopVerdict
+from .live_replay import LiveReplay
+from .reading import LOOK_AHEAD, good_records, recognise_value
+from .records import Record, record_of
+from .registry import FORMATS, TraceFormat, expected
+from .run_under_way import RunUnderWay, TakeRecord, each_by_itself
+
+LiveVerdict = Tuple[RunUnderWay, int, LoopVerdict]
+"""A run, a step of it, and what is said there."""
+
+
+class LiveLines:
+    """Judges the runs of one recording line by line.
+
+    It depends on the lines alone, not on when they come, and says what `replay` says; only where
+    results come late, or never, may it know less: see `LiveReplay`.
+
+    Args:
+        name: what the recording is called.
+        detector: who judges.
+        source: a name in ``FORMATS``, to overrule recognition.
+        on_trouble: called with ``"name:line: what is wrong"`` for each part that is skipped.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        detector: LoopDetector,
+        source: Optional[str],
+        on_trouble: Callable[[str], None],
+    ) -> None:
+        self._name = name
+        self._detector = detector
+        self._source = source
+        self._on_trouble = on_trouble
+        self._known: Optional[Tuple[TraceFormat, TakeRecord]] = None
+        self._waiting: List[Record] = []
+        self._replays: Dict[RunUnderWay, LiveReplay] = {}
+
+    def take(self, number: int, line: str) -> Iterator[LiveVerdict]:
+        """Take the next line, and yield what is to be said now.
+
+        Raises:
+            NoTrace: if there was no recorded run in the first 100 lines.
+            TraceUnreadable: if the format is one that cannot be judged line by line.
+        """
+        if not line or line.isspace():
+            return
+        self._waiting.append(record_of(number, line))
+        self._known = self._known or self._recognised(self._waiting[-1])
+        if self._known is not None:
+            waiting, self._waiting = self._waiting, []
+            for run in self._runs_of(waiting, *self._known):
+                yield from self._said_of(run)
+
+    def end(self) -> Iterator[LiveVerdict]:
+        """Say what is left to be said when no more lines come."""
+        for run, replay in self._replays.items():
+            yield from ((run, *said) for said in replay.verdicts(is_over=True))
+
+    def _recognised(self, record: Record) -> Optional[Tuple[TraceFormat, TakeRecord]]:
+        named = FORMATS[self._source] if self._source else recognise_value(record.value)
+        if named is not None:
+            follow = named.follow or each_by_itself(named.read)
+            return named, follow(self._name, self._report)
+        if len(self._waiting) >= LOOK_AHEAD:
+            raise NoTrace(f"{self._name}: no lines of a recorded run here; expected {expected()}")
+        return None
+
+    def _runs_of(
+        self, found: List[Record], named: TraceFormat, take: TakeRecord
+    ) -> Iterator[RunUnderWay]:
+        for record in good_records(found, named, self._report):
+            yield from take(record)
+
+    def _said_of(self, run: RunUnderWay) -> Iterator[LiveVerdict]:
+        replay = self._replays.get(run)
+        if replay is None:
+            replay = self._replays[run] = LiveReplay(run, self._detector)
+        yield from ((run, *said) for said in replay.verdicts())
+        if run.is_over:
+            del self._replays[run]
+
+    def _report(self, line: int, what: str) -> None:
+        self._on_trouble(f"{self._name}:{line}: {what}; skipped")

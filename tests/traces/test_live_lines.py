@@ -1,0 +1,169 @@
+"""Judging a recording while it is written: what is said, and when."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from antiloop import LoopDetector
+from antiloop.exceptions import NoTrace, TraceUnreadable
+from antiloop.loop_detection.presets import PRESETS
+from antiloop.traces import FORMATS, read_runs, replay
+from antiloop.traces.live_lines import LiveLines
+from antiloop.traces.run_under_way import not_by_record
+
+FOLDER = Path(__file__).parent / "fixtures"
+FOLLOWED = [name for name, known in FORMATS.items() if known.follow is not not_by_record]
+LINES = [path for name in FOLLOWED for path in sorted((FOLDER / name).glob("*.jsonl"))]
+
+
+class Recording:
+    """Lines that are taken one by one; what is said is kept as ``(run_id, step)``."""
+
+    def __init__(self, detector=None, source=None):
+        self.trouble = []
+        self.lines = LiveLines("f", detector or LoopDetector.default(), source, self.trouble.append)
+        self.number = 0
+
+    def take(self, *values):
+        said = []
+        for value in values:
+            self.number += 1
+            text = value if isinstance(value, str) else json.dumps(value)
+            said += self.lines.take(self.number, text)
+        return [(run.run_id, step) for run, step, _ in said]
+
+    def end(self):
+        return [(run.run_id, step) for run, step, _ in self.lines.end()]
+
+
+def event(type_, run_id="r", **fields):
+    return {"run_id": run_id, "type": type_, **fields}
+
+
+def call(result="nothing", run_id="r", tool="look", **fields):
+    return event("tool_call_completed", run_id, tool=tool, output=result, **fields)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("path", LINES, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_line_by_line_the_verdicts_are_those_of_a_scan(path, preset):
+    detector, trouble = PRESETS[preset](), []
+    lines = LiveLines(str(path), detector, None, trouble.append)
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        found += lines.take(number, line)
+    found += lines.end()
+    expected = [
+        (run.run_id, run.source, step, verdict)
+        for run in read_runs(str(path))
+        for step, verdict in replay(run, detector)
+    ]
+    said = [(run.run_id, run.source, step, verdict) for run, step, verdict in found]
+    assert sorted(said, key=repr) == sorted(expected, key=repr)
+    assert trouble == []
+
+
+def test_there_is_something_to_compare():
+    assert {"antiloop", "claude-code", "codex", "event-log"} <= {path.parts[-2] for path in LINES}
+
+
+def test_a_loop_is_told_with_the_line_that_closes_it():
+    recording = Recording()
+    assert recording.take(call(), call()) == []
+    assert recording.take(call()) == [("r", 2)]
+
+
+def test_runs_that_are_mixed_are_kept_apart():
+    recording = Recording()
+    assert recording.take(call(), call(run_id="s"), call(run_id="s"), call()) == []
+    assert recording.take(call(), call(run_id="s")) == [("r", 2), ("s", 2)]
+
+
+def test_a_round_waits_for_the_results_of_all_its_calls():
+    started = [event("tool_call_started", tool=tool, call_id=tool) for tool in "ab"]
+    done = [event("tool_call_completed", tool=tool, call_id=tool, output="-") for tool in "ab"]
+    recording = Recording()
+    assert recording.take(*(started + done) * 2, *started, done[0]) == []
+    assert recording.take(done[1]) == [("r", 5)]
+
+
+def test_a_call_without_a_result_is_passed_by_when_two_more_have_begun():
+    recording = Recording()
+    assert recording.take(*[call(None)] * 4) == []
+    assert recording.take(call(None)) == [("r", 2)]
+
+
+def test_a_later_result_ends_the_waiting():
+    recording = Recording()
+    assert recording.take(*[call(None)] * 3) == []
+    assert recording.take(call(None, tool="other", is_error=True)) == [("r", 2)]
+
+
+def test_the_user_ends_the_waiting():
+    recording = Recording()
+    assert recording.take(*[call(None)] * 3) == []
+    assert recording.take(event("user_message")) == [("r", 2)]
+
+
+@pytest.mark.parametrize("type_", ["run_completed", "run_failed", "run_cancelled"])
+def test_the_end_of_a_run_ends_the_waiting(type_):
+    recording = Recording()
+    assert recording.take(*[call(None)] * 3) == []
+    assert recording.take(event(type_)) == [("r", 2)]
+    assert recording.take(call(), call(), event("run_completed")) == []
+
+
+def test_the_end_of_the_lines_ends_the_waiting():
+    recording = Recording()
+    assert recording.take(*[call(None)] * 3) == []
+    assert recording.end() == [("r", 2)]
+    assert recording.end() == []
+
+
+def test_what_the_user_says_is_progress():
+    recording = Recording()
+    assert recording.take(call(), call(), event("user_message"), call(), call()) == []
+    assert recording.take(call()) == [("r", 4)]
+
+
+def test_a_further_call_of_a_round_that_was_judged_joins_it():
+    recording = Recording()
+    twice = [call(round=number) for number in (1, 1, 2, 2)]
+    assert recording.take(*twice, call(round=3)) == [("r", 4)]
+    assert recording.take(call(round=3)) == []
+
+
+def test_what_comes_before_the_first_run_is_told_once_it_is_known():
+    recording = Recording()
+    recording.take("{broken", "", "  ", {"type": 1})
+    assert recording.trouble == []
+    recording.take(call())
+    assert [what.split(":")[1] for what in recording.trouble] == ["1", "4"]
+    recording.take("[]broken")
+    assert recording.trouble[2].startswith("f:6: not JSON")
+
+
+def test_the_format_can_be_given():
+    recording = Recording(source="antiloop")
+    recording.take(call())
+    assert recording.trouble == ['f:1: no "steps" here; skipped']
+
+
+def test_lines_that_are_no_runs_are_given_up():
+    recording = Recording()
+    recording.take(*[{"a": 1}] * 99)
+    with pytest.raises(NoTrace, match=r"^f: no lines of a recorded run here; expected "):
+        recording.take({"a": 1})
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - set(FOLLOWED)))
+def test_a_format_whose_runs_are_put_together_at_the_end_is_refused(name):
+    with pytest.raises(TraceUnreadable, match=r"^f: a run of this format .* scan it then$"):
+        Recording(source=name).take({})
+
+
+def test_runs_that_are_over_are_forgotten():
+    recording = Recording()
+    recording.take(call(), event("run_completed"))
+    assert recording.lines._replays == {}
