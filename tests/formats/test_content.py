@@ -4,7 +4,26 @@ from types import SimpleNamespace
 
 import pytest
 
-from antiloop.formats.content import arguments_of, field_of, items_of, optional_text, text_of
+from antiloop.formats.content import (
+    arguments_of,
+    field_of,
+    filled_field,
+    flag_of,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+)
+
+
+class Refusing:
+    """An object whose own code raises, as that of a closed connection or of an array may."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    def __bool__(self):
+        raise ValueError("neither")
 
 
 @pytest.mark.parametrize(
@@ -52,6 +71,25 @@ def test_arguments_are_a_mapping_or_the_text_as_it_was(given, arguments):
 def test_fields_are_keys_or_attributes():
     assert field_of({"a": 1}, "a") == field_of(SimpleNamespace(a=1), "a") == 1
     assert field_of({}, "a") is field_of(object(), "a") is field_of(None, "a") is None
+
+
+def test_a_field_that_an_object_does_not_give_is_not_there():
+    assert field_of(Refusing(), "a") is None
+    assert tag_of(Refusing(), "a") == ""
+    assert not flag_of(Refusing(), "a")
+
+
+def test_only_text_is_a_tag():
+    assert [tag_of({"type": value}, "type") for value in ("x", 7, None, ["x"])] == ["x", "", "", ""]
+
+
+def test_what_cannot_tell_whether_it_is_true_is_there():
+    assert [flag_of({"a": value}, "a") for value in (1, 0, None, Refusing())] == [1, 0, 0, 1]
+
+
+def test_of_several_fields_the_first_that_holds_something_is_read():
+    assert filled_field({"a": "", "b": 2, "c": 3}, "a", "b", "c") == 2
+    assert filled_field({"a": 0}, "a", "b") is None
 
 
 def test_an_empty_id_is_none():

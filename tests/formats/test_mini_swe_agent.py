@@ -69,3 +69,13 @@ def test_tool_calls_are_read_by_their_ids():
         ]
     )
     assert told.results == (ToolResult("A"), ToolResult("B", is_error=True))
+
+
+def test_a_status_too_long_to_be_a_number_is_a_failure():
+    told = from_mini_swe_agent(
+        [
+            message("assistant", "```bash\nls\n```"),
+            message("user", f"<returncode>{'9' * 5000}</returncode>"),
+        ]
+    )
+    assert told.results[0].is_error

@@ -4,7 +4,6 @@ import base64
 
 import pytest
 
-from antiloop.formats.amounts import moment_s, number, whole_number
 from antiloop.formats.spans import Span, is_span_document, spans_of
 
 TRACE, SPAN, PARENT = "854fe0ff75e30564fbfc3777b9ec1f40", "b7ad6b7169203331", "00f067aa0ba902b7"
@@ -102,33 +101,3 @@ def test_times_that_are_none_are_unknown(time):
 def test_what_holds_no_spans_is_not_recognised(value):
     assert not is_span_document(value)
     assert list(spans_of(value)) == []
-
-
-def test_numbers_may_be_text_and_other_things_are_unknown():
-    assert [whole_number(value) for value in (3, "3", "x", None, True, 1e999)] == [
-        3,
-        3,
-        *[None] * 4,
-    ]
-    assert [number(value) for value in (3, "1.5", "x", None, True, "nan", 10**999)] == [
-        *(3.0, 1.5),
-        *[None] * 5,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("1970-01-01T00:00:01", 1.0),
-        ("1970-01-01 01:00:01+01:00", 1.0),
-        ("1970-01-01T00:00:01.123456789Z", 1.123456),
-        (1_700_000_000.5, 1_700_000_000.5),
-        ("1700000000", 1_700_000_000.0),
-        (1_700_000_000_000_000_000, 1_700_000_000.0),
-        ("12:99", None),
-        ("yesterday", None),
-        (None, None),
-    ],
-)
-def test_times_are_seconds_whatever_the_recorder_counts(value, seconds):
-    assert moment_s(value) == seconds

@@ -2,7 +2,7 @@
 
 from typing import Any, Iterable, Optional
 
-from .content import field_of
+from .content import field_of, flag_of, tag_of
 from .gemini import add_parts, words_in
 from .history import History, HistoryBuilder
 
@@ -29,8 +29,8 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
     """
     history = HistoryBuilder()
     for index, event in enumerate(events):
-        author, content = field_of(event, "author"), field_of(event, "content")
-        if field_of(event, "partial"):
+        author, content = tag_of(event, "author"), field_of(event, "content")
+        if flag_of(event, "partial"):
             continue
         if author == "user":
             history.add_user_message(*words_in(content))

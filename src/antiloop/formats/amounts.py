@@ -6,23 +6,25 @@ from typing import Any, Optional
 
 _FRACTION = re.compile(r"\.(\d+)")
 _YEAR_5138_S = 1e11  # a larger number counts milliseconds, or parts of them
+_MOST = 1e24  # nothing here comes near it, and sums of less stay finite
 
 
 def whole_number(value: Any) -> Optional[int]:
     """Read a count, which some exporters write as text."""
     try:
-        return None if value is None or isinstance(value, bool) else int(value)
+        found = None if value is None or isinstance(value, bool) else int(value)
     except (TypeError, ValueError, OverflowError):
         return None
+    return found if found is not None and abs(found) < _MOST else None
 
 
 def number(value: Any) -> Optional[float]:
-    """Read an amount, which some exporters write as text; what is not finite counts as unknown."""
+    """Read an amount, which some exporters write as text; what has no end counts as unknown."""
     try:
         found = None if value is None or isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if found is not None and abs(found) < float("inf") else None
+    return found if found is not None and abs(found) < _MOST else None
 
 
 def moment_s(value: Any) -> Optional[float]:

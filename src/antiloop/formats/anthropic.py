@@ -3,7 +3,7 @@
 from typing import Any, Iterable, List
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
@@ -48,7 +48,7 @@ def add_blocks(history: HistoryBuilder, message: Any, round_: int) -> None:
 
 def words_of(message: Any) -> List[str]:
     """Give what a user says in a message; tool results are no words."""
-    if field_of(message, "role") != "user":
+    if tag_of(message, "role") != "user":
         return []
     return [text_of([block]) for block in blocks_of(message) if not is_result(block)]
 
@@ -58,17 +58,17 @@ def blocks_of(message: Any) -> List[Any]:
     content = field_of(message, "content")
     if isinstance(content, (list, tuple)):
         return list(content)
-    return [content] if content else []
+    return [content] if flag_of(message, "content") else []
 
 
 def is_call(block: Any) -> bool:
     """Whether a content block is a call of a tool."""
-    return text_of(field_of(block, "type")).endswith("tool_use")
+    return tag_of(block, "type").endswith("tool_use")
 
 
 def is_result(block: Any) -> bool:
     """Whether a content block is what came back from a tool."""
-    return text_of(field_of(block, "type")).endswith("tool_result")
+    return tag_of(block, "type").endswith("tool_result")
 
 
 def _add_call(history: HistoryBuilder, block: Any, round_: int) -> None:
@@ -83,8 +83,8 @@ def _add_call(history: HistoryBuilder, block: Any, round_: int) -> None:
 def _add_result(history: HistoryBuilder, block: Any) -> None:
     content = field_of(block, "content")
     # Anthropic's own tools say that they failed in the type of what they give back.
-    failed = text_of(field_of(content, "type")).endswith("_error")
+    failed = tag_of(content, "type").endswith("_error")
     history.add_result(
-        ToolResult(text_of(content), failed or bool(field_of(block, "is_error"))),
+        ToolResult(text_of(content), failed or flag_of(block, "is_error")),
         optional_text(field_of(block, "tool_use_id")),
     )

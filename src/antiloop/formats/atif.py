@@ -7,7 +7,7 @@ See https://harborframework.com/docs/trajectory-format.
 from typing import Any, Iterator, Mapping, Tuple
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, text_of
+from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
@@ -31,7 +31,7 @@ def from_atif(trajectory: Any) -> History:
     """
     history = HistoryBuilder()
     for index, step in own_steps(trajectory):
-        if field_of(step, "source") == "user":
+        if tag_of(step, "source") == "user":
             history.add_user_message(text_of(field_of(step, "message")))
         for call in items_of(field_of(step, "tool_calls")):
             history.add_call(

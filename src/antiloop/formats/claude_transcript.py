@@ -3,7 +3,7 @@
 from typing import Any, Dict, Iterable, Set
 
 from .anthropic import add_blocks, words_of
-from .content import field_of, optional_text, text_of
+from .content import field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 MAIN_AGENT = ""
@@ -40,7 +40,7 @@ def from_claude_transcript(lines: Iterable[Any], agent_id: str = MAIN_AGENT) -> 
 
 def is_message_line(line: Any) -> bool:
     """Whether a line holds a message of the user or of the model."""
-    return field_of(line, "type") in ("user", "assistant") and bool(field_of(line, "message"))
+    return tag_of(line, "type") in ("user", "assistant") and flag_of(line, "message")
 
 
 class AgentsOfLines:
@@ -52,7 +52,7 @@ class AgentsOfLines:
     def agent_of(self, line: Any) -> str:
         """Give the id of a subagent, or `MAIN_AGENT`."""
         started_by = optional_text(field_of(line, "parent_tool_use_id"))
-        if started_by or not field_of(line, "isSidechain"):
+        if started_by or not flag_of(line, "isSidechain"):
             return started_by or MAIN_AGENT
         named = optional_text(field_of(line, "agentId"))
         # Older versions name no agent; the first line of a sidechain stands for it.
@@ -76,7 +76,7 @@ class TranscriptBuilder:
             return
         message = field_of(line, "message")
         add_blocks(self._history, message, self._round_of(message))
-        if not field_of(line, "isMeta") and not field_of(line, "isCompactSummary"):
+        if not flag_of(line, "isMeta") and not flag_of(line, "isCompactSummary"):
             said = [words for words in words_of(message) if not words.startswith(_REMINDER)]
             self._history.add_user_message(*said)
 

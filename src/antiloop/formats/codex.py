@@ -5,7 +5,7 @@ from typing import Any, Iterable, Mapping, Optional, Tuple
 
 from ..types import ToolResult
 from .amounts import whole_number
-from .content import arguments_of, field_of, text_of
+from .content import arguments_of, field_of, tag_of, text_of
 from .history import History
 from .openai_responses import ItemsBuilder, result_of
 
@@ -46,7 +46,7 @@ class RolloutBuilder:
     def add(self, line: Any) -> None:
         """Add one line; one that is no item of the conversation is passed over."""
         item = _item_of(line)
-        if field_of(item, "role") == "user" and _CONTEXT.match(text_of(field_of(item, "content"))):
+        if tag_of(item, "role") == "user" and _CONTEXT.match(text_of(field_of(item, "content"))):
             return
         self._items.add(item)
 
@@ -59,7 +59,7 @@ def _item_of(line: Any) -> Any:
     payload = field_of(line, "payload")
     if payload is None:
         return line
-    return payload if field_of(line, "type") == "response_item" else None
+    return payload if tag_of(line, "type") == "response_item" else None
 
 
 def _result_of_command(item: Any) -> ToolResult:

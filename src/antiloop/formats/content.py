@@ -10,9 +10,29 @@ _UNPARSABLE = (ValueError, RecursionError)
 
 def field_of(thing: Any, name: str) -> Any:
     """Read a key of a mapping or an attribute of an object; None where there is neither."""
-    if isinstance(thing, Mapping):
-        return thing.get(name)
-    return getattr(thing, name, None)
+    try:
+        return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+    except Exception:  # noqa: BLE001 - foreign code ran: what it does not give is not there
+        return None
+
+
+def tag_of(thing: Any, name: str) -> str:
+    """Read a field that holds one of a format's own words; empty text where it holds no text."""
+    tag = field_of(thing, name)
+    return tag if isinstance(tag, str) else ""
+
+
+def flag_of(thing: Any, name: str) -> bool:
+    """Read a field that says yes or no; what is there and cannot tell says yes."""
+    try:
+        return bool(field_of(thing, name))
+    except Exception:  # noqa: BLE001 - foreign code ran, such as that of an array
+        return True
+
+
+def filled_field(thing: Any, *names: str) -> Any:
+    """Read the first of some fields that holds more than nothing; None where none does."""
+    return next((field_of(thing, name) for name in names if flag_of(thing, name)), None)
 
 
 def text_of(content: Any) -> str:

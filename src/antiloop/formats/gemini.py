@@ -2,8 +2,9 @@
 
 from typing import Any, Iterable, List, Mapping
 
+from ..loop_detection.fingerprint import plain
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 _ANSWERS = ("output", "result", "error", "content")
@@ -34,7 +35,7 @@ def from_gemini(contents: Iterable[Any]) -> History:
     history = HistoryBuilder()
     for index, content in enumerate(contents):
         add_parts(history, content, index)
-        if field_of(content, "role") == "user":
+        if tag_of(content, "role") == "user":
             history.add_user_message(*words_in(content))
     return history.build()
 
@@ -75,7 +76,7 @@ def response_in(part: Any) -> Any:
 def words_in(content: Any) -> List[str]:
     """Give the texts of a content."""
     texts = (field_of(part, "text") for part in parts_of(content))
-    return [text for text in texts if text and isinstance(text, str)]
+    return [text for text in texts if isinstance(text, str) and text]
 
 
 def result_of(response: Any) -> ToolResult:
@@ -88,8 +89,8 @@ def result_of(response: Any) -> ToolResult:
     """
     if not isinstance(response, Mapping):
         return ToolResult(text_of(response))
-    failed = bool(response.get("error")) or response.get("isError") is True
-    told = {key: value for key, value in response.items() if key != "isError"}
+    failed = flag_of(response, "error") or field_of(response, "isError") is True
+    told = {key: value for key, value in plain(response).items() if key != "isError"}
     alone = next((told[key] for key in _ANSWERS if [key] == list(told)), response)
     return ToolResult(text_of(alone), failed)
 

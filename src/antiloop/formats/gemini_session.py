@@ -4,7 +4,7 @@ from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
 from ..types import ToolResult
 from .amounts import moment_s
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .gemini import response_in, result_of
 from .history import History, HistoryBuilder
 
@@ -30,7 +30,7 @@ def from_gemini_session(messages: Iterable[Any]) -> History:
     history = HistoryBuilder()
     round_ = 0
     for message in messages:
-        if field_of(message, "type") == "user":
+        if tag_of(message, "type") == "user":
             history.add_user_message(_text_of_parts(field_of(message, "content")))
         for is_new_round, call in _calls_of(message):
             round_ += is_new_round
@@ -53,7 +53,7 @@ def _add(history: HistoryBuilder, call: Any, round_: int) -> None:
     call_id = optional_text(field_of(call, "id"))
     name = text_of(field_of(call, "name"))
     history.add_call(name, arguments_of(field_of(call, "args")), call_id, round_)
-    status, returned = field_of(call, "status"), field_of(call, "result")
+    status, returned = tag_of(call, "status"), field_of(call, "result")
     if status in _FINAL and returned is not None:
         told = [_result_of_part(part) for part in _listed(returned)]
         failed = status != "success" or any(result.is_error for result in told)

@@ -13,7 +13,7 @@ from ..loop_detection.messages import NOTICE_MARKER
 from ..types import ToolCall, ToolResult
 from .agent_span import AgentSpan
 from .amounts import number, whole_number
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, filled_field, flag_of, optional_text, tag_of, text_of
 from .spans import Span
 
 _MODEL = ("chat", "text_completion", "generate_content")
@@ -27,7 +27,7 @@ def from_gen_ai(span: Span) -> Optional[AgentSpan]:
     told = span.attributes
     if not any(key.startswith(("gen_ai.", "mcp.method.name")) for key in told):
         return None
-    operation = told.get("gen_ai.operation.name")
+    operation = tag_of(told, "gen_ai.operation.name")
     basis = AgentSpan(
         span,
         "agent" if operation in _AGENT else "",
@@ -41,10 +41,10 @@ def from_gen_ai(span: Span) -> Optional[AgentSpan]:
     return basis
 
 
-def _is_tool(told: Mapping[str, Any], operation: Any) -> bool:
-    if operation == "execute_tool" or told.get("mcp.method.name") == "tools/call":
+def _is_tool(told: Mapping[str, Any], operation: str) -> bool:
+    if operation == "execute_tool" or tag_of(told, "mcp.method.name") == "tools/call":
         return True
-    return operation is None and "gen_ai.tool.name" in told
+    return not operation and "gen_ai.tool.name" in told
 
 
 def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
@@ -73,7 +73,7 @@ def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
 
 def tool_result(span: Span, returned: Any) -> Optional[ToolResult]:
     """Give what a tool's span says of its result; a failure's message counts as one."""
-    failed = span.error is not None or bool(span.attributes.get("error.type"))
+    failed = span.error is not None or flag_of(span.attributes, "error.type")
     if returned is not None:
         return ToolResult(text_of(returned), failed)
     return ToolResult(span.error, True) if span.error else None
@@ -122,14 +122,14 @@ def _parsed(value: Any) -> Any:
 
 
 def _since_the_model_spoke(messages: List[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
-    spoken = [i for i, message in enumerate(messages) if message.get("role") == "assistant"]
+    spoken = [i for i, message in enumerate(messages) if tag_of(message, "role") == "assistant"]
     return messages[spoken[-1] + 1 :] if spoken else messages
 
 
 def _parts(message: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
     parts = message.get("parts")
     for part in parts if isinstance(parts, list) else ():
-        if field_of(part, "type") == kind:
+        if tag_of(part, "type") == kind:
             yield part
 
 
@@ -147,7 +147,7 @@ def _answers_in(message: Mapping[str, Any]) -> Iterator[Answer]:
 def _is_of_user(message: Mapping[str, Any]) -> bool:
     """Whether the user spoke; the words of antiloop are no progress, results are no words."""
     texts = [text_of(part.get("content")) for part in _parts(message, "text")]
-    if message.get("role") != "user" or not texts:
+    if tag_of(message, "role") != "user" or not texts:
         return False
     return not texts[0].startswith(NOTICE_MARKER)
 
@@ -158,7 +158,8 @@ def _calls_in_event(name: str, event: Mapping[str, Any]) -> Iterator[ToolCall]:
     for holder in (message, event if name == "gen_ai.choice" else None):
         calls = _parsed(field_of(holder, "tool_calls"))
         for call in calls if isinstance(calls, list) else ():
-            body = field_of(call, "function") or call
+            body = filled_field(call, "function")
+            body = call if body is None else body
             yield _call({"id": field_of(call, "id"), **body} if isinstance(body, dict) else {})
 
 

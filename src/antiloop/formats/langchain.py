@@ -3,7 +3,7 @@
 from typing import Any, Iterable, List, Mapping
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 _CALLS = ("tool_calls", "invalid_tool_calls")
@@ -44,7 +44,7 @@ def from_langchain(messages: Iterable[Any]) -> History:
 def body_of(message: Any) -> Any:
     """Give what holds a message's fields, which dumps wrap into ``data`` or ``kwargs``."""
     if isinstance(message, Mapping):
-        wrapped = message.get("kwargs") if "lc" in message else message.get("data")
+        wrapped = field_of(message, "data" if field_of(message, "lc") is None else "kwargs")
         return wrapped if isinstance(wrapped, Mapping) else message
     return message
 
@@ -55,19 +55,18 @@ def kind_of(message: Any) -> str:
     >>> kind_of({"lc": 1, "id": ["langchain", "schema", "messages", "AIMessageChunk"]})
     'ai'
     """
-    if isinstance(message, Mapping) and "lc" in message:
-        path = message.get("id")
-        name = text_of(path[-1]) if isinstance(path, list) and path else ""
+    if isinstance(message, Mapping) and field_of(message, "lc") is not None:
+        path = items_of(field_of(message, "id"))
+        name = text_of(path[-1]) if path else ""
     else:
-        name = text_of(field_of(message, "type"))
+        name = tag_of(message, "type")
     return name.lower().replace("messagechunk", "").replace("message", "")
 
 
 def calls_of(message: Any) -> List[Any]:
     """Give the calls that a message asks for, parsed or not."""
     body = body_of(message)
-    lists = [field_of(body, name) for name in _CALLS]
-    return [call for calls in lists if isinstance(calls, (list, tuple)) for call in calls]
+    return [call for name in _CALLS for call in items_of(field_of(body, name))]
 
 
 def _add_calls(history: HistoryBuilder, body: Any, index: int) -> None:
@@ -81,7 +80,7 @@ def _add_calls(history: HistoryBuilder, body: Any, index: int) -> None:
 
 
 def _add_result(history: HistoryBuilder, body: Any) -> None:
-    failed = field_of(body, "status") == "error"
+    failed = tag_of(body, "status") == "error"
     history.add_result(
         ToolResult(text_of(field_of(body, "content")), failed),
         optional_text(field_of(body, "tool_call_id")),

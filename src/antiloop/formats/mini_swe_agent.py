@@ -7,7 +7,8 @@ comes back as words of the user. See https://mini-swe-agent.com.
 import re
 from typing import Any, Dict, Iterable, Iterator, List
 
-from .content import field_of, items_of, text_of
+from .amounts import whole_number
+from .content import field_of, items_of, tag_of, text_of
 from .history import History
 from .openai_chat import from_openai_chat
 
@@ -42,7 +43,7 @@ def _as_chat(messages: Iterable[Any]) -> Iterator[Dict[str, Any]]:
     """Give the messages as chat messages with tool calls."""
     waiting = 0
     for message in messages:
-        role = field_of(message, "role")
+        role = tag_of(message, "role")
         if role == "assistant":
             calls = items_of(field_of(message, "tool_calls")) or _calls_in(message)
             waiting = len(calls)
@@ -70,7 +71,7 @@ def _result(message: Any) -> Dict[str, Any]:
     status = field_of(field_of(message, "extra"), "returncode")
     if status is None:
         told = _STATUS.match(text_of(content))
-        status = int(told[1]) if told else 0
+        status = whole_number(told[1]) if told else 0
     return {
         "role": "tool",
         "content": content,

@@ -3,7 +3,16 @@
 from typing import Any, Iterable
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, text_of
+from .content import (
+    arguments_of,
+    field_of,
+    filled_field,
+    flag_of,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+)
 from .history import History, HistoryBuilder
 
 
@@ -27,7 +36,7 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, message in enumerate(messages):
-        role = field_of(message, "role")
+        role = tag_of(message, "role")
         if role == "assistant":
             _add_calls(history, message, index)
         elif role in ("tool", "function"):
@@ -44,7 +53,8 @@ def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
         calls = [legacy]
     for call in calls:
         # Some exports leave the inner object out and put name and arguments beside the id.
-        body = field_of(call, "function") or field_of(call, "custom") or call
+        body = filled_field(call, "function", "custom")
+        body = call if body is None else body
         arguments = field_of(body, "arguments")
         if arguments is None:
             arguments = field_of(body, "input")
@@ -58,7 +68,7 @@ def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
 
 def _add_result(history: HistoryBuilder, message: Any) -> None:
     history.add_result(
-        ToolResult(text_of(field_of(message, "content")), bool(field_of(message, "is_error"))),
+        ToolResult(text_of(field_of(message, "content")), flag_of(message, "is_error")),
         optional_text(field_of(message, "tool_call_id")),
         optional_text(field_of(message, "name")),
     )

@@ -3,7 +3,7 @@
 from typing import Any, Callable, Iterable, Optional
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 _ARGUMENTS = ("arguments", "input", "action", "actions", "operation", "queries", "code")
@@ -40,22 +40,22 @@ def from_openai_responses(items: Iterable[Any]) -> History:
 
 def is_call(item: Any) -> bool:
     """Whether an item is a call of a tool."""
-    return text_of(field_of(item, "type")).endswith("_call")
+    return tag_of(item, "type").endswith("_call")
 
 
 def is_result(item: Any) -> bool:
     """Whether an item is what came back from a tool."""
-    return text_of(field_of(item, "type")).endswith("_call_output")
+    return tag_of(item, "type").endswith("_call_output")
 
 
 def is_response(item: Any) -> bool:
     """Whether a value is a whole response, which holds items."""
-    return field_of(item, "object") == "response" and isinstance(field_of(item, "output"), list)
+    return tag_of(item, "object") == "response" and isinstance(field_of(item, "output"), list)
 
 
 def result_of(item: Any) -> ToolResult:
     """Read what came back; the format tells of a failure only where OpenAI ran the tool."""
-    failed = field_of(item, "status") == "failed" or field_of(item, "error") is not None
+    failed = tag_of(item, "status") == "failed" or field_of(item, "error") is not None
     return ToolResult(text_of(_first(item, _RESULTS)), failed)
 
 
@@ -93,13 +93,13 @@ class ItemsBuilder:
         elif is_result(item):
             self._history.add_result(self._read_result(item), _id_of(item))
             self._is_round_over = True
-        elif field_of(item, "role") == "user":
+        elif tag_of(item, "role") == "user":
             self.add_user_message(text_of(field_of(item, "content")))
 
     def _add_call(self, item: Any) -> None:
         self._round += self._is_round_over
         self._is_round_over = False
-        kind = text_of(field_of(item, "type"))[: -len("_call")]
+        kind = tag_of(item, "type")[: -len("_call")]
         name = optional_text(field_of(item, "name")) or kind
         arguments = arguments_of(_first(item, _ARGUMENTS))
         self._history.add_call(name, arguments, _id_of(item), self._round)

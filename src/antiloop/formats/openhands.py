@@ -6,8 +6,9 @@ those of its agent SDK (``kind`` does).
 
 from typing import Any, Dict, Iterable, Mapping, Optional
 
+from ..loop_detection.fingerprint import plain
 from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, text_of
+from .content import arguments_of, field_of, filled_field, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 _NO_TOOLS = frozenset(
@@ -46,9 +47,9 @@ def from_openhands(events: Iterable[Any]) -> History:
 def is_call(event: Any) -> bool:
     """Whether an event is the use of a tool."""
     if is_of_sdk(event):
-        return bool(field_of(event, "kind") == "ActionEvent")
+        return tag_of(event, "kind") == "ActionEvent"
     action = field_of(event, "action")
-    if not isinstance(action, str) or field_of(event, "source") not in ("agent", None):
+    if not isinstance(action, str) or tag_of(event, "source") not in ("agent", ""):
         return False
     return action not in _NO_TOOLS
 
@@ -56,7 +57,7 @@ def is_call(event: Any) -> bool:
 def is_result(event: Any) -> bool:
     """Whether an event tells what came of a tool."""
     if is_of_sdk(event):
-        return field_of(event, "kind") in _RESULTS
+        return tag_of(event, "kind") in _RESULTS
     return isinstance(field_of(event, "observation"), str)
 
 
@@ -76,7 +77,9 @@ def tool_of(event: Any) -> str:
 def reply_of(event: Any) -> Optional[str]:
     """Give the id of the model's reply that asked for an action."""
     response = field_of(field_of(event, "tool_call_metadata"), "model_response")
-    return optional_text(field_of(event, "llm_response_id") or field_of(response, "id"))
+    return optional_text(field_of(event, "llm_response_id")) or optional_text(
+        field_of(response, "id")
+    )
 
 
 class _Reader:
@@ -91,7 +94,7 @@ class _Reader:
             self._add_call(event, index)
         elif is_result(event):
             self._add_result(event)
-        elif field_of(event, "source") == "user":
+        elif tag_of(event, "source") == "user":
             self._add_user_message(event)
 
     def _add_call(self, event: Any, index: int) -> None:
@@ -112,9 +115,9 @@ class _Reader:
             self.history.add_result(_result(event), call_id)
 
     def _add_user_message(self, event: Any) -> None:
-        if field_of(event, "action") == "message":
+        if tag_of(event, "action") == "message":
             self.history.add_user_message(text_of(field_of(field_of(event, "args"), "content")))
-        elif field_of(event, "kind") == "MessageEvent":
+        elif tag_of(event, "kind") == "MessageEvent":
             said = field_of(field_of(event, "llm_message"), "content")
             self.history.add_user_message(text_of(said))
 
@@ -136,27 +139,26 @@ def _arguments(event: Any) -> Any:
         return arguments_of(written)
     if not isinstance(given, Mapping):
         return arguments_of(given)
-    return {name: value for name, value in given.items() if name not in _NOISE}
+    return {name: value for name, value in plain(given).items() if name not in _NOISE}
 
 
 def _written(metadata: Any) -> Any:
     """Find the call in the reply that is kept beside an action."""
     for choice in items_of(field_of(field_of(metadata, "model_response"), "choices")):
         for call in items_of(field_of(field_of(choice, "message"), "tool_calls")):
-            if field_of(call, "id") == field_of(metadata, "tool_call_id"):
+            if text_of(field_of(call, "id")) == text_of(field_of(metadata, "tool_call_id")):
                 return field_of(field_of(call, "function"), "arguments")
     return None
 
 
 def _result(event: Any) -> ToolResult:
     if not is_of_sdk(event):
-        failed = field_of(event, "observation") == "error" or field_of(event, "success") is False
+        failed = tag_of(event, "observation") == "error" or field_of(event, "success") is False
         return ToolResult(text_of(field_of(event, "content")), failed)
-    if field_of(event, "kind") != "ObservationEvent":
-        told = field_of(event, "error") or field_of(event, "rejection_reason")
-        return ToolResult(text_of(told), True)
+    if tag_of(event, "kind") != "ObservationEvent":
+        return ToolResult(text_of(filled_field(event, "error", "rejection_reason")), True)
     seen = field_of(event, "observation")
-    content = next(
-        (field_of(seen, name) for name in ("content", "output") if field_of(seen, name)), seen
+    content = filled_field(seen, "content", "output")
+    return ToolResult(
+        text_of(seen if content is None else content), field_of(seen, "is_error") is True
     )
-    return ToolResult(text_of(content), field_of(seen, "is_error") is True)

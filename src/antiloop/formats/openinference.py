@@ -6,13 +6,13 @@ See https://arize-ai.github.io/openinference/spec/.
 import json
 import re
 from dataclasses import replace
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 from ..loop_detection.messages import NOTICE_MARKER
 from ..types import ToolCall, ToolResult
 from .agent_span import AgentSpan
 from .amounts import number, whole_number
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .gen_ai import tool_result
 from .spans import Span
 
@@ -49,16 +49,20 @@ def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
     message = _message_in(told.get("output.value"))
     returned = told.get("output.value") if message is None else message["content"]
     result = tool_result(span, returned)
-    if result and message and message.get("status") == "error":
+    if result and message and tag_of(message, "status") == "error":
         result = replace(result, is_error=True)
-    call_id = told.get("tool.id") or told.get("tool_call.id") or field_of(message, "tool_call_id")
+    ids = told.get("tool.id"), told.get("tool_call.id"), field_of(message, "tool_call_id")
     return replace(
         basis,
         kind="tool",
-        call=ToolCall(text_of(told.get("tool.name")), arguments_of(given), optional_text(call_id)),
+        call=ToolCall(text_of(told.get("tool.name")), arguments_of(given), _first(ids)),
         knows_arguments=given is not None,
         result=result,
     )
+
+
+def _first(ids: Iterable[Any]) -> Optional[str]:
+    return next(filter(None, map(optional_text, ids)), None)
 
 
 def _is_schema(value: Any) -> bool:
@@ -81,7 +85,7 @@ def _message_in(value: Any) -> Optional[Mapping[str, Any]]:
 def _model(span: Span, basis: AgentSpan) -> AgentSpan:
     told = span.attributes
     given, written = _messages(told, "input"), _messages(told, "output")
-    spoken = [i for i, message in enumerate(given) if message.get("role") == "assistant"]
+    spoken = [i for i, message in enumerate(given) if tag_of(message, "role") == "assistant"]
     latest = given[spoken[-1] + 1 :] if spoken else given
     return replace(
         basis,
@@ -127,6 +131,6 @@ def _calls_in(message: Mapping[str, Any]) -> List[ToolCall]:
 
 
 def _is_of_user(message: Mapping[str, Any]) -> bool:
-    if message.get("role") != "user":
+    if tag_of(message, "role") != "user":
         return False
     return not text_of(message.get("content")).startswith(NOTICE_MARKER)

@@ -3,7 +3,7 @@
 from typing import Any, Iterable, List
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
@@ -44,16 +44,19 @@ def parts_of(message: Any) -> List[Any]:
 
 
 def _add(history: HistoryBuilder, part: Any, round_: int) -> None:
-    kind = text_of(field_of(part, "part_kind"))
-    name, call_id = field_of(part, "tool_name"), optional_text(field_of(part, "tool_call_id"))
+    kind = tag_of(part, "part_kind")
+    name, call_id = (
+        text_of(field_of(part, "tool_name")),
+        optional_text(field_of(part, "tool_call_id")),
+    )
     if kind.endswith("tool-call"):  # or builtin-tool-call, which the provider runs
-        history.add_call(text_of(name), arguments_of(field_of(part, "args")), call_id, round_)
+        history.add_call(name, arguments_of(field_of(part, "args")), call_id, round_)
     elif kind.endswith("tool-return") or (kind == "retry-prompt" and name):
-        history.add_result(_result(part, kind), call_id, optional_text(name))
+        history.add_result(_result(part, kind), call_id, name or None)
     elif kind == "user-prompt":
         history.add_user_message(text_of(field_of(part, "content")))
 
 
 def _result(part: Any, kind: str) -> ToolResult:
-    outcome = "retried" if kind == "retry-prompt" else field_of(part, "outcome")
-    return ToolResult(text_of(field_of(part, "content")), outcome not in (None, "success"))
+    outcome = "retried" if kind == "retry-prompt" else tag_of(part, "outcome")
+    return ToolResult(text_of(field_of(part, "content")), outcome not in ("", "success"))

@@ -13,7 +13,7 @@ from typing import Any, Iterator, List, Mapping, Optional, Tuple
 from .amounts import moment_s, whole_number
 from .content import optional_text, text_of
 
-_FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
+_FAILED = ("2", "STATUS_CODE_ERROR", "ERROR")
 _SCALARS = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 _OLD_SCOPES = "instrumentationLibrarySpans"
 _HEX = frozenset("0123456789abcdef")
@@ -87,8 +87,7 @@ def _printed(span: Mapping[str, Any]) -> Span:
     start = _nanoseconds(span.get("start_time"))
     context = span["context"]
     events = tuple(
-        (text_of(event.get("name")), _mapping(event.get("attributes")))
-        for event in _objects(span, "events")
+        (text_of(event.get("name")), _attributes(event)) for event in _objects(span, "events")
     )
     return Span(
         _hex(context.get("trace_id")),
@@ -96,7 +95,7 @@ def _printed(span: Mapping[str, Any]) -> Span:
         _hex(span.get("parent_id")),
         start,
         max(start, _nanoseconds(span.get("end_time"))),
-        _mapping(span.get("attributes")),
+        _attributes(span),
         events,
         _error(span.get("status"), "status_code", "description", events),
     )
@@ -116,6 +115,10 @@ def _objects(holder: Mapping[str, Any], name: str) -> List[Mapping[str, Any]]:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _attributes(holder: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {text_of(key): value for key, value in _mapping(holder.get("attributes")).items()}
 
 
 def _plain_map(pairs: Any) -> Mapping[str, Any]:
@@ -140,7 +143,7 @@ def _plain(value: Any) -> Any:
 
 def _error(status: Any, code: str, message: str, events: Any) -> Optional[str]:
     status = _mapping(status)
-    if status.get(code) not in _FAILED:
+    if text_of(status.get(code)) not in _FAILED:
         return None
     told = [attributes.get("exception.message") for name, attributes in events]
     said = [text_of(what) for what in (*told, status.get(message)) if what is not None]

@@ -3,7 +3,7 @@
 from typing import Any, Iterable, List
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
@@ -33,7 +33,7 @@ def from_strands(messages: Iterable[Any]) -> History:
         blocks = blocks_of(message)
         for block in blocks:
             _add(history, block, index)
-        if field_of(message, "role") == "user":
+        if tag_of(message, "role") == "user":
             said = [block for block in blocks if _result_in(block) is None]
             history.add_user_message(*map(_text_of_block, said))
     return history.build()
@@ -65,7 +65,7 @@ def _add(history: HistoryBuilder, block: Any, round_: int) -> None:
         history.add_call(text_of(field_of(use, "name")), arguments, _id_of(use), round_)
     if given is not None:
         text = "\n".join(map(_text_of_block, blocks_of(given)))
-        history.add_result(ToolResult(text, field_of(given, "status") == "error"), _id_of(given))
+        history.add_result(ToolResult(text, tag_of(given, "status") == "error"), _id_of(given))
 
 
 def _id_of(body: Any) -> Any:

@@ -6,7 +6,7 @@ See https://swe-agent.com/latest/usage/trajectories/.
 from typing import Any, Iterable, Mapping
 
 from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, text_of
+from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
@@ -43,10 +43,10 @@ def _add_step(history: HistoryBuilder, step: Any, index: int) -> None:
 
 
 def _add_message(history: HistoryBuilder, message: Any, index: int) -> None:
-    role, text = field_of(message, "role"), text_of(field_of(message, "content"))
+    role, text = tag_of(message, "role"), text_of(field_of(message, "content"))
     if role == "assistant":
         _add_calls(history, message, index)
-    elif field_of(message, "message_type") == "observation" or role == "tool":
+    elif tag_of(message, "message_type") == "observation" or role == "tool":
         for call_id in items_of(field_of(message, "tool_call_ids")) or [None]:
             history.add_result(ToolResult(text), optional_text(call_id))
     elif role == "user":
