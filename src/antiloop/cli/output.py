@@ -96,16 +96,18 @@ def as_json(judged: "JudgedRun") -> Dict[str, Any]:
         "wasted_calls": health.wasted_calls,
         "wasted_tokens": health.wasted_tokens,
         "cost": health.cost,
-        "verdicts": [
-            {
-                "step": step,
-                "detector": verdict.detection.detector_name if verdict.detection else "",
-                "action": verdict.action.value,
-                "severity": verdict.severity.value,
-                "message": message(verdict),
-            }
-            for step, verdict in judged.verdicts
-        ],
+        "verdicts": [verdict_as_json(step, verdict) for step, verdict in judged.verdicts],
+    }
+
+
+def verdict_as_json(step: int, verdict: "LoopVerdict") -> Dict[str, Any]:
+    """Give what is said at one step as plain JSON data."""
+    return {
+        "step": step,
+        "detector": verdict.detection.detector_name if verdict.detection else "",
+        "action": verdict.action.value,
+        "severity": verdict.severity.value,
+        "message": message(verdict),
     }
 
 
