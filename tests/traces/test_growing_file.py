@@ -1,12 +1,13 @@
 """Following a file: lines as they are completed, each once, whatever happens to the file."""
 
 import os
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.exceptions import NoTrace
+from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces.growing_file import GrowingFile
 
 
@@ -112,7 +113,7 @@ def test_what_is_no_text_is_refused_by_name(path, growing):
 
 
 def test_a_file_that_may_not_be_read_says_so(tmp_path):
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(TraceUnreadable, match=f"^{re.escape(str(tmp_path))}: Is a directory"):
         lines(GrowingFile(str(tmp_path)))
 
 

@@ -3,7 +3,7 @@
 import os
 from typing import BinaryIO, Iterator, List, Optional, Tuple
 
-from ..exceptions import NoTrace
+from ..exceptions import NoTrace, TraceUnreadable
 
 _CHUNK = 1 << 16
 _KEPT = 64
@@ -30,15 +30,17 @@ class GrowingFile:
         """Yield lines with their numbers, which begin at 1 again where the file does.
 
         Raises:
-            NoTrace: if it is no text.
-            OSError: if it is there and cannot be read.
+            TraceUnreadable: if it is there and cannot be read, or is no text (`NoTrace`).
         """
-        file = self._file or self._open()
-        while file is not None:
-            if self._was_rewritten(file):
-                self._begin()
-            yield from self._rest_of(file)
-            file = self._open() if self._was_replaced(file) else None
+        try:
+            file = self._file or self._open()
+            while file is not None:
+                if self._was_rewritten(file):
+                    self._begin()
+                yield from self._rest_of(file)
+                file = self._open() if self._was_replaced(file) else None
+        except OSError as error:
+            raise TraceUnreadable(f"{self.path}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Let go of the file."""

@@ -1,0 +1,169 @@
+"""``antiloop watch``, as a person and as a script use it."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiloop.cli import main, watch
+from antiloop.traces import RunRecorder
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def writing(monkeypatch):
+    """Let things happen while the command pauses; after the last of them it is interrupted."""
+
+    def let(*things):
+        left = list(things)
+
+        def pause(seconds):
+            if not left:
+                raise KeyboardInterrupt
+            left.pop(0)()
+
+        monkeypatch.setattr(watch.time, "sleep", pause)
+
+    return let
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "runs.jsonl")
+
+
+@pytest.fixture
+def run(path):
+    return RunRecorder(path, run_id="r")
+
+
+def search(run):
+    return lambda: run.tool_call("search", {"q": "cats"}, "No results.")
+
+
+def test_a_loop_is_told_while_the_run_goes_on(run, path, writing, capsys):
+    said = []
+    look = lambda: said.append(capsys.readouterr().out)  # noqa: E731
+    writing(search(run), search(run), look, search(run), look)
+    assert main(["watch", path]) == 1
+    assert said[0] == ""
+    assert said[1] == (
+        f"r ({path}:1)\n"
+        "  step   2  raise   Tool 'search' was called 3 times in a row with the same arguments.\n"
+    )
+
+
+def test_nothing_found_until_interrupted_is_0(run, path, writing, capsys):
+    writing(search(run))
+    assert main(["watch", path]) == 0
+    assert capsys.readouterr() == ("", f"antiloop: watching {path}\n")
+
+
+def test_what_is_there_already_is_judged_first(run, path, writing, capsys):
+    for _ in range(3):
+        search(run)()
+    writing()
+    assert main(["watch", path]) == 1
+
+
+def test_jsonl_has_a_line_for_every_verdict(run, path, writing, capsys):
+    writing(*[search(run)] * 4)
+    assert main(["watch", "--preset", "escalating", "--format", "jsonl", path]) == 1
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first.pop("message").startswith("Tool 'search' was called 3 times")
+    assert first == {
+        "run_id": "r",
+        "source": f"{path}:1",
+        "step": 2,
+        "detector": "repeat",
+        "action": "notify",
+        "severity": "warning",
+    }
+    assert (second["step"], second["action"]) == (3, "block")
+
+
+def test_runs_that_take_turns_are_told_apart(path, writing, capsys):
+    a, b = RunRecorder(path, run_id="a"), RunRecorder(path, run_id="b")
+    writing(*[search(a), search(b)] * 4)
+    main(["watch", path])
+    heads = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    assert [head[0] for head in heads] == ["a", "b", "a", "b"]
+
+
+def test_a_folder_is_watched_for_its_newest_recording(tmp_path, path, writing, capsys):
+    def later():
+        run = RunRecorder(path, run_id="r")
+        for _ in range(3):
+            search(run)()
+
+    writing(later)
+    assert main(["watch", str(tmp_path)]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith(f"r ({path}:1)\n")
+    assert err == (
+        f"antiloop: waiting for what is written below {tmp_path}\nantiloop: watching {path}\n"
+    )
+
+
+def test_standard_input_ends_by_itself(run, path, monkeypatch, capsys):
+    for _ in range(3):
+        search(run)()
+    data = Path(path).read_bytes() + b'{"half'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
+    assert main(["watch", "-"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("r (stdin:1)\n  step   2")
+    assert err.startswith("antiloop: stdin:5: not JSON")
+
+
+def test_a_format_and_a_configuration_can_be_given(run, path, writing, capsys):
+    writing(*[search(run)] * 3)
+    assert main(["watch", "--from", "antiloop", path]) == 0
+    assert 'no "steps" here; skipped' in capsys.readouterr().err
+
+
+def test_a_file_that_is_missing_is_2(tmp_path, capsys):
+    assert main(["watch", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().err == f"antiloop: {tmp_path / 'none'}: No such file or directory\n"
+
+
+def test_a_file_that_is_no_recording_is_2(tmp_path, writing, capsys):
+    writing()
+    path = tmp_path / "f"
+    path.write_text("{}\n" * 100)
+    assert main(["watch", str(path)]) == 2
+    assert f"antiloop: {path}: no lines of a recorded run here; expected" in capsys.readouterr().err
+
+
+def test_text_of_a_recording_cannot_command_the_terminal(path, writing, capsys):
+    evil = "\x1b[2Jevil\r\n\u202e\x9b"
+    run = RunRecorder(path, run_id=evil)
+    writing(*[lambda: run.tool_call(evil, {}, "")] * 6)
+    assert main(["watch", "--preset", "literal", path]) == 1
+    out = capsys.readouterr().out
+    assert "evil" in out
+    assert out.replace("\n", "").isprintable()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are others there")
+def test_ctrl_c_ends_a_real_process_quietly(run, path):
+    for _ in range(3):
+        search(run)()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "antiloop", "watch", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    lines = [process.stdout.readline(), process.stdout.readline()]
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (1, b"")
+    assert lines[1].startswith(b"  step   2  raise")
+    assert err == f"antiloop: watching {path}\n".encode()
