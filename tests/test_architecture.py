@@ -1,6 +1,7 @@
 """What holds the project together: who imports whom, and what is public."""
 
 import ast
+import importlib
 import inspect
 import json
 import subprocess
@@ -13,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "antiloop"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    {"types", "exceptions", "stability", "trace"},
+    {"types", "exceptions", "stability", "trace", "lazy"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
@@ -26,6 +27,7 @@ WITHIN_FOUNDATION = {
     "types": {"stability"},
     "exceptions": {"stability"},
     "stability": set(),
+    "lazy": set(),
     "trace": {"types", "exceptions", "stability"},
 }
 PUBLIC = {
@@ -108,7 +110,7 @@ def test_loop_detection_knows_nothing_of_the_agent():
         if part_of(path) == "loop_detection"
         for part in parts_imported_by(path)
     }
-    assert imported <= {"types", "exceptions", "stability", "loop_detection"}
+    assert imported <= {"types", "exceptions", "stability", "lazy", "loop_detection"}
 
 
 def test_nothing_unplanned_stands_at_the_top_level():
@@ -148,6 +150,31 @@ def test_the_public_names_are_just_these():
 
     assert sorted(antiloop.__all__) == sorted(PUBLIC)  # sorted, so that none stands there twice
     assert all(hasattr(antiloop, name) for name in PUBLIC)
+
+
+def test_importing_the_package_is_nearly_free():
+    loaded = loaded_by("import antiloop.loop_detection")
+    assert {name for name in loaded if name.startswith("antiloop")} == {
+        "antiloop",
+        "antiloop.lazy",
+        "antiloop.loop_detection",
+    }
+    assert not {"typing", "re", "json", "dataclasses"} & loaded
+
+
+@pytest.mark.parametrize("package", ["antiloop", "antiloop.loop_detection"])
+def test_a_name_that_was_not_used_yet_is_there(package):
+    module = importlib.import_module(package)
+    assert set(module.__all__) <= set(dir(module))
+    assert all(getattr(module, name) for name in module.__all__)
+    with pytest.raises(AttributeError, match=rf"module '{package}' has no attribute 'nonsense'"):
+        module.nonsense  # noqa: B018 - to look at it is the point
+
+
+def test_modules_that_hold_public_names_are_there_without_an_import():
+    for name in ("agent", "exceptions", "loop_detection", "stability", "trace", "types"):
+        statement = f"import antiloop; assert antiloop.{name}.__name__ == 'antiloop.{name}'"
+        assert f"antiloop.{name}" in loaded_by(statement)
 
 
 def test_public_classes_of_loop_detection_are_beta():

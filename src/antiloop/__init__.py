@@ -8,30 +8,34 @@
 ('raise', "Tool 'search' was called 3 times in a row with the same arguments.")
 """
 
-from .agent import (
-    Agent,
-    AgentConfig,
-    AgentObserver,
-    AgentResult,
-    AsyncAgentObserver,
-    LoggingObserver,
-    RunStatus,
-    ScriptedProvider,
-    tool,
-)
-from .exceptions import AgentError, LoopDetectedError
-from .loop_detection import (
-    BaseDetector,
-    LoopDetection,
-    LoopDetector,
-    LoopMonitor,
-    LoopPolicy,
-    PingPongDetector,
-    RepeatDetector,
-    StallDetector,
-)
-from .trace import AgentTrace, StepType, TraceStep
-from .types import Message, Role, ToolCall, ToolResult
+from .lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .agent import (
+        Agent,
+        AgentConfig,
+        AgentObserver,
+        AgentResult,
+        AsyncAgentObserver,
+        LoggingObserver,
+        RunStatus,
+        ScriptedProvider,
+        tool,
+    )
+    from .exceptions import AgentError, LoopDetectedError
+    from .loop_detection import (
+        BaseDetector,
+        LoopDetection,
+        LoopDetector,
+        LoopMonitor,
+        LoopPolicy,
+        PingPongDetector,
+        RepeatDetector,
+        StallDetector,
+    )
+    from .trace import AgentTrace, StepType, TraceStep
+    from .types import Message, Role, ToolCall, ToolResult
 
 __version__ = "0.1.0"
 
@@ -63,3 +67,28 @@ __all__ = [
     "TraceStep",
     "tool",
 ]
+
+_HOMES = {
+    "agent": (
+        "Agent AgentConfig AgentObserver AgentResult AsyncAgentObserver LoggingObserver RunStatus"
+        " ScriptedProvider tool"
+    ),
+    "exceptions": "AgentError LoopDetectedError",
+    "loop_detection": (
+        "BaseDetector LoopDetection LoopDetector LoopMonitor LoopPolicy PingPongDetector"
+        " RepeatDetector StallDetector"
+    ),
+    "stability": "",
+    "trace": "AgentTrace StepType TraceStep",
+    "types": "Message Role ToolCall ToolResult",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(
+        __name__,
+        {name: home for home, names in _HOMES.items() for name in (home, *names.split())},
+    )
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})

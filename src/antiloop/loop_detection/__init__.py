@@ -1,22 +1,26 @@
 """Loop detection: pure functions over calls and results, and the state of one run."""
 
-from . import presets
-from .base import BaseDetector
-from .call_limit import CallLimitDetector
-from .detection import LoopDetection, LoopSeverity
-from .detector import LoopDetector
-from .failure_streak import FailureStreakDetector
-from .monitor import LoopMonitor
-from .near_repeat import NearRepeatDetector
-from .no_effect import NoEffectDetector
-from .ping_pong import PingPongDetector
-from .policy import Escalation, LoopAction, LoopPolicy
-from .recurrence import RecurrenceDetector
-from .repeat import RepeatDetector
-from .stall import StallDetector
-from .tool_policy import ToolPolicy
-from .unknown_tool import UnknownToolDetector
-from .verdict import LoopVerdict
+from ..lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import presets
+    from .base import BaseDetector
+    from .call_limit import CallLimitDetector
+    from .detection import LoopDetection, LoopSeverity
+    from .detector import LoopDetector
+    from .failure_streak import FailureStreakDetector
+    from .monitor import LoopMonitor
+    from .near_repeat import NearRepeatDetector
+    from .no_effect import NoEffectDetector
+    from .ping_pong import PingPongDetector
+    from .policy import Escalation, LoopAction, LoopPolicy
+    from .recurrence import RecurrenceDetector
+    from .repeat import RepeatDetector
+    from .stall import StallDetector
+    from .tool_policy import ToolPolicy
+    from .unknown_tool import UnknownToolDetector
+    from .verdict import LoopVerdict
 
 __all__ = [
     "BaseDetector",
@@ -40,3 +44,32 @@ __all__ = [
     "UnknownToolDetector",
     "presets",
 ]
+
+_HOMES = {
+    "base": "BaseDetector",
+    "call_limit": "CallLimitDetector",
+    "detection": "LoopDetection LoopSeverity",
+    "detector": "LoopDetector",
+    "failure_streak": "FailureStreakDetector",
+    "monitor": "LoopMonitor",
+    "near_repeat": "NearRepeatDetector",
+    "no_effect": "NoEffectDetector",
+    "ping_pong": "PingPongDetector",
+    "policy": "Escalation LoopAction LoopPolicy",
+    "recurrence": "RecurrenceDetector",
+    "repeat": "RepeatDetector",
+    "stall": "StallDetector",
+    "tool_policy": "ToolPolicy",
+    "unknown_tool": "UnknownToolDetector",
+    "verdict": "LoopVerdict",
+    "presets": "presets",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(
+        __name__, {name: home for home, names in _HOMES.items() for name in names.split()}
+    )
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})
