@@ -4,6 +4,7 @@ What came from a model or a tool is untrusted: it is shortened, its control char
 and results are never quoted, so that no tool can forge or break a notice.
 """
 
+import re
 from typing import Any, Callable, List, Mapping, Sequence, Union
 
 from .detection import LoopDetection
@@ -100,6 +101,17 @@ def refusal(found: LoopDetection, tool: str, arguments: str) -> str:
             *_listed(_advice(found)),
         ]
     )
+
+
+def system_notice(text: str) -> str:
+    """Return a system message that stands inside the conversation as text of the user's turn.
+
+    Only the newest models take the role `system` there, the others refuse the request. A tag is
+    how these models are used to be told where a text comes from. The text may quote what a tool or
+    the model wrote, so the tag inside it is defused: it can neither end the notice nor begin one.
+    """
+    inner = re.sub(r"<(?=\s*/?\s*system-notice)", "&lt;", text, flags=re.IGNORECASE)
+    return f"<system-notice>\n{inner}\n</system-notice>"
 
 
 def visible(text: str, length: int = 300) -> str:

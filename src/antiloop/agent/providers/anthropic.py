@@ -1,11 +1,11 @@
 """The provider over the official Anthropic SDK: messages."""
 
 import json
-import re
 from itertools import takewhile
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ...exceptions import ProviderError
+from ...loop_detection.messages import system_notice
 from ...stability import beta
 from ...types import Message, Role, ToolCall
 from .protocol import ModelReply, ModelRequest, ToolSchema, Usage
@@ -124,17 +124,6 @@ def anthropic_tools(tools: Sequence[ToolSchema]) -> List[Dict[str, Any]]:
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
         for tool in tools
     ]
-
-
-def system_notice(text: str) -> str:
-    """Return a system message that stands inside the conversation as text of the user's turn.
-
-    Only the newest models take the role `system` there, the others refuse the request. A tag is
-    how these models are used to be told where a text comes from. The text may quote what a tool or
-    the model wrote, so the tag inside it is defused: it can neither end the notice nor begin one.
-    """
-    inner = re.sub(r"<(?=\s*/?\s*system-notice)", "&lt;", text, flags=re.IGNORECASE)
-    return f"<system-notice>\n{inner}\n</system-notice>"
 
 
 def _native_format(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Dict[str, Any]:

@@ -1,0 +1,216 @@
+"""What every adapter must do, run against the real framework with a scripted model.
+
+A test file makes a subclass of `Contract` and tells, in `run`, how its framework carries out a
+`Script`. The lines of the contract are the test methods here.
+"""
+
+import multiprocessing
+from abc import ABC, abstractmethod
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import pytest
+from adapters import ADAPTERS
+
+from antiloop import AgentObserver, BaseDetector, LoopDetectedError, LoopDetector, LoopPolicy
+from antiloop.loop_detection import Escalation, RepeatDetector
+from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+
+Call = Tuple[str, Dict[str, Any]]
+
+SAME = ("search", {"query": "refunds"})
+"""The call that the scripted model repeats."""
+TIMES = 6
+
+
+@dataclass(frozen=True)
+class Script:
+    """What the model asks for, reply by reply; then it says that it is done.
+
+    Two tools are there, ``search(query: str)`` and ``note(text: str)``. What they answer is in
+    `answers`, by the number of the run of that tool; the last answer is given from then on.
+    """
+
+    rounds: Sequence[Sequence[Call]]
+    heeds: bool = False
+    """Whether the model is done as soon as it has read a notice."""
+    answers: Sequence[str] = ("nothing found",)
+
+    breaks_at: Optional[int] = None
+    """The reply at which the connection to the model breaks, counted from 0."""
+
+    def reply(self, number: int, seen: Sequence[str]) -> Sequence[Call]:
+        """Give the calls of a reply, counted from 0; none: the model says that it is done."""
+        if number == self.breaks_at:
+            raise ConnectionError("the connection to the model broke")
+        told = self.heeds and any(NOTICE_MARKER in text for text in seen)
+        return () if told or number >= len(self.rounds) else self.rounds[number]
+
+
+@dataclass
+class Ran:
+    """What happened."""
+
+    tools: List[str] = field(default_factory=list)
+    """The names of the tools that ran, in order."""
+    seen: List[str] = field(default_factory=list)
+    """All texts that the model was sent in its last request."""
+    asked: int = 0
+    """How often the model was asked."""
+    error: Optional[LoopDetectedError] = None
+    """What reached the caller, where the adapter's page says it is found."""
+
+    def answer(self, script: Script, tool: str) -> str:
+        """Note that a tool runs, and give its answer."""
+        self.tools.append(tool)
+        return script.answers[min(self.tools.count(tool), len(script.answers)) - 1]
+
+    @property
+    def searches(self) -> int:
+        return self.tools.count("search")
+
+
+class Hearer(AgentObserver):
+    """Remembers of which loops it was told."""
+
+    def __init__(self) -> None:
+        self.heard: List[str] = []
+
+    def on_tool_loop_detected(self, run_id, detector_name, details) -> None:
+        self.heard.append(detector_name)
+
+
+class Raising(BaseDetector):
+    """A detector with a bug."""
+
+    name = "raising"
+
+    def check(self, tool_calls, tool_results):
+        raise RuntimeError("a bug of a detector")
+
+
+def in_another_process(function, *args):
+    """Run a function of a test module in a fresh interpreter and give what it returns."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        return executor.submit(function, *args).result()
+
+
+def same(parallel: bool = False, times: int = TIMES) -> List[List[Call]]:
+    """Give the rounds of a model that repeats one call, alone or beside calls that differ."""
+    beside = [[("note", {"text": f"line {number}"})] if parallel else [] for number in range(times)]
+    return [[SAME, *other] for other in beside]
+
+
+def detector(policy, *detectors) -> LoopDetector:
+    return LoopDetector(detectors or [RepeatDetector(3, require_same_result=True)], policy)
+
+
+rounds = pytest.mark.parametrize("parallel", [False, True], ids=["single", "parallel"])
+
+
+class Contract(ABC):
+    """The lines of the contract, for the adapter `name`."""
+
+    name: str
+
+    @abstractmethod
+    def run(self, mode: str, script: Script, **options: Any) -> Ran:
+        """Carry out a script with the real framework.
+
+        Args:
+            mode: ``sync``, ``async`` or ``stream``.
+            script: what the model and the tools say.
+            options: for the adapter's `LoopGuard`: ``detector``, ``ignore``, ``observers``.
+        """
+
+    @abstractmethod
+    def resumed(self, folder: Any, script: Script, **options: Any) -> Ran:
+        """Carry out a script whose first two rounds ran in another process.
+
+        That one ended with ``replace(script, breaks_at=2)``. No user has spoken in between, and
+        only what ran in this process is told of.
+        """
+
+    @pytest.fixture(params=["sync", "async", "stream"])
+    def mode(self, request, _line) -> str:
+        if request.param not in ADAPTERS[self.name].modes:
+            pytest.skip(ADAPTERS[self.name].holes[request.param])
+        return request.param
+
+    @pytest.fixture(autouse=True)
+    def _line(self, request, record_property) -> None:
+        """Say which adapter this is, and leave out what its framework cannot do."""
+        record_property("adapter", self.name)
+        line = request.function.__name__[len("test_") :]
+        if line in ADAPTERS[self.name].holes:
+            pytest.skip(ADAPTERS[self.name].holes[line])
+
+    @rounds
+    def test_notify(self, mode, parallel):
+        script = Script(same(parallel), heeds=True)
+        ran = self.run(mode, script, detector=detector(LoopPolicy.INJECT_MESSAGE))
+        assert (ran.searches, ran.asked) == (3, 4)
+        assert sum(text.count(NOTICE_MARKER) for text in ran.seen) == 1
+
+    @rounds
+    def test_block(self, mode, parallel):
+        policy = Escalation(("block",))
+        ran = self.run(mode, Script(same(parallel)), detector=detector(policy))
+        assert (ran.searches, ran.tools.count("note")) == (3, TIMES if parallel else 0)
+        assert sum(REFUSED_MARKER in text for text in ran.seen) == TIMES - 3
+
+    @rounds
+    def test_stop(self, mode, parallel):
+        ran = self.run(mode, Script(same(parallel)), detector=detector(LoopPolicy.STOP))
+        assert (ran.searches, ran.asked, ran.error) == (3, 3, None)
+
+    @rounds
+    def test_raise(self, mode, parallel):
+        ran = self.run(mode, Script(same(parallel)), detector=detector(LoopPolicy.RAISE))
+        assert (ran.searches, ran.asked) == (3, 3)
+        assert ran.error.detector == "repeat"
+        assert ran.error.details["count"] == 3
+
+    @rounds
+    def test_ladder(self, mode, parallel):
+        ran = self.run(mode, Script(same(parallel)), detector=detector(Escalation()))
+        assert (ran.searches, ran.asked, ran.error) == (4, 5, None)
+
+    def test_resumed_elsewhere(self, tmp_path):
+        ran = self.resumed(tmp_path, Script(same()), detector=detector(LoopPolicy.STOP))
+        assert ran.searches == 1
+
+    def test_different_calls_pass(self, mode):
+        calls = [[("search", {"query": f"{topic} rules"})] for topic in "abcdef"]
+        answers = [f"the rules of {topic}" for topic in "abcdef"]
+        ran = self.run(mode, Script(calls, answers=answers))
+        assert (ran.searches, ran.asked) == (6, 7)
+        assert not any("[antiloop]" in text for text in ran.seen)
+
+    def test_a_poll_that_moves_on_passes(self, mode):
+        answers = [f"{done} of 60 files are copied" for done in range(10, 70, 10)]
+        ran = self.run(mode, Script(same(), answers=answers))
+        assert (ran.searches, ran.asked) == (6, 7)
+        assert not any("[antiloop]" in text for text in ran.seen)
+
+    def test_a_refused_call_tells_the_model_why(self, mode):
+        ran = self.run(mode, Script(same()), detector=detector(Escalation(("block",))))
+        refusals = [text for text in ran.seen if REFUSED_MARKER in text]
+        assert len(refusals) == 3
+        assert all("was called 3 times in a row" in text for text in refusals[:1])
+
+    def test_a_detector_that_raises_harms_nothing(self, mode):
+        ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.RAISE, Raising()))
+        assert (ran.searches, ran.error) == (6, None)
+
+    def test_observers_are_told(self, mode):
+        hearer = Hearer()
+        self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), observers=[hearer])
+        assert hearer.heard == ["repeat"]
+
+    def test_ignored_tools_pass(self, mode):
+        ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), ignore=["search"])
+        assert (ran.searches, ran.asked) == (6, 7)
