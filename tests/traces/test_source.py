@@ -5,19 +5,35 @@ import gzip
 import io
 import os
 import sys
+import tracemalloc
 
 import pytest
 
 from antiloop.exceptions import TraceUnreadable
-from antiloop.traces.source import open_lines
+from antiloop.traces.source import NOT_KEPT, open_lines
 
 TEXT = "one é\ntwo\u2028still two\n"
 LINES = ["one é\n", "two\u2028still two\n"]
 
 
-def read(path):
-    with open_lines(str(path)) as (_, lines):
+def read(path, **limit):
+    with open_lines(str(path), **limit) as (_, lines):
         return list(lines)
+
+
+class Endless(io.RawIOBase):
+    """A line that ends after 64 MB, if anybody waits for that, and short ones for ever."""
+
+    left = 64_000_000
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        count = min(len(buffer), self.left) or len(b"\nlast")
+        buffer[:count] = b"x" * count if self.left else b"\nlast"
+        self.left -= min(count, self.left)
+        return count
 
 
 @pytest.mark.parametrize(
@@ -82,3 +98,48 @@ def test_spoilt_compression_is_reported_where_it_begins(tmp_path, spoil):
     path.write_bytes(spoil(gzip.compress(text.encode())))
     with pytest.raises(TraceUnreadable, match=r"f:\d+: cannot read on"):
         read(path)
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_line_that_is_too_long_is_not_kept_and_the_rest_is_read(tmp_path, end, encoding):
+    path = tmp_path / "f"
+    path.write_bytes(
+        f"one\n{'x' * 1000}\n{'y' * 10_000}\nfour\n{'z' * 200_000}{end}".encode(encoding)
+    )
+    too_long = f"{NOT_KEPT}longer than 500 bytes"
+    assert read(path, max_length=500) == ["one\n", too_long, too_long, "four\n", too_long]
+
+
+def test_a_line_may_be_as_long_as_the_limit_and_no_longer(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"123\n1234\n12")
+    assert read(path, max_length=4) == ["123\n", f"{NOT_KEPT}longer than 4 bytes", "12"]
+
+
+def test_a_line_without_end_is_told_at_once_and_takes_no_more_than_the_limit(monkeypatch):
+    stream = Endless()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(stream)))
+    with open_lines("-", max_length=1_000_000) as (_, lines):
+        tracemalloc.start()
+        try:
+            assert next(lines) == f"{NOT_KEPT}longer than 1,000,000 bytes"
+            assert stream.left > 62_000_000
+            assert next(lines) == "last\n"
+            assert tracemalloc.get_traced_memory()[1] < 3_000_000
+        finally:
+            tracemalloc.stop()
+
+
+def test_what_unpacks_to_very_much_is_not_kept(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(gzip.compress(b"x" * 10_000_000 + b"\nlast"))
+    assert read(path, max_length=1000) == [f"{NOT_KEPT}longer than 1,000 bytes", "last"]
+
+
+@pytest.mark.parametrize("tail", [b"x", b"\x00\xd8", b"\x00\xd8\x00\x00"])
+def test_broken_utf_16_is_read_as_far_as_it_goes(tmp_path, tail):
+    path = tmp_path / "f"
+    path.write_bytes("one\ntwo".encode("utf-16") + tail)
+    first, second = read(path)
+    assert (first, second[:3]) == ("one\n", "two")

@@ -6,21 +6,28 @@ import io
 import sys
 import zlib
 from contextlib import contextmanager
-from typing import Iterator, Tuple, cast
+from functools import partial
+from typing import AnyStr, Callable, Iterator, Optional, Tuple, cast
 
 from ..exceptions import NoTrace, TraceUnreadable
 
+MAX_LENGTH = 1 << 26
+"""Bytes of the longest line that is kept, its end included."""
+NOT_KEPT = "\0"
+"""What stands in the place of a line that is not kept; why not follows. No JSON begins so."""
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 16
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @contextmanager
-def open_lines(path: str) -> Iterator[Tuple[str, Iterator[str]]]:
+def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, Iterator[str]]]:
     """Open a file, or standard input for ``-``; give its name and its lines.
 
     Gzip and byte order marks are recognised by the first bytes. Bytes that are no text are kept
-    as lone surrogates, so that what differs in the file still differs.
+    as lone surrogates, so that what differs in the file still differs. A line of more than
+    ``max_length`` bytes is given as `NOT_KEPT` and the reason, so memory is bounded by that length
+    also where no line ever ends.
 
     Raises:
         TraceUnreadable: if it cannot be opened or unpacked, or is no text; also while reading.
@@ -29,38 +36,64 @@ def open_lines(path: str) -> Iterator[Tuple[str, Iterator[str]]]:
     if path == "-":
         if sys.stdin is None:
             raise TraceUnreadable("stdin: not open")
-        yield name, _lines(cast(io.BufferedReader, sys.stdin.buffer), name)  # ours to read only
+        stdin = cast(io.BufferedReader, sys.stdin.buffer)  # ours to read only
+        yield name, _lines(stdin, name, max_length)
         return
     try:
-        raw = open(path, "rb")  # noqa: SIM115 - the error of opening only
+        raw = io.BufferedReader(io.FileIO(path), _CHUNK)
     except OSError as error:
         raise TraceUnreadable(f"{name}: {error.strerror or error}") from error
     with raw:
-        yield name, _lines(raw, name)
+        yield name, _lines(cast(io.BufferedReader, raw), name, max_length)
 
 
-def _lines(stream: io.BufferedReader, name: str) -> Iterator[str]:
+def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[str]:
     number = 0
     try:
         if stream.peek(2)[:2] == _GZIP:
             packed = cast(io.RawIOBase, gzip.GzipFile(fileobj=stream))
             stream = io.BufferedReader(packed, _CHUNK)
-        text = _text(stream, name)
-        for line in text:
+        for line in _decoded(stream, _encoding(stream, name), max_length):
             number += 1
             yield line
-        text.detach()  # or the stream would be closed with it
     except (OSError, EOFError, zlib.error) as error:
         raise TraceUnreadable(f"{name}:{number + 1}: cannot read on: {error}") from error
 
 
-def _text(stream: io.BufferedReader, name: str) -> io.TextIOWrapper:
+def _encoding(stream: io.BufferedReader, name: str) -> str:
+    """Tell UTF-16 from UTF-8, and pass over the mark of the latter."""
     head = stream.peek(4096)[:4096]
-    encoding = "utf-8"
     if head.startswith(_UTF16):
-        encoding = "utf-16"
-    elif head.startswith(codecs.BOM_UTF8):
+        return "utf-16"
+    if head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
     elif b"\0" in head:
         raise NoTrace(f"{name}:1: no tool calls here; expected JSON, found binary data")
-    return io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="\n")
+    return "utf-8"
+
+
+def _decoded(stream: io.BufferedReader, encoding: str, max_length: int) -> Iterator[str]:
+    too_long = f"{NOT_KEPT}longer than {max_length:,} bytes"
+    if encoding == "utf-8":
+        for line in _kept(stream.readline, b"\n", max_length):
+            yield too_long if line is None else line.decode("utf-8", "surrogateescape")
+        return
+    text = io.TextIOWrapper(stream, encoding, errors="replace", newline="\n")
+    for words in _kept(text.readline, "\n", max_length // 2):
+        yield too_long if words is None else words
+    text.detach()  # or the stream would be closed with it
+
+
+def _kept(
+    read_line: Callable[[int], AnyStr], end: AnyStr, max_length: int
+) -> Iterator[Optional[AnyStr]]:
+    """Yield lines, and None for each that is too long, as soon as that is known."""
+    for line in iter(partial(read_line, max_length), end[:0]):
+        if len(line) < max_length or line.endswith(end):
+            yield line
+            continue
+        del line  # it is long, and what follows may never end
+        yield None
+        rest = read_line(_CHUNK)
+        while rest and not rest.endswith(end):
+            rest = read_line(_CHUNK)
