@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from adapters import FRAMEWORKS
 
 from antiloop.cli import main
 
@@ -53,6 +54,8 @@ def _in_the_clone(monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_python_blocks_run_and_print_what_the_page_says(page, capsys):
+    for framework in FRAMEWORKS.get(page.name, ()):
+        pytest.importorskip(framework, reason=f"{named(page)} needs {framework}")
     blocks = blocks_of(page)
     names = {"__name__": "__main__"}
     for (language, code, line), following in zip(blocks, [*blocks[1:], ("", "", 0)]):

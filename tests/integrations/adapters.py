@@ -20,6 +20,8 @@ class Adapter:
     """How the framework runs an agent."""
     holes: Dict[str, str] = field(default_factory=dict)
     """Lines of the contract that do not apply, and why not."""
+    needs: Tuple[str, ...] = ()
+    """Requirements of the tests alone."""
     oldest: Tuple[str, ...] = ()
     """Requirements that pin the lowest supported versions."""
     python: Tuple[int, int] = (3, 10)
@@ -34,19 +36,24 @@ ADAPTERS = {
             "langchain",
             ("langchain", "langgraph"),
             "guard-langchain.md",
+            needs=("langgraph-checkpoint-sqlite",),
             oldest=("langchain==1.0.8", "langgraph-prebuilt==1.0.5"),
         ),
     )
 }
 
+FRAMEWORKS = {adapter.page: adapter.modules for adapter in ADAPTERS.values()}
+"""What must be installed to run the examples of a page, by the page's name."""
+
 
 def main() -> None:
-    """Print a line for each environment to test: name, newest or oldest, Python, requirements."""
+    """Print a line for each environment: name, which end, Python, page, requirements."""
     for adapter in ADAPTERS.values():
         python = ".".join(map(str, adapter.python))
-        print(adapter.name, "newest", python, f".[{adapter.extra},test]")
+        own = (adapter.page, f".[{adapter.extra},test]", *adapter.needs)
+        print(adapter.name, "newest", python, *own)
         if adapter.oldest:
-            print(adapter.name, "oldest", python, f".[{adapter.extra},test]", *adapter.oldest)
+            print(adapter.name, "oldest", python, *own, *adapter.oldest)
 
 
 if __name__ == "__main__":
