@@ -71,10 +71,10 @@ def _result(message: Any) -> Dict[str, Any]:
     status = field_of(field_of(message, "extra"), "returncode")
     if status is None:
         told = _STATUS.match(text_of(content))
-        status = whole_number(told[1]) if told else 0
+        status = told[1] if told else 0
     return {
         "role": "tool",
         "content": content,
-        "is_error": status != 0,
+        "is_error": whole_number(status) != 0,
         "tool_call_id": field_of(message, "tool_call_id"),
     }
