@@ -5,8 +5,8 @@ import json
 import pytest
 from runs import ask, ask_rounds, step, verdicts
 
-from antiloop import LoopDetector, LoopPolicy
-from antiloop.loop_detection import CallLimitDetector
+from antiloop import LoopDetector, LoopPolicy, ToolCall
+from antiloop.loop_detection import CallLimitDetector, Escalation
 
 READS = [step("read", f"page {n}", n=n) for n in range(120)]
 
@@ -51,6 +51,53 @@ def test_a_run_beyond_its_limit_stays_there():
         verdict.action.value for verdict in verdicts(detector, *[[each] for each in READS[:4]])
     ]
     assert actions == ["continue", "continue", "stop", "stop"]
+
+
+class TestBlocking:
+    search = ToolCall("search", {"q": "more"})
+    read = ToolCall("read", {"n": 99})
+
+    def test_a_run_over_its_budget_may_call_nothing_more(self):
+        monitor = over_budget(CallLimitDetector(2), READS)
+        assert {monitor.before(call).action.value for call in (self.search, self.read)} == {"block"}
+        assert "the budget is 2" in monitor.before(self.search).message
+
+    def test_a_tool_over_its_budget_is_refused_whatever_the_arguments(self):
+        monitor = over_budget(CallLimitDetector(per_tool={"read": 2}), READS)
+        assert monitor.before(self.read).action.value == "block"
+        assert monitor.before(self.search).action.value == "continue"
+
+    def test_a_budget_stays_used_up_while_other_tools_are_called(self):
+        monitor = over_budget(CallLimitDetector(per_tool={"read": 2}), READS)
+        for number in range(60):
+            monitor.record_call("search", {"q": number}, f"found {number}")
+        assert monitor.before(self.read).action.value == "block"
+
+    def test_a_refused_call_is_refused_again(self):
+        monitor = over_budget(CallLimitDetector(per_tool={"read": 2}), READS)
+        refused = monitor.before(self.read).message
+        assert monitor.after([self.read], [refused]).action.value == "block"
+        assert monitor.before(self.read).action.value == "block"
+
+    def test_the_user_opens_a_new_turn(self):
+        monitor = over_budget(CallLimitDetector(2, per_turn=True), READS)
+        monitor.user_message()
+        assert monitor.before(self.read).action.value == "continue"
+
+    def test_a_restored_run_still_has_no_budget_left(self):
+        monitor = over_budget(CallLimitDetector(2), READS)
+        state = json.loads(json.dumps(monitor.snapshot()))
+        monitor.reset()
+        monitor.restore(state)
+        assert monitor.before(self.search).action.value == "block"
+
+
+def over_budget(detector, steps):
+    """Give the monitor of a run that has just gone over a budget of two calls."""
+    monitor = LoopDetector([detector], Escalation(("block",))).monitor()
+    for call, result in steps[:3]:
+        monitor.after([call], [result])
+    return monitor
 
 
 def test_a_detector_without_any_limit_is_refused():

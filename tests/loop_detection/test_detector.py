@@ -207,6 +207,11 @@ class TestConstructor:
         with pytest.raises(ValueError, match="escalations names 'stall'; there are repeat"):
             LoopDetector([RepeatDetector()], escalations={"stall": Escalation()})
 
+    def test_a_budget_of_the_run_in_the_ladder_of_one_detector_is_refused(self):
+        ladder = Escalation(max_interventions=3)
+        with pytest.raises(ValueError, match=r"repeat: max_interventions .* give it with policy="):
+            LoopDetector([RepeatDetector()], escalations={"repeat": ladder})
+
     def test_declarations_are_copied(self):
         tools = {"ls": ToolPolicy(exempt=True)}
         detector = LoopDetector([RepeatDetector(3)], tools=tools)

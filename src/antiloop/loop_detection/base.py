@@ -95,6 +95,7 @@ def detection(
     lap: Optional[Sequence[Evidence]] = None,
     identity: Optional[Iterable[Optional[str]]] = None,
     details: Optional[Dict[str, Any]] = None,
+    scope: str = "",
 ) -> LoopDetection:
     """Put a finding together.
 
@@ -106,6 +107,7 @@ def detection(
         lap: the calls of the last lap; the last call where left out.
         identity: what makes this the same loop next time; the calls' fingerprints where left out.
         details: what the detector has to add to the common fields.
+        scope: the tool that is meant whatever its arguments.
     """
     lap = found[-1:] if lap is None else lap
     members = tuple(dict.fromkeys(item.facts.call for item in found))
@@ -132,6 +134,7 @@ def detection(
         ),
         wasted_calls=len(found) - len(lap),
         members=members,
+        scope=scope,
     )
 
 

@@ -4,7 +4,7 @@ from typing import Iterable, Mapping, Optional
 
 from ..stability import beta
 from .base import WindowDetector, detection
-from .detection import LoopDetection
+from .detection import EVERY_TOOL, LoopDetection
 from .evidence import Evidence
 from .threshold import check_threshold
 from .window import Window
@@ -75,4 +75,5 @@ class CallLimitDetector(WindowDetector):
             [latest],
             identity=(tool,),
             details={"tool": latest.facts.tool, "count": count, "limit": cap},
+            scope=tool or EVERY_TOOL,
         )

@@ -7,6 +7,9 @@ from typing import Any, Mapping, Tuple
 from ..exceptions import LoopDetectedError
 from ..stability import beta
 
+EVERY_TOOL = "*"
+"""The scope of what concerns all tools."""
+
 
 @beta
 class LoopSeverity(str, Enum):
@@ -47,6 +50,8 @@ class LoopDetection:
     """Calls that brought nothing new: all but those of the first lap."""
     members: Tuple[str, ...] = ()
     """Fingerprints of the calls that make up the loop: those that a block refuses."""
+    scope: str = ""
+    """The tool all of whose calls a block refuses, `EVERY_TOOL`, or empty for none."""
 
     def as_error(self) -> LoopDetectedError:
         """Give the finding as an exception that carries this detection."""

@@ -81,8 +81,8 @@ class LoopDetector:
     def default(cls) -> "LoopDetector":
         """Give repeat, stall and ping-pong, set so that normal work is not stopped; raises.
 
-        Unchanged results keep polling and scrolling out, fruitless answers the acknowledgements;
-        on labelled runs of ten agents no healthy run is stopped and three in five loops are found.
+        Unchanged results keep polling and scrolling out, and to look at fruitless answers only
+        keeps acknowledgements out.
         """
         return cls(
             [
@@ -183,9 +183,14 @@ class LoopDetector:
             raise ValueError("detectors must name at least one detector, got none")
         check_threshold("window", self.window)
         names = [getattr(detector, "name", "") for detector in self.detectors]
-        for name in self.escalations:
+        for name, ladder in self.escalations.items():
             if name not in names:
                 raise ValueError(f"escalations names {name!r}; there are {', '.join(names)}")
+            if ladder.max_interventions is not None:
+                raise ValueError(
+                    f"escalations: {name}: max_interventions is a budget of the whole run;"
+                    " give it with policy=Escalation(...)"
+                )
         for detector in self.detectors:
             if not isinstance(detector, BaseDetector):
                 raise TypeError(f"{detector!r} is no BaseDetector; subclass it")

@@ -2,7 +2,8 @@
 
 from typing import Any, Dict, FrozenSet, Mapping, Optional, Tuple
 
-from .detection import LoopDetection
+from .detection import EVERY_TOOL, LoopDetection
+from .evidence import Facts
 from .policy import Escalation, LoopAction
 from .shortening import shortened
 
@@ -33,6 +34,8 @@ class Ladder:
         """Fingerprints of the calls that are refused."""
         self.blocked_by = ""
         """Identity of the loop that they belong to."""
+        self.scope = ""
+        """The tool that is refused whatever its arguments, `EVERY_TOOL` for all of them."""
         self.reason = ""
         """What was found, in one sentence."""
 
@@ -64,12 +67,16 @@ class Ladder:
         self._interventions += 1
         if action is LoopAction.BLOCK:
             self.blocked = frozenset(found.members[-MAX_MEMBERS:])
-            self.blocked_by = found.identity
+            self.blocked_by, self.scope = found.identity, found.scope
             self.reason = shortened(found.message, MAX_REASON)
+
+    def refuses(self, facts: Facts) -> bool:
+        """Whether this call is refused."""
+        return facts.call in self.blocked or self.scope in (EVERY_TOOL, facts.tool)
 
     def leave(self) -> None:
         """Refuse nothing any more: the agent does something else."""
-        self.blocked, self.blocked_by, self.reason = frozenset(), "", ""
+        self.blocked, self.blocked_by, self.scope, self.reason = frozenset(), "", "", ""
 
     def to_dict(self) -> Dict[str, Any]:
         """Give the state as plain JSON."""
@@ -80,6 +87,7 @@ class Ladder:
         if self.blocked:
             state["blocked"] = sorted(self.blocked)
             state["blocked_by"] = self.blocked_by
+            state["scope"] = self.scope
             state["reason"] = self.reason
         return state
 
@@ -89,4 +97,5 @@ class Ladder:
         self._interventions = int(state["interventions"])
         self.blocked = frozenset(str(key) for key in state.get("blocked", ()))
         self.blocked_by = str(state.get("blocked_by", ""))
+        self.scope = str(state.get("scope", ""))
         self.reason = str(state.get("reason", ""))

@@ -85,6 +85,11 @@ class LoopMonitor:
         """How many calls were recorded."""
         return self._window.call_count
 
+    @property
+    def window(self) -> Window:
+        """What the detectors look at, to be read only."""
+        return self._window
+
     def before(self, call: ToolCall) -> LoopVerdict:
         """Say whether a call may run; nothing is recorded.
 
@@ -94,7 +99,7 @@ class LoopMonitor:
         if not self.enabled or not self._ladder.blocked:
             return GO_ON
         facts = Facts.of(call, None, self._policy(call))
-        if facts.call not in self._ladder.blocked:
+        if not self._ladder.refuses(facts):
             return GO_ON
         blocked = self._blocked()
         return LoopVerdict(LoopAction.BLOCK, blocked, refusal(blocked, facts.tool, facts.shown))
@@ -222,10 +227,12 @@ class LoopMonitor:
 
     def _judge_block(self, findings: List[LoopDetection]) -> None:
         """End the block if the loop was left; find the loop again if a call of it was refused."""
-        ladder, last = self._ladder, self._window.rounds[-1].calls if self._window.rounds else {}
-        members = [item for call, item in last.items() if call in ladder.blocked]
+        ladder, rounds = self._ladder, self._window.rounds
+        last = rounds[-1].evidence if rounds else ()
+        members = [item for item in last if ladder.refuses(item.facts)]
         if not members:
-            ladder.leave()
+            if not ladder.scope:  # a budget stays used up, whatever else is called
+                ladder.leave()
             return
         was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
         if was_refused and all(found.identity != ladder.blocked_by for found in findings):
@@ -235,9 +242,14 @@ class LoopMonitor:
         """Give the loop that is blocked, as the window shows it now."""
         ladder = self._ladder
         name = ladder.blocked_by.rpartition(":")[0]
-        found = [item for item in self._window if item.facts.call in ladder.blocked]
-        again = detection(name, ladder.reason, found)
-        return replace(again, identity=ladder.blocked_by, severity=LoopSeverity.CRITICAL)
+        found = [item for item in self._window if ladder.refuses(item.facts)]
+        again = detection(name, ladder.reason, found or list(self._window)[-1:])
+        return replace(
+            again,
+            identity=ladder.blocked_by,
+            scope=ladder.scope,
+            severity=LoopSeverity.CRITICAL,
+        )
 
     def _notice(self, found: LoopDetection, rung: int) -> str:
         try:

@@ -91,7 +91,8 @@ _MUTATING = frozenset(
 _READING = frozenset(
     "check fetch find get grep list look open query read search show status view".split()
 )
-_TYPING = frozenset("command input key keys line stdin".split())
+_SENDING = frozenset("send submit write".split())
+_TYPED = frozenset("command input key keys line stdin".split())  # what is sent to a terminal
 _CHANGING = frozenset(
     """
     apply apply_patch checkout chmod commit cp install ln merge mkdir mv patch reset restore revert
@@ -136,7 +137,9 @@ def _sounds_like_change(name: str) -> bool:
     parts = _parts(name)
     if not parts or parts[0] in _READING:
         return False
-    return not _MUTATING.isdisjoint(parts) and _TYPING.isdisjoint(parts)
+    changes = _MUTATING.intersection(parts)
+    is_typing = changes <= _SENDING and not _TYPED.isdisjoint(parts)
+    return bool(changes) and not is_typing
 
 
 def _parts(name: str) -> List[str]:
