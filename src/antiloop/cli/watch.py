@@ -1,23 +1,19 @@
 """``antiloop watch``: follow a recording while it is written, and tell loops as they happen."""
 
 import argparse
-import json
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterator
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
-from .output import message, verdict_as_json
 from .recordings import FORMATS
-from .terminal import complain, printable, say
+from .terminal import complain
 
 if TYPE_CHECKING:
-    from ..loop_detection import LoopVerdict
     from ..traces.live_files import Begin
     from ..traces.live_lines import LiveVerdict
-    from ..traces.run_under_way import RunUnderWay
 
 _PAUSE_S = 0.5
 _ABOUT = "Follow a recording while it is written, and tell loops as they happen."
@@ -52,9 +48,9 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tell each verdict as it falls, until interrupted."""
     from ..exceptions import TraceUnreadable
+    from .live_output import LiveJsonlWriter, LiveTextWriter
 
-    writer: Union[_TextWriter, _JsonlWriter]
-    writer = _JsonlWriter() if args.format == "jsonl" else _TextWriter()
+    writer = LiveJsonlWriter() if args.format == "jsonl" else LiveTextWriter()
     status = 0
     try:
         for said in _said(args):
@@ -67,27 +63,6 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         pass  # how it ends
     return status
-
-
-class _TextWriter:
-    """A line for each verdict, below a line for its run."""
-
-    def __init__(self) -> None:
-        self._run: Optional[RunUnderWay] = None
-
-    def write(self, run: "RunUnderWay", step: int, verdict: "LoopVerdict") -> None:
-        if run is not self._run:
-            say(printable(f"{run.run_id} ({run.source})"))
-            self._run = run
-        say(printable(f"  step {step:>3}  {verdict.action.value:<6}  {message(verdict)}"))
-
-
-class _JsonlWriter:
-    """One line of JSON for each verdict."""
-
-    def write(self, run: "RunUnderWay", step: int, verdict: "LoopVerdict") -> None:
-        beside = {"run_id": run.run_id, "source": run.source}
-        say(json.dumps({**beside, **verdict_as_json(step, verdict)}))
 
 
 def _said(args: argparse.Namespace) -> "Iterator[LiveVerdict]":
