@@ -18,7 +18,7 @@ LAYERS = [
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
-    {"calibration", "health", "report"},
+    {"calibration", "explanation", "health", "report"},
     {"cli"},
     {"__main__", "__init__"},
 ]

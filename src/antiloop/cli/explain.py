@@ -1,0 +1,83 @@
+"""``antiloop explain``: why a verdict fell at a step of a recorded run, or why none did."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any, Optional
+
+from .command import COULD_NOT_RUN, FOUND, add_command
+from .detector import add_detector, detector_of
+from .recordings import FORMATS
+from .terminal import complain, say
+
+if TYPE_CHECKING:
+    from ..traces import RecordedRun
+
+_ABOUT = "Say why a verdict fell at a step of a recorded run, or why none did."
+_EXAMPLE = """\
+It tells what the window held at that step, which fingerprints matched, what each detector counted
+and how much would have been too often, what stands before the calls that were counted, and where
+each loop stands on its ladder.
+
+The exit status is 0 if nothing was said at that step, 1 if something was, 2 if there is no such run
+or step.
+
+example, from a clone of the repository:
+  antiloop explain docs/examples/runs.jsonl --run refund-window --step 10
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "explain", run, _ABOUT, _EXAMPLE)
+    parser.add_argument("path", metavar="RUN", help="a file with the run; - for standard input")
+    parser.add_argument("--run", dest="run_id", metavar="ID", help="which run, if it holds several")
+    parser.add_argument(
+        "--step",
+        type=int,
+        metavar="N",
+        help="which step, counted from 0; the first with a verdict if left out, or else the last",
+    )
+    parser.add_argument("--from", choices=FORMATS, dest="source", help="the format of the file")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the answer")
+    add_detector(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain one step."""
+    from ..exceptions import TraceUnreadable
+    from ..explanation import explain
+    from .explanation_output import as_json, as_text
+
+    try:
+        recorded = _run_of(args.path, args.source, args.run_id)
+        told = explain(recorded, detector_of(args), args.step)
+    except (TraceUnreadable, ValueError) as error:
+        complain(str(error))
+        return COULD_NOT_RUN
+    if args.format == "json":
+        say(json.dumps(as_json(recorded, told), indent=2))
+    else:
+        say(as_text(recorded, told))
+    return FOUND if told.verdict.detection else 0
+
+
+def _run_of(path: str, source: Optional[str], run_id: Optional[str]) -> "RecordedRun":
+    """Find the run; raises ValueError where it is not there, or not the only one."""
+    from ..traces import read_runs
+
+    runs = read_runs(path, source=source, on_trouble=complain)
+    if run_id is not None:
+        found = next((run for run in runs if run.run_id == run_id), None)
+        if found is None:
+            raise ValueError(f"{path}: no run {run_id!r} here; antiloop scan lists what is stuck")
+        return found
+    found = next(runs, None)
+    if found is None:
+        raise ValueError(f"{path}: no run here")
+    other = next(runs, None)
+    if other is not None:
+        raise ValueError(
+            f"{path}: several runs here, {found.run_id!r} and {other.run_id!r} first;"
+            " name one with --run"
+        )
+    return found

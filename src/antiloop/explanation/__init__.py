@@ -1,0 +1,16 @@
+"""Why a verdict fell at a step of a run, or why none did.
+
+>>> from antiloop import LoopDetector
+>>> from antiloop.traces import read_runs
+>>> run = next(read_runs("docs/examples/runs.jsonl"))
+>>> told = explain(run, LoopDetector.default(), step=13)
+>>> [(each.detector, each.count, each.needed) for each in told.counts]
+[('repeat', 2, 3), ('stall', 2, 5), ('ping_pong', None, 3)]
+"""
+
+from .counting import Count
+from .explanation import Explanation, explain
+from .matching import Match, Seen
+from .rungs import Rung
+
+__all__ = ["Count", "Explanation", "Match", "Rung", "Seen", "explain"]

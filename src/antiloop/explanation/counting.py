@@ -1,0 +1,156 @@
+"""What each detector counted, and how much of it would have been too often.
+
+A detector says nothing of a streak that is too short. So one that found nothing is asked again
+with lower thresholds, and one that found something with higher ones: the threshold that makes the
+difference is the one that counts. Thresholds are data, so a copy of the detector does.
+"""
+
+import copy
+from dataclasses import dataclass
+from typing import Iterator, List, Optional, Sequence, Tuple
+
+from ..loop_detection import (
+    BaseDetector,
+    CallLimitDetector,
+    LoopDetection,
+    NoEffectDetector,
+    PingPongDetector,
+    RepeatDetector,
+    StallDetector,
+)
+from ..loop_detection.base import WindowDetector
+from ..loop_detection.window import Window
+from .matching import before
+
+_THRESHOLDS = ("threshold", "repetitions", "patience", "varied", "in_a_row")
+_USUAL = ("threshold", "repetitions")
+"""What a threshold that is declared for a tool takes the place of."""
+_CONSECUTIVE = (RepeatDetector, StallDetector, NoEffectDetector)
+_LEAST, _NEVER = 2, 1_000_000
+
+
+@dataclass(frozen=True)
+class Count:
+    """What one detector counted at a step."""
+
+    detector: str
+    """Its name."""
+    option: str
+    """The option that says how often is too often; ``tools`` where a tool has its own."""
+    count: Optional[int]
+    """How often it was; None where nothing came together that the detector looks for."""
+    needed: int
+    """How often is too often."""
+    unit: str
+    """What is counted: calls or rounds ``in a row``, ``laps``, ``calls``, or just ``times``."""
+    indices: Tuple[int, ...] = ()
+    """The calls that were counted, oldest first."""
+    before: str = ""
+    """What stands before them, so that no more were counted."""
+    identity: str = ""
+    """Which loop it is, where it is enough."""
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the detector found a loop."""
+        return self.count is not None and self.count >= self.needed
+
+
+def counts_of(detector: BaseDetector, window: Window) -> Iterator[Count]:
+    """Yield what a detector counted, nothing for a detector of the user's own."""
+    if isinstance(detector, CallLimitDetector):
+        yield from _calls_made(detector, window)
+    elif isinstance(detector, WindowDetector):
+        options = [name for name in _THRESHOLDS if hasattr(detector, name)]
+        found = detector.find(window)
+        if found is None:
+            yield from _short_of(detector, window, options)
+        else:
+            decisive = [name for name in options if _is_decisive(detector, window, found, name)]
+            yield _count(detector, window, found, decisive)
+
+
+def _calls_made(detector: CallLimitDetector, window: Window) -> Iterator[Count]:
+    name, found = detector.name, detector.find(window)
+    identity = found.identity if found else ""
+    if detector.limit is not None:
+        made = window.turn_calls if detector.per_turn else window.call_count
+        yield Count(name, "limit", made, detector.limit + 1, "calls", identity=identity)
+    for item in window.rounds[-1].evidence if window.rounds else ():
+        tool = item.facts.tool
+        if tool in detector.per_tool:
+            made = window.count_of(tool, detector.per_turn)
+            most = detector.per_tool[tool]
+            yield Count(name, "per_tool", made, most + 1, "calls", identity=identity)
+
+
+def _short_of(detector: WindowDetector, window: Window, options: List[str]) -> Iterator[Count]:
+    """Yield the streaks that are too short, each with the threshold that it stays under."""
+    told = False
+    for lowered in ([name] for name in options):
+        found = _asked(detector, lowered, _LEAST).find(window)
+        if found is not None:
+            told = True
+            yield _count(detector, window, found, lowered)
+    if not told:
+        yield _short_of_all(detector, window, options)
+
+
+def _short_of_all(detector: WindowDetector, window: Window, options: List[str]) -> Count:
+    lenient = _asked(detector, options, _LEAST)
+    found, decisive = lenient.find(window), options
+    if found is None:
+        lenient.name = ""  # under which no tool has a threshold of its own
+        found, decisive = lenient.find(window), []
+    if found is None:
+        needed = getattr(detector, options[0])
+        return Count(detector.name, options[0], None, needed, _unit(detector, options[0]))
+    return _count(detector, window, found, decisive)
+
+
+def _is_decisive(
+    detector: WindowDetector, window: Window, found: LoopDetection, option: str
+) -> bool:
+    other = _asked(detector, [option], _NEVER).find(window)
+    return other is None or other.identity != found.identity
+
+
+def _asked(detector: WindowDetector, options: Sequence[str], value: int) -> WindowDetector:
+    """Copy a detector, some thresholds set to a value that its constructor might refuse."""
+    other = copy.copy(detector)
+    for option in options:
+        setattr(other, option, value)
+    return other
+
+
+def _count(
+    detector: WindowDetector, window: Window, found: LoopDetection, decisive: Sequence[str]
+) -> Count:
+    needed = {name: getattr(detector, name) for name in decisive}
+    declared = _declared(detector.name, window, found)
+    if declared:
+        needed = {name: value for name, value in needed.items() if name not in _USUAL}
+        needed["tools"] = max(declared)
+    option = max(needed, key=needed.__getitem__)
+    return Count(
+        detector.name,
+        option,
+        found.repetitions,
+        needed[option],
+        _unit(detector, option),
+        found.indices,
+        before(window, found),
+        found.identity,
+    )
+
+
+def _unit(detector: WindowDetector, option: str) -> str:
+    if option == "in_a_row" or isinstance(detector, _CONSECUTIVE):
+        return "in a row"
+    return "laps" if isinstance(detector, PingPongDetector) else "times"
+
+
+def _declared(name: str, window: Window, found: LoopDetection) -> List[int]:
+    tools = {item.facts.tool for item in window if item.index in found.indices}
+    thresholds = (window.policy(tool).thresholds.get(name) for tool in tools)
+    return [threshold for threshold in thresholds if threshold is not None]

@@ -1,0 +1,115 @@
+"""Which earlier calls and answers those of a step are equal to."""
+
+from dataclasses import dataclass
+from typing import List, Optional, Tuple
+
+from ..loop_detection import LoopDetection
+from ..loop_detection.evidence import Evidence, Facts
+from ..loop_detection.outcome import Outcome
+from ..loop_detection.window import Round, Window, differ
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An earlier step with the same call."""
+
+    step: int
+    """Which one."""
+    result: str
+    """How its result compares: ``same``, ``same but for noise``, ``another``, ``unknown`` or
+    ``refused``."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A call, and what the window holds that is equal to it."""
+
+    step: int
+    """Which call."""
+    tool: str
+    """Its tool."""
+    arguments: str
+    """Its arguments, shortened."""
+    call: str
+    """Fingerprint of tool and arguments."""
+    result: Optional[str]
+    """Fingerprint of the result, None where it is not known."""
+    answer: str
+    """What kind of answer it was."""
+    is_new_answer: bool
+    """Whether the window had not seen this answer from this tool; never for a failure."""
+    is_change: bool
+    """Whether it changed the world in a way that the window had not seen."""
+    seen: Tuple[Seen, ...]
+    """The same call, earlier in the window, oldest first."""
+    same_answer: Tuple[int, ...]
+    """Steps at which the tool gave the same answer to other calls, oldest first."""
+
+
+def matches_in(window: Window) -> List[Match]:
+    """Compare each call of the last round with all that came before."""
+    latest = window.rounds[-1].evidence if window.rounds else []
+    before = [item for passed in window.rounds[:-1] for item in passed.evidence]
+    return [_match(item, before) for item in latest]
+
+
+def before(window: Window, found: LoopDetection) -> str:
+    """Say what stands right before the calls of a loop."""
+    at = next(
+        number
+        for number, passed in enumerate(window.rounds)
+        if any(item.index in found.indices for item in passed.evidence)
+    )
+    if at:
+        return _told(window.rounds[at - 1], window.rounds[at])
+    first = window.rounds[0].evidence[0].index
+    if first == window.turn_start:
+        return "the user's message" if first else "the start of the run"
+    return "the start of the window"
+
+
+def _told(earlier: Round, later: Round) -> str:
+    same = [each for call, each in later.calls.items() if call in earlier.calls]
+    told = "the same call" if same else "another call"
+    if any(differ(earlier.calls[each.facts.call].facts, each.facts) for each in same):
+        told += ", another result"
+    elif any(item.is_change for item in earlier.evidence):
+        told += ", a change of the world"
+    elif any(item.is_fresh for item in earlier.evidence):
+        told += ", a new answer"
+    return f"{told} (step {earlier.evidence[-1].index})"
+
+
+def _match(item: Evidence, before: List[Evidence]) -> Match:
+    facts = item.facts
+    return Match(
+        item.index,
+        facts.tool,
+        facts.shown,
+        facts.call,
+        facts.result,
+        facts.outcome.name.lower(),
+        item.is_fresh,
+        item.is_change,
+        tuple(
+            Seen(each.index, _compared(each.facts, facts))
+            for each in before
+            if each.facts.call == facts.call
+        ),
+        tuple(
+            each.index
+            for each in before
+            if each.facts.call != facts.call and each.facts.answer == facts.answer
+            if facts.result is not None
+        ),
+    )
+
+
+def _compared(earlier: Facts, later: Facts) -> str:
+    if Outcome.REFUSED in (earlier.outcome, later.outcome):
+        return "refused"
+    if earlier.result is None or later.result is None:
+        return "unknown"
+    if earlier.result == later.result:
+        return "same"
+    return "another" if differ(earlier, later) else "same but for noise"

@@ -1,0 +1,188 @@
+"""``antiloop explain``, as a person and as a script use it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from antiloop import LoopDetector
+from antiloop.cli import main
+from antiloop.cli.explanation_output import _steps
+from antiloop.loop_detection import CallLimitDetector, Escalation, RepeatDetector
+
+EXAMPLE = str(Path(__file__).parents[2] / "docs" / "examples" / "runs.jsonl")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write runs to a file, one for each ``run_id=steps``, and give its path."""
+
+    def write(**by_id):
+        path = tmp_path / "runs"
+        lines = [json.dumps({"run_id": run_id, "steps": s}) for run_id, s in by_id.items()]
+        path.write_text("".join(line + "\n" for line in lines))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def config(tmp_path):
+    def write(*detectors, policy):
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(LoopDetector(detectors, policy).to_config()))
+        return str(path)
+
+    return write
+
+
+def steps(count, tool_name="ls", result="a.py"):
+    return [{"tool_name": tool_name, "arguments": {"p": "."}, "result": result}] * count
+
+
+def lines_of(capsys):
+    return [line.strip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_verdict_is_explained_by_what_was_counted(write, capsys):
+    path = write(r=steps(4))
+    assert main(["explain", path]) == 1
+    assert capsys.readouterr().out == (
+        f"r, 4 steps ({path}:1)\n"
+        "\n"
+        'step 2  ls {"p":"."}\n'
+        "  raise: Tool 'ls' was called 3 times in a row with the same arguments.\n"
+        "\n"
+        "In the window, from step 0 on: 3 rounds, 1 of them with a new answer\n"
+        "  step 2: call c86e311d2b, result f0de093a8c (success)\n"
+        "    the same call, result same: steps 0-1\n"
+        "\n"
+        "What the detectors counted:\n"
+        "  repeat            3 of 3 in a row: steps 0-2; before: the start of the run\n"
+        "                      enough\n"
+        "  stall             - of 3 in a row\n"
+        "  ping_pong         - of 3 laps\n"
+        "\n"
+        "Where the loops stand on their ladders:\n"
+        "  repeat          [raise], found once\n"
+    )
+
+
+def test_a_step_without_a_verdict_is_explained_by_what_is_missing(write, capsys):
+    assert main(["explain", "--step", "1", write(r=steps(4))]) == 0
+    told = lines_of(capsys)
+    assert "nothing was said" in told
+    assert "repeat            2 of 3 in a row: steps 0-1; before: the start of the run" in told
+
+
+def test_what_matched_and_what_did_not_is_told(write, capsys):
+    run = [*steps(1, result="b"), *steps(2), *steps(1, "write_file", "ok"), *steps(1)]
+    main(["explain", "--preset", "escalating", write(r=run)])
+    told = lines_of(capsys)
+    assert "changes of the world: step 3" in told
+    assert "the same call, result another: step 0" in told
+    assert "the same call, result same: steps 1-2" in told
+
+
+def test_the_same_answer_to_other_calls_is_told(write, capsys):
+    run = [{"tool_name": "get", "arguments": {"n": n}, "result": "none"} for n in range(3)]
+    main(["explain", write(r=run)])
+    assert "another call, result same: steps 0-1" in lines_of(capsys)
+
+
+def test_why_a_streak_that_is_long_enough_says_nothing_is_told(capsys):
+    run = ["--run", "refund-window", "--preset", "escalating", EXAMPLE]
+    assert main(["explain", "--step", "10", *run]) == 0
+    told = lines_of(capsys)
+    assert "enough, but told before: a further lap must come first" in told
+    assert "enough, but an earlier detector speaks of these calls" in told
+
+
+def test_the_rung_of_the_ladder_is_marked(capsys):
+    run = ["--run", "refund-window", "--preset", "escalating", EXAMPLE]
+    main(["explain", "--step", "16", *run])
+    told = lines_of(capsys)
+    assert "ping_pong       notify -> [block] -> stop, found 2 times" in told
+    assert (
+        "repeat          notify -> block -> [stop], found 3 times, now again; its calls are refused"
+    ) in told
+
+
+def test_a_threshold_that_is_not_the_usual_one_is_named(config, write, capsys):
+    path = config(RepeatDetector(3, patience=6), CallLimitDetector(9), policy=Escalation())
+    main(["explain", "--config", path, write(r=steps(4, result="still running"))])
+    told = lines_of(capsys)
+    assert (
+        "repeat            4 of 6 in a row (patience): steps 0-3; before: the start of the run"
+        in told
+    )
+    assert "call_limit        4 of 10 calls (limit)" in told
+
+
+def test_json_holds_the_same_and_the_run(write, capsys):
+    path = write(r=steps(4))
+    assert main(["explain", "--format", "json", path]) == 1
+    told = json.loads(capsys.readouterr().out)
+    counts, (rung,), (match,) = told.pop("counts"), told.pop("rungs"), told.pop("matches")
+    assert [(count["detector"], count["count"], count["needed"]) for count in counts] == [
+        ("repeat", 3, 3),
+        ("stall", None, 3),
+        ("ping_pong", None, 3),
+    ]
+    assert (rung["actions"], rung["is_found_now"]) == (["raise"], True)
+    assert match["seen"] == [{"step": 0, "result": "same"}, {"step": 1, "result": "same"}]
+    assert told == {
+        "run_id": "r",
+        "source": f"{path}:1",
+        "steps": 4,
+        "step": 2,
+        "detector": "repeat",
+        "action": "raise",
+        "severity": "critical",
+        "message": "Tool 'ls' was called 3 times in a row with the same arguments.",
+        "window_size": 50,
+        "window_start": 0,
+        "window_rounds": 3,
+        "turn_start": 0,
+        "changes": [],
+        "news": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "several runs here, 'a' and 'b' first; name one with --run"),
+        (["--run", "\x1b"], "no run '\\x1b' here"),
+        (["--run", "a", "--step", "3"], "run 'a' has 3 steps, counted from 0; got 3"),
+    ],
+)
+def test_a_run_or_step_that_is_not_there_is_2(arguments, told, write, capsys):
+    assert main(["explain", *arguments, write(a=steps(3), b=[])]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_a_file_without_runs_is_2(tmp_path, capsys):
+    path = tmp_path / "f"
+    path.write_text("{}\n")
+    assert main(["explain", "--from", "event-log", str(path)]) == 2
+    assert f"antiloop: {path}: no run here" in capsys.readouterr().err
+    assert main(["explain", str(path)]) == 2
+    assert "expected" in capsys.readouterr().err
+
+
+def test_text_of_a_recording_cannot_command_the_terminal(write, capsys):
+    evil = "\x1b[2Jevil\r\n\u202e\x9b"
+    main(["explain", write(**{evil: steps(3, tool_name=evil)})])
+    out = capsys.readouterr().out
+    assert "evil" in out
+    assert out.replace("\n", "").isprintable()
+
+
+def test_steps_are_named_in_short():
+    assert _steps([3]) == "step 3"
+    assert _steps([1, 2, 3, 5]) == "steps 1-3, 5"
+    assert _steps(range(0, 20, 2)) == "steps ..., 4, 6, 8, 10, 12, 14, 16, 18"
