@@ -3,13 +3,14 @@
 import contextlib
 import gzip
 import json
+import os
 import tempfile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.exceptions import TraceUnreadable
+from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces import read_runs
 from antiloop.types import ToolCall, ToolResult
 
@@ -159,7 +160,9 @@ def test_a_broken_first_line_is_no_reason_to_give_up(read):
     ["", "\n \n", "root:x:0:0\n", "{}", "[]", "[1, 2]", '"text"', '{"messages": "none"}', "[[]]"],
 )
 def test_what_is_no_trace_is_refused_with_what_was_expected(read, text):
-    with pytest.raises(TraceUnreadable, match=r"f:\d+: no tool calls here; expected one \{.*chat"):
+    with pytest.raises(
+        TraceUnreadable, match=r"f:\d+: no tool calls here.*; expected one \{.*chat"
+    ):
         read(text)
     assert read.trouble == []
 
@@ -218,3 +221,41 @@ def test_runs_of_any_content_survive_and_so_do_torn_files(values, data):
     )
     torn = lines + lines[: data.draw(st.integers(0, len(lines)))]
     assert len(read_bytes(torn)) >= len(values)
+
+
+SESSION = [
+    {"type": kind, "sessionId": "s", "message": {"role": role, "content": content}}
+    for kind, role, content in (
+        ("user", "user", "look"),
+        ("assistant", "assistant", [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}]),
+        ("user", "user", [{"type": "tool_result", "tool_use_id": "1", "content": "a.py"}]),
+    )
+]
+
+
+def test_what_was_read_before_a_file_breaks_off_is_given_first(tmp_path):
+    noise = [{"type": "summary", "sessionId": "s", "summary": os.urandom(99).hex()}] * 500
+    packed = gzip.compress("\n".join(map(json.dumps, [*SESSION, *noise])).encode())
+    path = tmp_path / "f"
+    path.write_bytes(packed[:-20])
+    runs = read_runs(str(path))
+    assert only_step(next(runs)) == (ToolCall("ls", {}, "1", 1), ToolResult("a.py"))
+    with pytest.raises(TraceUnreadable, match=r"f:\d+: cannot read on"):
+        next(runs)
+
+
+def test_a_file_that_breaks_off_before_any_run_is_unreadable_and_not_empty(read):
+    with pytest.raises(TraceUnreadable, match=r"f:1: cannot read on"):
+        read(gzip.compress(own("a", STEP).encode())[:20])
+
+
+def test_a_file_that_is_cut_off_is_read_up_to_there(read):
+    text = own("a", STEP) + own("b", STEP)
+    assert [run.run_id for run in read(text[:-9])] == ["a"]
+    assert read.trouble == ["f:2: not JSON: Unterminated string starting at column 90; skipped"]
+
+
+def test_a_document_that_is_cut_off_is_refused_with_the_reason(read):
+    text = json.dumps({"messages": CHAT}, indent=2)
+    with pytest.raises(NoTrace, match=r"no tool calls here \(not JSON: Expecting value"):
+        read(text[: text.rindex(":") + 1])

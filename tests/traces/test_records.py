@@ -62,3 +62,55 @@ def test_a_number_too_long_to_read_is_a_broken_line_and_no_crash():
 def test_lines_are_taken_one_at_a_time():
     endless = ('{"n": 1}\n' for _ in itertools.count())
     assert next(records(endless)) == Record(1, {"n": 1})
+
+
+def indented(*documents):
+    return "\n".join(json.dumps(document, indent=2) for document in documents) + "\n"
+
+
+def test_each_document_is_given_as_soon_as_it_ends():
+    endless = itertools.cycle(indented({"a": [1, {"b": 2}]}).splitlines(True))
+    found = records(endless)
+    assert [next(found) for _ in range(3)] == [
+        Record(line, {"a": [1, {"b": 2}]}) for line in (1, 9, 17)
+    ]
+
+
+def test_a_broken_document_is_named_where_it_breaks_and_the_rest_is_read():
+    text = indented({"a": 1}) + '{\n  "a": 1,,\n  "b": 2\n}\n' + indented([3])
+    assert broken(text) == {
+        5: "not JSON: Expecting property name enclosed in double quotes at column 10"
+    }
+    assert values(text)[::2] == [(1, {"a": 1}), (8, [3])]
+
+
+def test_documents_that_are_not_indented_are_read_whole():
+    text = '{\n"a": {\n"b": [\n],\n"c": 1\n}\n,"d": 1}\n{"e":\n2}'
+    assert values(text) == [(1, {"a": {"b": [], "c": 1}, "d": 1}), (8, {"e": 2})]
+
+
+def test_a_document_that_is_cut_off_is_broken_at_its_last_line():
+    text = indented({"a": 1}) + indented({"a": [1, 2]})[:-8]
+    assert broken(text) == {6: "not JSON: Expecting value at column 7"}
+
+
+def test_a_document_that_is_too_long_is_named_and_passed_over():
+    text = indented({"a": 1}, list(range(100)), {"b": 2})
+    found = list(records(text.splitlines(True), max_length=100))
+    assert found == [
+        Record(1, {"a": 1}),
+        Record(4, broken="longer than 100 characters"),
+        Record(106, {"b": 2}),
+    ]
+
+
+def test_a_first_line_that_is_cut_off_makes_no_document_of_a_long_file():
+    endless = itertools.chain(['{"a": [1,\n'], itertools.repeat('{"n": 1}\n'))
+    found = records(endless, max_length=100)
+    assert next(found).broken
+    assert next(found) == Record(2, {"n": 1})
+
+
+def test_a_line_that_was_not_kept_says_why():
+    text = '{"a": 1}\n\0longer than 9 bytes\n{"a": 3}\n'
+    assert broken(text) == {2: "longer than 9 bytes"}

@@ -4,7 +4,7 @@ import logging
 from itertools import chain, islice
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
-from ..exceptions import NoTrace
+from ..exceptions import NoTrace, TraceUnreadable
 from .recorded_run import RecordedRun
 from .records import Record, records
 from .registry import FORMATS, TraceFormat, expected, recognise
@@ -31,7 +31,7 @@ def read_runs(
 
     Raises:
         TraceUnreadable: if there is no recorded run at all (`NoTrace`), or the file cannot be
-            read (on).
+            read (on); then after the runs that could be read.
         ValueError: if there is no such format.
     """
     if source is not None and source not in FORMATS:
@@ -43,14 +43,45 @@ def _read_runs(
     path: str, source: Optional[str], on_trouble: Callable[[str], None]
 ) -> Iterator[RecordedRun]:
     with open_lines(path) as (name, lines):
+        yield from read_lines(lines, name, source, on_trouble)
 
-        def report(line: int, what: str) -> None:
-            on_trouble(f"{name}:{line}: {what}; skipped")
 
-        stream = records(lines)
+def read_lines(
+    lines: Iterable[str], name: str, source: Optional[str], on_trouble: Callable[[str], None]
+) -> Iterator[RecordedRun]:
+    """Yield the runs in the lines of a file; see `read_runs`."""
+    unreadable: List[TraceUnreadable] = []
+    stream = records(_readable(lines, unreadable))
+    try:
         trace_format, looked_at = _recognise(stream, name, source)
-        good = good_records(chain(looked_at, stream), trace_format, report)
-        yield from trace_format.read(good, name, report)
+        yield from read_records(chain(looked_at, stream), name, trace_format, on_trouble)
+    except NoTrace:
+        if not unreadable:
+            raise
+    if unreadable:  # said last, so that what was read until then is not lost
+        raise unreadable[0]
+
+
+def _readable(lines: Iterable[str], unreadable: List[TraceUnreadable]) -> Iterator[str]:
+    """Yield lines as far as they can be read, and note why not further."""
+    try:
+        yield from lines
+    except TraceUnreadable as error:
+        unreadable.append(error)
+
+
+def read_records(
+    found: Iterable[Record],
+    name: str,
+    trace_format: TraceFormat,
+    on_trouble: Callable[[str], None],
+) -> Iterator[RecordedRun]:
+    """Yield the runs in the records of a file; see `read_runs`."""
+
+    def report(line: int, what: str) -> None:
+        on_trouble(f"{name}:{line}: {what}; skipped")
+
+    yield from trace_format.read(good_records(found, trace_format, report), name, report)
 
 
 def _recognise(
@@ -63,8 +94,9 @@ def _recognise(
         known = FORMATS[source] if source else recognise_value(record.value)
         if known is not None and not record.broken:
             return known, looked_at
-    line = looked_at[0].line if looked_at else 1
-    raise NoTrace(f"{name}:{line}: no tool calls here; expected {expected()}")
+    first = looked_at[0] if looked_at else Record(1)
+    found = f" ({first.broken})" if first.broken else ""
+    raise NoTrace(f"{name}:{first.line}: no tool calls here{found}; expected {expected()}")
 
 
 def recognise_value(value: Any) -> Optional[TraceFormat]:

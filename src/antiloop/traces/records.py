@@ -1,15 +1,23 @@
 """The JSON values of a stream: one a line, or documents that spread over many lines."""
 
 import json
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate, starmap
+from itertools import accumulate, chain, starmap
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
+from .source import MAX_LENGTH, NOT_KEPT
+
+Line = Tuple[int, str]
+"""Its number, and its text without what surrounds it."""
 OnTrouble = Callable[[int, str], None]
 """Called with a line number and what is wrong there; the rest is read all the same."""
 
 _NOT_JSON = (ValueError, RecursionError)
 _SPACE = " \t\r\n"
+_TEXT = re.compile(f"[^{_SPACE}]")
+_DECODE = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True)
@@ -31,22 +39,28 @@ class Record:
         return place if self.item is None else f"{place}[{self.item}]"
 
 
-def records(lines: Iterable[str]) -> Iterator[Record]:
+def records(lines: Iterable[str], max_length: int = MAX_LENGTH) -> Iterator[Record]:
     """Yield the JSON values of a stream, broken ones marked.
 
-    Where each line is a value of its own, only one line is held in memory. A document that is
-    spread over many lines is recognised by its first line, and is read whole.
+    Where each line is a value of its own, only one line is held in memory. Documents that spread
+    over many lines are recognised by the first line; then one document is held, and of no more
+    than ``max_length`` characters.
     """
-    stripped = ((number, line.rstrip(_SPACE)) for number, line in enumerate(lines, 1))
-    numbered = ((number, line) for number, line in stripped if line)
-    first = next(numbered, None)
+    found = numbered(lines)
+    first = next(found, None)
     if first is None:
         return
     if _goes_on(first[1]):
-        yield from _documents([first, *numbered])
+        yield from _documents(chain([first], found), max_length)
     else:
         yield record_of(*first)
-        yield from starmap(record_of, numbered)
+        yield from starmap(record_of, found)
+
+
+def numbered(lines: Iterable[str], first: int = 1) -> Iterator[Line]:
+    """Yield the lines that are not empty, each with its number."""
+    stripped = ((number, line.rstrip(_SPACE)) for number, line in enumerate(lines, first))
+    return ((number, line) for number, line in stripped if line)
 
 
 def record_of(number: int, line: str) -> Record:
@@ -54,7 +68,7 @@ def record_of(number: int, line: str) -> Record:
     try:
         return Record(number, json.loads(line))
     except _NOT_JSON as error:
-        return Record(number, broken=_reason(error))
+        return Record(number, broken=line[1:] if line[0] == NOT_KEPT else _reason(error))
 
 
 def _goes_on(line: str) -> bool:
@@ -68,27 +82,70 @@ def _goes_on(line: str) -> bool:
     return False
 
 
-def _documents(held: List[Tuple[int, str]]) -> Iterator[Record]:
+def _documents(lines: Iterator[Line], max_length: int) -> Iterator[Record]:
+    is_first = True
+    for held, found in _batches(lines, max_length):
+        if is_first and found[0].broken and _are_values(held):
+            yield from starmap(record_of, chain(held, lines))
+            return
+        yield from found
+        is_first = False
+
+
+def _are_values(held: List[Line]) -> bool:
+    """Whether the first line is only cut off, and others are values of their own."""
+    return any(isinstance(record.value, dict) for record in starmap(record_of, held[1:3]))
+
+
+def _batches(lines: Iterator[Line], max_length: int) -> Iterator[Tuple[List[Line], List[Record]]]:
+    """Yield lines that go together, with the documents that they are."""
+    held: List[Line] = []
+    size = tried = 0
+    for line in lines:
+        held.append(line)
+        size += len(line[1]) + 1
+        if size > max_length:
+            yield held, [Record(held[0][0], broken=f"longer than {max_length:,} characters")]
+            next((line for line in lines if _may_be_last(line)), None)
+        elif not _may_be_last(line) or size < 2 * tried:
+            continue
+        else:
+            found, goes_on = _decoded(held)
+            if goes_on:
+                tried = size
+                continue
+            yield held, found
+        held, size, tried = [], 0, 0
+    if held:
+        yield held, _decoded(held)[0]
+
+
+def _may_be_last(line: Line) -> bool:
+    """Whether a document may end here; most are indented, and end with a bracket that is not."""
+    return line[1][0] in "]}"
+
+
+def _decoded(held: List[Line]) -> Tuple[List[Record], bool]:
+    """Read documents up to the first that is broken, and tell whether more lines may mend that."""
     text = "\n".join(line for _, line in held)
-    decode = json.JSONDecoder().raw_decode
-    position, found = 0, 0
+    starts = list(accumulate((len(line) + 1 for _, line in held), initial=0))
+
+    def line_at(position: int) -> int:
+        return held[min(bisect_right(starts, position), len(held)) - 1][0]
+
+    position = 0
+    found: List[Record] = []
     while position < len(text):
         try:
-            value, end = decode(text, position)
+            value, end = _DECODE(text, position)
         except _NOT_JSON as error:
-            if not found:  # no document after all, just a first line that is cut off
-                yield from starmap(record_of, held)
-                return
-            yield Record(_line_at(held, position), broken=_reason(error))
-            return
-        yield Record(_line_at(held, position), value)
-        found += 1
-        position = len(text) - len(text[end:].lstrip(_SPACE))
-
-
-def _line_at(held: List[Tuple[int, str]], position: int) -> int:
-    ends = accumulate(len(line) + 1 for _, line in held)
-    return next(number for (number, _), end in zip(held, ends) if position < end)
+            broken_at = getattr(error, "pos", position)
+            found.append(Record(line_at(broken_at), broken=_reason(error)))
+            return found, broken_at >= len(text)
+        found.append(Record(line_at(position), value))
+        more = _TEXT.search(text, end)
+        position = more.start() if more else len(text)
+    return found, False
 
 
 def _reason(error: Exception) -> str:
