@@ -39,6 +39,13 @@ ADAPTERS = {
             needs=("langgraph-checkpoint-sqlite",),
             oldest=("langchain==1.0.8", "langgraph-prebuilt==1.0.5"),
         ),
+        Adapter(
+            "strands",
+            "strands",
+            ("strands",),
+            "guard-strands.md",
+            oldest=("strands-agents==1.43.0",),
+        ),
     )
 }
 

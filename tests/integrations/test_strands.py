@@ -1,0 +1,241 @@
+"""The contract with a Strands agent, and what is special about it."""
+
+import asyncio
+import importlib
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from contract import SAME, Contract, Hearer, Ran, Script, detector, in_another_process, same
+
+pytest.importorskip("strands", reason="needs the extra 'strands'")
+
+from strands import Agent, ModelRetryStrategy, tool
+from strands.hooks import AfterInvocationEvent
+from strands.models import Model
+from strands.session.file_session_manager import FileSessionManager
+from strands.types.exceptions import ModelThrottledException
+
+from antiloop import LoopDetectedError, LoopPolicy
+from antiloop.integrations.strands import LoopGuard
+from antiloop.loop_detection import Escalation
+from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+
+
+class ScriptedModel(Model):
+    """Says what a script says; which reply it is, is read off the conversation."""
+
+    def __init__(self, script, ran):
+        self.script, self.ran = script, ran
+
+    def update_config(self, **config):
+        raise NotImplementedError
+
+    def get_config(self):
+        return {}
+
+    def structured_output(self, *arguments, **options):
+        raise NotImplementedError
+
+    async def stream(self, messages, *arguments, **options):
+        self.ran.asked += 1
+        self.ran.seen[:] = [text for message in messages for text in texts_of(message)]
+        number = sum(message["role"] == "assistant" for message in messages)
+        calls = self.script.reply(number, self.ran.seen)
+        yield {"messageStart": {"role": "assistant"}}
+        for position, (name, arguments) in enumerate(calls):
+            use = {"name": name, "toolUseId": f"call-{number}-{position}"}
+            yield {"contentBlockStart": {"start": {"toolUse": use}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(arguments)}}}}
+            yield {"contentBlockStop": {}}
+        if not calls:
+            yield {"contentBlockStart": {"start": {}}}
+            yield {"contentBlockDelta": {"delta": {"text": "done"}}}
+            yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use" if calls else "end_turn"}}
+
+
+def texts_of(message):
+    """Give the texts of a message, those in results too."""
+    blocks = list(message["content"])
+    blocks += [part for block in blocks for part in block.get("toolResult", {}).get("content", ())]
+    return [block["text"] for block in blocks if "text" in block]
+
+
+def made_agent(script, ran, *, hooks=(), model=ScriptedModel, session_manager=None, **options):
+    @tool
+    def search(query: str) -> str:
+        """Search."""
+        return ran.answer(script, "search")
+
+    @tool
+    def note(text: str) -> str:
+        """Note."""
+        return ran.answer(script, "note")
+
+    return Agent(
+        model(script, ran),
+        tools=[search, note],
+        hooks=[LoopGuard(**options), *hooks],
+        session_manager=session_manager,
+        callback_handler=None,
+        agent_id="researcher",
+        retry_strategy=ModelRetryStrategy(max_attempts=2, initial_delay=0),
+    )
+
+
+async def drain(agent):
+    async for _ in agent.stream_async("Go"):
+        pass
+
+
+MODES = {
+    "sync": lambda agent: agent("Go"),
+    "async": lambda agent: asyncio.run(agent.invoke_async("Go")),
+    "stream": lambda agent: asyncio.run(drain(agent)),
+}
+
+
+def session(folder):
+    return FileSessionManager("session-1", storage_dir=folder)
+
+
+def break_off(folder, script, options):
+    agent = made_agent(script, Ran(), session_manager=session(folder), **options)
+    with pytest.raises(Exception, match="the connection to the model broke"):
+        agent("Go")
+
+
+class TestStrands(Contract):
+    name = "strands"
+
+    def run(self, mode, script, **options):
+        ran = Ran()
+        try:
+            MODES[mode](made_agent(script, ran, **options))
+        except LoopDetectedError as error:
+            ran.error = error
+        return ran
+
+    def resumed(self, folder, script, **options):
+        in_another_process(break_off, str(folder), replace(script, breaks_at=2), options)
+        ran = Ran()
+        made_agent(script, ran, session_manager=session(str(folder)), **options)()
+        return ran
+
+
+class Throttled(ScriptedModel):
+    """Breaks off once before each reply, as a busy service does."""
+
+    busy = True
+
+    async def stream(self, messages, *arguments, **options):
+        self.busy = not self.busy
+        if not self.busy:
+            raise ModelThrottledException("come back later")
+        async for event in super().stream(messages):
+            yield event
+
+
+def test_a_round_is_judged_once_however_often_the_model_must_be_asked():
+    ran, hearer = Ran(), Hearer()
+    options = {"detector": detector(LoopPolicy.INJECT_MESSAGE), "observers": [hearer]}
+    made_agent(Script(same(times=3)), ran, model=Throttled, **options)("Go")
+    assert sum(NOTICE_MARKER in text for text in ran.seen) == 1
+    assert hearer.heard == ["repeat"]
+
+
+def test_a_notice_comes_after_the_results_of_its_round():
+    agent = made_agent(Script(same(), heeds=True), Ran(), detector=detector(Escalation()))
+    agent("Go")
+    *_, told, last = agent.messages
+    assert ["toolResult" in block for block in told["content"]] == [True, False]
+    assert NOTICE_MARKER in told["content"][-1]["text"]
+    assert [message["role"] for message in agent.messages] == ["user", "assistant"] * 4
+    assert last["content"] == [{"text": "done"}]
+
+
+def test_a_stopped_run_ends_as_one_that_is_done():
+    result = made_agent(Script(same()), Ran(), detector=detector(LoopPolicy.STOP))("Go")
+    assert result.stop_reason == "end_turn"
+    assert str(result).startswith("Stopped: the agent was stuck in a loop.")
+
+
+def test_a_refused_call_is_an_error_in_the_history():
+    agent = made_agent(Script(same()), Ran(), detector=detector(Escalation(("block",))))
+    agent("Go")
+    results = [
+        block["toolResult"]
+        for message in agent.messages
+        for block in message["content"]
+        if "toolResult" in block
+    ]
+    assert [each["status"] for each in results] == ["success"] * 3 + ["error"] * 3
+    assert results[-1]["content"][0]["text"].startswith(REFUSED_MARKER)
+
+
+def test_an_error_leaves_when_the_run_is_over_and_its_history_is_whole():
+    ended = []
+
+    class Ending:
+        def register_hooks(self, registry, **options):
+            registry.add_callback(AfterInvocationEvent, lambda event: ended.append(event.result))
+
+    ran = Ran()
+    agent = made_agent(
+        Script(same(times=3)), ran, hooks=[Ending()], detector=detector(LoopPolicy.RAISE)
+    )
+    with pytest.raises(LoopDetectedError):
+        agent("Go")
+    assert [result.stop_reason for result in ended] == ["end_turn"]
+    assert agent.messages[-1]["content"][0]["text"].startswith("Stopped:")
+    assert str(agent("Go on")) == "done\n"
+
+
+def test_one_guard_serves_many_agents():
+    guard, ran = LoopGuard(detector(LoopPolicy.STOP)), Ran()
+    for _ in range(2):
+        made_agent(Script(same(times=2)), ran, hooks=[guard])("Go")
+    assert (ran.searches, ran.asked) == (4, 6)
+
+
+def test_a_turn_of_the_user_begins_anew():
+    ran = Ran()
+    agent = made_agent(Script([[SAME], [SAME], (), [SAME], [SAME]]), ran)
+    agent("Go")
+    agent("Again")
+    assert (ran.searches, str(agent.messages[-1]["content"][0]["text"])) == (4, "done")
+
+
+def test_across_turns_each_round_is_still_judged_once():
+    ran, hearer = Ran(), Hearer()
+    options = {"detector": detector(LoopPolicy.STOP), "observers": [hearer], "across_turns": True}
+    agent = made_agent(Script([[SAME], [SAME], (), [SAME], (), ()]), ran, **options)
+    for words in ("Go", "Again", "And now?"):
+        agent(words)
+    assert (ran.searches, hearer.heard) == (3, ["repeat"])
+
+
+def test_observers_hear_of_which_agent():
+    heard = []
+
+    class Names(Hearer):
+        def on_tool_loop_detected(self, run_id, detector_name, details):
+            heard.append(run_id)
+
+    options = {"detector": detector(LoopPolicy.STOP), "observers": [Names()]}
+    made_agent(Script(same()), Ran(), **options)("Go")
+    assert heard == ["researcher"]
+
+
+def test_an_agent_that_knows_nothing_can_be_asked():
+    assert str(made_agent(Script(()), Ran())()) == "done\n"
+
+
+def test_a_missing_framework_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "strands.hooks", None)
+    monkeypatch.delitem(sys.modules, "antiloop.integrations.strands")
+    with pytest.raises(ImportError, match=r'pip install "antiloop\[strands\]"'):
+        importlib.import_module("antiloop.integrations.strands")
