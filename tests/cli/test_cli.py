@@ -274,8 +274,8 @@ def test_progress_is_shown_to_a_person_only(runs, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     main(["scan", path, path])
     shown = capsys.readouterr().err.split("\r\x1b[K")
-    assert shown[1] == "1 runs, 0 of 2 files"
-    assert shown[-2:] == ["4 runs, 2 of 2 files", ""]
+    assert shown[1] == "0 runs, file 1 of 2"
+    assert shown[-2:] == ["4 runs, file 2 of 2", ""]
 
 
 def test_a_short_scan_shows_no_progress(runs, monkeypatch, capsys):

@@ -16,7 +16,7 @@ class Progress:
 
     def __init__(self, files: int) -> None:
         self._files = files
-        self._files_done = 0
+        self._files_begun = 0
         self._runs = 0
         self._is_watched = is_watched()
         self._shown_at = time.monotonic()
@@ -26,9 +26,9 @@ class Progress:
         self._runs += 1
         self._show()
 
-    def file_done(self) -> None:
+    def file_begun(self) -> None:
         """Count a file."""
-        self._files_done += 1
+        self._files_begun += 1
         self._show()
 
     def end(self) -> None:
@@ -40,5 +40,5 @@ class Progress:
         if not self._is_watched or time.monotonic() - self._shown_at < _INTERVAL_S:
             return
         self._shown_at = time.monotonic()
-        files = f", {self._files_done:,} of {self._files:,} files" if self._files > 1 else ""
+        files = f", file {self._files_begun:,} of {self._files:,}" if self._files > 1 else ""
         show_status(f"{self._runs:,} runs{files}")

@@ -79,13 +79,13 @@ class Recordings:
         from ..traces import read_runs
 
         for file in self.files:
+            self.progress.file_begun()
             try:
                 for recorded in read_runs(file.path, source=self.source, on_trouble=complain):
                     yield recorded
                     self.progress.run_done()
             except TraceUnreadable as error:
                 self.give_up(file, error)
-            self.progress.file_done()
         self.end()
 
     def give_up(self, file: RecordingFile, error: "TraceUnreadable") -> None:

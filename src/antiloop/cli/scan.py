@@ -1,15 +1,18 @@
 """``antiloop scan``: find loops in recorded runs."""
 
 import argparse
-from typing import TYPE_CHECKING, Any, Callable, Dict
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generator
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
+from .engines import EngineFailed, add_engine
 from .recordings import Recordings, add_recordings
 from .terminal import complain
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopDetector
+    from .judged_run import JudgedRun
     from .output import Writer
 
 FORMATS = ("text", "json", "jsonl", "sarif")
@@ -31,30 +34,37 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "scan", run, "Find loops in recorded runs.", _EXAMPLE)
     add_recordings(parser)
     parser.add_argument("--format", choices=FORMATS, default="text", help="of what is printed")
+    add_engine(parser)
     add_detector(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Scan the files and write what was found."""
-    from .judged_run import judge, profile_of
+    from .judged_run import profile_of
+    from .scanning import judged_runs
 
     detector = detector_of(args)
+    recordings = Recordings(args.paths, args.source)
     try:
-        profile = profile_of(detector)
-    except ValueError as error:
+        runs = judged_runs(recordings, profile_of(detector), args)
+        stuck = _write(runs, _writer(args.format, detector))
+    except (EngineFailed, ValueError) as error:
         complain(str(error))
         return COULD_NOT_RUN
-    recordings = Recordings(args.paths, args.source)
-    writer = _writer(args.format, detector)
-    stuck = 0
-    for recorded in recordings.runs():
-        judged = judge(recorded, profile)
-        stuck += bool(judged.verdicts)
-        writer.run(judged)
-    writer.end()
     if recordings.is_incomplete:
         return COULD_NOT_RUN
     return FOUND if stuck else 0
+
+
+def _write(runs: "Generator[JudgedRun, None, None]", writer: "Writer") -> int:
+    """Write the runs as they come, and count those that got stuck."""
+    stuck = 0
+    with closing(runs):  # whatever happens, nothing goes on working on them
+        for judged in runs:
+            stuck += bool(judged.verdicts)
+            writer.run(judged)
+    writer.end()
+    return stuck
 
 
 def _writer(name: str, detector: "LoopDetector") -> "Writer":

@@ -1,10 +1,10 @@
 """The JSON values of a stream: one a line, or documents that spread over many lines."""
 
+import io
 import json
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate, chain, starmap
+from itertools import chain, islice, starmap
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 from .source import MAX_LENGTH, NOT_KEPT
@@ -84,65 +84,82 @@ def _goes_on(line: str) -> bool:
 
 def _documents(lines: Iterator[Line], max_length: int) -> Iterator[Record]:
     is_first = True
-    for held, found in _batches(lines, max_length):
-        if is_first and found[0].broken and _are_values(held):
-            yield from starmap(record_of, chain(held, lines))
+    for text, number, found in _batches(lines, max_length):
+        if is_first and found[0].broken and _are_values(text):
+            yield from starmap(record_of, chain(numbered(io.StringIO(text), number), lines))
             return
         yield from found
         is_first = False
 
 
-def _are_values(held: List[Line]) -> bool:
+def _are_values(text: str) -> bool:
     """Whether the first line is only cut off, and others are values of their own."""
-    return any(isinstance(record.value, dict) for record in starmap(record_of, held[1:3]))
+    others = starmap(record_of, islice(numbered(io.StringIO(text)), 1, 3))
+    return any(isinstance(record.value, dict) for record in others)
 
 
-def _batches(lines: Iterator[Line], max_length: int) -> Iterator[Tuple[List[Line], List[Record]]]:
-    """Yield lines that go together, with the documents that they are."""
-    held: List[Line] = []
-    size = tried = 0
-    for line in lines:
-        held.append(line)
-        size += len(line[1]) + 1
-        if size > max_length:
-            yield held, [Record(held[0][0], broken=f"longer than {max_length:,} characters")]
-            next((line for line in lines if _may_be_last(line)), None)
-        elif not _may_be_last(line) or size < 2 * tried:
+def _batches(lines: Iterator[Line], max_length: int) -> Iterator[Tuple[str, int, List[Record]]]:
+    """Yield lines that go together, the number of the first, and the documents that they are."""
+    held = _Held()
+    tried = 0
+    for number, line in lines:
+        held.add(number, line)
+        if held.length > max_length:
+            too_long = Record(held.first, broken=f"longer than {max_length:,} characters")
+            yield held.text(), held.first, [too_long]
+            next((line for _, line in lines if _may_be_last(line)), None)
+        elif not _may_be_last(line) or held.length < 2 * tried:
             continue
         else:
-            found, goes_on = _decoded(held)
+            found, goes_on = _decoded(held.text(), held.first)
             if goes_on:
-                tried = size
+                tried = held.length
                 continue
-            yield held, found
-        held, size, tried = [], 0, 0
-    if held:
-        yield held, _decoded(held)[0]
+            yield held.text(), held.first, found
+        held, tried = _Held(), 0
+    if held.length:
+        yield held.text(), held.first, _decoded(held.text(), held.first)[0]
 
 
-def _may_be_last(line: Line) -> bool:
+class _Held:
+    """Lines that go together, as one text, which takes less than many short ones."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.length = 0
+        self._last = 0
+        self._text = io.StringIO(newline="\n")
+
+    def add(self, number: int, line: str) -> None:
+        """Add the next line; lines that are left out become empty ones again."""
+        if not self.length:
+            self.first = self._last = number
+        self.length += self._text.write("\n" * (number - self._last)) + self._text.write(line)
+        self._last = number
+
+    def text(self) -> str:
+        """Give the lines."""
+        return self._text.getvalue()
+
+
+def _may_be_last(line: str) -> bool:
     """Whether a document may end here; most are indented, and end with a bracket that is not."""
-    return line[1][0] in "]}"
+    return line[0] in "]}"
 
 
-def _decoded(held: List[Line]) -> Tuple[List[Record], bool]:
+def _decoded(text: str, first: int) -> Tuple[List[Record], bool]:
     """Read documents up to the first that is broken, and tell whether more lines may mend that."""
-    text = "\n".join(line for _, line in held)
-    starts = list(accumulate((len(line) + 1 for _, line in held), initial=0))
-
-    def line_at(position: int) -> int:
-        return held[min(bisect_right(starts, position), len(held)) - 1][0]
-
-    position = 0
+    position, number, counted = 0, first, 0
     found: List[Record] = []
     while position < len(text):
+        number, counted = number + text.count("\n", counted, position), position
         try:
             value, end = _DECODE(text, position)
         except _NOT_JSON as error:
             broken_at = getattr(error, "pos", position)
-            found.append(Record(line_at(broken_at), broken=_reason(error)))
-            return found, broken_at >= len(text)
-        found.append(Record(line_at(position), value))
+            number += text.count("\n", counted, broken_at)
+            return [*found, Record(number, broken=_reason(error))], broken_at >= len(text)
+        found.append(Record(number, value))
         more = _TEXT.search(text, end)
         position = more.start() if more else len(text)
     return found, False

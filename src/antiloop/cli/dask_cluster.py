@@ -1,0 +1,51 @@
+"""A Dask cluster, on this machine or elsewhere."""
+
+import logging
+from concurrent.futures import CancelledError, Executor
+from contextlib import contextmanager
+from typing import Iterator, Optional, Tuple
+
+try:
+    from distributed import Client, KilledWorker, LocalCluster
+    from distributed.comm import CommClosedError
+except ImportError as error:
+    raise ImportError('--engine dask needs: pip install "antiloop[dask]"') from error
+
+from .engines import EngineFailed
+from .processes import interrupts_ignored
+
+_TIMEOUT_S = 10
+_LOCAL = {
+    "threads_per_worker": 1,
+    "dashboard_address": "127.0.0.1:0",  # any port, and nobody else's business
+    "silence_logs": logging.CRITICAL,
+}
+
+
+@contextmanager
+def open_engine(address: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
+    """Use the cluster at an address, or start one of so many processes here; see `Engine`."""
+    if not address:
+        with interrupts_ignored():
+            local = LocalCluster(jobs, **_LOCAL)
+        with local as cluster, _connected(cluster) as engine:
+            yield engine
+        return
+    with _connected(address) as engine:
+        yield engine
+
+
+@contextmanager
+def _connected(to: object) -> Iterator[Tuple[Executor, int]]:
+    try:
+        client = Client(to, timeout=_TIMEOUT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise EngineFailed(f"--engine dask://{to}: {error}") from error
+    with client:
+        executor = client.get_executor()
+        try:
+            yield executor, max(1, sum(client.nthreads().values()))
+        except (CancelledError, CommClosedError, ImportError, KilledWorker) as error:
+            raise EngineFailed(f"--engine dask: {error or type(error).__name__}") from error
+        finally:
+            executor.shutdown(wait=False)

@@ -1,0 +1,96 @@
+"""Who does the work of a scan: an executor like those of `concurrent.futures`, by name."""
+
+import argparse
+from collections import deque
+from concurrent.futures import BrokenExecutor, Executor, Future
+from importlib import import_module
+from typing import Any, Callable, ContextManager, Deque, Generator, Iterable, Tuple, TypeVar
+
+_Task = TypeVar("_Task")
+_Done = TypeVar("_Done")
+
+_AHEAD = 4
+"""Tasks for each worker that wait or are worked on: all are kept busy, and memory is bounded."""
+_AT = "dask://"
+
+Engine = ContextManager[Tuple[Executor, int]]
+"""Gives an executor and how many workers it has; after that, or an error, nothing is left of it."""
+
+
+class EngineFailed(Exception):
+    """There is no such engine, or it broke down; the message says what to do."""
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add ``--jobs`` and ``--engine`` to a command."""
+    parser.add_argument(
+        "--jobs", type=_jobs, metavar="N", help="how many work at the same time (default: 1)"
+    )
+    parser.add_argument(
+        "--engine",
+        metavar="NAME",
+        help="who works: processes (default with --jobs), dask on this machine, a Dask cluster as"
+        " dask://HOST:PORT, or MODULE:NAME of an executor, called with max_workers",
+    )
+
+
+def is_parallel(args: argparse.Namespace) -> bool:
+    """Whether others are to do the work."""
+    return bool(args.engine) or (args.jobs or 1) > 1
+
+
+def in_order(
+    function: Callable[[_Task], _Done], tasks: Iterable[_Task], args: argparse.Namespace
+) -> Generator[Tuple[_Task, _Done], None, None]:
+    """Yield each task with what a function makes of it, in their order; few of them are ahead.
+
+    Raises:
+        EngineFailed: if the engine that was chosen cannot be had, or breaks down.
+    """
+    name = args.engine or "processes"
+    waiting: Deque[Tuple[_Task, Future[_Done]]] = deque()
+    try:
+        with _engine(name, args.jobs) as (executor, workers):
+            for task in tasks:
+                waiting.append((task, executor.submit(function, task)))
+                if len(waiting) > _AHEAD * workers:
+                    yield _finished(waiting)
+            while waiting:
+                yield _finished(waiting)
+    except BrokenExecutor as error:
+        raise EngineFailed(f"--engine {name}: {error}") from error
+
+
+def _finished(waiting: "Deque[Tuple[_Task, Future[_Done]]]") -> Tuple[_Task, _Done]:
+    task, future = waiting.popleft()
+    return task, future.result()
+
+
+def _engine(name: str, jobs: Any) -> Engine:
+    from . import processes
+
+    if name == "processes":
+        return processes.open_engine(jobs)
+    if name != "dask" and not name.startswith(_AT):
+        return processes.made(_maker(name), jobs)
+    try:
+        from . import dask_cluster
+    except ImportError as error:
+        raise EngineFailed(str(error)) from error
+    return dask_cluster.open_engine(name[len(_AT) :], jobs)
+
+
+def _maker(name: str) -> Callable[..., Executor]:
+    module, _, attribute = name.partition(":")
+    try:
+        maker: Callable[..., Executor] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        known = "processes, dask, dask://HOST:PORT or MODULE:NAME"
+        raise EngineFailed(f"--engine {name}: {error}; choose from {known}") from error
+    return maker
+
+
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {text!r}")
+    return int(text)

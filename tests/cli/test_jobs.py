@@ -1,0 +1,224 @@
+"""Others do the work: what is printed is the same, byte for byte, and nothing is left of them."""
+
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from argparse import Namespace
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from antiloop.cli import main
+from antiloop.cli.engines import EngineFailed, in_order
+from antiloop.loop_detection.presets import PRESETS
+from antiloop.traces import pieces, read_runs
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "traces" / "fixtures"
+THREADS = "concurrent.futures:ThreadPoolExecutor"
+STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py"}
+
+
+def run(number):
+    return json.dumps({"run_id": f"run {number}", "steps": [STEP] * (number % 5)})
+
+
+@pytest.fixture
+def archive(tmp_path, monkeypatch):
+    """Make a directory of recordings, damaged ones among them, and cut them small."""
+    monkeypatch.setattr(pieces, "SMALL_FILE", 300)
+    monkeypatch.setattr(pieces, "PIECE", 500)
+    root = tmp_path / "archive"
+    shutil.copytree(FIXTURES, root / "fixtures")
+    lines = [run(number) for number in range(100)]
+    lines[17:20] = ["", '{"run_id": "cut off", "steps": [', "[1, 2]"]
+    data = "\n".join(lines).encode()
+    (root / "damaged.jsonl").write_bytes(b"\n\n" + data)
+    (root / "damaged.gz").write_bytes(gzip.compress(data))
+    noise = "".join(f'\n{{"run_id": "{os.urandom(2_000).hex()}", "steps": []}}' for _ in range(99))
+    (root / "cut.gz").write_bytes(gzip.compress(data + noise.encode())[:-99])
+    (root / "first-line.jsonl").write_bytes(b'{"run_id":\n' + data)
+    (root / "chats.jsonl").write_text('{"messages": [{"role": "user"}]}\n' * 99)
+    (root / "empty").write_bytes(b"")
+    (root / "notes").write_text("no trace\n" * 99)
+    return str(root)
+
+
+def scanned(capsys, *arguments):
+    status = main(["scan", *arguments])
+    return status, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("output", ["text", "json", "jsonl", "sarif"])
+@pytest.mark.parametrize("preset", ["default", "escalating"])
+def test_what_others_find_is_printed_as_if_found_here(archive, capsys, output, preset):
+    asked = ["--format", output, "--preset", preset, archive, f"{archive}/nothing"]
+    here = scanned(capsys, *asked)
+    assert here[0] == 2
+    assert re.search(r"cut.gz:1\d\d: cannot read on", here[2])
+    assert "damaged.jsonl:21: not JSON" in here[2]
+    assert scanned(capsys, *asked, "--engine", THREADS, "--jobs", "3") == here
+
+
+@pytest.mark.parametrize("engine", [[], ["--engine", "processes"]])
+def test_processes_print_the_same(archive, capsys, engine):
+    here = scanned(capsys, archive)
+    assert scanned(capsys, archive, "--jobs", "2", *engine) == here
+
+
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "1"], ["--jobs", "2"]])
+@pytest.mark.parametrize("name", ["damaged.jsonl", "damaged.gz", "first-line.jsonl", "notes"])
+def test_standard_input_is_cut_as_a_file_is(archive, capsys, monkeypatch, name, jobs):
+    def stdin():
+        return io.TextIOWrapper(io.BufferedReader(io.BytesIO(Path(archive, name).read_bytes())))
+
+    monkeypatch.setattr(sys, "stdin", stdin())
+    here = scanned(capsys, "-")
+    monkeypatch.setattr(sys, "stdin", stdin())
+    assert scanned(capsys, "-", "--engine", THREADS, *jobs) == here
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_can_be_handed_over(name, archive, capsys):
+    path = f"{archive}/damaged.gz"
+    here = scanned(capsys, "--preset", name, path)
+    assert scanned(capsys, "--preset", name, "--jobs", "2", path) == here
+
+
+def test_the_format_that_is_given_holds_for_every_piece(archive, capsys):
+    path = f"{archive}/damaged.jsonl"
+    here = scanned(capsys, "--from", "openai-chat", path)
+    assert "no OpenAI chat messages here" in here[2]
+    assert scanned(capsys, "--from", "openai-chat", path, "--engine", THREADS) == here
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*/*")), ids=lambda path: path.parent.name)
+def test_the_pieces_of_a_file_hold_its_runs(path, monkeypatch):
+    monkeypatch.setattr(pieces, "SMALL_FILE", 0)
+    monkeypatch.setattr(pieces, "PIECE", 1)
+    found = [
+        recorded
+        for piece in pieces.pieces_of(str(path))
+        for recorded in pieces.read_piece(piece, pytest.fail)
+    ]
+    assert found == list(read_runs(str(path)))
+
+
+def test_a_big_file_of_runs_is_cut(archive):
+    cut = list(pieces.pieces_of(f"{archive}/damaged.jsonl"))
+    assert len(cut) > 10
+    assert all(piece.is_cut and piece.source == "antiloop" for piece in cut)
+
+
+class Lazy(Executor):
+    """Works only when somebody waits."""
+
+    def __init__(self, max_workers):
+        self.max_workers = max_workers
+
+    def submit(self, function, *given, **named):
+        future = Future()
+        future.result = lambda: function(*given, **named)
+        return future
+
+
+def test_few_tasks_are_ahead_of_what_is_done():
+    taken = []
+    tasks = (taken.append(number) or number for number in range(1000))
+    done = in_order(str, tasks, Namespace(engine=f"{__name__}:Lazy", jobs=3))
+    for number in range(100):
+        assert next(done) == (number, str(number))
+        assert len(taken) <= number + 1 + 4 * 3
+    assert [*done][-1] == (999, "999")
+
+
+def test_a_worker_that_dies_is_told():
+    with pytest.raises(EngineFailed, match=r"--engine processes: .*terminated"):
+        list(in_order(os._exit, [3], Namespace(engine=None, jobs=2)))
+
+
+@pytest.mark.parametrize(
+    ("engine", "told"),
+    [
+        ("warp", "--engine warp: module 'warp' has no attribute"),
+        ("concurrent.futures:Warp", "has no attribute 'Warp'; choose from processes, dask, "),
+        ("json:", "choose from"),
+        (":x", "Empty module name"),
+        ("no_such_module:x", "No module named 'no_such_module'"),
+    ],
+)
+def test_an_unknown_engine_is_2_and_told(engine, told, archive, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "warp", os)
+    status, out, err = scanned(capsys, "--engine", engine, archive)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"antiloop: --engine {engine}: ")
+    assert told in err or engine == "warp"
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "two", "", "²"])
+def test_a_number_of_jobs_that_makes_no_sense_is_2(jobs, archive, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["scan", "--jobs", jobs, archive])
+    assert exit_.value.code == 2
+    assert "--jobs: must be a whole number from 1 on" in capsys.readouterr().err
+
+
+def test_without_the_extra_dask_is_2_and_the_remedy_is_told(archive, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "antiloop.cli.dask_cluster", raising=False)
+    told = 'antiloop: --engine dask needs: pip install "antiloop[dask]"\n'
+    assert scanned(capsys, "--engine", "dask", archive) == (2, "", told)
+
+
+@pytest.fixture
+def under_way():
+    """Start a scan of a standard input that goes on, and wait for what is printed first."""
+    stack = ExitStack()
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "antiloop", "scan", "--format", "jsonl", *arguments, "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"},
+        )
+        stack.enter_context(process)
+        stack.callback(process.kill)
+        long = json.dumps({"run_id": "a", "steps": [{**STEP, "result": "x" * 600_000}]})
+        process.stdin.write(f"{long}\n".encode() * 20)
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["run_id"] == "a"
+        return process
+
+    with stack:
+        yield start
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs process groups")
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+def test_ctrl_c_ends_all_of_it_with_one_line(under_way, jobs):
+    process = under_way(*jobs)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    # Its workers hold standard error open too: this ends when all are gone.
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"antiloop: interrupted\n")
+
+
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+def test_a_reader_who_stops_reading_ends_all_of_it(under_way, jobs):
+    process = under_way(*jobs)
+    process.stdout.close()
+    process.stdin.write(json.dumps({"run_id": "b", "steps": []}).encode() + b"\n")
+    process.stdin.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
