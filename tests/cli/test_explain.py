@@ -119,6 +119,15 @@ def test_a_threshold_that_is_not_the_usual_one_is_named(config, write, capsys):
     assert "call_limit        4 of 10 calls (limit)" in told
 
 
+def test_the_message_of_the_user_is_where_the_window_begins(capsys):
+    session = str(Path(EXAMPLE).with_name("claude-code-session.jsonl"))
+    assert main(["explain", "--step", "10", session]) == 0
+    assert (
+        "In the window, from step 8 on, as the user spoke then: 3 rounds,"
+        " 3 of them with a new answer"
+    ) in lines_of(capsys)
+
+
 def test_json_holds_the_same_and_the_run(write, capsys):
     path = write(r=steps(4))
     assert main(["explain", "--format", "json", path]) == 1

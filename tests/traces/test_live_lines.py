@@ -1,6 +1,7 @@
 """Judging a recording while it is written: what is said, and when."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from antiloop.traces.live_lines import LiveLines
 from antiloop.traces.run_under_way import not_by_record
 
 FOLDER = Path(__file__).parent / "fixtures"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 FOLLOWED = [name for name, known in FORMATS.items() if known.follow is not not_by_record]
 LINES = [path for name in FOLLOWED for path in sorted((FOLDER / name).glob("*.jsonl"))]
 
@@ -161,6 +163,13 @@ def test_lines_that_are_no_runs_are_given_up():
 def test_a_format_whose_runs_are_put_together_at_the_end_is_refused(name):
     with pytest.raises(TraceUnreadable, match=r"^f: a run of this format .* scan it then$"):
         Recording(source=name).take({})
+
+
+def test_the_reference_names_the_formats_that_are_followed():
+    told = re.search(r"^`antiloop watch` follows .*?\n\n", PAGE.read_text("utf-8"), re.M | re.S)[0]
+    refused, followed = (re.findall(r"`([\w-]+)`", part) for part in told.split("whose records"))
+    assert set(refused) == FORMATS.keys() - set(FOLLOWED)
+    assert set(followed) == {name for name in FOLLOWED if FORMATS[name].follow}
 
 
 def test_runs_that_are_over_are_forgotten():

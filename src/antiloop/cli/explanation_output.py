@@ -55,10 +55,11 @@ def _step(told: "Explanation") -> Iterator[str]:
 
 
 def _window(told: "Explanation") -> Iterator[str]:
-    yield (
-        f"In the window, from step {told.window_start} on: {told.window_rounds} rounds,"
-        f" {told.news} of them with a new answer"
-    )
+    since = f"step {told.window_start} on"
+    if told.window_start == told.turn_start > 0:
+        since += ", as the user spoke then"
+    news = f"{told.news} of them with a new answer"
+    yield f"In the window, from {since}: {told.window_rounds} rounds, {news}"
     if told.changes:
         yield f"  changes of the world: {_steps(told.changes)}"
     for match in told.matches:
