@@ -6,6 +6,7 @@
     ├── AgentError              the agent core loop could not go on
     │   ├── LoopDetectedError   the agent was stuck in a tool-call loop
     │   └── ProviderError       a model provider answered with something unusable
+    ├── CallRefused             a guarded function was called again in a loop, and did not run
     ├── SnapshotError           a monitor's snapshot cannot be restored
     └── TraceUnreadable         no recorded run can be read from a file or stream
         └── NoTrace             it can be read, and holds something else
@@ -35,6 +36,10 @@ class AgentError(AntiloopError):
 
 class ProviderError(AgentError):
     """A model provider answered with something that is no reply."""
+
+
+class CallRefused(AntiloopError):
+    """A guarded function was not run; the message is what to tell the model."""
 
 
 class SnapshotError(AntiloopError, ValueError):

@@ -11,7 +11,7 @@ class Adapter:
     name: str
     """Its module in `antiloop.integrations`."""
     extra: str
-    """What is installed for it: ``pip install "antiloop[...]"``."""
+    """What is installed for it: ``pip install "antiloop[...]"``; empty: nothing."""
     modules: Tuple[str, ...]
     """What the framework is imported as."""
     page: str
@@ -40,11 +40,27 @@ ADAPTERS = {
             oldest=("langchain==1.0.8", "langgraph-prebuilt==1.0.5"),
         ),
         Adapter(
+            "pydantic_ai",
+            "pydantic-ai",
+            ("pydantic_ai",),
+            "guard-pydantic-ai.md",
+            oldest=("pydantic-ai-slim==2.20.0",),
+        ),
+        Adapter(
             "strands",
             "strands",
             ("strands",),
             "guard-strands.md",
             oldest=("strands-agents==1.43.0",),
+        ),
+        Adapter(
+            "functions",
+            "",
+            (),
+            "guard-functions.md",
+            modes=("sync", "async"),
+            holes={"stream": "what a function yields is no result; such functions are refused"},
+            python=(3, 9),
         ),
     )
 }
@@ -57,7 +73,8 @@ def main() -> None:
     """Print a line for each environment: name, which end, Python, page, requirements."""
     for adapter in ADAPTERS.values():
         python = ".".join(map(str, adapter.python))
-        own = (adapter.page, f".[{adapter.extra},test]", *adapter.needs)
+        extras = ",".join(filter(None, [adapter.extra, "test"]))
+        own = (adapter.page, f".[{extras}]", *adapter.needs)
         print(adapter.name, "newest", python, *own)
         if adapter.oldest:
             print(adapter.name, "oldest", python, *own, *adapter.oldest)

@@ -1,0 +1,149 @@
+"""What adapters share that see single calls and no conversation."""
+
+import asyncio
+from contextlib import contextmanager
+from threading import RLock
+from typing import Iterable, Iterator, List, Optional, Tuple
+
+from ..agent import AgentObserver
+from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ..types import ToolCall, ToolResult
+from .guard import Guard
+
+_GO_ON = LoopVerdict()
+
+
+class CallGuard(Guard):
+    """Judge one run, all calls of which pass through here.
+
+    Nobody tells which calls belong to one reply of the model, so it is those that are under way at
+    the same time; `round` says it where they run one after another. A round is judged when nothing
+    is under way any more. Make a guard for each run. It may be used from several threads.
+
+    Args:
+        detector: what looks for loops, and what is done about them; the escalating preset where
+            left out.
+        ignore: names of tools whose calls are no evidence.
+        observers: are told of each loop through `on_tool_loop_detected`; what they raise is logged.
+        run_id: what they are told as the name of this run.
+
+    Raises:
+        TypeError: for one name where names are meant.
+    """
+
+    def __init__(
+        self,
+        detector: Optional[LoopDetector] = None,
+        *,
+        ignore: Iterable[str] = (),
+        observers: Iterable[AgentObserver] = (),
+        run_id: str = "",
+    ) -> None:
+        super().__init__(detector, ignore=ignore, observers=observers)
+        self.run_id = run_id
+        self.run: LoopMonitor = self.monitor()
+        """What is known of the run: its `snapshot` and `restore`, its listeners."""
+        self.verdict = _GO_ON
+        """The last verdict that was more than to go on."""
+        self._lock = RLock()  # a listener may ask us something
+        self._under_way = 0
+        self._round: List[Tuple[ToolCall, Optional[ToolResult]]] = []
+        self._notice = ""
+
+    def begin(self, call: ToolCall) -> Optional[ToolResult]:
+        """Note that a call begins; give its result if it is refused. `end` must follow."""
+        with self._lock:
+            self._under_way += 1
+            verdict = self.run.before(call)
+        return ToolResult(verdict.message, True) if verdict.action is LoopAction.BLOCK else None
+
+    async def abegin(self, call: ToolCall) -> Optional[ToolResult]:
+        """Begin a call and let its siblings begin, so that a quick one is not taken for a round."""
+        refusal = self.begin(call)
+        try:
+            await _others_have_begun()
+        except BaseException:
+            self.abandon(call)
+            raise
+        return refusal
+
+    def end(self, call: ToolCall, result: Optional[ToolResult]) -> None:
+        """Note what a call gave; judge the round if it is over.
+
+        Raises:
+            LoopDetectedError: if the run should end.
+        """
+        with self._lock:
+            self._round.append((call, result))
+            self._carry_out(self._leave())
+
+    def abandon(self, call: ToolCall) -> None:
+        """Note that a call was cancelled; nothing is raised, so that the cancellation goes on."""
+        with self._lock:
+            self._round.append((call, None))
+            self._leave()
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """Take all calls in this block as those of one reply of the model.
+
+        Raises:
+            LoopDetectedError: at the end of the block, if the run should end.
+        """
+        with self._lock:
+            self._under_way += 1
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._leave()
+            raise
+        with self._lock:
+            self._carry_out(self._leave())
+
+    def take_notice(self) -> str:
+        """Give the notice that the model has yet to read, once; empty where there is none."""
+        with self._lock:
+            notice, self._notice = self._notice, ""
+        return notice
+
+    def user_message(self) -> None:
+        """Say that the user has spoken: what came before is no evidence any more."""
+        with self._lock:
+            self.run.user_message()
+            self._notice = ""
+
+    def reset(self) -> None:
+        """Begin another run; listeners stay."""
+        with self._lock:
+            self.run.reset()
+            self.verdict, self._notice = _GO_ON, ""
+            self._round.clear()
+
+    def _leave(self) -> LoopVerdict:
+        self._under_way -= 1
+        # A call that never ends must not keep all others unjudged.
+        is_over = not self._under_way or len(self._round) >= self.detector.window
+        if not (is_over and self._round):
+            return _GO_ON
+        calls, results = zip(*self._round)
+        self._round.clear()
+        verdict = self.run.after(calls, results)
+        if verdict.action is not LoopAction.CONTINUE:
+            self.verdict = verdict
+            self.tell(verdict, self.run_id)
+        return verdict
+
+    def _carry_out(self, verdict: LoopVerdict) -> None:
+        if verdict.action is LoopAction.NOTIFY:
+            self._notice = self.notice(verdict)
+        elif verdict.action.ends_run and verdict.detection:
+            raise verdict.detection.as_error()
+
+
+async def _others_have_begun() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # the loop of another library
+        return
+    await asyncio.sleep(0)

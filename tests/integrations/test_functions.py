@@ -1,0 +1,442 @@
+"""The contract with a hand-written loop of plain functions, and what is special about them."""
+
+import asyncio
+import functools
+import inspect
+import json
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from contract import Contract, Hearer, Ran, detector, in_another_process
+from hand_loop import carry_out
+
+from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
+from antiloop.exceptions import CallRefused
+from antiloop.integrations.functions import GuardedFunctions, LoopGuard, guarded
+from antiloop.loop_detection import Escalation, LoopAction
+from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+
+BLOCK = detector(Escalation(("block",)))
+NOTIFY = detector(LoopPolicy.INJECT_MESSAGE)
+STOP = detector(LoopPolicy.STOP)
+
+
+def sync_loop(guard, script, ran):
+    @guard
+    def search(query: str) -> str:
+        return ran.answer(script, "search")
+
+    @guard
+    def note(text: str) -> str:
+        return ran.answer(script, "note")
+
+    tools = {"search": search, "note": note}
+
+    def use_tools(calls):
+        with guard.round():
+            texts = [tools[name](**arguments) for name, arguments in calls]
+        return [*texts, *filter(None, [guard.take_notice()])]
+
+    return use_tools
+
+
+def async_loop(guard, script, ran):
+    @guard
+    async def search(query: str) -> str:
+        await asyncio.sleep(0)
+        return ran.answer(script, "search")
+
+    @guard
+    async def note(text: str) -> str:
+        await asyncio.sleep(0)
+        return ran.answer(script, "note")
+
+    tools = {"search": search, "note": note}
+
+    async def use_tools(calls):
+        return await asyncio.gather(*(tools[name](**arguments) for name, arguments in calls))
+
+    return use_tools
+
+
+LOOPS = {"sync": sync_loop, "async": async_loop}
+
+
+def go(guard, mode, script, first=0):
+    ran = Ran()
+    try:
+        carry_out(script, ran, LOOPS[mode](guard, script, ran), first)
+    except LoopDetectedError as error:
+        # A function has no other way to end a run; the verdict tells the two apart.
+        if guard.verdict.action is not LoopAction.STOP:
+            ran.error = error
+    return ran
+
+
+def break_off(store, script, options):
+    guard = LoopGuard(**options)
+    with pytest.raises(ConnectionError):
+        go(guard, "sync", script)
+    store.write_text(json.dumps(guard.run.snapshot()), encoding="utf-8")
+
+
+class TestFunctions(Contract):
+    name = "functions"
+
+    def run(self, mode, script, **options):
+        return go(LoopGuard(**options), mode, script)
+
+    def resumed(self, folder, script, **options):
+        store = folder / "run.json"
+        in_another_process(break_off, store, replace(script, breaks_at=2), options)
+        guard = LoopGuard(**options)
+        guard.run.restore(json.loads(store.read_text(encoding="utf-8")))
+        return go(guard, "sync", script, first=2)
+
+
+def calls_of(guard):
+    """Give what a guarded run has asked for, in short, from the words of its detection."""
+    return [call["arguments"] for call in guard.verdict.detection.details["calls"]]
+
+
+def test_arguments_by_position_by_name_and_by_default_are_the_same_call():
+    @guarded(detector=STOP)
+    def search(query, limit=10):
+        return "nothing found"
+
+    search("refunds")
+    search(query="refunds")
+    with pytest.raises(LoopDetectedError, match="3 times in a row"):
+        search("refunds", limit=10)
+    assert calls_of(search.guard) == ['{"limit":10,"query":"refunds"}']
+
+
+def test_names_that_a_function_catches_count_as_its_own_arguments():
+    @guarded(detector=STOP)
+    def search(*words, **options):
+        return "nothing found"
+
+    for _ in range(2):
+        search("a", "b", limit=1)
+    with pytest.raises(LoopDetectedError):
+        search("a", "b", limit=1)
+    assert calls_of(search.guard) == ['{"limit":1,"words":["a","b"]}']
+
+
+class Library:
+    @guarded(detector=STOP)
+    def search(self, query):
+        return "nothing found"
+
+
+def test_the_object_of_a_method_is_no_argument():
+    for library in (Library(), Library()):
+        library.search("refunds")
+    with pytest.raises(LoopDetectedError):
+        Library().search("refunds")
+    assert calls_of(Library.search.guard) == ['{"query":"refunds"}']
+
+
+def test_arguments_that_do_not_fit_are_the_functions_to_complain_about():
+    @guarded(detector=STOP)
+    def search(query):
+        return "nothing found"
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="missing 1 required"):
+            search()
+    with pytest.raises(LoopDetectedError) as caught:
+        search()
+    assert isinstance(caught.value.__context__, TypeError)
+
+
+def test_a_function_that_does_not_tell_its_parameters_is_guarded_too():
+    opened = functools.partial(dict.fromkeys, ["a"])
+    make = guarded(type, detector=STOP)
+    assert make(1) is int
+    assert guarded(opened, detector=STOP)() == {"a": None}
+    make(1)
+    with pytest.raises(LoopDetectedError, match="'type'"):
+        make(1)
+
+
+def test_exceptions_pass_and_count_as_failures():
+    @guarded(detector=detector(LoopPolicy.STOP))
+    def fetch(url):
+        raise OSError(f"no route to {url}")
+
+    for _ in range(2):
+        with pytest.raises(OSError, match="no route"):
+            fetch("a")
+    with pytest.raises(LoopDetectedError):
+        fetch("a")
+    assert fetch.guard.verdict.detection.details["answer"] == "failure"
+
+
+def test_a_refusal_is_raised_where_a_function_gives_no_text():
+    @guarded(detector=BLOCK)
+    def rows(table: str) -> list:
+        return []
+
+    assert [rows("t") for _ in range(3)] == [[], [], []]
+    with pytest.raises(CallRefused, match=r"^\[antiloop\] Refused:"):
+        rows("t")
+
+
+@pytest.mark.parametrize("kind", ["str", str, Any, inspect.Signature.empty])
+def test_a_refusal_is_returned_where_a_text_can_be(kind):
+    def search(query):
+        return "nothing found"
+
+    if kind is not inspect.Signature.empty:
+        search.__annotations__["return"] = kind
+    search = guarded(search, detector=BLOCK)
+    assert [search("a")[:10] for _ in range(3)] == ["nothing fo"] * 3
+    assert search("a").startswith(REFUSED_MARKER)
+
+
+def test_a_notice_waits_for_a_text_or_for_who_takes_it():
+    guard = LoopGuard(NOTIFY)
+    rows = guard(lambda table: [])
+    look = guard(lambda: "something")
+    assert [rows("t") for _ in range(3)] == [[], [], []]
+    assert look().count(NOTICE_MARKER) == 1
+    assert look() == "something"
+    assert guard.take_notice() == ""
+
+
+def test_a_notice_is_no_part_of_what_is_compared():
+    search = guarded(lambda query: "nothing found", detector=LoopDetector.escalating())
+    for _ in range(4):
+        search("a")
+    with pytest.raises(LoopDetectedError):
+        search("a")
+    assert search.guard.verdict.detection.repetitions == 5
+
+
+def test_equal_calls_of_one_reply_are_one_piece_of_evidence():
+    guard = LoopGuard(STOP)
+    search = guard(lambda query: "nothing found")
+    for _ in range(2):
+        with guard.round():
+            for _ in range(5):
+                search("a")
+    with pytest.raises(LoopDetectedError), guard.round():
+        search("a")
+
+
+def test_an_exception_in_a_round_is_not_replaced():
+    guard = LoopGuard(STOP)
+    search = guard(lambda query: "nothing found")
+    for _ in range(2):
+        search("a")
+    with pytest.raises(KeyError), guard.round():
+        {}[search("a")]
+    assert guard.verdict.action is LoopAction.STOP
+
+
+def test_calls_in_threads_at_the_same_time_are_one_round():
+    guard, meet = LoopGuard(STOP), threading.Barrier(4)
+
+    @guard
+    def search(query):
+        meet.wait()
+        return "nothing found"
+
+    threads = [threading.Thread(target=search, args=["a"]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert guard.run.call_count == 4
+    assert guard.run.window.round_count == 1
+
+
+def test_a_call_that_never_ends_does_not_keep_the_others_unjudged():
+    guard = LoopGuard(STOP)
+    wait = guard(asyncio.Event().wait)
+    search = guard(lambda query: "nothing found")
+
+    async def run():
+        waiting = asyncio.ensure_future(wait())
+        await asyncio.sleep(0)
+        for _ in range(4 * guard.detector.window):
+            search("a")
+        waiting.cancel()
+
+    with pytest.raises(LoopDetectedError):
+        asyncio.run(run())
+
+
+def test_a_cancelled_call_stays_cancelled():
+    guard = LoopGuard(STOP)
+
+    @guard
+    async def wait(name):
+        await asyncio.Event().wait()
+
+    async def run():
+        for _ in range(3):
+            task = asyncio.ensure_future(wait("a"))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(run())
+    assert guard.run.call_count == 3
+
+
+def test_a_call_cancelled_before_it_runs_keeps_no_round_open():
+    guard = LoopGuard(STOP)
+    search = guard(lambda query: "nothing found")
+
+    @guard
+    async def wait():
+        await asyncio.Event().wait()
+
+    async def run():
+        for _ in range(2):
+            search("a")
+        both = asyncio.gather(wait(), wait())
+        asyncio.get_running_loop().call_soon(both.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await both
+
+    asyncio.run(run())
+    assert guard.run.call_count == 4
+    assert search("a") == "nothing found"
+
+
+def test_calls_under_another_librarys_loop_are_guarded():
+    @guarded(detector=STOP)
+    async def search(query):
+        return "nothing found"
+
+    def drive():
+        with pytest.raises(StopIteration) as done:
+            search("a").send(None)
+        return done.value.value
+
+    assert [drive(), drive()] == ["nothing found"] * 2
+    with pytest.raises(LoopDetectedError):
+        drive()
+
+
+def test_arguments_that_do_not_fit_an_async_function_keep_no_round_open():
+    guard = LoopGuard(STOP)
+
+    @guard
+    async def search(query):
+        return "nothing found"
+
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            asyncio.run(search())
+    with pytest.raises(LoopDetectedError):
+        asyncio.run(search())
+
+
+def test_an_async_function_that_fails_is_recorded_as_failed():
+    @guarded(detector=STOP)
+    async def fetch(url):
+        raise OSError("no route")
+
+    for _ in range(2):
+        with pytest.raises(OSError, match="no route"):
+            asyncio.run(fetch("a"))
+    with pytest.raises(LoopDetectedError):
+        asyncio.run(fetch("a"))
+
+
+def test_a_function_is_seen_for_what_it_is():
+    async def fetch(url):
+        """Fetch a page."""
+
+    made = guarded(fetch)
+    assert inspect.iscoroutinefunction(made)
+    assert made.__doc__ == "Fetch a page."
+    assert list(inspect.signature(made).parameters) == ["url"]
+
+
+def test_what_a_plain_function_has_under_way_is_awaited():
+    async def fetched(url):
+        return "nothing found"
+
+    fetch = guarded(lambda url: fetched(url), detector=STOP)
+    for _ in range(2):
+        assert asyncio.run(fetch("a")) == "nothing found"
+    with pytest.raises(LoopDetectedError):
+        asyncio.run(fetch("a"))
+
+
+def test_several_functions_are_one_run_that_begins_with_the_block():
+    functions = guarded(lambda: "a", lambda: "b", detector=STOP)
+    assert isinstance(functions, GuardedFunctions)
+    for _ in range(3):
+        with functions as (first, second):
+            assert [first(), second(), first(), second()] == ["a", "b", "a", "b"]
+    assert first.guard is second.guard
+
+
+def test_a_run_begins_with_the_block_of_its_guard():
+    guard = LoopGuard(STOP)
+    search = guard(lambda query: "nothing found")
+    for _ in range(3):
+        with guard as same:
+            assert same is guard
+            assert [search("a") for _ in range(2)] == ["nothing found"] * 2
+
+
+def test_the_users_word_is_progress_and_makes_a_notice_stale():
+    guard = LoopGuard(NOTIFY)
+    rows = guard(list)
+    for _ in range(3):
+        rows()
+    guard.user_message()
+    assert guard.take_notice() == ""
+    rows()
+    assert guard.take_notice() == ""
+
+
+def test_observers_are_told_which_run_it_was():
+    class Named(Hearer):
+        def on_tool_loop_detected(self, run_id, detector_name, details):
+            self.heard.append(run_id)
+
+    hearer = Named()
+    search = guarded(lambda query: "", detector=BLOCK, observers=[hearer], run_id="run-7")
+    for _ in range(3):
+        search("a")
+    assert hearer.heard == ["run-7"]
+
+
+def test_a_listener_may_ask_the_guard():
+    guard, heard = LoopGuard(NOTIFY), []
+    guard.run.add_listener(lambda verdict: heard.append(guard.take_notice()))
+    search = guard(lambda query: "nothing found")
+    assert search("a") == search("a") == "nothing found"
+    assert NOTICE_MARKER in search("a")
+    assert heard == [""]
+
+
+def values():
+    yield 1
+
+
+async def items():
+    yield 1
+
+
+@pytest.mark.parametrize("function", [values, items])
+def test_what_yields_is_refused(function):
+    with pytest.raises(TypeError, match="guard a function that returns its result"):
+        guarded(function)
+
+
+def test_what_cannot_be_called_is_refused():
+    with pytest.raises(TypeError, match="cannot be called"):
+        guarded("search")
