@@ -82,6 +82,7 @@ ANSWERS = {
     ),
     Outcome.REFUSED: (
         REFUSED_MARKER,
+        f"PreToolUse:Bash hook error: {REFUSED_MARKER} this call was not run.",
         refusal(LoopDetection("repeat", "Again."), "ls", "{}"),
     ),
 }

@@ -4,8 +4,13 @@ import re
 from enum import Enum
 from typing import Optional
 
+from .plain_answer import HEAD, NEGATIVE, SHORT, is_plain_success, may_be_a_form, words
+
 REFUSED_MARKER = "[antiloop] Refused:"
-"""How the result of every refused call begins, so that any history shows which those are."""
+"""How the result of every refused call begins, so that any history shows which those are.
+
+A framework may say something of its own before it, as in ``PreToolUse:Bash hook error:``.
+"""
 
 
 class Outcome(str, Enum):
@@ -43,30 +48,12 @@ for _kind in Outcome:
     _kind.is_fruitless = _kind.is_failure or not _kind.says_something
 
 
-_SHORT = 1_000  # characters: in a longer answer the word "error" is part of what was asked for
-_BRIEF = 300
-_HEAD = 120  # characters in which an answer that is a failure says so
-_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
 _NAME = re.compile(r"\w[./\\_-]\w")  # a path, a file, an identifier: these hold no statement
 
-_NEGATIVE = frozenset(
-    """
-    aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
-    failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
-    missing not refused rejected traceback unable unauthorized unavailable undefined unexpected
-    unknown unrecognized unresolved unsupported wasn wouldn wrong
-    """.split()
-)
 _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
     r"|\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?(?:errors?|fail\w*|exceptions?)\b"
 )  # "error": null, 0 failed, no errors
-_FORMAL = frozenset(  # one of these stands in every answer that is judged by its form
-    """
-    0 429 503 exit later limit limited limits nil no none nothing null output overloaded pending
-    processing progress queued ready requests running starting temporarily undefined waiting zero
-    """.split()
-)
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _WAITING = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b"
@@ -109,19 +96,15 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     >>> outcome("No results found.")
     <Outcome.EMPTY: 'e'>
     """
-    length = len(text)
-    if length > _SHORT:
-        return Outcome.FAILURE if is_error else Outcome.SUCCESS
-    if text.startswith(REFUSED_MARKER):
+    if is_plain_success(text, is_error):
+        return Outcome.SUCCESS
+    if len(text) > SHORT:
+        return Outcome.FAILURE
+    if REFUSED_MARKER in text[:HEAD]:
         return Outcome.REFUSED
-    words = text[:_HEAD].lower().translate(_SPACED).split()
-    if length <= _BRIEF and not (words and _FORMAL.isdisjoint(words)):
-        brief = _brief_outcome(text)
-        if brief is not None:
-            return brief
-    if is_error or not _NEGATIVE.isdisjoint(words):
-        return _short_outcome(text[:_HEAD], is_error)
-    return Outcome.SUCCESS
+    head = text[:HEAD]
+    brief = _brief_outcome(text) if may_be_a_form(text, words(head)) else None
+    return brief or _short_outcome(head, is_error)
 
 
 def _brief_outcome(text: str) -> Optional[Outcome]:
@@ -139,7 +122,7 @@ def _short_outcome(head: str, is_error: bool) -> Outcome:
     lower = head.lower()
     said = " ".join(part for part in lower.split() if not _NAME.search(part))
     said = _BENIGN.sub(" ", said)
-    if not is_error and _NEGATIVE.isdisjoint(said.translate(_SPACED).split()):
+    if not is_error and NEGATIVE.isdisjoint(words(said)):
         return Outcome.SUCCESS
     is_invalid = any(noun in lower for noun in _CALL_NOUNS) and _INVALID.search(head)
     return Outcome.INVALID if is_invalid else Outcome.FAILURE

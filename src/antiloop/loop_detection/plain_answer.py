@@ -1,0 +1,51 @@
+"""Answers that are plain successes, told apart without a regular expression.
+
+Most answers of a healthy run are, so most need no closer look. Nothing is imported here: a hook
+that is started for each call asks this first.
+"""
+
+SHORT = 1_000
+"""Characters: in a longer answer the word "error" is part of what was asked for."""
+BRIEF = 300
+"""Characters of the longest answer that is judged by its form."""
+HEAD = 120
+"""Characters in which an answer that is a failure says so."""
+
+_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
+NEGATIVE = frozenset(
+    """
+    aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
+    failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
+    missing not refused rejected traceback unable unauthorized unavailable undefined unexpected
+    unknown unrecognized unresolved unsupported wasn wouldn wrong
+    """.split()
+)
+"""Words of failure."""
+_FORMAL = frozenset(  # one of these stands in every answer that is judged by its form
+    """
+    0 429 503 exit later limit limited limits nil no none nothing null output overloaded pending
+    processing progress queued ready requests running starting temporarily undefined waiting zero
+    """.split()
+)
+
+
+def is_plain_success(text: str, is_error: bool = False) -> bool:
+    """Whether an answer says something, and neither a failure nor that there is nothing.
+
+    >>> is_plain_success("12 files changed"), is_plain_success("no such file: exit 1")
+    (True, False)
+    """
+    if is_error or len(text) > SHORT:
+        return not is_error
+    said = words(text[:HEAD])
+    return not may_be_a_form(text, said) and NEGATIVE.isdisjoint(said)
+
+
+def may_be_a_form(text: str, said: "list[str]") -> bool:
+    """Whether an answer is so short, and has such first words, that its form may be its meaning."""
+    return len(text) <= BRIEF and not (said and _FORMAL.isdisjoint(said))
+
+
+def words(text: str) -> "list[str]":
+    """Split a text into lower-case words; beyond ASCII, every character is part of one."""
+    return text.lower().translate(_SPACED).split()
