@@ -1,6 +1,7 @@
 """What all adapters share: a live conversation, replayed and judged."""
 
 import logging
+from dataclasses import replace
 from typing import Any, Iterable, List, Mapping, Optional, Sequence
 
 from ..agent import AgentObserver
@@ -66,6 +67,15 @@ class Guard:
         self._replay(monitor, history)
         return monitor
 
+    def record(self, monitor: LoopMonitor, together: History) -> LoopVerdict:
+        """Tell a monitor of one round.
+
+        Ids may stand in many rounds where a model is replayed, and messages are counted anew where
+        old ones are taken away; how many calls came before tells the rounds of a run apart.
+        """
+        calls = [replace(call, round=monitor.call_count) for call in together.calls]
+        return monitor.after(calls, together.results)
+
     def judge(self, history: History, run_id: str = "") -> LoopVerdict:
         """Say what is to be done after the last round of this history, and tell the observers.
 
@@ -113,7 +123,7 @@ class Guard:
         verdict = _GO_ON
         turn = history if self.across_turns else history.last_turn()
         for together in self._last_rounds(turn):
-            verdict = monitor.after(together.calls, together.results)
+            verdict = self.record(monitor, together)
         return verdict
 
     def _last_rounds(self, history: History) -> List[History]:

@@ -1,27 +1,31 @@
 """LangChain agents and LangGraph graphs."""
 
-from dataclasses import replace
+import logging
+from itertools import takewhile
 from typing import Any, Awaitable, Callable, Dict, List, Optional
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-    from langgraph.config import get_config
+    from langchain_core.runnables import ensure_config
     from typing_extensions import Annotated, NotRequired
 except ImportError as error:
     raise ImportError(
         'antiloop.integrations.langchain needs langchain: pip install "antiloop[langchain]"'
     ) from error
 
+from ..exceptions import SnapshotError
 from ..formats import from_langchain
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..types import ToolCall
 from .guard import Guard, stopped
 
+_logger = logging.getLogger("antiloop")
 
-class _State(AgentState[Any]):
-    """What is kept beside the messages, in every checkpoint."""
+
+class LoopGuardState(AgentState[Any]):
+    """What is kept beside the messages, in every checkpoint, and is no part of the output."""
 
     antiloop: NotRequired[Annotated[Dict[str, Any], PrivateStateAttr]]  # type: ignore[valid-type]
 
@@ -34,51 +38,49 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     error as their result. What is known of the run is a private field of the agent's state, so it
     survives checkpoints, and summaries that take the old messages away.
 
-    Put it last in the list of middleware, so that it sees a reply before a person is asked to
-    approve it.
+    Put it first in the list of middleware: it sees each round before a summary takes it away, and
+    what a person decided about a call.
     """
 
-    state_schema = _State
+    state_schema = LoopGuardState
 
     def before_agent(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
-        """Begin a turn of the user; read the calls of a conversation that begins elsewhere."""
-        messages, known = state["messages"], state.get("antiloop")
-        if known is None:
-            past = messages[: _last_round(messages)]
-            return _update(self.replayed(from_langchain(self.recent(past))))
-        if self.across_turns or not isinstance(messages[-1], HumanMessage):
+        """Begin a turn where the user has spoken: what came before is no evidence any more."""
+        messages = state["messages"]
+        if self.across_turns or not _user_spoke(messages):
             return None
         monitor = self._monitor(state)
         monitor.user_message()
-        return _update(monitor, known["judged"])
+        return _update(monitor, _id(_last_round(messages)))
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Judge the round whose results have just come in."""
-        monitor, judged = self._monitor(state), state["antiloop"]["judged"]
-        messages = state["messages"][_last_round(state["messages"]) :]
-        if not messages or messages[0].id == judged:
-            return _update(monitor, judged)
-        together = from_langchain(messages)
-        # Models that are replayed use ids again; a number of our own tells the rounds apart.
-        calls = [replace(call, round=monitor.call_count) for call in together.calls]
-        verdict = monitor.after(calls, together.results)
+        together, judged = _last_round(state["messages"]), _known(state).get("judged")
+        if judged and judged == _id(together):
+            return None  # the model is asked once more after the same round
+        monitor = self._monitor(state)
+        verdict = self.record(monitor, from_langchain(together))
         self.tell(verdict, _thread())
         if verdict.action is LoopAction.RAISE and verdict.detection:
             raise verdict.detection.as_error()
         notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
-        update = _update(monitor, messages[0].id, notice)
+        update = _update(monitor, _id(together) or judged, notice)
         if verdict.action is LoopAction.STOP:
             update.update(messages=[AIMessage(stopped(verdict))], jump_to="end")
         return update
 
+    @hook_config(can_jump_to=["model"])
     def after_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Answer the calls that are refused, so that only the others run."""
-        monitor = self._monitor(state)
-        calls = getattr(state["messages"][-1], "tool_calls", None) or ()
-        verdicts = [(call, monitor.before(_call(call))) for call in calls]
+        monitor, pending = self._monitor(state), _pending(state["messages"])
+        verdicts = [(call, monitor.before(_call(call))) for call in pending]
         refused = [_refusal(call, each) for call, each in verdicts if _is_refused(each)]
-        return {"messages": refused} if refused else None
+        if not refused:
+            return None
+        # Nobody need be asked to approve a reply of which nothing will run.
+        is_whole = len(refused) == len(_last_round(state["messages"])[0].tool_calls)
+        return {"messages": refused, **({"jump_to": "model"} if is_whole else {})}
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Add the notice to what the model is asked; it is not stored."""
@@ -89,9 +91,17 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         return await handler(_with_notice(request))
 
     def _monitor(self, state: Any) -> LoopMonitor:
-        monitor = self.monitor()
-        monitor.restore(state["antiloop"]["run"])
-        return monitor
+        """Take up the run where the last hook left it, else from what the conversation holds."""
+        messages, known = state["messages"], _known(state)
+        if known:
+            monitor = self.monitor()
+            try:
+                monitor.restore(known["run"])
+                return monitor
+            except SnapshotError as error:
+                _logger.warning("the checkpoint is of no use, the messages are read: %s", error)
+        past = messages[: len(messages) - len(_last_round(messages))]
+        return self.replayed(from_langchain(self.recent(past)))
 
 
 class ToolNodeGuard(Guard):
@@ -117,8 +127,7 @@ class ToolNodeGuard(Guard):
         return self._refused(request) or await handler(request)
 
     def _refused(self, request: Any) -> Optional[ToolMessage]:
-        state, call = request.state, request.tool_call
-        messages = state["messages"] if isinstance(state, dict) else state
+        call, messages = request.tool_call, _messages(request.state)
         verdict = self.before(from_langchain(self.recent(messages)), _call(call))
         return _refusal(call, verdict) if _is_refused(verdict) else None
 
@@ -127,15 +136,43 @@ def _update(monitor: LoopMonitor, judged: Optional[str] = None, notice: str = ""
     return {"antiloop": {"run": monitor.snapshot(), "judged": judged, "notice": notice}}
 
 
-def _last_round(messages: List[Any]) -> int:
-    """Give where the last round begins; the end if the last reply, or the user, asks no tool."""
+def _known(state: Any) -> Dict[str, Any]:
+    """Give what the hook before left; nothing in a run that began without the guard."""
+    return state.get("antiloop") or {}
+
+
+def _last_round(messages: List[Any]) -> List[Any]:
+    """Give the last reply and all that came after it; nothing if it asks for no tool.
+
+    A tool may add a user's message, such as a picture; it is no end of the round.
+    """
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
-        if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
-            return position
-        if isinstance(message, (AIMessage, HumanMessage)):
-            break
-    return len(messages)
+        if isinstance(message, AIMessage):
+            return messages[position:] if message.tool_calls or message.invalid_tool_calls else []
+    return []
+
+
+def _pending(messages: List[Any]) -> List[Any]:
+    """Give the calls of the last reply that nobody has answered yet."""
+    reply, *rest = _last_round(messages) or [AIMessage("")]
+    answered = {message.tool_call_id for message in rest if isinstance(message, ToolMessage)}
+    return [call for call in reply.tool_calls if call["id"] not in answered]
+
+
+def _user_spoke(messages: List[Any]) -> bool:
+    latest = takewhile(lambda each: not isinstance(each, (AIMessage, ToolMessage)), messages[::-1])
+    return any(isinstance(message, HumanMessage) for message in latest)
+
+
+def _id(together: List[Any]) -> Optional[str]:
+    return together[0].id if together else None
+
+
+def _messages(state: Any) -> List[Any]:
+    if isinstance(state, list):
+        return state
+    return state["messages"] if isinstance(state, dict) else state.messages
 
 
 def _call(call: Any) -> ToolCall:
@@ -151,11 +188,11 @@ def _refusal(call: Any, verdict: LoopVerdict) -> ToolMessage:
 
 
 def _with_notice(request: Any) -> Any:
-    notice = request.state["antiloop"]["notice"]
-    return (
-        request.override(messages=[*request.messages, HumanMessage(notice)]) if notice else request
-    )
+    notice = _known(request.state).get("notice")
+    if not notice:
+        return request
+    return request.override(messages=[*request.messages, HumanMessage(notice)])
 
 
 def _thread() -> str:
-    return str(get_config().get("configurable", {}).get("thread_id", ""))
+    return str(ensure_config().get("configurable", {}).get("thread_id", ""))
