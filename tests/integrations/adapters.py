@@ -40,6 +40,14 @@ ADAPTERS = {
             oldest=("langchain==1.0.8", "langgraph-prebuilt==1.0.5"),
         ),
         Adapter(
+            "langgraph",
+            "langgraph",
+            ("langgraph",),
+            "guard-langgraph.md",
+            needs=("langgraph-checkpoint-sqlite",),
+            oldest=("langgraph==1.0.6", "langgraph-prebuilt==1.0.5"),
+        ),
+        Adapter(
             "pydantic_ai",
             "pydantic-ai",
             ("pydantic_ai",),
@@ -52,6 +60,13 @@ ADAPTERS = {
             ("strands",),
             "guard-strands.md",
             oldest=("strands-agents==1.43.0",),
+        ),
+        Adapter(
+            "adk",
+            "adk",
+            ("google.adk",),
+            "guard-adk.md",
+            oldest=("google-adk==2.8.0",),
         ),
         Adapter(
             "functions",

@@ -1,4 +1,4 @@
-"""LangChain agents and LangGraph graphs."""
+"""LangChain agents."""
 
 import logging
 from itertools import takewhile
@@ -8,7 +8,6 @@ try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-    from langchain_core.runnables import ensure_config
     from typing_extensions import Annotated, NotRequired
 except ImportError as error:
     raise ImportError(
@@ -17,9 +16,9 @@ except ImportError as error:
 
 from ..exceptions import SnapshotError
 from ..formats import from_langchain
-from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..types import ToolCall
+from ..loop_detection import LoopAction, LoopMonitor
 from .guard import Guard, stopped
+from .langgraph import call_of, is_refused, refusal_of, thread
 
 _logger = logging.getLogger("antiloop")
 
@@ -61,7 +60,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
             return None  # the model is asked once more after the same round
         monitor = self._monitor(state)
         verdict = self.record(monitor, from_langchain(together))
-        self.tell(verdict, _thread())
+        self.tell(verdict, thread())
         if verdict.action is LoopAction.RAISE and verdict.detection:
             raise verdict.detection.as_error()
         notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
@@ -74,8 +73,8 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     def after_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Answer the calls that are refused, so that only the others run."""
         monitor, pending = self._monitor(state), _pending(state["messages"])
-        verdicts = [(call, monitor.before(_call(call))) for call in pending]
-        refused = [_refusal(call, each) for call, each in verdicts if _is_refused(each)]
+        verdicts = [(call, monitor.before(call_of(call))) for call in pending]
+        refused = [refusal_of(call, each) for call, each in verdicts if is_refused(each)]
         if not refused:
             return None
         # Nobody need be asked to approve a reply of which nothing will run.
@@ -102,34 +101,6 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
                 _logger.warning("the checkpoint is of no use, the messages are read: %s", error)
         past = messages[: len(messages) - len(_last_round(messages))]
         return self.replayed(from_langchain(self.recent(past)))
-
-
-class ToolNodeGuard(Guard):
-    """Wrapper for a raw `ToolNode`: ``ToolNode(tools, **guard.wrappers)``.
-
-    A node can refuse calls, no more: ask `verdict` where your graph asks the model, to add its
-    notice, to raise, or to take the edge to the end.
-    """
-
-    @property
-    def wrappers(self) -> Dict[str, Any]:
-        """The arguments of `ToolNode` that hook this in, sync and async."""
-        return {"wrap_tool_call": self._wrap, "awrap_tool_call": self._awrap}
-
-    def verdict(self, messages: List[Any]) -> LoopVerdict:
-        """Judge the conversation before the model is asked again; once a round."""
-        return self.judge(from_langchain(self.recent(messages)), _thread())
-
-    def _wrap(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        return self._refused(request) or handler(request)
-
-    async def _awrap(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        return self._refused(request) or await handler(request)
-
-    def _refused(self, request: Any) -> Optional[ToolMessage]:
-        call, messages = request.tool_call, _messages(request.state)
-        verdict = self.before(from_langchain(self.recent(messages)), _call(call))
-        return _refusal(call, verdict) if _is_refused(verdict) else None
 
 
 def _update(monitor: LoopMonitor, judged: Optional[str] = None, notice: str = "") -> Dict[str, Any]:
@@ -169,30 +140,8 @@ def _id(together: List[Any]) -> Optional[str]:
     return together[0].id if together else None
 
 
-def _messages(state: Any) -> List[Any]:
-    if isinstance(state, list):
-        return state
-    return state["messages"] if isinstance(state, dict) else state.messages
-
-
-def _call(call: Any) -> ToolCall:
-    return ToolCall(call["name"], call["args"], call["id"])
-
-
-def _is_refused(verdict: LoopVerdict) -> bool:
-    return verdict.action is LoopAction.BLOCK
-
-
-def _refusal(call: Any, verdict: LoopVerdict) -> ToolMessage:
-    return ToolMessage(verdict.message, tool_call_id=call["id"], name=call["name"], status="error")
-
-
 def _with_notice(request: Any) -> Any:
     notice = _known(request.state).get("notice")
     if not notice:
         return request
     return request.override(messages=[*request.messages, HumanMessage(notice)])
-
-
-def _thread() -> str:
-    return str(ensure_config().get("configurable", {}).get("thread_id", ""))

@@ -1,0 +1,71 @@
+"""Graphs that are made by hand, with LangGraph's `ToolNode`."""
+
+from typing import Any, Awaitable, Callable, Dict, List, Optional
+
+try:
+    from langchain_core.messages import ToolMessage
+    from langchain_core.runnables import ensure_config
+except ImportError as error:
+    raise ImportError(
+        'antiloop.integrations.langgraph needs langgraph: pip install "antiloop[langgraph]"'
+    ) from error
+
+from ..formats import from_langchain
+from ..loop_detection import LoopAction, LoopVerdict
+from ..types import ToolCall
+from .guard import Guard
+
+
+class LoopGuard(Guard):
+    """Wrapper for a `ToolNode`, ``ToolNode(tools, **guard.wrappers)``; see `Guard` for arguments.
+
+    A node can refuse calls, no more: ask `verdict` where your graph asks the model, to add its
+    notice, to raise, or to end. All is read off the messages in the state of the graph, under
+    ``messages``, so they must be kept whole.
+    """
+
+    @property
+    def wrappers(self) -> Dict[str, Any]:
+        """The arguments of `ToolNode` that hook this in, sync and async."""
+        return {"wrap_tool_call": self._wrap, "awrap_tool_call": self._awrap}
+
+    def verdict(self, messages: List[Any]) -> LoopVerdict:
+        """Judge the conversation before the model is asked again; once a round."""
+        return self.judge(from_langchain(self.recent(messages)), thread())
+
+    def _wrap(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        return self._refused(request) or handler(request)
+
+    async def _awrap(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        return self._refused(request) or await handler(request)
+
+    def _refused(self, request: Any) -> Optional[ToolMessage]:
+        call, messages = request.tool_call, _messages(request.state)
+        verdict = self.before(from_langchain(self.recent(messages)), call_of(call))
+        return refusal_of(call, verdict) if is_refused(verdict) else None
+
+
+def call_of(call: Any) -> ToolCall:
+    """Give a call as the detectors know it."""
+    return ToolCall(call["name"], call["args"], call["id"])
+
+
+def is_refused(verdict: LoopVerdict) -> bool:
+    """Whether a call may not run."""
+    return verdict.action is LoopAction.BLOCK
+
+
+def refusal_of(call: Any, verdict: LoopVerdict) -> ToolMessage:
+    """Give the answer to a call that is refused."""
+    return ToolMessage(verdict.message, tool_call_id=call["id"], name=call["name"], status="error")
+
+
+def thread() -> str:
+    """Name the thread that runs now; empty where there is none."""
+    return str(ensure_config().get("configurable", {}).get("thread_id", ""))
+
+
+def _messages(state: Any) -> List[Any]:
+    if isinstance(state, list):
+        return state
+    return state["messages"] if isinstance(state, dict) else state.messages

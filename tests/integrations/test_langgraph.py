@@ -1,0 +1,166 @@
+"""The contract with a graph made by hand around LangGraph's `ToolNode`."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, List
+
+import pytest
+from contract import Contract, Ran, Script, detector, in_another_process, same
+
+pytest.importorskip("langgraph", reason="needs the extra 'langgraph'")
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
+from langgraph.prebuilt import ToolNode, tools_condition
+
+from antiloop import LoopDetectedError, LoopPolicy
+from antiloop.integrations.guard import stopped
+from antiloop.integrations.langgraph import LoopGuard
+from antiloop.loop_detection import Escalation, LoopAction
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+
+THREAD = {"configurable": {"thread_id": "thread-1"}}
+INPUT = {"messages": [("user", "Go")]}
+BLOCK = {"detector": detector(Escalation(("block",)))}
+SCRIPT = Script(same())
+
+
+def made_tools(script, ran):
+    @tool
+    def search(query: str) -> str:
+        """Search."""
+        return ran.answer(script, "search")
+
+    @tool
+    def note(text: str) -> str:
+        """Note."""
+        return ran.answer(script, "note")
+
+    return [search, note]
+
+
+def replied(script, ran, messages):
+    """Say what a script says; which reply it is, is read off the conversation."""
+    ran.asked += 1
+    ran.seen[:] = [str(message.content) for message in messages]
+    number = sum(isinstance(message, AIMessage) for message in messages)
+    calls = [
+        {"name": name, "args": arguments, "id": f"call-{position}"}
+        for position, (name, arguments) in enumerate(script.reply(number, ran.seen))
+    ]
+    return AIMessage("" if calls else "done", tool_calls=calls)
+
+
+def made_graph(script, ran, *, checkpointer=None, **options):
+    guard = LoopGuard(**options)
+
+    def ask(state):
+        verdict = guard.verdict(state["messages"])
+        if verdict.action is LoopAction.RAISE:
+            raise verdict.detection.as_error()
+        if verdict.action is LoopAction.STOP:
+            return {"messages": [AIMessage(stopped(verdict))]}
+        is_notice = verdict.action is LoopAction.NOTIFY
+        notice = [HumanMessage(guard.notice(verdict))] if is_notice else []
+        return {"messages": [replied(script, ran, [*state["messages"], *notice])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("ask", ask)
+    graph.add_node("tools", ToolNode(made_tools(script, ran), **guard.wrappers))
+    graph.add_edge(START, "ask")
+    graph.add_conditional_edges("ask", tools_condition)
+    graph.add_edge("tools", "ask")
+    return graph.compile(checkpointer=checkpointer)
+
+
+async def drain(graph):
+    async for _ in graph.astream(INPUT):
+        pass
+
+
+MODES = {
+    "sync": lambda graph: graph.invoke(INPUT),
+    "async": lambda graph: asyncio.run(graph.ainvoke(INPUT)),
+    "stream": lambda graph: asyncio.run(drain(graph)),
+}
+
+
+def break_off(store, script, options):
+    with SqliteSaver.from_conn_string(store) as checkpointer, pytest.raises(ConnectionError):
+        made_graph(script, Ran(), checkpointer=checkpointer, **options).invoke(INPUT, THREAD)
+
+
+class TestLangGraph(Contract):
+    name = "langgraph"
+
+    def run(self, mode, script, **options):
+        ran = Ran()
+        try:
+            MODES[mode](made_graph(script, ran, **options))
+        except LoopDetectedError as error:
+            ran.error = error
+        return ran
+
+    def resumed(self, folder, script, **options):
+        store = str(folder / "checkpoints.sqlite")
+        in_another_process(break_off, store, replace(script, breaks_at=2), options)
+        ran = Ran()
+        with SqliteSaver.from_conn_string(store) as checkpointer:
+            made_graph(script, ran, checkpointer=checkpointer, **options).invoke(None, THREAD)
+        return ran
+
+
+def test_an_edge_of_your_own_can_end_the_graph():
+    ran, guard = Ran(), LoopGuard(detector=detector(LoopPolicy.STOP))
+
+    def is_over(state):
+        return END if guard.verdict(state["messages"]).action.ends_run else "ask"
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("ask", lambda state: {"messages": [replied(SCRIPT, ran, state["messages"])]})
+    graph.add_node("tools", ToolNode(made_tools(SCRIPT, ran)))
+    graph.add_edge(START, "ask")
+    graph.add_conditional_edges("ask", tools_condition)
+    graph.add_conditional_edges("tools", is_over)
+    graph.compile().invoke(INPUT)
+    assert (ran.searches, ran.asked) == (3, 3)
+
+
+@dataclass
+class OwnState:
+    """A state that is no dictionary."""
+
+    messages: Annotated[List[Any], add_messages]
+
+
+@pytest.mark.parametrize("schema", [MessagesState, OwnState])
+def test_the_state_of_a_graph_may_be_an_object(schema):
+    ran, guard = Ran(), LoopGuard(**BLOCK)
+
+    def ask(state):
+        messages = state.messages if schema is OwnState else state["messages"]
+        return {"messages": [replied(SCRIPT, ran, messages)]}
+
+    graph = StateGraph(schema)
+    graph.add_node("ask", ask)
+    graph.add_node("tools", ToolNode(made_tools(SCRIPT, ran), **guard.wrappers))
+    graph.add_edge(START, "ask")
+    graph.add_conditional_edges("ask", tools_condition)
+    graph.add_edge("tools", "ask")
+    graph.compile().invoke(INPUT)
+    assert ran.searches == 3
+
+
+def test_the_state_of_a_graph_may_be_the_messages():
+    ran, guard = Ran(), LoopGuard(**BLOCK)
+    graph = StateGraph(Annotated[list, add_messages])
+    graph.add_node("ask", lambda messages: [replied(SCRIPT, ran, messages)])
+    graph.add_node("tools", ToolNode(made_tools(SCRIPT, ran), **guard.wrappers))
+    graph.add_edge(START, "ask")
+    graph.add_conditional_edges("ask", tools_condition)
+    graph.add_edge("tools", "ask")
+    messages = graph.compile().invoke([("user", "Go")])
+    assert ran.searches == 3
+    assert sum(REFUSED_MARKER in str(message.content) for message in messages) == 3
