@@ -5,7 +5,14 @@ import logging
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union, cast
 
 from ..types import ToolCall, ToolResult
-from .fingerprint import canonical_json, parsed_arguments, plain, text_fingerprint, text_of
+from .fingerprint import (
+    canonical_json,
+    parsed_arguments,
+    plain,
+    plain_json,
+    text_fingerprint,
+    text_of,
+)
 from .noise import does_nothing, gist, near_arguments, skeleton, without_noise
 from .outcome import Outcome, outcome
 from .shortening import shortened
@@ -258,7 +265,7 @@ def _asked(call: ToolCall, policy: ToolPolicy) -> Tuple[str, str, Optional[bool]
     arguments = parsed_arguments(call.arguments)
     if policy.key is not None:
         arguments = plain(_declared(policy.compared_arguments, arguments, tool, "key"))
-    key = text_fingerprint(f"{tool}\x00{canonical_json(arguments)}")[:KEY_LENGTH]
+    key = text_fingerprint(f"{tool}\x00{plain_json(arguments)}")[:KEY_LENGTH]
     return tool, key, policy.mutates, arguments
 
 

@@ -47,7 +47,8 @@ def _encoder() -> Callable[[Any], str]:
     return lambda value: "".join(encode(value, 0))
 
 
-_encode = _encoder()
+plain_json = _encoder()
+"""Writes what `plain` gave."""
 
 
 def canonical_json(value: Any) -> str:
@@ -56,7 +57,7 @@ def canonical_json(value: Any) -> str:
     >>> canonical_json({"b": 1.0, "a": {True, None}})
     '{"a":{"\\u0000set":[null,true]},"b":1}'
     """
-    return _encode(plain(value))
+    return plain_json(plain(value))
 
 
 def plain(value: Any) -> Any:
@@ -167,7 +168,7 @@ class _Simplifier:
             return [self.simplify(item, above) for item in self._some(value)]
         if isinstance(value, (set, frozenset)):
             items = (self.simplify(item, above) for item in self._some(value))
-            return _marked("set", sorted(items, key=_encode))
+            return _marked("set", sorted(items, key=plain_json))
         return self._object(value, above)
 
     def _mapping(self, items: Iterable[Tuple[Any, Any]], above: Tuple[int, ...]) -> Any:
@@ -176,7 +177,7 @@ class _Simplifier:
         plain: Dict[str, Any] = dict(pairs)
         if len(plain) == len(pairs):
             return plain
-        return _marked("pairs", sorted(pairs, key=_encode))
+        return _marked("pairs", sorted(pairs, key=plain_json))
 
     def _some(self, items: Iterable[Any]) -> Iterator[Any]:
         """Give the items that are still looked at, and one more to mark the end: some never end."""
@@ -184,7 +185,7 @@ class _Simplifier:
 
     def _key(self, key: Any, above: Tuple[int, ...]) -> str:
         simple = self.simplify(key, above)
-        return simple if isinstance(simple, str) else _encode(simple)
+        return simple if isinstance(simple, str) else plain_json(simple)
 
     def _object(self, value: Any, above: Tuple[int, ...]) -> Any:
         if isinstance(value, type) or callable(value):

@@ -6,28 +6,31 @@ answers to the same or nearly the same call, and a text that is nothing but nois
 """
 
 import re
-from typing import Any, Iterator, List, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any, Iterator, List, Optional, Tuple
 
 from .fingerprint import canonical_json
 
+_DATE = (  # ISO 8601
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
+)
 _CLOCK = (
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"  # ISO 8601
-    r"|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
-    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
-    r"|\b(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
-    r"|\b1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
-    r"|\b0x[0-9a-f]{6,}\b"  # addresses
+    r"\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
+    r"|(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
+    r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
+    r"|0x[0-9a-f]{6,}\b"  # addresses
 )
 _COUNTER = (
-    r"|\bline \d+:"  # a shell counts the lines it was given
-    r"|\b\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
-    r"|\b(?:attempt|retry|try|pid)[ =:#]*\d+"
-    r"|\b(?:request|trace|span|correlation|execution|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
-    r"|\b(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
-    r"|/tmp/[\w./-]+"
+    r"|line \d+:"  # a shell counts the lines it was given
+    r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
+    r"|(?:attempt|retry|try|pid)[ =:#]*\d+"
+    r"|(?:request|trace|span|correlation|execution|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
+    r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
 )
-_CLOCKS = re.compile(_CLOCK, re.IGNORECASE)
-_VOLATILE = re.compile(_CLOCK + _COUNTER, re.IGNORECASE)
+# All but dates and paths stand at the start of a word, which is quick to rule out.
+_CLOCKS = re.compile(rf"{_DATE}|\b(?:{_CLOCK})", re.IGNORECASE)
+_VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]{2}")

@@ -93,10 +93,12 @@ class StallDetector(WindowDetector):
             return count >= (declared or self.threshold)
         if count < self.threshold:
             return False
-        is_near = len({item.facts.near for item in streak[-self.varied :]}) == 1
-        if not latest.outcome.says_something:
-            return is_near and count >= self.varied
-        return is_near or count >= self.varied
+        if latest.outcome.says_something:
+            return count >= self.varied or self._is_near(streak)
+        return count >= self.varied and self._is_near(streak)
+
+    def _is_near(self, streak: List[Evidence]) -> bool:
+        return len({item.facts.near for item in streak[-self.varied :]}) == 1
 
     def _detection(self, streak: List[Evidence]) -> LoopDetection:
         facts, count = streak[-1].facts, len(streak)
