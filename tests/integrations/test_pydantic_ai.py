@@ -1,0 +1,298 @@
+"""The contract with Pydantic AI's own agent, and what is special about it."""
+
+import asyncio
+import importlib
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from contract import SAME, Contract, Hearer, Ran, Script, detector, in_another_process, same
+
+pytest.importorskip("pydantic_ai", reason="needs the extra 'pydantic-ai'")
+
+from pydantic import BaseModel
+from pydantic_ai import Agent, ModelRetry, capture_run_messages
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    NativeToolCallPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+from antiloop import LoopDetectedError, LoopPolicy
+from antiloop.integrations.pydantic_ai import LoopGuard
+from antiloop.loop_detection import Escalation
+from antiloop.loop_detection.messages import NOTICE_MARKER
+
+
+@pytest.fixture(autouse=True)
+def _event_loop():
+    """`run_sync` takes the event loop of the thread; where there is none it leaves one open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+def scripted_model(script, ran):
+    """Say what a script says; which reply it is, is read off the conversation."""
+
+    def calls_of(messages):
+        ran.asked += 1
+        ran.seen[:] = [
+            str(part.content)
+            for message in messages
+            if message.kind == "request"
+            for part in message.parts
+        ]
+        return script.reply(sum(isinstance(each, ModelResponse) for each in messages), ran.seen)
+
+    def reply(messages, info):
+        calls = calls_of(messages)
+        parts = [
+            ToolCallPart(name, arguments, f"call-{at}")
+            for at, (name, arguments) in enumerate(calls)
+        ]
+        return ModelResponse(parts=parts or [TextPart("done")])
+
+    async def stream(messages, info):
+        calls = calls_of(messages)
+        if not calls:
+            yield "done"
+        for at, (name, arguments) in enumerate(calls):
+            yield {at: DeltaToolCall(name, json.dumps(arguments), tool_call_id=f"call-{at}")}
+
+    return FunctionModel(reply, stream_function=stream)
+
+
+def made_agent(script, ran, *, output_type=str, **options):
+    agent = Agent(
+        scripted_model(script, ran), output_type=output_type, capabilities=[LoopGuard(**options)]
+    )
+
+    @agent.tool_plain
+    def search(query: str) -> str:
+        return ran.answer(script, "search")
+
+    @agent.tool_plain
+    def note(text: str) -> str:
+        return ran.answer(script, "note")
+
+    return agent
+
+
+async def drain(agent):
+    async with agent.run_stream("Go") as run:
+        return await run.get_output()
+
+
+MODES = {
+    "sync": lambda agent: agent.run_sync("Go"),
+    "async": lambda agent: asyncio.run(agent.run("Go")),
+    "stream": lambda agent: asyncio.run(drain(agent)),
+}
+
+
+def broken_off(script, options):
+    with capture_run_messages() as messages, pytest.raises(ConnectionError):
+        made_agent(script, Ran(), **options).run_sync("Go")
+    return ModelMessagesTypeAdapter.dump_json(messages)
+
+
+class TestPydanticAI(Contract):
+    name = "pydantic_ai"
+
+    def run(self, mode, script, **options):
+        ran = Ran()
+        try:
+            MODES[mode](made_agent(script, ran, **options))
+        except LoopDetectedError as error:
+            ran.error = error
+        return ran
+
+    def resumed(self, folder, script, **options):
+        dumped = in_another_process(broken_off, replace(script, breaks_at=2), options)
+        ran = Ran()
+        agent = made_agent(script, ran, **options)
+        agent.run_sync(message_history=ModelMessagesTypeAdapter.validate_json(dumped))
+        return ran
+
+
+class Answer(BaseModel):
+    days: int
+
+
+def guarded(reply, policy, *, searched=None, output_type=str, retries=1, **options):
+    """Make an agent whose model calls `reply(number, info)`, with one tool."""
+
+    def answer(messages, info):
+        number = sum(isinstance(each, ModelResponse) for each in messages)
+        return ModelResponse(parts=[reply(number, info)])
+
+    guard = LoopGuard(detector=detector(policy), **options)
+    agent = Agent(
+        FunctionModel(answer), output_type=output_type, retries=retries, capabilities=[guard]
+    )
+
+    @agent.tool_plain
+    def search(query: str) -> str:
+        if searched is not None:
+            searched.append(query)
+        return "nothing found"
+
+    return agent
+
+
+def search(number, info):
+    return ToolCallPart(*SAME)
+
+
+def three_searches_then(*parts):
+    return lambda number, info: ToolCallPart(*SAME) if number < 3 else parts[number - 3]
+
+
+def test_iter_is_guarded_too():
+    async def walk():
+        async with guarded(search, LoopPolicy.STOP).iter("Go") as run:
+            nodes = [node async for node in run]
+        return len(nodes), run.result.output
+
+    nodes, output = asyncio.run(walk())
+    assert nodes == 10
+    assert output.startswith("Stopped: the agent was stuck in a loop. Tool 'search' was called 3")
+
+
+def test_a_notice_is_not_stored():
+    agent = guarded(three_searches_then(TextPart("done")), LoopPolicy.INJECT_MESSAGE)
+    assert NOTICE_MARKER not in agent.run_sync("Go").all_messages_json().decode()
+
+
+def test_a_refusal_is_a_failure_that_costs_no_retry():
+    ran = Ran()
+    agent = made_agent(Script(same()), ran, detector=detector(Escalation(("block",))))
+    outcomes = [
+        part.outcome
+        for message in agent.run_sync("Go").all_messages()
+        for part in message.parts
+        if isinstance(part, ToolReturnPart)
+    ]
+    assert outcomes == ["success"] * 3 + ["failed"] * 3
+
+
+def test_refusals_end_no_run_that_may_not_retry():
+    agent = guarded(
+        lambda number, info: ToolCallPart(*SAME) if number < 6 else TextPart("done"),
+        Escalation(("block",)),
+        retries=0,
+    )
+    assert agent.run_sync("Go").output == "done"
+
+
+def test_a_stopped_run_can_be_gone_on_with():
+    agent = guarded(search, LoopPolicy.STOP)
+    stopped = agent.run_sync("Go")
+    history = ModelMessagesTypeAdapter.validate_json(stopped.all_messages_json())
+    again = agent.run_sync("Look once more", message_history=history)
+    calls = [
+        part
+        for each in again.new_messages()
+        for part in each.parts
+        if part.part_kind == "tool-call"
+    ]
+    assert len(calls) == 3
+
+
+def test_a_conversation_can_be_judged_across_turns():
+    agent = guarded(search, LoopPolicy.STOP, across_turns=True)
+    history = agent.run_sync("Go").all_messages()
+    assert agent.run_sync("Look once more", message_history=history).usage.tool_calls == 1
+
+
+def test_calls_that_wait_in_a_history_are_refused():
+    searched = []
+    agent = guarded(
+        three_searches_then(ToolCallPart(*SAME)), Escalation(("block",)), searched=searched
+    )
+    with capture_run_messages() as messages, pytest.raises(IndexError):
+        agent.run_sync("Go")
+    assert len(searched) == 3
+    waiting = [each for each in messages if each.kind == "response"][-1]
+    with pytest.raises(IndexError):
+        agent.run_sync(message_history=messages[: messages.index(waiting) + 1])
+    assert len(searched) == 3
+
+
+def test_without_a_text_to_end_with_stop_raises():
+    agent = guarded(search, LoopPolicy.STOP, output_type=Answer)
+    with pytest.raises(LoopDetectedError, match="'search' was called 3 times"):
+        agent.run_sync("Go")
+
+
+def test_where_text_is_one_of_the_outputs_stop_ends_with_it():
+    result = guarded(search, LoopPolicy.STOP, output_type=[Answer, str]).run_sync("Go")
+    assert result.output.startswith("Stopped:")
+
+
+def test_a_final_answer_that_is_refused_again_and_again_is_no_loop():
+    def reply(number, info):
+        return ToolCallPart(info.output_tools[0].name, {"days": 7 if number > 4 else "?"})
+
+    agent = guarded(reply, LoopPolicy.RAISE, output_type=Answer, retries=5)
+    assert agent.run_sync("Go").output == Answer(days=7)
+
+
+def test_a_round_is_judged_once_where_the_final_answer_is_retried():
+    told, hearer = [], Hearer()
+
+    def reply(number, info):
+        told.append(number)
+        if number < 3:
+            return ToolCallPart(*SAME)
+        return ToolCallPart(info.output_tools[0].name, {"days": 7 if number > 3 else "?"})
+
+    agent = guarded(reply, LoopPolicy.INJECT_MESSAGE, output_type=Answer, observers=[hearer])
+    assert agent.run_sync("Go").output == Answer(days=7)
+    assert (told, hearer.heard) == ([0, 1, 2, 3, 4], ["repeat"])
+
+
+def test_a_round_is_judged_once_where_a_text_is_retried():
+    hearer = Hearer()
+    agent = guarded(
+        three_searches_then(TextPart("perhaps"), TextPart("seven days")),
+        LoopPolicy.INJECT_MESSAGE,
+        observers=[hearer],
+    )
+
+    @agent.output_validator
+    def is_sure(text: str) -> str:
+        if text == "perhaps":
+            raise ModelRetry("Be sure.")
+        return text
+
+    assert agent.run_sync("Go").output == "seven days"
+    assert hearer.heard == ["repeat"]
+
+
+def test_a_round_is_judged_once_where_the_provider_pauses_after_it():
+    hearer = Hearer()
+    agent = guarded(
+        three_searches_then(TextPart("done"), TextPart("done")),
+        LoopPolicy.INJECT_MESSAGE,
+        observers=[hearer],
+    )
+    *history, last = agent.run_sync("Go").all_messages()
+    paused = replace(last, parts=[NativeToolCallPart("web_search", {})], state="suspended")
+    agent.run_sync(message_history=[*history, paused])
+    assert hearer.heard == ["repeat"]
+
+
+def test_a_missing_framework_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydantic_ai.capabilities", None)
+    monkeypatch.delitem(sys.modules, "antiloop.integrations.pydantic_ai")
+    with pytest.raises(ImportError, match=r'pip install "antiloop\[pydantic-ai\]"'):
+        importlib.import_module("antiloop.integrations.pydantic_ai")
