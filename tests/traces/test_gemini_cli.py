@@ -1,5 +1,9 @@
 """Gemini CLI sessions: documents, and records one a line."""
 
+from antiloop.traces.gemini_cli import follow
+from antiloop.traces.records import Record
+from antiloop.types import ToolResult
+
 CALL = {"id": "c", "name": "ls", "args": {}, "status": "executing", "result": None}
 DONE = {**CALL, "status": "success", "result": "a"}
 
@@ -52,3 +56,21 @@ def test_contents_in_a_checkpoint_are_a_run(read):
     contents = [{"role": "model", "parts": [part]}, {"role": "user", "parts": [{"text": "x"}]}]
     (run,) = read({"history": contents, "modelVersion": "m"})
     assert (len(run), run.turn_starts, run.model) == (1, (1,), "m")
+
+
+def test_a_session_that_is_followed_grows_with_its_messages():
+    trouble = []
+    take = follow("f", lambda line, what: trouble.append(line))
+    other = {**CALL, "id": "d"}
+    records = [begins("s"), {"id": "u", "type": "user", "content": "x"}, message("1", CALL)]
+    grown = [
+        message("1", DONE, other),
+        message("1", DONE, other),
+        {"id": "u", "type": "user", "content": "y"},
+    ]
+    for line, value in enumerate([*records, 7, *grown], 1):
+        for session in take(Record(line, value)):
+            told = session.history(0)
+    assert ([call.id for call in told.calls], told.turn_starts) == (["c", "d"], (0,))
+    assert told.results == (ToolResult("a"), None)
+    assert (session.run_id, session.source, trouble) == ("s", "f:1", [4])

@@ -168,8 +168,8 @@ def test_a_format_whose_runs_are_put_together_at_the_end_is_refused(name):
 def test_the_reference_names_the_formats_that_are_followed():
     told = re.search(r"^`antiloop watch` follows .*?\n\n", PAGE.read_text("utf-8"), re.M | re.S)[0]
     refused, followed = (re.findall(r"`([\w-]+)`", part) for part in told.split("whose records"))
-    assert set(refused) == FORMATS.keys() - set(FOLLOWED)
-    assert set(followed) == {name for name in FOLLOWED if FORMATS[name].follow}
+    assert refused == [name for name in FORMATS if name not in FOLLOWED]
+    assert followed == [name for name in FOLLOWED if FORMATS[name].follow]
 
 
 def test_runs_that_are_over_are_forgotten():

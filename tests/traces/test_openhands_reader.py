@@ -5,6 +5,9 @@ import json
 import pytest
 
 from antiloop.traces import read_runs
+from antiloop.traces.openhands import follow
+from antiloop.traces.records import Record
+from antiloop.types import ToolResult
 
 RESPONSE = {"id": "r", "model": "m", "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
 CALL = {
@@ -83,3 +86,23 @@ def test_a_run_that_ends_in_an_error_failed(read):
     broken = {"kind": "ConversationErrorEvent", "source": "environment", "timestamp": "x"}
     assert [read(CALL, last)[0].failed for last in (SEEN, ended, broken)] == [False, True, True]
     assert read({"history": [CALL], "error": "timeout"})[0].failed
+
+
+def test_events_that_stand_alone_are_followed_as_one_run_and_lists_as_runs_of_their_own():
+    trouble = []
+    take = follow("f", lambda line, what: trouble.append(line))
+    told = []
+    for line, value in enumerate([CALL, [CALL, SEEN], 7, SEEN], 1):
+        told += [(run.source, run.is_over, run.history(0)) for run in take(Record(line, value))]
+    assert [(source, is_over) for source, is_over, _ in told] == [
+        ("f:1", False),
+        ("f:2", True),
+        ("f:1", False),
+    ]
+    assert [len(history) for _, _, history in told] == [1, 1, 1]
+    assert [history.results for _, _, history in told] == [
+        (None,),
+        (ToolResult("a.py"),),
+        (ToolResult("a.py"),),
+    ]
+    assert trouble == [3]

@@ -1,6 +1,6 @@
 """Gemini CLI: the messages of a recorded session."""
 
-from typing import Any, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..types import ToolResult
 from .amounts import moment_s
@@ -27,15 +27,55 @@ def from_gemini_session(messages: Iterable[Any]) -> History:
     >>> from_gemini_session([{"type": "gemini", "toolCalls": [call]}]).results[0].text
     'a.py'
     """
-    history = HistoryBuilder()
-    round_ = 0
-    for message in messages:
-        if tag_of(message, "type") == "user":
-            history.add_user_message(_text_of_parts(field_of(message, "content")))
-        for is_new_round, call in _calls_of(message):
-            round_ += is_new_round
-            _add(history, call, round_)
-    return history.build()
+    session = SessionBuilder()
+    for index, message in enumerate(messages):
+        session.add(message, str(index))
+    return session.build()
+
+
+class SessionBuilder:
+    """Collects calls and results, message by message, also those that are written again."""
+
+    def __init__(self) -> None:
+        self._history = HistoryBuilder()
+        self._round = 0
+        self._is_answered: Dict[str, List[bool]] = {}
+
+    def add(self, message: Any, own: str) -> None:
+        """Add one message; where its id was there before, what is new in it.
+
+        Args:
+            message: the message.
+            own: its id, or what else stands for it.
+        """
+        if own not in self._is_answered and tag_of(message, "type") == "user":
+            self._history.add_user_message(_text_of_parts(field_of(message, "content")))
+        is_answered = self._is_answered.setdefault(own, [])
+        for index, (is_new_round, call) in enumerate(_calls_of(message)):
+            if index == len(is_answered):
+                self._round += is_new_round
+                self._add_call(call)
+                is_answered.append(False)
+            if not is_answered[index]:
+                is_answered[index] = self._add_result(call)
+
+    def build(self, since: int = 0) -> History:
+        """Give what was collected so far, without the first ``since`` calls."""
+        return self._history.build(since)
+
+    def _add_call(self, call: Any) -> None:
+        arguments = arguments_of(field_of(call, "args"))
+        self._history.add_call(_name(call), arguments, _call_id(call), self._round)
+
+    def _add_result(self, call: Any) -> bool:
+        status, returned = tag_of(call, "status"), field_of(call, "result")
+        if status not in _FINAL or returned is None:
+            return False
+        told = [_result_of_part(part) for part in _listed(returned)]
+        failed = status != "success" or any(result.is_error for result in told)
+        result = ToolResult("\n".join(result.text for result in told), failed)
+        self._history.add_result(result, _call_id(call), _name(call))
+        return True
 
 
 def _calls_of(message: Any) -> Iterator[Tuple[bool, Any]]:
@@ -49,16 +89,12 @@ def _calls_of(message: Any) -> Iterator[Tuple[bool, Any]]:
         before = now
 
 
-def _add(history: HistoryBuilder, call: Any, round_: int) -> None:
-    call_id = optional_text(field_of(call, "id"))
-    name = text_of(field_of(call, "name"))
-    history.add_call(name, arguments_of(field_of(call, "args")), call_id, round_)
-    status, returned = tag_of(call, "status"), field_of(call, "result")
-    if status in _FINAL and returned is not None:
-        told = [_result_of_part(part) for part in _listed(returned)]
-        failed = status != "success" or any(result.is_error for result in told)
-        result = ToolResult("\n".join(result.text for result in told), failed)
-        history.add_result(result, call_id, name)
+def _call_id(call: Any) -> Optional[str]:
+    return optional_text(field_of(call, "id"))
+
+
+def _name(call: Any) -> str:
+    return text_of(field_of(call, "name"))
 
 
 def _result_of_part(part: Any) -> ToolResult:

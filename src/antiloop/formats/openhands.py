@@ -38,10 +38,10 @@ def from_openhands(events: Iterable[Any]) -> History:
     >>> history.calls[0].tool_name, history.calls[0].arguments, history.results[0].text
     ('run', {'command': 'ls'}, 'a.py')
     """
-    reader = _Reader()
-    for index, event in enumerate(events):
-        reader.add(event, index)
-    return reader.history.build()
+    conversation = EventsBuilder()
+    for event in events:
+        conversation.add(event)
+    return conversation.build()
 
 
 def is_call(event: Any) -> bool:
@@ -82,44 +82,53 @@ def reply_of(event: Any) -> Optional[str]:
     )
 
 
-class _Reader:
+class EventsBuilder:
+    """Collects calls and results, event by event."""
+
     def __init__(self) -> None:
-        self.history = HistoryBuilder()
+        self._history = HistoryBuilder()
         self._ids: Dict[str, str] = {}
         self._reply: Optional[str] = None
         self._round = 0
+        self._events = 0
 
-    def add(self, event: Any, index: int) -> None:
+    def add(self, event: Any) -> None:
+        """Add one event; one that is neither call nor result nor the user's is passed over."""
         if is_call(event):
-            self._add_call(event, index)
+            self._add_call(event)
         elif is_result(event):
             self._add_result(event)
         elif tag_of(event, "source") == "user":
             self._add_user_message(event)
+        self._events += 1
 
-    def _add_call(self, event: Any, index: int) -> None:
+    def build(self, since: int = 0) -> History:
+        """Give what was collected so far, without the first ``since`` calls."""
+        return self._history.build(since)
+
+    def _add_call(self, event: Any) -> None:
         reply = reply_of(event)
         if reply is None or reply != self._reply:
-            self._round = index
+            self._round = self._events
         self._reply = reply
         own = f"event {text_of(field_of(event, 'id'))}"
         call_id = _call_id(event) or own
         self._ids[own] = call_id
-        self.history.add_call(tool_of(event), _arguments(event), call_id, self._round)
+        self._history.add_call(tool_of(event), _arguments(event), call_id, self._round)
 
     def _add_result(self, event: Any) -> None:
         cause = field_of(event, "action_id" if is_of_sdk(event) else "cause")
         call_id = self._ids.get(f"event {text_of(cause)}") or _call_id(event)
         # An observation that nothing caused is the environment speaking, no result.
         if call_id is not None:
-            self.history.add_result(_result(event), call_id)
+            self._history.add_result(_result(event), call_id)
 
     def _add_user_message(self, event: Any) -> None:
         if tag_of(event, "action") == "message":
-            self.history.add_user_message(text_of(field_of(field_of(event, "args"), "content")))
+            self._history.add_user_message(text_of(field_of(field_of(event, "args"), "content")))
         elif tag_of(event, "kind") == "MessageEvent":
             said = field_of(field_of(event, "llm_message"), "content")
-            self.history.add_user_message(text_of(said))
+            self._history.add_user_message(text_of(said))
 
 
 def _call_id(event: Any) -> Optional[str]:

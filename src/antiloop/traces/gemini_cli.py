@@ -2,10 +2,12 @@
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
-from ..formats import from_gemini_session
+from ..formats import History, from_gemini_session
 from ..formats.content import field_of, optional_text, text_of
+from ..formats.gemini_session import SessionBuilder
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_under_way import TakeRecord
 from .usage import Usage, total_usage, usage_of
 
 
@@ -16,30 +18,56 @@ def recognises(value: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each session."""
+    sessions = _Sessions(name, on_trouble)
     session: Optional[_Session] = None
     for record in found:
-        value = record.value
-        if not isinstance(value, dict):
-            on_trouble(record.line, "no record of a Gemini CLI session")
-            continue
-        if session is None or session.is_over(value):
-            if session is not None:
+        for latest in sessions.take(record):
+            if session is not None and latest is not session:
                 yield session.recorded()
-            session = _Session(record.place(name), value)
-        session.add(value)
+            session = latest
     if session is not None:
         yield session.recorded()
+
+
+def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
+    """Read a session record by record while it is written."""
+    return _Sessions(name, on_trouble).take
+
+
+class _Sessions:
+    """The sessions of a file, one after the other."""
+
+    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
+        self._session: Optional[_Session] = None
+        self._name = name
+        self._on_trouble = on_trouble
+
+    def take(self, record: Record) -> "List[_Session]":
+        """Add a record to the session that it belongs to."""
+        value = record.value
+        if not isinstance(value, dict):
+            self._on_trouble(record.line, "no record of a Gemini CLI session")
+            return []
+        if self._session is None or self._session.is_left_by(value):
+            self._session = _Session(record.place(self._name), value)
+        self._session.add(value)
+        return [self._session]
 
 
 class _Session:
     """The messages of one session; a message that is written again replaces itself."""
 
-    def __init__(self, source: str, first: Dict[str, Any]) -> None:
-        self._source = source
-        self._id = optional_text(first.get("sessionId"))
-        self._messages: Dict[str, Any] = {}
+    is_over = False  # a session can be resumed at any time
 
-    def is_over(self, value: Dict[str, Any]) -> bool:
+    def __init__(self, source: str, first: Dict[str, Any]) -> None:
+        self.source = source
+        self._id = optional_text(first.get("sessionId"))
+        self.run_id = self._id or source
+        self._messages: Dict[str, Any] = {}
+        self._told = SessionBuilder()
+        self._untold: Dict[str, Any] = {}
+
+    def is_left_by(self, value: Dict[str, Any]) -> bool:
         """Whether another session begins with a value."""
         return recognises(value) and optional_text(value["sessionId"]) != self._id
 
@@ -49,16 +77,24 @@ class _Session:
             if isinstance(field_of(message, "type"), str):
                 own = text_of(field_of(message, "id")) or f"#{len(self._messages)}"
                 self._messages[own] = message
+                self._untold[own] = message
+
+    def history(self, since: int) -> History:
+        """Give what is known by now, without the first ``since`` calls."""
+        for own, message in self._untold.items():
+            self._told.add(message, own)
+        self._untold.clear()
+        return self._told.build(since)
 
     def recorded(self) -> RecordedRun:
         messages = list(self._messages.values())
         told = from_gemini_session(messages)
         return RecordedRun(
-            self._id or self._source,
+            self.run_id,
             told.calls,
             told.results,
             told.turn_starts,
-            self._source,
+            self.source,
             **vars(total_usage(map(_usage, messages))),
         )
 

@@ -5,13 +5,14 @@ Single events, as lines, are together one run. A run is held in memory.
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ..formats import from_openhands
+from ..formats import History, from_openhands
 from ..formats.amounts import moment_s, number, whole_number
 from ..formats.content import field_of, optional_text, text_of
-from ..formats.openhands import is_call, is_of_sdk, is_result, reply_of, tool_of
+from ..formats.openhands import EventsBuilder, is_call, is_of_sdk, is_result, reply_of, tool_of
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
+from .run_under_way import RunUnderWay, TakeRecord, WholeRun
 from .totals import total
 from .usage import Usage, total_usage
 
@@ -38,6 +39,39 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
             on_trouble(record.line, "no OpenHands event here")
     if alone:
         yield _run({}, alone, place)
+
+
+def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
+    """Read events that stand alone while they are written, and lists of them as whole runs."""
+    alone = _EventsAlone(name)
+
+    def take(record: Record) -> Iterable[RunUnderWay]:
+        if _is_event(record.value) and not _events(record.value):
+            alone.add(record)
+            return [alone]
+        return map(WholeRun, read([record], name, on_trouble))
+
+    return take
+
+
+class _EventsAlone:
+    """The run of the events that stand alone in a file."""
+
+    is_over = False  # a conversation can be resumed at any time
+
+    def __init__(self, name: str) -> None:
+        self.run_id = self.source = ""
+        self._name = name
+        self._conversation = EventsBuilder()
+
+    def add(self, record: Record) -> None:
+        """Take the next event."""
+        self.run_id = self.source = self.source or record.place(self._name)
+        self._conversation.add(record.value)
+
+    def history(self, since: int) -> History:
+        """Give what is known by now, without the first ``since`` calls."""
+        return self._conversation.build(since)
 
 
 def _events(value: Any) -> List[Any]:

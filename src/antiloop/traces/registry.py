@@ -71,7 +71,7 @@ FORMATS: Dict[str, TraceFormat] = {
             mini_swe_agent.read,
         ),
         TraceFormat(
-            "openhands", "OpenHands events", openhands.recognises, openhands.read, not_by_record
+            "openhands", "OpenHands events", openhands.recognises, openhands.read, openhands.follow
         ),
         TraceFormat(
             "event-log",
@@ -112,7 +112,7 @@ FORMATS: Dict[str, TraceFormat] = {
             "Gemini CLI sessions",
             gemini_cli.recognises,
             gemini_cli.read,
-            not_by_record,
+            gemini_cli.follow,
         ),
         TraceFormat(
             "pydantic-ai",
