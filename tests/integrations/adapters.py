@@ -42,7 +42,7 @@ ADAPTERS = {
         Adapter(
             "langgraph",
             "langgraph",
-            ("langgraph",),
+            ("langgraph", "langchain_core"),
             "guard-langgraph.md",
             needs=("langgraph-checkpoint-sqlite",),
             oldest=("langgraph==1.0.6", "langgraph-prebuilt==1.0.5"),
@@ -67,6 +67,18 @@ ADAPTERS = {
             ("google.adk",),
             "guard-adk.md",
             oldest=("google-adk==2.8.0",),
+        ),
+        Adapter(
+            "mcp",
+            "mcp",
+            ("mcp",),
+            "guard-mcp.md",
+            modes=("async",),
+            holes={
+                "sync": "the SDK's sessions are async",
+                "stream": "a tool gives one result",
+            },
+            oldest=("mcp==1.21.1",),
         ),
         Adapter(
             "functions",

@@ -257,10 +257,10 @@ def test_calls_in_threads_at_the_same_time_are_one_round():
 
 def test_a_call_that_never_ends_does_not_keep_the_others_unjudged():
     guard = LoopGuard(STOP)
-    wait = guard(asyncio.Event().wait)
     search = guard(lambda query: "nothing found")
 
     async def run():
+        wait = guard(asyncio.Event().wait)
         waiting = asyncio.ensure_future(wait())
         await asyncio.sleep(0)
         for _ in range(4 * guard.detector.window):

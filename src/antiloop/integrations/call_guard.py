@@ -6,6 +6,7 @@ from threading import RLock
 from typing import Iterable, Iterator, List, Optional, Tuple
 
 from ..agent import AgentObserver
+from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..types import ToolCall, ToolResult
 from .guard import Guard
@@ -63,7 +64,7 @@ class CallGuard(Guard):
         try:
             await _others_have_begun()
         except BaseException:
-            self.abandon(call)
+            self._abandon(call)
             raise
         return refusal
 
@@ -77,11 +78,16 @@ class CallGuard(Guard):
             self._round.append((call, result))
             self._carry_out(self._leave())
 
-    def abandon(self, call: ToolCall) -> None:
-        """Note that a call was cancelled; nothing is raised, so that the cancellation goes on."""
-        with self._lock:
-            self._round.append((call, None))
-            self._leave()
+    def fail(self, call: ToolCall, error: BaseException) -> None:
+        """Note that a call raised; a cancellation is nothing that came back.
+
+        Raises:
+            LoopDetectedError: if the run should end.
+        """
+        if isinstance(error, Exception):
+            self.end(call, ToolResult(f"{type(error).__name__}: {text_of(error.args)}", True))
+        else:
+            self._abandon(call)
 
     @contextmanager
     def round(self) -> Iterator[None]:
@@ -119,6 +125,12 @@ class CallGuard(Guard):
             self.run.reset()
             self.verdict, self._notice = _GO_ON, ""
             self._round.clear()
+
+    def _abandon(self, call: ToolCall) -> None:
+        """Raise nothing, so that a cancellation goes on."""
+        with self._lock:
+            self._round.append((call, None))
+            self._leave()
 
     def _leave(self) -> LoopVerdict:
         self._under_way -= 1

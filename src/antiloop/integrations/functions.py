@@ -72,7 +72,7 @@ class LoopGuard(CallGuard):
             try:
                 value = function(*args, **kwargs)
             except BaseException as error:
-                self._failed(call, error)
+                self.fail(call, error)
                 raise
             if inspect.isawaitable(value):
                 return self._awaited(call, lambda: value)
@@ -97,15 +97,9 @@ class LoopGuard(CallGuard):
         try:
             given = await start()
         except BaseException as error:
-            self._failed(call, error)
+            self.fail(call, error)
             raise
         return self._returned(call, given)
-
-    def _failed(self, call: ToolCall, error: BaseException) -> None:
-        if isinstance(error, Exception):
-            self.end(call, ToolResult(f"{type(error).__name__}: {text_of(error.args)}", True))
-        else:
-            self.abandon(call)
 
     def _returned(self, call: ToolCall, value: Any) -> Any:
         self.end(call, ToolResult(text_of(value)))

@@ -1,0 +1,88 @@
+"""Clients of MCP servers: the tools of any agent that calls them through the Python SDK."""
+
+from typing import Any, Iterable, Mapping, Optional
+
+try:
+    from mcp.types import CallToolResult, TextContent
+except ImportError as error:
+    raise ImportError('antiloop.integrations.mcp needs mcp: pip install "antiloop[mcp]"') from error
+
+from ..agent import AgentObserver
+from ..formats.content import filled_field, flag_of, text_of
+from ..loop_detection import LoopDetector
+from ..types import ToolCall, ToolResult
+from .call_guard import CallGuard
+
+
+class LoopGuard(CallGuard):
+    """Stand in for a client session in one run; see `CallGuard` for the other arguments.
+
+    A refused call does not reach the server; its result is an error that says why. A notice is
+    added to a result as a further block of text. `call_tool` raises `LoopDetectedError` if the run
+    should end: a session has no run that it could end itself. All else is the session's own.
+
+    Args:
+        session: `ClientSession`, `ClientSessionGroup`, `Client`, or whatever has their `call_tool`.
+        detector: what looks for loops; the escalating preset where left out.
+        ignore: names of tools whose calls are no evidence.
+        observers: are told of each loop.
+        run_id: what they are told as the name of this run.
+    """
+
+    def __init__(
+        self,
+        session: Any,
+        detector: Optional[LoopDetector] = None,
+        *,
+        ignore: Iterable[str] = (),
+        observers: Iterable[AgentObserver] = (),
+        run_id: str = "",
+    ) -> None:
+        super().__init__(detector, ignore=ignore, observers=observers, run_id=run_id)
+        self.session = session
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "session":  # while it is made, or copied
+            raise AttributeError(name)
+        return getattr(self.session, name)
+
+    async def call_tool(
+        self, name: str, arguments: Optional[Mapping[str, Any]] = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Call a tool as the session does, with all that its `call_tool` takes.
+
+        Raises:
+            LoopDetectedError: if the run should end.
+        """
+        call = ToolCall(name, arguments)
+        refusal = await self.abegin(call)
+        if refusal is not None:
+            self.end(call, refusal)
+            return CallToolResult(content=[_block(refusal.text)], isError=True)
+        try:
+            result = await self.session.call_tool(name, arguments, *args, **kwargs)
+        except BaseException as error:
+            self.fail(call, error)
+            raise
+        self.end(call, _read(result))
+        return self._with_notice(result)
+
+    def _with_notice(self, result: Any) -> Any:
+        notice = self.take_notice() if isinstance(result, CallToolResult) else ""
+        if not notice:
+            return result
+        return result.model_copy(update={"content": [*result.content, _block(notice)]})
+
+
+def _block(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+def _read(result: Any) -> Optional[ToolResult]:
+    """Give a result as a model reads it; None where the server asks for input first."""
+    if not isinstance(result, CallToolResult):
+        return None
+    structured = filled_field(result, "structuredContent", "structured_content")
+    text = text_of(result.content or structured)
+    # The names of fields have changed from version 1 to 2.
+    return ToolResult(text, flag_of(result, "isError") or flag_of(result, "is_error"))
