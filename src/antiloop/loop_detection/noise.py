@@ -7,6 +7,7 @@ answers to the same or nearly the same call, and a text that is nothing but nois
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Iterator, List, Optional, Tuple
 
 from .fingerprint import canonical_json
@@ -132,10 +133,15 @@ def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, s
     """Yield the values inside arguments as text, each with the keys that lead to it."""
     if depth and isinstance(value, Mapping):
         for key in sorted(value, key=str):
-            if not _NUMBERING.search(str(key)):
+            if not _is_numbering(str(key)):
                 yield from _leaves(value[key], f"{path}.{key}", depth - 1)
     elif depth and isinstance(value, (list, tuple)):
         for item in value[:_STEMS]:
             yield from _leaves(item, path, depth - 1)
     else:
         yield path, value if isinstance(value, str) else canonical_json(value)
+
+
+@lru_cache(maxsize=1024)
+def _is_numbering(key: str) -> bool:
+    return _NUMBERING.search(key) is not None

@@ -54,10 +54,11 @@ _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
     r"|\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?(?:errors?|fail\w*|exceptions?)\b"
 )  # "error": null, 0 failed, no errors
+_WORK_WORDS = ("pending", "processing", "progress", "queued", "running", "starting", "waiting")
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _WAITING = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b"
-    rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|\W*{_WORK}\b[^.]{{0,40}}$",
+    rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|{_WORK}\b[^.]{{0,40}}$",
     re.IGNORECASE,
 )
 _BUSY = re.compile(
@@ -114,7 +115,12 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
     # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
     if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
         return Outcome.SILENT
-    return Outcome.WAITING if _BUSY.search(text) or _WAITING.search(text) else None
+    return Outcome.WAITING if _BUSY.search(text) or _is_under_way(text) else None
+
+
+def _is_under_way(text: str) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in _WORK_WORDS) and _WAITING.search(text) is not None
 
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:
