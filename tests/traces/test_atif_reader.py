@@ -1,11 +1,5 @@
 """Files of ATIF trajectories."""
 
-import json
-
-import pytest
-
-from antiloop.traces import read_runs
-
 STEP = {
     "step_id": 1,
     "source": "agent",
@@ -14,17 +8,6 @@ STEP = {
     "tool_calls": [{"tool_call_id": "1", "function_name": "ls", "arguments": {}}],
     "metrics": {"prompt_tokens": 5, "completion_tokens": 2, "cost_usd": 0.5},
 }
-
-
-@pytest.fixture
-def read(tmp_path):
-    def reader(*lines):
-        path = tmp_path / "f"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        reader.trouble = []
-        return list(read_runs(str(path), on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def test_replies_are_events_and_are_added_up(read):

@@ -1,22 +1,8 @@
 """Event logs: which events make one run, which calls one round, and which result is whose."""
 
-import json
-
 import pytest
 
-from antiloop.traces import read_runs
 from antiloop.types import ToolCall, ToolResult
-
-
-@pytest.fixture
-def read(tmp_path):
-    def reader(*events):
-        path = tmp_path / "f"
-        path.write_text("".join(json.dumps(event) + "\n" for event in events))
-        reader.trouble = []
-        return list(read_runs(str(path), on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def event(type_, run_id="a", **fields):

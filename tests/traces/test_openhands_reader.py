@@ -1,10 +1,5 @@
 """OpenHands' files."""
 
-import json
-
-import pytest
-
-from antiloop.traces import read_runs
 from antiloop.traces.openhands import follow
 from antiloop.traces.records import Record
 from antiloop.types import ToolResult
@@ -31,17 +26,6 @@ SEEN = {
     "content": "a.py",
     "llm_metrics": {"accumulated_cost": 0.5},
 }
-
-
-@pytest.fixture
-def read(tmp_path):
-    def reader(*lines):
-        path = tmp_path / "f"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        reader.trouble = []
-        return list(read_runs(str(path), on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def test_events_one_a_line_are_one_run(read):

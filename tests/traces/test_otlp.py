@@ -1,6 +1,5 @@
 """OpenTelemetry traces: which spans make one run, and what else is known of it."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,6 @@ from antiloop.traces import read_runs
 
 FIXTURES = Path(__file__).parent / "fixtures" / "otlp"
 TRACE = "854fe0ff75e30564fbfc3777b9ec1f40"
-
-
-@pytest.fixture
-def read(tmp_path):
-    def reader(*lines):
-        path = tmp_path / "f"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        reader.trouble = []
-        return list(read_runs(str(path), on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def exported(id_, start=0, trace=TRACE, parent=None, error=None, **told):

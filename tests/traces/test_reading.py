@@ -27,7 +27,7 @@ CHAT = [
 
 @pytest.fixture
 def read(tmp_path):
-    """Write text to a file and give its runs; trouble is kept in ``read.trouble``."""
+    """Write bytes or text, as it stands, and give its runs; trouble is kept in ``read.trouble``."""
 
     def reader(text, source=None):
         path = tmp_path / "f"

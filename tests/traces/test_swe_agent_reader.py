@@ -1,23 +1,6 @@
 """SWE-agent's files."""
 
-import json
-
-import pytest
-
-from antiloop.traces import read_runs
-
 STEP = {"action": "ls", "observation": "a.py"}
-
-
-@pytest.fixture
-def read(tmp_path):
-    def reader(*lines):
-        path = tmp_path / "f"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        reader.trouble = []
-        return list(read_runs(str(path), on_trouble=reader.trouble.append))
-
-    return reader
 
 
 def test_what_was_spent_and_how_it_ended_is_kept(read):
