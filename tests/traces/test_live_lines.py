@@ -159,6 +159,14 @@ def test_lines_that_are_no_runs_are_given_up():
         recording.take({"a": 1})
 
 
+@pytest.mark.parametrize("lines", [[], [{"a": 1}], ["{broken"]])
+def test_a_recording_that_ends_without_a_run_is_refused(lines):
+    recording = Recording()
+    recording.take(*lines)
+    with pytest.raises(NoTrace, match=r"^f: no lines of a recorded run here; expected "):
+        recording.end()
+
+
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - set(FOLLOWED)))
 def test_a_format_whose_runs_are_put_together_at_the_end_is_refused(name):
     with pytest.raises(TraceUnreadable, match=r"^f: a run of this format .* scan it then$"):

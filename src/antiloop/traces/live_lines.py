@@ -59,7 +59,13 @@ class LiveLines:
                 yield from self._said_of(run)
 
     def end(self) -> Iterator[LiveVerdict]:
-        """Say what is left to be said when no more lines come."""
+        """Say what is left to be said when no more lines come.
+
+        Raises:
+            NoTrace: if there was no recorded run in any of them.
+        """
+        if self._known is None:
+            raise self._no_trace()
         for run, replay in self._replays.items():
             yield from ((run, *said) for said in replay.verdicts(is_over=True))
 
@@ -69,8 +75,11 @@ class LiveLines:
             follow = named.follow or each_by_itself(named.read)
             return named, follow(self._name, self._report)
         if len(self._waiting) >= LOOK_AHEAD:
-            raise NoTrace(f"{self._name}: no lines of a recorded run here; expected {expected()}")
+            raise self._no_trace()
         return None
+
+    def _no_trace(self) -> NoTrace:
+        return NoTrace(f"{self._name}: no lines of a recorded run here; expected {expected()}")
 
     def _runs_of(
         self, found: List[Record], named: TraceFormat, take: TakeRecord
