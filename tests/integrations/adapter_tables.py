@@ -1,0 +1,60 @@
+"""The tables of the reference page about adapters, as ADAPTERS tells them.
+
+python tests/integrations/adapter_tables.py    # writes them into the page
+"""
+
+import re
+from pathlib import Path
+from typing import List
+
+from adapters import ADAPTERS, Adapter
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "adapters.md"
+HOW_TO = ROOT / "docs" / "how-to"
+TABLE = re.compile(r"^\| (adapter|hole) .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def adapter_row(adapter: Adapter) -> List[str]:
+    """Tell where an adapter is found, and what it is tested with."""
+    title = (HOW_TO / adapter.page).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+    oldest = ", ".join(f"`{pin}`" for pin in adapter.oldest)
+    tested = f"{oldest} and the newest" if oldest else "the newest" if adapter.extra else "-"
+    return [
+        f"`{adapter.name}`",
+        f"[{title}](../how-to/{adapter.page})",
+        f"`{adapter.extra}`" if adapter.extra else "-",
+        ", ".join(adapter.modes) or "-",
+        ".".join(map(str, adapter.python)),
+        tested,
+    ]
+
+
+def hole_rows(adapter: Adapter) -> List[List[str]]:
+    """Tell what of the contract a framework cannot do, and why not."""
+    return [[f"`{adapter.name}`: {line}", why] for line, why in adapter.holes.items()]
+
+
+def table(header: List[str], rows: List[List[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def tables() -> "dict[str, str]":
+    """Give the tables by their first word."""
+    adapters = list(ADAPTERS.values())
+    header = ["adapter", "page", "extra", "modes", "Python", "versions tested"]
+    return {
+        "adapter": table(header, [adapter_row(each) for each in adapters]),
+        "hole": table(["hole", "why"], [row for each in adapters for row in hole_rows(each)]),
+    }
+
+
+def written(page: str) -> str:
+    """Give the page with its tables made anew."""
+    made = tables()
+    return TABLE.sub(lambda match: made[match[1]], page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
