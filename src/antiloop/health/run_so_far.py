@@ -3,6 +3,7 @@
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
 from ..loop_detection.evidence import Facts
@@ -119,6 +120,7 @@ class RunSoFar:
         return like
 
 
+@lru_cache(maxsize=1024)  # whoever is stuck compares the same inputs again and again
 def _are_alike(one: Tuple[int, str], other: Tuple[int, str], least: float) -> bool:
     """Whether two inputs, each as its length and what is compared of it, are similar enough."""
     if 2 * min(one[0], other[0]) < least * (one[0] + other[0]):
