@@ -1,7 +1,8 @@
 """Fields and text of messages, whether they are plain JSON or a library's objects."""
 
 import json
-from typing import Any, List, Mapping, Optional, Union
+from collections.abc import Mapping
+from typing import Any, List, Optional, Union
 
 from ..loop_detection.fingerprint import canonical_json
 
@@ -11,7 +12,9 @@ _UNPARSABLE = (ValueError, RecursionError)
 def field_of(thing: Any, name: str) -> Any:
     """Read a key of a mapping or an attribute of an object; None where there is neither."""
     try:
-        return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+        # A dictionary is found out at once; asking an abstract class takes its time.
+        is_mapping = isinstance(thing, (dict, Mapping))
+        return thing.get(name) if is_mapping else getattr(thing, name, None)
     except Exception:  # noqa: BLE001 - foreign code ran: what it does not give is not there
         return None
 
