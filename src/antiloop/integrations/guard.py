@@ -142,8 +142,8 @@ def without_round_of(call: ToolCall, history: History) -> History:
         return history
     start, stop = list(rounds_of(history.calls))[-1]
     pending = zip(history.calls[start:stop], history.results[start:stop])
-    # Where a framework gives no ids, a round without all of its results has not run yet.
-    if not any(each.id == call.id if call.id else result is None for each, result in pending):
+    # Ids may be those of the round before, or there are none: a call that ran has a result.
+    if not any(result is None and each.id in (call.id, None) for each, result in pending):
         return history
     turns = tuple(turn for turn in history.turn_starts if turn <= start)
     return History(history.calls[:start], history.results[:start], turns)

@@ -1,0 +1,253 @@
+"""What all adapters share, without any framework."""
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop import (
+    AgentObserver,
+    LoopDetector,
+    LoopPolicy,
+    Role,
+    ToolCall,
+    ToolResult,
+)
+from antiloop.formats import History, from_langchain
+from antiloop.integrations.guard import Guard, stopped, without_round_of
+from antiloop.loop_detection import (
+    CallLimitDetector,
+    Escalation,
+    LoopAction,
+    LoopVerdict,
+    RepeatDetector,
+)
+
+SEARCH = ToolCall("search", {"query": "refunds"})
+
+
+def history(*rounds, turn_starts=()):
+    """Make a history of rounds, each a list of tools; the answer is always the same."""
+    calls = [
+        ToolCall(name, {}, f"call-{position}", number)
+        for number, names in enumerate(rounds)
+        for position, name in enumerate(names)
+    ]
+    return History(tuple(calls), tuple(ToolResult("same") for _ in calls), turn_starts)
+
+
+def pending(before, *names):
+    """Add a round that has not run."""
+    number = len(list(before.rounds()))
+    calls = tuple(ToolCall(name, {}, f"call-{at}", number) for at, name in enumerate(names))
+    return History(before.calls + calls, before.results + (None,) * len(calls), before.turn_starts)
+
+
+def guard(policy=LoopPolicy.STOP, **options):
+    return Guard(LoopDetector([RepeatDetector(3)], policy), **options)
+
+
+class Hearer(AgentObserver):
+    """Remembers what it was told."""
+
+    def __init__(self):
+        self.heard = []
+
+    def on_tool_loop_detected(self, run_id, detector_name, details):
+        self.heard.append((run_id, detector_name, details["count"]))
+
+
+class TestJudging:
+    def test_the_last_round_is_judged(self):
+        said = [guard().judge(history(*["s"] * rounds)).action for rounds in (2, 3)]
+        assert said == [LoopAction.CONTINUE, LoopAction.STOP]
+
+    def test_nothing_is_said_of_nothing(self):
+        assert guard().judge(History()).action is LoopAction.CONTINUE
+
+    def test_an_attended_agent_climbs_the_ladder_by_itself(self):
+        said = [Guard().judge(history(*["s"] * rounds)).action.value for rounds in range(1, 6)]
+        assert said == ["continue", "continue", "notify", "block", "stop"]
+
+    def test_what_came_before_the_users_last_message_is_no_evidence(self):
+        said = history("s", "s", "s", turn_starts=(0, 1))
+        assert guard().judge(said).action is LoopAction.CONTINUE
+        assert guard(across_turns=True).judge(said).action is LoopAction.STOP
+
+    def test_ignored_tools_are_no_evidence(self):
+        assert guard(ignore=["s"]).judge(history("s", "s", "s")).action is LoopAction.CONTINUE
+        assert guard(ignore=["s"]).judge(history("t", "t", "t")).action is LoopAction.STOP
+
+    def test_a_text_is_no_list_of_tools(self):
+        with pytest.raises(TypeError, match=r"not a text: \['search'\]"):
+            Guard(ignore="search")
+
+    def test_rounds_may_have_the_same_ids_and_numbers(self):
+        monitor, last = guard().monitor(), None
+        for _ in range(3):
+            last = guard().record(monitor, history("s"))
+        assert (last.action, monitor.call_count) == (LoopAction.STOP, 3)
+
+
+class TestObservers:
+    def test_they_are_told_of_the_run_and_the_loop(self):
+        hearer = Hearer()
+        guarding = guard(observers=[hearer])
+        for rounds in (2, 3):
+            guarding.judge(history(*["s"] * rounds), "run-1")
+        assert hearer.heard == [("run-1", "repeat", 3)]
+
+    def test_they_are_not_told_when_a_call_is_only_asked_about(self):
+        hearer = Hearer()
+        guarding = guard(Escalation(("block",)), observers=[hearer])
+        assert guarding.before(history("s", "s", "s"), ToolCall("s", {})).action.value == "block"
+        assert hearer.heard == []
+
+    def test_one_that_raises_is_logged_and_the_others_are_told(self, caplog):
+        class Broken(AgentObserver):
+            def on_tool_loop_detected(self, run_id, detector_name, details):
+                raise RuntimeError("no disk")
+
+        hearer = Hearer()
+        with caplog.at_level(logging.ERROR):
+            guard(observers=[Broken(), hearer]).judge(history("s", "s", "s"))
+        assert "Broken" in caplog.text
+        assert "no disk" in caplog.text
+        assert hearer.heard == [("", "repeat", 3)]
+
+
+class TestLongConversations:
+    small = LoopDetector([RepeatDetector(3)], LoopPolicy.STOP, window=6)
+
+    def test_only_messages_that_four_windows_can_hold_are_read(self):
+        asked = Guard(self.small).recent(list(range(100)))
+        assert list(asked) == list(range(52, 100))
+        assert Guard(self.small).recent([1, 2]) == [1, 2]
+
+    def test_only_calls_that_four_windows_can_hold_are_replayed(self):
+        long = history(*["s"] * 100)
+        assert Guard(self.small).replayed(long).call_count == 24
+
+    def test_a_round_is_replayed_whole(self):
+        long = history(*["abcde"] * 20)
+        assert Guard(self.small).replayed(long).call_count == 25
+
+    def test_a_conversation_that_is_cut_within_a_round_is_judged(self):
+        call = {"id": "c", "name": "s", "args": {}}
+        messages = [
+            message
+            for _ in range(40)
+            for message in (
+                {"type": "ai", "content": "", "tool_calls": [call]},
+                {"type": "tool", "content": "same", "tool_call_id": "c"},
+            )
+        ]
+        kept = Guard(self.small).recent(messages[:-1])
+        assert kept[0]["type"] == "tool"
+        assert Guard(self.small).judge(from_langchain(kept)).action is LoopAction.STOP
+
+
+class TestBeforeACall:
+    blocking = guard(Escalation(("block",)))
+    stuck = history("s", "s", "s")
+    call = ToolCall("s", {}, "call-0")
+
+    def refused(self, before, call):
+        return self.blocking.before(before, call).action is LoopAction.BLOCK
+
+    def test_a_call_of_a_loop_is_refused_and_another_is_not(self):
+        assert self.refused(self.stuck, self.call)
+        assert not self.refused(self.stuck, ToolCall("t", {}, "call-0"))
+        assert not self.refused(history("s", "s"), self.call)
+
+    def test_its_own_round_does_not_count(self):
+        assert self.refused(pending(self.stuck, "s", "t"), self.call)
+        assert not self.refused(pending(history("s", "s"), "s"), self.call)
+
+    def test_siblings_may_have_run_already(self):
+        before = pending(history("s", "s"), "s", "t")
+        results = (*before.results[:-1], ToolResult("same"))
+        assert not self.refused(History(before.calls, results), self.call)
+
+    def test_ids_may_be_those_of_the_round_before(self):
+        assert len(without_round_of(self.call, self.stuck)) == 3
+        assert len(without_round_of(self.call, pending(self.stuck, "s"))) == 3
+
+    def test_without_ids_a_round_without_all_results_has_not_run(self):
+        calls = tuple(ToolCall("s", {}, None, number) for number in range(4))
+        results = (ToolResult("same"),) * 3
+        call = ToolCall("s", {})
+        assert len(without_round_of(call, History(calls, (*results, None)))) == 3
+        assert len(without_round_of(call, History(calls[:3], results))) == 3
+
+    def test_a_round_of_other_calls_without_results_stays(self):
+        before = pending(self.stuck, "t")
+        assert len(without_round_of(ToolCall("s", {}, "call-9"), before)) == 4
+
+    def test_turns_that_begin_later_are_cut_too(self):
+        before = pending(history("s", "s", turn_starts=(0, 2, 3)), "s")
+        assert without_round_of(self.call, before).turn_starts == (0, 2)
+
+    def test_there_may_be_nothing_before(self):
+        assert not self.refused(History(), self.call)
+
+
+class TestWords:
+    def verdict(self, **options):
+        detector = LoopDetector([RepeatDetector(3)], LoopPolicy.INJECT_MESSAGE, **options)
+        guarding = Guard(detector)
+        return guarding, guarding.judge(history("s", "s", "s"))
+
+    def test_a_notice_says_who_speaks(self):
+        guarding, verdict = self.verdict()
+        assert guarding.notice(verdict) == f"<system-notice>\n{verdict.message}\n</system-notice>"
+
+    def test_a_notice_in_the_users_name_stands_alone(self):
+        guarding, verdict = self.verdict(notice_role=Role.USER)
+        assert guarding.notice(verdict) == verdict.message
+
+    def test_what_ends_a_run_is_told_in_a_line(self):
+        _, verdict = self.verdict()
+        assert (
+            stopped(verdict)
+            == f"Stopped: the agent was stuck in a loop. {verdict.detection.message}"
+        )
+        assert stopped(LoopVerdict()) == "Stopped: the agent was stuck in a loop."
+
+
+TOOLS = st.sampled_from(["read", "search", "save"])
+ANSWERS = st.sampled_from(["nothing found", "saved", "Error: no such file", "page one", "page two"])
+ROUNDS = st.lists(st.lists(st.tuples(TOOLS, ANSWERS), min_size=1, max_size=3), max_size=20)
+DETECTORS = [
+    LoopDetector.default(),
+    LoopDetector.escalating(),
+    LoopDetector([RepeatDetector(2), CallLimitDetector(12)], Escalation(("notify", "block"))),
+]
+
+
+def said(verdict):
+    return verdict.action, verdict.message, verdict.detection
+
+
+@pytest.mark.parametrize("detector", DETECTORS, ids=["default", "escalating", "own"])
+@given(asked=ROUNDS)
+def test_a_run_that_is_read_from_its_history_decides_as_the_unbroken_one(detector, asked):
+    guarding, so_far = Guard(detector), History()
+    unbroken = guarding.monitor()
+    for number, steps in enumerate(asked):
+        names = [name for name, _ in steps]
+        calls = [ToolCall(name, {}, f"call-{at}", number) for at, name in enumerate(names)]
+        waiting = History(so_far.calls + tuple(calls), so_far.results + (None,) * len(calls))
+        refusals = [unbroken.before(call) for call in calls]
+        read = [guarding.before(waiting, call) for call in calls]
+        assert list(map(said, read)) == list(map(said, refusals))
+        results = [
+            ToolResult(refusal.message, is_error=True)
+            if refusal.action is LoopAction.BLOCK
+            else ToolResult(answer)
+            for refusal, (_, answer) in zip(refusals, steps)
+        ]
+        so_far = History(waiting.calls, so_far.results + tuple(results))
+        verdict = unbroken.after(calls, results)
+        assert said(guarding.judge(so_far)) == said(verdict)
