@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Callable, List, Sequence, Tuple
 
 from antiloop import LoopDetector, LoopMonitor, ToolCall, ToolResult
-from antiloop.loop_detection import evidence
+from antiloop.loop_detection import compared, evidence
 from antiloop.traces import read_runs
 
 Round = Tuple[Sequence[ToolCall], Sequence[ToolResult]]
@@ -98,7 +98,7 @@ def print_hashes(preset: str) -> None:
         hashed[text] += 1
         return original(text)
 
-    evidence.text_fingerprint = counting
+    compared.text_fingerprint = evidence.text_fingerprint = counting
     try:
         detector = getattr(LoopDetector, preset)()
         calls = [ToolCall("read", {"path": f"{number}"}) for number in range(200)]
@@ -106,7 +106,7 @@ def print_hashes(preset: str) -> None:
         for count in range(1, 201):
             detector.check(calls[:count], results[:count])
     finally:
-        evidence.text_fingerprint = original
+        compared.text_fingerprint = evidence.text_fingerprint = original
     print(f"  hashings of one text, at most     {max(hashed.values()):5}")
 
 

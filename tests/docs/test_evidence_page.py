@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from antiloop.loop_detection.evidence import KEY_LENGTH
+from antiloop.loop_detection.compared import KEY_LENGTH
 from antiloop.loop_detection.outcome import Outcome, outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "evidence.md"

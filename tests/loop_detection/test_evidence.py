@@ -6,9 +6,8 @@ import pickle
 import pytest
 from runs import fresh_answers, step
 
-import antiloop.loop_detection.evidence as evidence
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
-from antiloop.loop_detection import ToolPolicy
+from antiloop.loop_detection import ToolPolicy, compared, evidence
 from antiloop.loop_detection.evidence import Facts
 from antiloop.loop_detection.outcome import Outcome
 from antiloop.loop_detection.shortening import shortened
@@ -30,7 +29,8 @@ class Counter:
 def hashed(monkeypatch):
     """The texts that were hashed since the test began."""
     counter = Counter(evidence.text_fingerprint)
-    monkeypatch.setattr(evidence, "text_fingerprint", counter)
+    for module in (compared, evidence):
+        monkeypatch.setattr(module, "text_fingerprint", counter)
     return counter.texts
 
 

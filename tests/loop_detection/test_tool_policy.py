@@ -208,6 +208,30 @@ class TestThresholds:
         assert check([detector], policy, *run[:4], tool="send") is None
         assert check([detector], policy, *run, tool="send").repetitions == 5
 
+    @pytest.mark.parametrize(
+        "detector",
+        [
+            StallDetector(3),
+            StallDetector(3, only_fruitless=True, varied=5),
+            RecurrenceDetector(3),
+            NearRepeatDetector(3),
+            NoEffectDetector(3),
+            FailureStreakDetector(3, in_a_row=9),
+            UnknownToolDetector(3),
+        ],
+        ids=lambda each: each.name,
+    )
+    def test_it_may_be_lower_than_that_of_the_detector(self, detector):
+        run = [step("send", "Error: unknown tool send", to="ann")] * 2
+        policy = ToolPolicy(thresholds={detector.name: 2})
+        assert check([detector], policy, *run[:1], tool="send") is None
+        assert check([detector], policy, *run, tool="send").repetitions == 2
+
+    def test_a_known_answer_may_be_enough_the_second_time(self):
+        policy = ToolPolicy(thresholds={"near_repeat": 2})
+        run = [step("look", "the same page", q="Cats"), step("look", "the same page", q="cats ")]
+        assert check([NearRepeatDetector(3)], policy, *run, tool="look").repetitions == 2
+
     def test_other_tools_keep_theirs(self):
         policy = ToolPolicy(thresholds={"repeat": 5})
         assert check(REPEAT, policy, *[step("ls", "same")] * 3).repetitions == 3
@@ -314,6 +338,13 @@ def test_a_call_of_its_own_survives_a_snapshot():
     copy.restore(monitor.snapshot())
     assert copy.record_call("roll", {}, "6").detection is None
     assert copy.snapshot()["window"]["calls"] == 2
+
+
+def test_a_tool_can_need_fewer_laps():
+    declared = {"look": ToolPolicy(thresholds={"ping_pong": 2})}
+    monitor = LoopDetector([PingPongDetector(2, 3)], tools=declared).monitor()
+    said = [monitor.record_call("look", {"at": number % 2}, "r") for number in range(4)]
+    assert [verdict.detection is not None for verdict in said] == [False] * 3 + [True]
 
 
 def test_a_tool_can_need_more_laps():

@@ -6,7 +6,8 @@ from itertools import chain, repeat
 from typing import Dict, Hashable, List, Optional, Sequence, Tuple, Union
 
 from ..loop_detection import LoopDetection, LoopVerdict
-from ..loop_detection.evidence import Facts, Result
+from ..loop_detection.compared import Result
+from ..loop_detection.evidence import Facts
 from ..loop_detection.window import Window
 from ..stability import beta
 from ..traces import RunEvent

@@ -5,8 +5,9 @@ from typing import Any, Dict, Iterable, Optional, Sequence
 
 from ..stability import beta
 from ..types import ToolCall
+from .compared import KEY_LENGTH, Result
 from .detection import LoopDetection
-from .evidence import KEY_LENGTH, Evidence, Result
+from .evidence import Evidence
 from .fingerprint import text_fingerprint
 from .window import Window
 

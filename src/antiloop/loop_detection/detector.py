@@ -7,9 +7,9 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Unio
 from ..stability import beta
 from ..types import Role, ToolCall
 from .base import BaseDetector, WindowDetector
+from .compared import Result
 from .config import read_config, write_config
 from .detection import LoopDetection
-from .evidence import Result
 from .failure_streak import FailureStreakDetector
 from .messages import MessageRule
 from .monitor import LoopMonitor

@@ -1,32 +1,21 @@
 """What is kept of one call and its result: fingerprints and a judgement."""
 
 import json
-import logging
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union, cast
+from typing import Any, Callable, Dict, Mapping, Optional
 
-from ..types import ToolCall, ToolResult
+from ..types import ToolCall
+from .compared import KEY_LENGTH, Result, answer_of, asked_of
 from .fingerprint import (
     canonical_json,
-    parsed_arguments,
-    plain,
-    plain_json,
     text_fingerprint,
-    text_of,
 )
 from .noise import does_nothing, gist, near_arguments, skeleton, without_noise
-from .outcome import Outcome, outcome
+from .outcome import Outcome
 from .shortening import shortened
 from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
 
-Result = Union[ToolResult, str, None]
-"""What may stand in a list of results; None is a result that is not known."""
-
-KEY_LENGTH = 10
-"""Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
 ACKNOWLEDGEMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
-
-_logger = logging.getLogger("antiloop")
 
 
 class Facts:
@@ -83,11 +72,11 @@ class Facts:
         """Make the facts of a call and its result; never raises on what a model or tool made."""
         known_policy, asked, known_result, facts = call.__dict__.get("_facts", _NOTHING)
         if known_policy is not policy:
-            asked = _asked(call, policy)
+            asked = asked_of(call, policy)
         elif facts is not None and known_result is result:
             return facts  # type: ignore[no-any-return]
         tool, key, mutates, arguments = asked
-        text, kind = _read(result, tool, policy)
+        text, kind = answer_of(result, tool, policy)
         if text is None:
             facts = cls(tool, key, mutates, None, kind, False, (arguments, None))
         else:
@@ -250,52 +239,10 @@ def call_key(call: ToolCall, policy: ToolPolicy = NO_POLICY) -> str:
     """Give the fingerprint of a call alone, and remember it with the call."""
     known_policy, asked, _, __ = call.__dict__.get("_facts", _NOTHING)
     if known_policy is not policy:
-        asked = _asked(call, policy)
+        asked = asked_of(call, policy)
         call.__dict__["_facts"] = (policy, asked, None, None)
     key: str = asked[1]
     return key
 
 
 _NOTHING = (None, None, None, None)
-
-
-def _asked(call: ToolCall, policy: ToolPolicy) -> Tuple[str, str, Optional[bool], Any]:
-    """Give the half of the facts that needs no result: tool, key, what is declared, arguments."""
-    tool = text_of(call.tool_name)
-    arguments = parsed_arguments(call.arguments)
-    if policy.key is not None:
-        arguments = plain(_declared(policy.compared_arguments, arguments, tool, "key"))
-    key = text_fingerprint(f"{tool}\x00{plain_json(arguments)}")[:KEY_LENGTH]
-    return tool, key, policy.mutates, arguments
-
-
-def _read(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:
-    """Give the text of a result as it is compared, None where it is not known, and judge it."""
-    if result is None:
-        return None, Outcome.UNKNOWN
-    if issubclass(type(result), ToolResult):
-        answer = cast(ToolResult, result)
-        text, is_error = text_of(answer.text), bool(answer.is_error)
-    else:  # a loop written by hand may pass on what the tool returned: a list, a number, False
-        text, is_error = text_of(result), False
-    kind = outcome(text, is_error)
-    return (text, kind) if policy is NO_POLICY else _as_declared(text, kind, tool, policy)
-
-
-def _as_declared(
-    text: str, kind: Outcome, tool: str, policy: ToolPolicy
-) -> Tuple[Optional[str], Outcome]:
-    if policy.strip is not None:
-        text = text_of(_declared(policy.compared_text, text, tool, "strip"))
-    if policy.idempotent and not kind.is_failure:
-        text = ""
-    return text, kind
-
-
-def _declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> Any:
-    """Apply a rule that the user declared; one that raises is left out and logged."""
-    try:
-        return rule(value)
-    except Exception:
-        _logger.exception("the %s= declared for tool %r raised; it is left out", name, tool)
-        return value

@@ -24,8 +24,9 @@ from ..exceptions import SnapshotError
 from ..stability import beta
 from ..types import ToolCall
 from .base import WindowDetector, detection
+from .compared import Result
 from .detection import LoopDetection, LoopSeverity
-from .evidence import Facts, Result, call_key
+from .evidence import Facts, call_key
 from .fingerprint import text_fingerprint, text_of
 from .ladder import Ladder
 from .messages import notice, refusal

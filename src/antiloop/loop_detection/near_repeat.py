@@ -40,21 +40,21 @@ class NearRepeatDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
         for item in window.rounds[-1].evidence if window.rounds else ():
-            if self._is_evidence(window, item):
+            needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
+            if self._is_evidence(window, item, needed):
                 spell = self._spell(window, item.facts)
-                needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
                 if item.facts.outcome is Outcome.WAITING:
                     needed = max(needed, self.patience)
                 if len(spell) >= needed:
                     return self._detection(spell)
         return None
 
-    def _is_evidence(self, window: Window, item: Evidence) -> bool:
+    def _is_evidence(self, window: Window, item: Evidence, needed: int) -> bool:
         """Look at what is cheap to know first: it settles most steps of a healthy run."""
         kind = item.facts.outcome
         if kind.is_failure or kind is Outcome.EMPTY:
             return True
-        if kind is not Outcome.SILENT and window.times_answered(item.facts) < self.threshold:
+        if kind is not Outcome.SILENT and window.times_answered(item.facts) < needed:
             return False
         # Two edits in the same words are two edits.
         return item.facts.result is not None and not item.facts.changes_world

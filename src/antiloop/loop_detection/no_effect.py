@@ -35,7 +35,7 @@ class NoEffectDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look at the streak of each call of the last round that changes the world."""
-        if len(window.rounds) < self.threshold:
+        if len(window.rounds) < window.lowest(self.name, self.threshold):
             return None
         previous = window.rounds[-2].calls
         for item in window.rounds[-1].evidence:

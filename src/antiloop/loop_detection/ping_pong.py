@@ -63,10 +63,11 @@ class PingPongDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for the shortest cycle that the last round closes a lap of."""
         rounds = window.rounds
-        if len(rounds) < 2 * self.repetitions or not self._may_cycle(window, rounds[-1]):
+        least = window.lowest(self.name, self.repetitions)
+        if len(rounds) < 2 * least or not self._may_cycle(window, rounds[-1], least):
             return None
         last = self._signature(rounds[-1])
-        longest = min(self.cycle_length, len(rounds) // self.repetitions)
+        longest = min(self.cycle_length, len(rounds) // least)
         for period in range(2, longest + 1):
             if self._signature(rounds[-1 - period]) == last and self._is_cycle(rounds[-period:]):
                 count = self._periodic(rounds, period)
@@ -74,11 +75,11 @@ class PingPongDetector(WindowDetector):
                     return self._detection(rounds[-count:], period)
         return None
 
-    def _may_cycle(self, window: Window, last: Round) -> bool:
+    def _may_cycle(self, window: Window, last: Round, least: int) -> bool:
         """Whether the calls of the last round were seen often enough: that is cheap to know."""
         if self.match != "tool_names":
             for item in last.evidence:
-                if window.times_seen(item.facts) < self.repetitions:
+                if window.times_seen(item.facts) < least:
                     return False
         return True
 

@@ -5,7 +5,8 @@ from base64 import b64decode, b64encode
 from typing import Any, Dict, List, Mapping, Optional
 
 from .base import SHOWN_CALLS
-from .evidence import KEY_LENGTH, Evidence, Facts
+from .compared import KEY_LENGTH
+from .evidence import Evidence, Facts
 from .outcome import Outcome
 from .window import Round, Window
 

@@ -60,11 +60,12 @@ class StallDetector(WindowDetector):
 
     def _may_be_enough(self, window: Window, latest: Facts) -> bool:
         """Look at kinds of answers before their words: that is cheap and mostly settles it."""
-        for passed in window.rounds[-self.threshold : -1]:
+        least = window.policy(latest.tool).thresholds.get(self.name, self.threshold)
+        for passed in window.rounds[-least:-1]:
             kinds = [i.facts.outcome for i in passed.evidence if i.facts.tool == latest.tool]
             if latest.outcome not in kinds:
                 return False
-        return len(window.rounds) >= self.threshold
+        return len(window.rounds) >= least
 
     def _counts(self, item: Evidence) -> bool:
         if self.only_fruitless:

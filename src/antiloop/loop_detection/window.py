@@ -3,7 +3,8 @@
 from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..types import ToolCall
-from .evidence import Evidence, Facts, Result
+from .compared import Result
+from .evidence import Evidence, Facts
 from .outcome import Outcome
 from .tool_policy import NO_POLICY, ToolPolicy
 
@@ -52,6 +53,7 @@ class Window:
         """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
         self._seen: Dict[str, int] = {}
+        self._lowest: Dict[str, int] = {}
 
     @classmethod
     def of(
@@ -141,6 +143,15 @@ class Window:
     def policy(self, tool: str) -> ToolPolicy:
         """Give what is declared about a tool; nothing is about a name that is no text."""
         return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
+
+    def lowest(self, detector: str, usual: int) -> int:
+        """Give the lowest threshold of a detector: the usual one, or what a tool has instead."""
+        if not self.policies:
+            return usual
+        if detector not in self._lowest:
+            declared = [policy.thresholds.get(detector, usual) for policy in self.policies.values()]
+            self._lowest[detector] = min([usual, *declared])
+        return self._lowest[detector]
 
     def spell(
         self,
