@@ -81,6 +81,23 @@ ADAPTERS = {
             oldest=("mcp==1.21.1",),
         ),
         Adapter(
+            "otel",
+            "otel",
+            ("opentelemetry",),
+            "guard-opentelemetry.md",
+            modes=("sync", "async"),
+            holes={
+                "stream": "a span tells of a call when it has ended, streamed or not",
+                **dict.fromkeys(
+                    ("notify", "block", "stop", "raise", "ladder"),
+                    "spans are watched; nothing can be done to the run",
+                ),
+                "a_refused_call_tells_the_model_why": "nothing is refused",
+                "resumed_elsewhere": "spans of another process are not seen in this one",
+            },
+            oldest=("opentelemetry-sdk==1.20.0",),
+        ),
+        Adapter(
             "functions",
             "",
             (),

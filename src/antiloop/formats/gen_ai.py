@@ -31,7 +31,7 @@ def from_gen_ai(span: Span) -> Optional[AgentSpan]:
     basis = AgentSpan(
         span,
         "agent" if operation in _AGENT else "",
-        optional_text(told.get("gen_ai.conversation.id")) or optional_text(told.get("session.id")),
+        conversation_of(told),
         optional_text(told.get("gen_ai.agent.name")),
     )
     if _is_tool(told, operation):
@@ -39,6 +39,13 @@ def from_gen_ai(span: Span) -> Optional[AgentSpan]:
     if operation in _MODEL:
         return _model(span, basis)
     return basis
+
+
+def conversation_of(told: Mapping[str, Any]) -> Optional[str]:
+    """Read the id of a conversation or session off the attributes of a span of agents."""
+    return optional_text(told.get("gen_ai.conversation.id")) or optional_text(
+        told.get("session.id")
+    )
 
 
 def _is_tool(told: Mapping[str, Any], operation: str) -> bool:

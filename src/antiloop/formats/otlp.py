@@ -77,9 +77,13 @@ def told_by(found: Iterable[AgentSpan]) -> Told:
 
 
 def _is_within_itself(one: AgentSpan, tools: Dict[str, AgentSpan]) -> bool:
-    """Whether it is the same call again, as seen by a second instrumentation, e.g. of MCP."""
     outer = tools.get(one.span.parent_id) if one.span.parent_id else None
-    if outer is None or outer is one or one.call is None or outer.call is None:
+    return outer is not one and is_same_call(one, outer)
+
+
+def is_same_call(one: AgentSpan, outer: Optional[AgentSpan]) -> bool:
+    """Whether a span within another is the same call again, as e.g. one of MCP itself."""
+    if outer is None or one.call is None or outer.call is None:
         return False
     return one.call.tool_name == outer.call.tool_name
 
@@ -137,14 +141,35 @@ class _Reader:
             self.results[index] = result
 
     def _completed(self, one: AgentSpan, call: ToolCall, asked: Optional[ToolCall]) -> ToolCall:
-        """Give a call what the model wrote, where its span does not have it."""
-        if asked is not None:
-            call = replace(call, id=call.id or asked.id)
-        if isinstance(call.arguments, dict):
-            return call
-        if asked is not None:
-            return replace(call, arguments=asked.arguments)
-        if one.knows_arguments or self.records_arguments:
-            return call
-        self.unknown += 1
-        return replace(call, arguments=f"(not recorded, span {one.span.span_id})")
+        """Give a call what the model wrote; without that, it is like no other."""
+        found = completed(one, call, asked, self.records_arguments)
+        self.unknown += found is None
+        return found or like_no_other(one, call)
+
+
+def completed(
+    one: AgentSpan, call: ToolCall, asked: Optional[ToolCall], records_arguments: bool
+) -> Optional[ToolCall]:
+    """Give a call what the model wrote, where its span does not have it.
+
+    Args:
+        one: the span of a tool.
+        call: what it says of the call.
+        asked: what the model asked for, if that is known.
+        records_arguments: whether spans of the run do; then one without them had none.
+
+    Returns:
+        None where nobody knows what was asked.
+    """
+    if asked is not None:
+        call = replace(call, id=call.id or asked.id)
+    if isinstance(call.arguments, dict):
+        return call
+    if asked is not None:
+        return replace(call, arguments=asked.arguments)
+    return call if one.knows_arguments or records_arguments else None
+
+
+def like_no_other(one: AgentSpan, call: ToolCall) -> ToolCall:
+    """Give a call of which nobody knows the arguments some that no other call has."""
+    return replace(call, arguments=f"(not recorded, span {one.span.span_id})")

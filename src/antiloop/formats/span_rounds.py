@@ -8,30 +8,49 @@ from ..types import ToolCall
 from .agent_span import AgentSpan
 
 _REPLIES_REMEMBERED = 8
+_PARENTS_REMEMBERED = 1_000
+Placed = Tuple[int, AgentSpan, Optional[ToolCall]]
 
 
-def in_rounds(
-    ordered: Sequence[AgentSpan],
-) -> List[Tuple[int, AgentSpan, Optional[ToolCall]]]:
+def in_rounds(ordered: Sequence[AgentSpan]) -> List[Placed]:
     """Give each span its round and what the model asked for; bring those of a round together.
 
     Args:
         ordered: the spans of one run by the time at which they began.
+    """
+    rounds = SpanRounds()
+    # Sorting keeps the order in time within a round.
+    return sorted((rounds.place(one) for one in ordered), key=lambda item: item[0])
+
+
+class SpanRounds:
+    """Find the round of one span after another, in the order in which they began, or ended.
 
     Calls that a recorded reply asks for are one round. Where replies are not recorded, it is the
     calls of one parent that lie between two replies, or that overlap.
     """
-    families: Dict[Tuple[str, str], _Family] = {}
-    replies: Deque[Tuple[int, List[ToolCall]]] = deque(maxlen=_REPLIES_REMEMBERED)
-    placed = []
-    for index, one in enumerate(ordered):
-        family = families.setdefault((one.span.trace_id, one.span.parent_id), _Family())
-        reply, asked = _take_request(replies, one.call)
-        round_ = family.round_of(one, index)
-        placed.append((round_ if reply is None else reply, one, asked))
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._families: Dict[Tuple[str, str], _Family] = {}
+        self._replies: Deque[Tuple[int, List[ToolCall]]] = deque(maxlen=_REPLIES_REMEMBERED)
+
+    def place(self, one: AgentSpan) -> Placed:
+        """Give the next span with its round, and for a tool with what the model asked of it."""
+        index, self._count = self._count, self._count + 1
+        round_ = self._family(one).round_of(one, index)
+        reply, asked = _take_request(self._replies, one.call)
         if one.requests:
-            replies.append((index, list(one.requests)))
-    return sorted(placed, key=lambda item: item[0])  # keeps the order in time within a round
+            self._replies.append((index, list(one.requests)))
+        return round_ if reply is None else reply, one, asked
+
+    def _family(self, one: AgentSpan) -> "_Family":
+        parent = one.span.trace_id, one.span.parent_id
+        family = self._families.pop(parent, None) or _Family()
+        self._families[parent] = family
+        if len(self._families) > _PARENTS_REMEMBERED:
+            del self._families[next(iter(self._families))]
+        return family
 
 
 @dataclass

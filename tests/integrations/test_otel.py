@@ -1,0 +1,447 @@
+"""What a span processor of the real SDK sees of runs, and what an observer writes into traces."""
+
+import asyncio
+import json
+import threading
+from contextlib import contextmanager
+
+import pytest
+from contract import Contract, Hearer, Ran, detector
+from hand_loop import carry_out
+
+pytest.importorskip("opentelemetry.sdk", reason="needs the extra 'otel'")
+
+from opentelemetry import context
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import INVALID_SPAN, Status, StatusCode
+
+from antiloop import LoopDetector, LoopPolicy
+from antiloop.formats import from_otlp
+from antiloop.integrations.otel import LoopSpanProcessor, OtelObserver
+from antiloop.loop_detection import PingPongDetector, RepeatDetector
+
+STOP = detector(LoopPolicy.STOP)
+
+
+class Traced:
+    """A tracer whose spans are watched, and what was heard of them."""
+
+    def __init__(self, **options):
+        self.hearer = Hearer()
+        options.setdefault("detector", STOP)
+        options["observers"] = [*options.get("observers", ()), self.hearer]
+        self.processor = LoopSpanProcessor(**options)
+        self.exporter = InMemorySpanExporter()
+        self.provider = TracerProvider()
+        self.provider.add_span_processor(self.processor)
+        self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.tracer = self.provider.get_tracer("tests")
+
+    @property
+    def heard(self):
+        return self.hearer.heard
+
+    @contextmanager
+    def agent(self, conversation=None, **attributes):
+        named = {"gen_ai.conversation.id": conversation} if conversation else {}
+        told = {"gen_ai.operation.name": "invoke_agent", **named, **attributes}
+        with self.tracer.start_as_current_span("invoke_agent", attributes=told) as span:
+            yield span
+
+    def chat(self, **attributes):
+        told = {"gen_ai.operation.name": "chat", **attributes}
+        with self.tracer.start_as_current_span("chat", attributes=told):
+            pass
+
+    @contextmanager
+    def tool(self, name="search", arguments='{"query": "a"}', result="nothing found", **attributes):
+        told = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.arguments": arguments,
+            "gen_ai.tool.call.result": result,
+            **attributes,
+        }
+        told = {key: value for key, value in told.items() if value is not None}
+        with self.tracer.start_as_current_span(f"execute_tool {name}", attributes=told) as span:
+            yield span
+
+    def call(self, *args, **attributes):
+        with self.tool(*args, **attributes):
+            pass
+
+    def step(self, *args, **attributes):
+        """Make one reply of a model and the call that it asks for."""
+        self.chat()
+        self.call(*args, **attributes)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_out(caplog):
+    """Processors swallow their own bugs, so look for them in the log."""
+    yield
+    said = [record.getMessage() for record in caplog.records]
+    assert [text for text in said if "it is left out" in text and "on purpose" not in text] == []
+
+
+def sync_tools(traced, script, ran):
+    def use_tools(calls):
+        traced.chat()
+        return [used(traced, script, ran, *call) for call in calls]
+
+    return use_tools
+
+
+def used(traced, script, ran, name, arguments):
+    with traced.tool(name, json.dumps(arguments), None) as span:
+        text = ran.answer(script, name)
+        span.set_attribute("gen_ai.tool.call.result", text)
+    return text
+
+
+def async_tools(traced, script, ran):
+    async def one(name, arguments):
+        await asyncio.sleep(0)
+        return used(traced, script, ran, name, arguments)
+
+    async def use_tools(calls):
+        traced.chat()
+        return await asyncio.gather(*(one(*call) for call in calls))
+
+    return use_tools
+
+
+class TestOtel(Contract):
+    name = "otel"
+
+    def run(self, mode, script, **options):
+        ran, traced = Ran(), Traced(**options)
+        with traced.agent("conversation-1"):
+            tools = {"sync": sync_tools, "async": async_tools}[mode]
+            carry_out(script, ran, tools(traced, script, ran))
+        return ran
+
+    def resumed(self, folder, script, **options):
+        raise NotImplementedError  # a hole
+
+
+def test_a_loop_is_logged_once(caplog):
+    traced = Traced()
+    with traced.agent("c-1"):
+        for _ in range(6):
+            traced.step()
+    told = "run c-1: Tool 'search' was called 3 times in a row with the same arguments."
+    assert caplog.messages == [told]
+    assert traced.heard == ["repeat"]
+
+
+def test_each_action_of_a_ladder_is_told_once():
+    traced = Traced(detector=LoopDetector.escalating())
+    with traced.agent():
+        for _ in range(9):
+            traced.step()
+    assert traced.heard == ["repeat"] * 3
+
+
+def test_the_same_spans_recorded_give_the_same_calls():
+    traced = Traced()
+    with traced.agent("c-1"):
+        for number in range(3):
+            traced.chat()
+            traced.call()
+            traced.call("note", json.dumps({"text": f"line {number}"}), "ok")
+    spans = [json.loads(span.to_json()) for span in traced.exporter.get_finished_spans()]
+    history = from_otlp(spans)
+    found = STOP.check(history.calls, history.results)
+    assert (found.details["count"], traced.heard) == (3, ["repeat"])
+
+
+def test_calls_between_two_replies_are_one_round():
+    traced = Traced()
+    with traced.agent():
+        traced.chat()
+        for _ in range(5):
+            traced.call()
+        assert traced.heard == []
+        traced.step()
+        traced.step()
+    assert traced.heard == ["repeat"]
+
+
+def test_calls_that_overlap_are_one_round_where_no_reply_is_recorded():
+    traced, meet = Traced(), threading.Barrier(4)
+    with traced.agent():
+        here = context.get_current()
+
+        def call():
+            context.attach(here)
+            with traced.tool():
+                meet.wait()
+
+        threads = [threading.Thread(target=call) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        traced.call()
+        assert traced.heard == []
+        traced.call()
+    assert traced.heard == ["repeat"]
+
+
+def test_conversations_are_told_apart_and_traces_without_one_too():
+    traced = Traced()
+    for conversation in ("a", "b", None, None):
+        with traced.agent(conversation):
+            for _ in range(2):
+                traced.step()
+    assert traced.heard == []
+
+
+def test_the_span_nearest_around_a_call_says_whose_it_is():
+    traced = Traced()
+    with traced.agent("outer"):
+        for name in ("inner-1", "inner-2"):
+            with traced.agent(name), traced.tracer.start_as_current_span("running tools"):
+                for _ in range(2):
+                    traced.call()
+        for _ in range(2):
+            traced.step()
+    assert traced.heard == []
+
+
+def test_a_conversation_that_is_named_late_is_known_by_then():
+    traced = Traced()
+    with traced.agent() as span:
+        span.set_attribute("gen_ai.conversation.id", "late")
+        for _ in range(3):
+            traced.step()
+    assert [*traced.processor._runs] == ["late"]
+
+
+def test_a_conversation_told_beside_a_call_is_that_of_the_trace():
+    traced = Traced()
+    with traced.tracer.start_as_current_span("GET /ask", attributes={"session.id": "browser"}):
+        traced.chat(**{"gen_ai.conversation.id": "c-1"})
+        traced.call()
+    assert [*traced.processor._runs] == ["c-1"]
+
+
+def test_a_further_trace_of_a_conversation_is_a_new_turn():
+    traced = Traced()
+    for _ in range(4):
+        with traced.agent("c-1"):
+            traced.step()
+    assert traced.heard == []
+
+
+def test_what_the_user_says_is_progress():
+    traced = Traced()
+    said = [{"role": "user", "parts": [{"type": "text", "content": "Again, please."}]}]
+    with traced.agent():
+        for _ in range(4):
+            traced.chat(**{"gen_ai.input.messages": json.dumps(said)})
+            traced.call()
+    assert traced.heard == []
+
+
+def test_calls_without_arguments_are_no_loop_and_that_is_said_once(caplog):
+    traced = Traced(detector=LoopDetector([RepeatDetector(3), PingPongDetector()]))
+    with traced.agent():
+        for number in range(8):
+            traced.step(arguments=None, result=f"page {number}")
+    assert traced.heard == []
+    (told,) = caplog.messages
+    assert "tool 'search' do not record its arguments" in told
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in told
+
+
+def test_arguments_and_results_may_stand_with_the_model():
+    traced = Traced()
+
+    def part(**told):
+        return json.dumps([{"role": "assistant", "parts": [told]}])
+
+    with traced.agent():
+        for number in range(4):
+            answer = part(type="tool_call_response", id=f"id-{number - 1}", result="nothing")
+            asked = part(type="tool_call", id=f"id-{number}", name="search", arguments={"q": "a"})
+            traced.chat(**{"gen_ai.input.messages": answer, "gen_ai.output.messages": asked})
+            traced.call("search", None, None, **{"gen_ai.tool.call.id": f"id-{number}"})
+            assert traced.heard == (["repeat"] if number == 3 else [])
+
+
+def test_calls_whose_result_nobody_tells_are_judged_with_the_next():
+    traced = Traced(detector=LoopDetector([RepeatDetector(3)], LoopPolicy.STOP))
+    with traced.agent():
+        for _ in range(3):
+            traced.call(result=None)
+        assert traced.heard == []
+    assert traced.heard == ["repeat"]
+
+
+def test_failures_are_told_by_the_status():
+    traced = Traced()
+    with traced.agent():
+        for _ in range(3):
+            with pytest.raises(OSError, match="no route"), traced.tool(result=None):
+                raise OSError("no route")
+        with traced.tool(result=None) as span:
+            span.set_status(Status(StatusCode.ERROR, "out of reach"))
+    assert traced.heard == ["repeat"]
+
+
+def test_openinference_spans_are_watched():
+    traced = Traced()
+    told = {"openinference.span.kind": "TOOL", "tool.name": "search", "session.id": "s-1"}
+    told.update({"input.value": '{"query": "a"}', "output.value": "nothing found"})
+    with traced.tracer.start_as_current_span("agent"):
+        for _ in range(3):
+            with traced.tracer.start_as_current_span("search", attributes=told):
+                pass
+    assert traced.heard == ["repeat"]
+
+
+def test_a_call_that_two_instrumentations_tell_of_counts_once():
+    traced = Traced()
+    with traced.agent():
+        for _ in range(2):
+            traced.chat()
+            with traced.tool():
+                mcp = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "search"}
+                with traced.tracer.start_as_current_span("tools/call search", attributes=mcp):
+                    pass
+    (run,) = traced.processor._runs.values()
+    assert run._monitor.call_count == 2
+
+
+def test_a_tool_within_another_counts():
+    traced = Traced()
+    with traced.agent(), traced.tool("delegate"):
+        for _ in range(3):
+            traced.step()
+    assert traced.heard == ["repeat"]
+
+
+def test_only_the_runs_heard_of_last_are_remembered():
+    traced = Traced(runs=2)
+    for conversation in "abcab":
+        with traced.agent(conversation):
+            traced.step()
+    assert [*traced.processor._runs] == ["a", "b"]
+
+
+def test_many_loops_and_traces_of_one_run_are_remembered_up_to_a_bound():
+    traced = Traced(detector=detector(LoopPolicy.STOP, RepeatDetector(2)))
+    with traced.agent():
+        for number in range(102):
+            for _ in range(2):
+                traced.step(arguments=json.dumps({"number": number}))
+    (run,) = traced.processor._runs.values()
+    assert len(run._told) == 100
+    assert len(traced.heard) == 102
+
+
+def test_spans_that_never_end_are_forgotten(monkeypatch):
+    monkeypatch.setattr("antiloop.integrations.otel._OPEN_REMEMBERED", 3)
+    traced = Traced()
+    kept = [traced.tracer.start_span(f"{number}") for number in range(5)]
+    assert [*traced.processor._open.values()] == kept[-3:]
+
+
+def test_a_chain_of_spans_without_end_is_followed_so_far(monkeypatch):
+    monkeypatch.setattr("antiloop.integrations.otel._DEPTH", 1)
+    traced = Traced()
+    with traced.agent("far"), traced.tracer.start_as_current_span("near"):
+        traced.call()
+        assert "far" not in traced.processor._runs
+
+
+def test_what_cannot_be_read_harms_nothing(caplog):
+    processor = LoopSpanProcessor()
+    processor.on_start("on purpose")
+    processor.on_end("on purpose")
+    assert len(caplog.messages) == 2
+    caplog.clear()
+
+
+def test_spans_of_anything_else_are_passed_by(caplog):
+    traced = Traced()
+    with traced.tracer.start_as_current_span("GET /", attributes={"http.route": "/"}):
+        pass
+    assert traced.processor._runs == {}
+
+
+def test_spans_of_agents_that_are_no_calls_tell_the_conversation_only():
+    traced = Traced()
+    told = {"gen_ai.operation.name": "embeddings", "gen_ai.conversation.id": "c-1"}
+    with traced.tracer.start_as_current_span("ask"):
+        with traced.tracer.start_as_current_span("embeddings", attributes=told):
+            pass
+        assert traced.processor._runs == {}
+        traced.call()
+    assert [*traced.processor._runs] == ["c-1"]
+
+
+def test_at_least_one_run_is_remembered():
+    with pytest.raises(ValueError, match="runs must be 1 or more, got 0"):
+        LoopSpanProcessor(runs=0)
+
+
+def test_it_is_a_processor_as_the_sdk_knows_it():
+    traced = Traced()
+    assert isinstance(traced.processor, SpanProcessor)
+    assert traced.provider.force_flush()
+    traced.provider.shutdown()
+
+
+def metric_points(reader):
+    (resource,) = reader.get_metrics_data().resource_metrics
+    (scope,) = resource.scope_metrics
+    (metric,) = scope.metrics
+    return (
+        metric.name,
+        metric.unit,
+        [(dict(p.attributes), p.value) for p in metric.data.data_points],
+    )
+
+
+def test_the_observer_writes_a_loop_into_the_span_around_it_and_counts_it():
+    reader = InMemoryMetricReader()
+    observer = OtelObserver(MeterProvider([reader]))
+    traced = Traced(observers=[observer])
+    with traced.agent("c-1"):
+        for _ in range(4):
+            traced.step()
+    *_, span = traced.exporter.get_finished_spans()
+    assert span.attributes["antiloop.loop.detected"] is True
+    assert span.attributes["antiloop.detector.name"] == "repeat"
+    (event,) = span.events
+    assert event.name == "antiloop.loop.detected"
+    assert dict(event.attributes) == {
+        "antiloop.detector.name": "repeat",
+        "gen_ai.tool.name": "search",
+        "antiloop.run.id": "c-1",
+        "antiloop.loop.tools": ("search",),
+        "antiloop.loop.calls": 3,
+        "antiloop.loop.answer": "empty",
+    }
+    what = {"antiloop.detector.name": "repeat", "gen_ai.tool.name": "search"}
+    assert metric_points(reader) == ("antiloop.loop.detections", "{detection}", [(what, 1)])
+
+
+def test_the_observer_names_no_tool_of_a_cycle_as_the_one():
+    reader = InMemoryMetricReader()
+    observer = OtelObserver(MeterProvider([reader]))
+    details = {"calls": [{"tool": "a", "arguments": "{}"}, {"tool": "b", "arguments": "{}"}]}
+    observer.on_tool_loop_detected("", "ping_pong", details)
+    assert metric_points(reader)[2] == [({"antiloop.detector.name": "ping_pong"}, 1)]
+
+
+def test_the_observer_needs_no_sdk_that_is_set_up():
+    OtelObserver().on_tool_loop_detected("", "repeat", {})
+    assert not INVALID_SPAN.is_recording()
