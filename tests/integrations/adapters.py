@@ -66,6 +66,13 @@ ADAPTERS = {
             "adk",
             ("google.adk",),
             "guard-adk.md",
+            oldest=("google-adk==2.10.0",),
+        ),
+        Adapter(
+            "adk",
+            "adk",
+            ("google.adk",),
+            "guard-adk.md",
             oldest=("google-adk==2.8.0",),
         ),
         Adapter(

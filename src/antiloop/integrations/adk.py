@@ -1,0 +1,75 @@
+"""Google ADK agents."""
+
+from typing import Any, Dict, List, Optional
+
+try:
+    from google.adk.models.llm_response import LlmResponse
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.genai.types import Content, Part
+except ImportError as error:
+    raise ImportError(
+        'antiloop.integrations.adk needs google-adk: pip install "antiloop[adk]"'
+    ) from error
+
+from ..formats import from_adk
+from ..loop_detection import LoopAction
+from ..types import ToolCall
+from .guard import Guard, stopped
+
+
+class LoopGuard(Guard, BasePlugin):
+    """Plugin for `App`; see `Guard` for its arguments.
+
+    Each round is judged before the model is asked again: a notice is added to the request, or the
+    agent's answer says why it ends, or `LoopDetectedError` is raised, which ADK wraps: it is the
+    `__cause__` of a `RuntimeError`. Refused calls give ``{"error": ...}``.
+
+    All is read off the events of the session, those of the agent's own in its own branch, so one
+    plugin serves all agents of an app, and a session that is resumed elsewhere goes on as the
+    unbroken one.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        Guard.__init__(self, *args, **options)
+        BasePlugin.__init__(self, name="antiloop")
+
+    async def before_model_callback(
+        self, *, callback_context: Any, llm_request: Any
+    ) -> Optional[LlmResponse]:
+        """Judge the round whose results have just come in."""
+        own = _own_events(callback_context)
+        if not own or not own[-1].get_function_responses():
+            return None
+        verdict = self.judge(from_adk(self.recent(own)), callback_context.session.id)
+        if verdict.action is LoopAction.RAISE and verdict.detection:
+            raise verdict.detection.as_error()
+        if verdict.action is LoopAction.NOTIFY:
+            llm_request.contents.append(_content("user", self.notice(verdict)))
+        if verdict.action is LoopAction.STOP:
+            return LlmResponse(content=_content("model", stopped(verdict)))
+        return None
+
+    async def before_tool_callback(
+        self, *, tool: Any, tool_args: Dict[str, Any], tool_context: Any
+    ) -> Optional[Dict[str, Any]]:
+        """Answer a call that is refused."""
+        call = ToolCall(tool.name, tool_args, tool_context.function_call_id)
+        verdict = self.before(from_adk(self.recent(_own_events(tool_context))), call)
+        return {"error": verdict.message} if verdict.action is LoopAction.BLOCK else None
+
+
+def _own_events(context: Any) -> List[Any]:
+    """Give the events of an agent, and what the user said.
+
+    Agents share a session; one that runs side by side with itself has branches.
+    """
+    return [event for event in context.session.events if _is_own(event, context)]
+
+
+def _is_own(event: Any, context: Any) -> bool:
+    said_here = event.author == context.agent_name and event.branch == context.branch
+    return said_here or event.author == "user"
+
+
+def _content(role: str, text: str) -> Content:
+    return Content(role=role, parts=[Part(text=text)])

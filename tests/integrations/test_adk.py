@@ -1,0 +1,251 @@
+"""The contract with agents of Google ADK, and what is special about them."""
+
+import asyncio
+import importlib
+import sys
+from dataclasses import replace
+
+import pytest
+from contract import SAME, Contract, Hearer, Ran, Script, detector, in_another_process, same
+
+pytest.importorskip("google.adk", reason="needs the extra 'adk'")
+
+from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App, ResumabilityConfig
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.workflow import Workflow, node
+from google.genai.types import Content, FunctionCall, Part
+
+from antiloop import LoopDetectedError, LoopPolicy
+from antiloop.integrations.adk import LoopGuard
+from antiloop.loop_detection import Escalation
+from antiloop.loop_detection.outcome import REFUSED_MARKER
+
+# ADK calls some of what it does an experiment; ParallelAgent is to be replaced by its graphs.
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning"),
+    pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning"),
+]
+
+WHERE = {"user_id": "user-1", "session_id": "session-1"}
+GO = Content(role="user", parts=[Part(text="Go")])
+
+
+class ScriptedModel(BaseLlm):
+    """Says what a script says; which reply it is, is read off the conversation."""
+
+    script: object
+    ran: object
+
+    async def generate_content_async(self, llm_request, stream=False):
+        self.ran.asked += 1
+        contents = llm_request.contents
+        self.ran.seen[:] = [text for content in contents for text in texts_of(content)]
+        number = sum(content.role == "model" for content in contents)
+        calls = [
+            FunctionCall(name=name, args=arguments, id=f"call-{number}-{position}")
+            for position, (name, arguments) in enumerate(self.script.reply(number, self.ran.seen))
+        ]
+        parts = [Part(function_call=call) for call in calls] or [Part(text="done")]
+        if stream and not calls:
+            yield LlmResponse(content=Content(role="model", parts=parts), partial=True)
+        yield LlmResponse(content=Content(role="model", parts=parts))
+
+
+def texts_of(content):
+    """Give the texts of a content, those of responses too."""
+    for part in content.parts:
+        answer = part.function_response.response if part.function_response else {"text": part.text}
+        yield from (str(text) for text in answer.values())
+
+
+def made_agent(script, ran, name="finder", **options):
+    def search(query: str) -> str:
+        """Search."""
+        return ran.answer(script, "search")
+
+    def note(text: str) -> str:
+        """Note."""
+        return ran.answer(script, "note")
+
+    model = ScriptedModel(model="scripted", script=script, ran=ran)
+    return LlmAgent(name=name, model=model, tools=[search, note], **options)
+
+
+def made_app(agent, **options):
+    return App(name="app", root_agent=agent, plugins=[LoopGuard(**options)])
+
+
+def made_runner(app, sessions=None):
+    sessions = sessions or InMemorySessionService()
+    asyncio.run(sessions.create_session(app_name=app.name, **WHERE))
+    return Runner(app=app, session_service=sessions)
+
+
+async def drain(runner, **options):
+    return [event async for event in runner.run_async(**WHERE, **options)]
+
+
+MODES = {
+    "sync": lambda runner: list(runner.run(**WHERE, new_message=GO)),
+    "async": lambda runner: asyncio.run(drain(runner, new_message=GO)),
+    "stream": lambda runner: asyncio.run(
+        drain(runner, new_message=GO, run_config=RunConfig(streaming_mode=StreamingMode.SSE))
+    ),
+}
+
+
+def break_off(store, script, options):
+    app = made_app(made_agent(script, Ran()), **options)
+    runner = made_runner(app, SqliteSessionService(store))
+    with pytest.raises(ConnectionError):
+        asyncio.run(drain(runner, new_message=GO))
+
+
+async def resume(runner):
+    session = await runner.session_service.get_session(app_name="app", **WHERE)
+    await drain(runner, invocation_id=session.events[-1].invocation_id)
+
+
+class TestADK(Contract):
+    name = "adk"
+
+    def run(self, mode, script, **options):
+        ran = Ran()
+        try:
+            MODES[mode](made_runner(made_app(made_agent(script, ran), **options)))
+        except RuntimeError as error:
+            if not isinstance(error.__cause__, LoopDetectedError):
+                raise
+            ran.error = error.__cause__
+        return ran
+
+    def resumed(self, folder, script, **options):
+        store = str(folder / "sessions.sqlite")
+        in_another_process(break_off, store, replace(script, breaks_at=2), options)
+        ran = Ran()
+        app = made_app(made_agent(script, ran), **options)
+        app.resumability_config = ResumabilityConfig(is_resumable=True)
+        runner = Runner(app=app, session_service=SqliteSessionService(store))
+        asyncio.run(resume(runner))
+        return ran
+
+
+def run(agent, **options):
+    """Run an agent, and give the events of its session."""
+    runner = made_runner(made_app(agent, **options))
+    return asyncio.run(drain(runner, new_message=GO))
+
+
+def test_a_stopped_agent_ends_with_an_answer_that_says_why():
+    *_, last = run(made_agent(Script(same()), Ran()), detector=detector(LoopPolicy.STOP))
+    assert last.is_final_response()
+    assert last.content.role == "model"
+    assert last.content.parts[0].text.startswith("Stopped: the agent was stuck in a loop.")
+
+
+def test_a_refused_call_is_an_error_in_the_session():
+    agent = made_agent(Script(same()), Ran())
+    events = run(agent, detector=detector(Escalation(("block",))))
+    answers = [each.response for event in events for each in event.get_function_responses()]
+    assert [list(answer) for answer in answers] == [["result"]] * 3 + [["error"]] * 3
+    assert answers[-1]["error"].startswith(REFUSED_MARKER)
+
+
+def test_a_session_can_go_on_after_an_error():
+    ran = Ran()
+    agent = made_agent(Script(same(times=3)), ran)
+    runner = made_runner(made_app(agent, detector=detector(LoopPolicy.RAISE)))
+    with pytest.raises(RuntimeError, match="3 times in a row"):
+        asyncio.run(drain(runner, new_message=GO))
+    *_, last = asyncio.run(drain(runner, new_message=GO))
+    assert (last.content.parts[0].text, ran.searches) == ("done", 3)
+
+
+def test_agents_side_by_side_are_told_apart():
+    ran, pairs = Ran(), Script(same(times=2))
+    agents = [made_agent(pairs, ran, name) for name in ("one", "two")]
+    run(ParallelAgent(name="both", sub_agents=agents), detector=detector(LoopPolicy.STOP))
+    assert (ran.searches, ran.asked) == (4, 6)
+
+
+def transfer(name):
+    return [("transfer_to_agent", {"agent_name": name})]
+
+
+class NextOf(ScriptedModel):
+    """Says what a script says, reply by reply, whatever the conversation is."""
+
+    said: int = -1
+
+    async def generate_content_async(self, llm_request, stream=False):
+        self.said += 1
+        calls = [
+            FunctionCall(name=name, args=arguments, id=f"{llm_request.model}-{self.said}")
+            for name, arguments in self.script.reply(self.said, [])
+        ]
+        parts = [Part(function_call=call) for call in calls] or [Part(text="done")]
+        yield LlmResponse(content=Content(role="model", parts=parts))
+
+
+def test_an_agent_that_takes_over_is_judged_by_its_own_calls():
+    ran, hearer = Ran(), Hearer()
+    helper = made_agent(Script(()), ran, "helper")
+    finder = made_agent(Script(()), ran, sub_agents=[helper])
+    helper.model = NextOf(model="helper", script=Script([[SAME]]), ran=ran)
+    leads = Script([[SAME], [SAME], transfer("helper")])
+    finder.model = NextOf(model="finder", script=leads, ran=ran)
+    found, ignored = detector(LoopPolicy.STOP), ["transfer_to_agent"]
+    run(finder, detector=found, observers=[hearer], ignore=ignored)
+    assert (ran.searches, hearer.heard) == (3, [])
+
+
+def test_one_agent_in_two_branches_is_two():
+    ran = Ran()
+    agent = made_agent(Script(same(times=2)), ran, mode="single_turn")
+    orders, worker = node(lambda: ["Go", "Go"], name="orders"), node(agent, parallel_worker=True)
+    workflow = Workflow(name="flow", edges=[("START", orders, worker)])
+    run(workflow, detector=detector(LoopPolicy.STOP))
+    assert (ran.searches, ran.asked) == (4, 6)
+
+
+def test_a_turn_of_the_user_begins_anew():
+    ran = Ran()
+    agent = made_agent(Script([[SAME], [SAME], (), [SAME], [SAME]]), ran)
+    runner = made_runner(made_app(agent, detector=detector(LoopPolicy.STOP)))
+    for _ in range(2):
+        *_, last = asyncio.run(drain(runner, new_message=GO))
+    assert (ran.searches, last.content.parts[0].text) == (4, "done")
+
+
+def test_across_turns_each_round_is_still_judged_once():
+    ran, hearer = Ran(), Hearer()
+    agent = made_agent(Script([[SAME], [SAME], (), [SAME], (), ()]), ran)
+    options = {"detector": detector(LoopPolicy.STOP), "observers": [hearer], "across_turns": True}
+    runner = made_runner(made_app(agent, **options))
+    for _ in range(3):
+        asyncio.run(drain(runner, new_message=GO))
+    assert (ran.searches, hearer.heard) == (3, ["repeat"])
+
+
+def test_observers_hear_of_which_session():
+    heard = []
+
+    class Names(Hearer):
+        def on_tool_loop_detected(self, run_id, detector_name, details):
+            heard.append(run_id)
+
+    agent = made_agent(Script(same()), Ran())
+    run(agent, detector=detector(LoopPolicy.STOP), observers=[Names()])
+    assert heard == ["session-1"]
+
+
+def test_a_missing_framework_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.adk.plugins.base_plugin", None)
+    monkeypatch.delitem(sys.modules, "antiloop.integrations.adk")
+    with pytest.raises(ImportError, match=r'pip install "antiloop\[adk\]"'):
+        importlib.import_module("antiloop.integrations.adk")
