@@ -78,7 +78,7 @@ def made_agent(script, ran, *, hooks=(), model=ScriptedModel, session_manager=No
     return Agent(
         model(script, ran),
         tools=[search, note],
-        hooks=[LoopGuard(**options), *hooks],
+        hooks=[*hooks, LoopGuard(**options)],
         session_manager=session_manager,
         callback_handler=None,
         agent_id="researcher",
