@@ -69,13 +69,6 @@ ADAPTERS = {
             oldest=("google-adk==2.10.0",),
         ),
         Adapter(
-            "adk",
-            "adk",
-            ("google.adk",),
-            "guard-adk.md",
-            oldest=("google-adk==2.8.0",),
-        ),
-        Adapter(
             "mcp",
             "mcp",
             ("mcp",),
