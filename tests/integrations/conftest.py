@@ -1,7 +1,9 @@
 """Writes down which lines of the contract held, into the file that ANTILOOP_MATRIX names."""
 
+import asyncio
 import os
 
+import pytest
 from matrix import Recorder
 
 
@@ -9,3 +11,13 @@ def pytest_configure(config):
     path = os.environ.get("ANTILOOP_MATRIX")
     if path:
         config.pluginmanager.register(Recorder(path))
+
+
+@pytest.fixture
+def thread_loop():
+    """Give the thread an event loop: sync runs of some frameworks make one and leave it open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()

@@ -1,9 +1,7 @@
 """The contract with Pydantic AI's own agent, and what is special about it."""
 
 import asyncio
-import importlib
 import json
-import sys
 from dataclasses import replace
 
 import pytest
@@ -28,15 +26,7 @@ from antiloop.integrations.pydantic_ai import LoopGuard
 from antiloop.loop_detection import Escalation
 from antiloop.loop_detection.messages import NOTICE_MARKER
 
-
-@pytest.fixture(autouse=True)
-def _event_loop():
-    """`run_sync` takes the event loop of the thread; where there is none it leaves one open."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    loop.close()
+pytestmark = pytest.mark.usefixtures("thread_loop")
 
 
 def scripted_model(script, ran):
@@ -289,10 +279,3 @@ def test_a_round_is_judged_once_where_the_provider_pauses_after_it():
     paused = replace(last, parts=[NativeToolCallPart("web_search", {})], state="suspended")
     agent.run_sync(message_history=[*history, paused])
     assert hearer.heard == ["repeat"]
-
-
-def test_a_missing_framework_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydantic_ai.capabilities", None)
-    monkeypatch.delitem(sys.modules, "antiloop.integrations.pydantic_ai")
-    with pytest.raises(ImportError, match=r'pip install "antiloop\[pydantic-ai\]"'):
-        importlib.import_module("antiloop.integrations.pydantic_ai")
