@@ -48,6 +48,13 @@ ADAPTERS = {
             oldest=("langgraph==1.0.6", "langgraph-prebuilt==1.0.5"),
         ),
         Adapter(
+            "openai_agents",
+            "openai-agents",
+            ("agents",),
+            "guard-openai-agents.md",
+            oldest=("openai-agents==0.4.0", "openai==2.2.0"),
+        ),
+        Adapter(
             "pydantic_ai",
             "pydantic-ai",
             ("pydantic_ai",),
