@@ -123,6 +123,35 @@ def test_a_call_without_arguments_beside_calls_with_them_has_none():
     assert (told.without_arguments, told.history.calls[0].arguments) == (0, None)
 
 
+def test_equal_names_are_not_equal_calls_where_a_model_is_told_of_without_contents():
+    part = {"type": "tool_call", "id": "a", "name": "ls"}
+    asked = [{"role": "assistant", "parts": [part]}]
+    answered = [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "a"}]}]
+    spans = [chat(start, answered, asked) for start in range(3)]
+    for told in (told_by(spans), told_by([*spans, tool("ls", 4, id_="a")])):
+        assert told.without_arguments == len(told.history)
+        assert len({call.arguments for call in told.history.calls}) == len(told.history)
+        assert set(told.history.results) == {None}
+
+
+def test_a_call_asked_for_without_arguments_beside_others_has_none():
+    spans = [chat(0, (), [asks(("a", "ls", {}))]), chat(1, (), [asks(("b", "ls", None))])]
+    told = told_by(spans)
+    assert (told.without_arguments, told.history.calls[1].arguments) == (0, None)
+
+
+def test_what_is_hidden_on_purpose_is_not_recorded():
+    hidden = "__REDACTED__"
+    told = told_by(
+        [
+            oi("TOOL", start, tool__name="ls", input__value=hidden, output__value=hidden)
+            for start in range(2)
+        ]
+    )
+    assert told.without_arguments == 2
+    assert told.history.results == (None, None)
+
+
 def test_calls_between_two_replies_are_one_round():
     spans = chat(0), tool("a", 1, {}), tool("b", 2, {}), chat(3), tool("a", 4, {})
     assert [len(one) for one in rounds(*spans)] == [2, 1]

@@ -260,6 +260,18 @@ def test_calls_without_arguments_are_no_loop_and_that_is_said_once(caplog):
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in told
 
 
+def test_messages_without_their_contents_are_no_loop():
+    traced = Traced(detector=LoopDetector.escalating())
+    part = {"type": "tool_call", "id": "a", "name": "search"}
+    asked = json.dumps([{"role": "assistant", "parts": [part]}])
+    answered = json.dumps([{"role": "tool", "parts": [{"type": "tool_call_response", "id": "a"}]}])
+    with traced.agent():
+        for _ in range(6):
+            traced.chat(**{"gen_ai.input.messages": answered, "gen_ai.output.messages": asked})
+            traced.call("search", None, None, **{"gen_ai.tool.call.id": "a"})
+    assert traced.heard == []
+
+
 def test_arguments_and_results_may_stand_with_the_model():
     traced = Traced()
 

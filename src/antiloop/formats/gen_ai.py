@@ -148,7 +148,8 @@ def _calls_in(message: Mapping[str, Any]) -> Iterator[ToolCall]:
 def _answers_in(message: Mapping[str, Any]) -> Iterator[Answer]:
     for part in _parts(message, "tool_call_response"):
         returned = part.get("response", part.get("result"))
-        yield text_of(part.get("id")), ToolResult(text_of(returned))
+        if returned is not None:
+            yield text_of(part.get("id")), ToolResult(text_of(returned))
 
 
 def _is_of_user(message: Mapping[str, Any]) -> bool:

@@ -17,16 +17,18 @@ from .gen_ai import tool_result
 from .spans import Span
 
 _KIND = "openinference.span.kind"
+_HIDDEN = "__REDACTED__"  # in place of what is set not to be recorded
 _MESSAGE = re.compile(r"llm\.(input|output)_messages\.(\d{1,6})\.message\.(.+)", re.DOTALL)
 _CALL = re.compile(r"tool_calls\.(\d{1,6})\.tool_call\.(.+)", re.DOTALL)
 
 
 def from_openinference(span: Span) -> Optional[AgentSpan]:
     """Read one span; None if it does not follow these conventions."""
-    told = span.attributes
-    if not isinstance(told.get(_KIND), str):
+    if not isinstance(span.attributes.get(_KIND), str):
         return None
-    kind = told[_KIND].upper()
+    told = {key: value for key, value in span.attributes.items() if value != _HIDDEN}
+    span = replace(span, attributes=told)
+    kind = text_of(told.get(_KIND)).upper()
     basis = AgentSpan(
         span,
         "agent" if kind == "AGENT" else "",

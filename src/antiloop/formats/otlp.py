@@ -70,7 +70,9 @@ def told_by(found: Iterable[AgentSpan]) -> Told:
     ordered = sorted(found, key=lambda one: (one.span.start_ns, one.span.span_id))
     tools = {one.span.span_id: one for one in ordered if one.kind == "tool"}
     kept = [one for one in ordered if one.kind and not _is_within_itself(one, tools)]
-    reader = _Reader(bool(tools), any(one.knows_arguments for one in tools.values()))
+    records = any(one.knows_arguments for one in tools.values())
+    requests = (call for one in kept for call in one.requests)
+    reader = _Reader(bool(tools), records, any(call.arguments is not None for call in requests))
     for round_, one, asked in in_rounds(kept):
         reader.add(round_, one, asked)
     return reader.told()
@@ -96,6 +98,8 @@ class _Reader:
     """Or else the calls are those that the models ask for."""
     records_arguments: bool
     """Whether any tool's span does; then one without them had none."""
+    writes_arguments: bool
+    """The same of what the models ask for."""
     calls: List[ToolCall] = field(default_factory=list)
     results: List[Optional[ToolResult]] = field(default_factory=list)
     turn_starts: List[int] = field(default_factory=list)
@@ -116,7 +120,7 @@ class _Reader:
         if one.user_spoke:
             self.turn_starts.append(len(self.calls))
         for call in () if self.has_tools else one.requests:
-            self._add_call(replace(call, round=round_), None)
+            self._add_call(replace(self._asked(one, call), round=round_), None)
 
     def told(self) -> Told:
         """Give what was read."""
@@ -139,6 +143,13 @@ class _Reader:
         index = self.by_id.pop(call_id, None)
         if index is not None:
             self.results[index] = result
+
+    def _asked(self, one: AgentSpan, call: ToolCall) -> ToolCall:
+        """Give a call that no span of a tool tells of."""
+        if call.arguments is not None or self.writes_arguments:
+            return call
+        self.unknown += 1
+        return like_no_other(one, call)
 
     def _completed(self, one: AgentSpan, call: ToolCall, asked: Optional[ToolCall]) -> ToolCall:
         """Give a call what the model wrote; without that, it is like no other."""
@@ -165,7 +176,7 @@ def completed(
         call = replace(call, id=call.id or asked.id)
     if isinstance(call.arguments, dict):
         return call
-    if asked is not None:
+    if asked is not None and asked.arguments is not None:
         return replace(call, arguments=asked.arguments)
     return call if one.knows_arguments or records_arguments else None
 

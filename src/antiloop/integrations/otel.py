@@ -236,5 +236,5 @@ def _no_arguments(tool: str) -> str:
     return (
         f"the spans of tool {visible(tool, 80)!r} do not record its arguments, so its calls are"
         " taken as different from each other; have them recorded, e.g. with"
-        " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, or what your framework has"
+        " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true or a setting of your framework"
     )
