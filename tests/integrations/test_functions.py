@@ -154,13 +154,18 @@ def test_arguments_that_do_not_fit_are_the_functions_to_complain_about():
 
 
 def test_a_function_that_does_not_tell_its_parameters_is_guarded_too():
-    opened = functools.partial(dict.fromkeys, ["a"])
-    make = guarded(type, detector=STOP)
-    assert make(1) is int
-    assert guarded(opened, detector=STOP)() == {"a": None}
-    make(1)
-    with pytest.raises(LoopDetectedError, match="'type'"):
-        make(1)
+    largest = guarded(max, detector=STOP)  # written in C
+    assert [largest("ab", key=ord), largest("ab", key=ord)] == ["b", "b"]
+    with pytest.raises(LoopDetectedError, match="'max'"):
+        largest("ab", key=ord)
+
+
+def test_what_can_be_called_and_has_no_name_is_named_by_its_kind():
+    search = guarded(functools.partial("nothing found {}".format, 1), detector=STOP)
+    for _ in range(2):
+        assert search() == "nothing found 1"
+    with pytest.raises(LoopDetectedError, match="'partial'"):
+        search()
 
 
 def test_exceptions_pass_and_count_as_failures():
