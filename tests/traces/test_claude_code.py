@@ -52,3 +52,14 @@ def test_lines_of_other_types_are_passed_over_and_other_values_are_said(read):
     assert [what[-42:] for what in read.trouble] == [
         f":{line}: no line of a Claude Code session; skipped"[-42:] for line in (4, 5)
     ]
+
+
+def test_each_reply_is_an_event_where_its_first_line_stands(read):
+    at = {"timestamp": "1970-01-01T00:00:10Z"}
+    last = asks("s", "3", message={"usage": {"output_tokens": 9}, "content": []})
+    (run,) = read(asks("s", "1", **at), asks("s", "1"), asks("s", "2"), last)
+    assert [(event.step, event.time_s, event.tokens) for event in run.events] == [
+        (0, 10.0, 13),
+        (2, None, 13),
+        (3, None, 9),
+    ]

@@ -45,3 +45,16 @@ def test_other_values_are_said(read):
     assert len(run) == 1
     assert read.trouble[0].endswith(":2: no line of a Codex session; skipped")
     assert read(7, source="codex") == []
+
+
+def test_what_a_reply_took_is_what_the_count_grew_by(read):
+    (run,) = read(begins("a"), ASKS, counts(3, 1), counts(3, 1), ASKS, ASKS, counts(10, 2), ASKS)
+    assert [(event.step, event.input_tokens, event.output_tokens) for event in run.events] == [
+        (0, 3, 1),
+        (1, 7, 1),
+    ]
+
+
+def test_a_count_that_begins_anew_is_taken_as_it_is(read):
+    (run,) = read(begins("a"), ASKS, counts(30, 1), ASKS, counts(5, 2))
+    assert [(event.input_tokens, event.output_tokens) for event in run.events] == [(30, 1), (5, 1)]

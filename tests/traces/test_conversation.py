@@ -87,3 +87,36 @@ def test_cached_input_of_converse_is_input(read):
     message = {"role": "assistant", "content": [block], "metadata": {"usage": usage}}
     (run,) = read({"modelId": "m", "messages": [message]})
     assert (run.model, run.input_tokens, run.output_tokens) == ("m", 11, 2)
+
+
+def test_each_reply_that_tells_what_it_took_is_an_event_before_its_calls(read):
+    usage = {"input_tokens": 5, "output_tokens": 7}
+    (run,) = read([SAYS, {**ASKS, "usage": usage}, ASKS, SAYS, {**ASKS, "model": "m"}])
+    assert [(event.type, event.step, event.tokens, event.model) for event in run.events] == [
+        ("llm_call_completed", 0, 12, None),
+        ("llm_call_completed", 2, None, "m"),
+    ]
+
+
+def test_responses_are_events_although_their_calls_are_counted_otherwise(read):
+    call = {"type": "function_call", "call_id": "1", "name": "ls", "arguments": "{}"}
+    seen = {"type": "function_call_output", "call_id": "1", "output": "a"}
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    response = {"object": "response", "output": [call, call], "usage": usage}
+    (run,) = read([call, seen, response, seen, response])
+    assert [(event.step, event.tokens) for event in run.events] == [(1, 3), (3, 3)]
+
+
+def test_a_reply_keeps_its_agent_and_its_time(read):
+    part = {"functionCall": {"name": "ls", "args": {}}}
+    event = {
+        "author": "finder",
+        "invocationId": "e",
+        "timestamp": 10.5,
+        "content": {"role": "model", "parts": [part]},
+        "usageMetadata": {"promptTokenCount": 3},
+    }
+    (run,) = read([event])
+    assert [(told.agent, told.time_s, told.input_tokens) for told in run.events] == [
+        ("finder", 10.5, 3)
+    ]

@@ -74,3 +74,9 @@ def test_a_session_that_is_followed_grows_with_its_messages():
     assert ([call.id for call in told.calls], told.turn_starts) == (["c", "d"], (0,))
     assert told.results == (ToolResult("a"), None)
     assert (session.run_id, session.source, trouble) == ("s", "f:1", [4])
+
+
+def test_each_reply_that_tells_what_it_took_is_an_event(read):
+    told = {"tokens": {"input": 3, "output": 2}, "timestamp": "1970-01-01T00:00:10Z"}
+    (run,) = read(begins("s"), message("1", DONE, DONE), message("2", DONE, **told))
+    assert [(event.step, event.tokens, event.time_s) for event in run.events] == [(2, 5, 10.0)]

@@ -1,28 +1,30 @@
 """mini-swe-agent's files."""
 
-import json
-
-from antiloop.traces import read_runs
+OWN = {"trajectory_format": "mini-swe-agent-1", "messages": []}
 
 
-def test_cost_model_and_end_are_kept_and_other_lines_told(tmp_path):
+def test_cost_model_and_end_are_kept_and_other_lines_told(read):
     info = {
         "exit_status": "LimitsExceeded",
         "model_stats": {"instance_cost": 0.5},
         "config": {"model": {"model_name": "m"}},
     }
-    own = {"trajectory_format": "mini-swe-agent-1", "messages": []}
-    lines = [{**own, "instance_id": "x", "info": info}, own, {"messages": []}, 7]
-    path = tmp_path / "f"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    trouble = []
-    first, second = read_runs(str(path), on_trouble=trouble.append)
+    first, second = read({**OWN, "instance_id": "x", "info": info}, OWN, {"messages": []}, 7)
     assert (first.run_id, first.model, first.cost, first.failed) == ("x", "m", 0.5, True)
-    assert (second.run_id, second.model, second.cost, second.failed) == (
-        second.source,
-        *[None] * 2,
-        False,
-    )
-    assert [what.rpartition(":")[2] for what in trouble] == [
+    assert (second.run_id, second.model, second.cost) == (second.source, None, None)
+    assert not second.failed
+    assert [what.rpartition(":")[2] for what in read.trouble] == [
         " no mini-swe-agent trajectory here; skipped"
     ] * 2
+
+
+def test_each_reply_that_tells_what_it_took_is_an_event(read):
+    usage = {"prompt_tokens": 5, "completion_tokens": 2}
+    extra = {"cost": 0.25, "response": {"model": "m", "usage": usage}}
+    asks = {"role": "assistant", "content": "```bash\nls\n```"}
+    seen = {"role": "user", "content": "a.py"}
+    (run,) = read({**OWN, "messages": [asks, seen, {**asks, "extra": extra}, seen]})
+    assert [(event.step, event.tokens, event.cost, event.model) for event in run.events] == [
+        (1, 7, 0.25, "m")
+    ]
+    assert (run.input_tokens, run.output_tokens, run.cost) == (5, 2, None)

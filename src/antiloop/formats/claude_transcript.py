@@ -80,6 +80,10 @@ class TranscriptBuilder:
             said = [words for words in words_of(message) if not words.startswith(_REMINDER)]
             self._history.add_user_message(*said)
 
+    def __len__(self) -> int:
+        """Count the calls so far."""
+        return len(self._history)
+
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)

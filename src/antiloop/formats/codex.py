@@ -50,6 +50,10 @@ class RolloutBuilder:
             return
         self._items.add(item)
 
+    def __len__(self) -> int:
+        """Count the calls so far."""
+        return len(self._items)
+
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
         return self._items.build(since)

@@ -117,6 +117,10 @@ class HistoryBuilder:
         if not all(map(_NOTICE.match, texts)):
             self._turn_starts.append(len(self._calls))
 
+    def __len__(self) -> int:
+        """Count the calls so far."""
+        return len(self._calls)
+
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
         return History.since(since, self._calls, self._results, self._turn_starts)

@@ -83,6 +83,10 @@ class ItemsBuilder:
         self._history.add_user_message(text)
         self._is_round_over = True
 
+    def __len__(self) -> int:
+        """Count the calls so far."""
+        return len(self._history)
+
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)

@@ -14,6 +14,7 @@ from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
 from .totals import total
+from .usage import reply_event, usage_of
 
 
 def recognises(value: Any) -> bool:
@@ -93,16 +94,10 @@ def _events(value: Dict[str, Any], history: History) -> Tuple[RunEvent, ...]:
 
 
 def _reply(step: Any, before: int) -> RunEvent:
-    metrics = field_of(step, "metrics")
-    given = whole_number(field_of(metrics, "prompt_tokens"))
-    written = whole_number(field_of(metrics, "completion_tokens"))
-    return RunEvent(
-        "llm_call_completed",
+    model, metrics = field_of(step, "model_name"), field_of(step, "metrics")
+    return reply_event(
         before,
-        model=optional_text(field_of(step, "model_name")),
+        usage_of(model, metrics, ("prompt_tokens",), ("completion_tokens",)),
         time_s=moment_s(field_of(step, "timestamp")),
         cost=number(field_of(metrics, "cost_usd")),
-        input_tokens=given,
-        output_tokens=written,
-        tokens=total([given, written]),
     )

@@ -7,7 +7,7 @@ run is given; of each line only what bears on calls is held.
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats import History
-from ..formats.amounts import number
+from ..formats.amounts import moment_s, number
 from ..formats.claude_transcript import (
     MAIN_AGENT,
     AgentsOfLines,
@@ -19,7 +19,7 @@ from .anthropic import anthropic_usage
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_under_way import TakeRecord
-from .usage import Usage, total_usage
+from .usage import Usage, reply_event, total_usage
 
 _SYNTHETIC = "<synthetic>"  # where Claude Code wrote a reply itself, such as an API's error
 
@@ -84,11 +84,12 @@ class _Run:
         self.source = source
         self._agent = agent
         self._transcript = TranscriptBuilder()
-        self._usages: Dict[str, Usage] = {}
+        self._replies: Dict[str, Tuple[int, Optional[float], Usage]] = {}
         self._cost: Optional[float] = None
         self._failed = False
 
     def add(self, line: Any) -> None:
+        before = len(self._transcript), moment_s(field_of(line, "timestamp"))
         self._transcript.add(line)
         if field_of(line, "type") == "result":
             self._cost = number(field_of(line, "total_cost_usd"))
@@ -96,22 +97,25 @@ class _Run:
         message = field_of(line, "message")
         if field_of(message, "model") != _SYNTHETIC:
             # Each line of a message repeats what the message took so far; the last one counts.
-            own = text_of(field_of(message, "id")) or f"#{len(self._usages)}"
-            self._usages[own] = anthropic_usage(message)
+            own = text_of(field_of(message, "id")) or f"#{len(self._replies)}"
+            step, time_s, *_ = self._replies.get(own, before)
+            self._replies[own] = step, time_s, anthropic_usage(message)
 
     def history(self, since: int = 0) -> History:
         return self._transcript.build(since)
 
     def recorded(self) -> RecordedRun:
-        told = self.history()
+        told, agent = self.history(), self._agent or None
+        replies = [reply for reply in self._replies.values() if reply[2] != Usage()]
         return RecordedRun(
             self.run_id,
             told.calls,
             told.results,
             told.turn_starts,
             self.source,
-            agent=self._agent or None,
+            tuple(reply_event(step, usage, agent=agent, time_s=at) for step, at, usage in replies),
+            agent=agent,
             cost=self._cost,
             failed=self._failed,
-            **vars(total_usage(self._usages.values())),
+            **vars(total_usage(usage for _, _, usage in replies)),
         )

@@ -3,13 +3,16 @@
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from ..formats import History
+from ..formats.amounts import moment_s
 from ..formats.codex import RolloutBuilder
 from ..formats.content import field_of, optional_text
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_event import RunEvent
 from .run_under_way import TakeRecord
-from .usage import Usage, usage_of
+from .usage import Usage, reply_event, usage_of
 
+_TOKENS = ("input_tokens",), ("output_tokens",)
 _TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
 
 
@@ -81,6 +84,8 @@ class _Run:
         self._session = session
         self._rollout = RolloutBuilder()
         self._usage = Usage()
+        self._replies: List[RunEvent] = []
+        self._counted = 0
         self._model: Optional[str] = None
 
     def is_told_again(self, session: Dict[str, Any]) -> bool:
@@ -94,8 +99,16 @@ class _Run:
         if line.get("type") == "turn_context":
             self._model = self._model or optional_text(field_of(payload, "model"))
         amounts = field_of(field_of(payload, "info"), "total_token_usage")
-        if amounts is not None:  # the sum so far
-            self._usage = usage_of(None, amounts, ("input_tokens",), ("output_tokens",))
+        if amounts is not None:
+            self._count(usage_of(self._model, amounts, *_TOKENS), line)
+
+    def _count(self, so_far: Usage, line: Dict[str, Any]) -> None:
+        """Take the sum so far, which is told after each reply, and now and then again."""
+        took = so_far.beyond(self._usage)
+        if took.input_tokens or took.output_tokens:
+            at = moment_s(line.get("timestamp"))
+            self._replies.append(reply_event(self._counted, took, time_s=at))
+        self._usage, self._counted = so_far, len(self._rollout)
 
     def history(self, since: int = 0) -> History:
         return self._rollout.build(since)
@@ -108,6 +121,7 @@ class _Run:
             told.results,
             told.turn_starts,
             self.source,
+            tuple(self._replies),
             model=self._model,
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,

@@ -1,13 +1,17 @@
 """Formats in which one JSON value holds a whole conversation, as a list of messages."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats import History
-from ..formats.content import text_of
+from ..formats.amounts import moment_s
+from ..formats.content import field_of, text_of
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
-from .usage import Usage, total_usage
+from .run_event import RunEvent
+from .usage import Usage, reply_event, total_usage
 
 MessageTest = Callable[[Any], bool]
 _ID_KEYS = ("run_id", "conversation_id", "session_id", "sessionId", "thread_id", "id")
@@ -41,6 +45,8 @@ class ConversationFormat:
     """Whether a message is of another format after all; one such shows that."""
     agent: Callable[[Any], str] = _nobody
     """Which agent a message is of."""
+    calls_in: Optional[Callable[[Any], int]] = None
+    """How many calls a message holds, where their round is not its index."""
 
     def recognises(self, value: Any) -> bool:
         """Whether a JSON value is one conversation of this format."""
@@ -68,16 +74,33 @@ class ConversationFormat:
     def _run(self, value: Any, messages: List[Any], source: str) -> RecordedRun:
         told = self.history(messages)
         beside: Dict[str, Any] = value if isinstance(value, dict) else {}
-        usages = map(self.usage, [beside, *messages])
+        usages = list(map(self.usage, messages))
         return RecordedRun(
             _first(beside, _ID_KEYS) or source,
             told.calls,
             told.results,
             told.turn_starts,
             source,
+            tuple(self._replies(told, messages, usages)),
             agent=next(filter(None, map(self.agent, messages)), None),
-            **vars(total_usage(usages)),
+            **vars(total_usage([self.usage(beside), *usages])),
         )
+
+    def _replies(
+        self, told: History, messages: List[Any], usages: List[Usage]
+    ) -> Iterator[RunEvent]:
+        """Yield each reply of which it is known what it took."""
+        for step, message, usage in zip(self._steps(told, messages), messages, usages):
+            if usage != Usage():
+                agent, time_s = self.agent(message), moment_s(field_of(message, "timestamp"))
+                yield reply_event(step, usage, agent=agent or None, time_s=time_s)
+
+    def _steps(self, told: History, messages: List[Any]) -> Iterator[int]:
+        """Yield for each message how many calls stood before it."""
+        if self.calls_in is not None:
+            return accumulate(chain([0], map(self.calls_in, messages)))
+        rounds = [call.round or 0 for call in told.calls]
+        return (bisect_left(rounds, index) for index in range(len(messages)))
 
 
 def _first(holder: Dict[str, Any], keys: Iterable[str]) -> str:

@@ -3,12 +3,14 @@
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from ..formats import History, from_gemini_session
-from ..formats.content import field_of, optional_text, text_of
+from ..formats.amounts import moment_s
+from ..formats.content import field_of, items_of, optional_text, text_of
 from ..formats.gemini_session import SessionBuilder
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_event import RunEvent
 from .run_under_way import TakeRecord
-from .usage import Usage, total_usage, usage_of
+from .usage import Usage, reply_event, total_usage, usage_of
 
 
 def recognises(value: Any) -> bool:
@@ -89,19 +91,30 @@ class _Session:
     def recorded(self) -> RecordedRun:
         messages = list(self._messages.values())
         told = from_gemini_session(messages)
+        usages = list(map(_usage, messages))
         return RecordedRun(
             self.run_id,
             told.calls,
             told.results,
             told.turn_starts,
             self.source,
-            **vars(total_usage(map(_usage, messages))),
+            tuple(_replies(messages, usages)),
+            **vars(total_usage(usages)),
         )
 
 
 def _messages_in(holder: Any) -> List[Any]:
     messages = field_of(holder, "messages")
     return messages if isinstance(messages, list) else []
+
+
+def _replies(messages: List[Any], usages: List[Usage]) -> Iterator[RunEvent]:
+    """Yield each reply of which it is known what it took."""
+    step = 0
+    for message, usage in zip(messages, usages):
+        if usage != Usage():
+            yield reply_event(step, usage, time_s=moment_s(field_of(message, "timestamp")))
+        step += len(items_of(field_of(message, "toolCalls")))
 
 
 def _usage(message: Any) -> Usage:

@@ -1,12 +1,16 @@
 """mini-swe-agent's ``.traj.json`` files. Each is one JSON document, which is read whole."""
 
-from typing import Any, Dict, Iterable, Iterator
+from bisect import bisect_left
+from typing import Any, Dict, Iterable, Iterator, List
 
-from ..formats import from_mini_swe_agent
+from ..formats import History, from_mini_swe_agent
 from ..formats.amounts import number
 from ..formats.content import field_of, items_of, optional_text, text_of
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
+from .run_event import RunEvent
+from .totals import total
+from .usage import Usage, reply_event, usage_of
 
 _ENDED_WELL = ("", "Submitted")
 
@@ -27,8 +31,24 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
             on_trouble(record.line, "no mini-swe-agent trajectory here")
 
 
+def _replies(messages: List[Any], told: History) -> Iterator[RunEvent]:
+    """Yield each reply of which it is known what it took."""
+    rounds = [call.round or 0 for call in told.calls]
+    for index, message in enumerate(messages):
+        extra = field_of(message, "extra")
+        reply, cost = field_of(extra, "response"), number(field_of(extra, "cost"))
+        amounts = field_of(reply, "usage")
+        usage = usage_of(
+            field_of(reply, "model"), amounts, ("prompt_tokens",), ("completion_tokens",)
+        )
+        if (usage, cost) != (Usage(), None):
+            yield reply_event(bisect_left(rounds, index), usage, cost=cost)
+
+
 def _run(value: Dict[str, Any], source: str) -> RecordedRun:
-    told = from_mini_swe_agent(items_of(value["messages"]))
+    messages = items_of(value["messages"])
+    told = from_mini_swe_agent(messages)
+    replies = tuple(_replies(messages, told))
     info = value.get("info")
     model = field_of(field_of(field_of(info, "config"), "model"), "model_name")
     return RecordedRun(
@@ -37,7 +57,10 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         told.results,
         told.turn_starts,
         source,
+        replies,
         model=optional_text(model),
+        input_tokens=total(reply.input_tokens for reply in replies),
+        output_tokens=total(reply.output_tokens for reply in replies),
         cost=number(field_of(field_of(info, "model_stats"), "instance_cost")),
         failed=text_of(field_of(info, "exit_status")) not in _ENDED_WELL,
     )

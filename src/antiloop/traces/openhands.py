@@ -6,15 +6,14 @@ Single events, as lines, are together one run. A run is held in memory.
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats import History, from_openhands
-from ..formats.amounts import moment_s, number, whole_number
+from ..formats.amounts import moment_s, number
 from ..formats.content import field_of, optional_text, text_of
 from ..formats.openhands import EventsBuilder, is_call, is_of_sdk, is_result, reply_of, tool_of
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
 from .run_under_way import RunUnderWay, TakeRecord, WholeRun
-from .totals import total
-from .usage import Usage, total_usage
+from .usage import Usage, reply_event, total_usage, usage_of
 
 _HOLDERS = ("history", "events", "trajectory")
 
@@ -149,17 +148,11 @@ class _Walk:
 
     def _reply_event(self, event: Any) -> RunEvent:
         response = field_of(field_of(event, "tool_call_metadata"), "model_response")
-        amounts = field_of(response, "usage")
-        given = whole_number(field_of(amounts, "prompt_tokens"))
-        written = whole_number(field_of(amounts, "completion_tokens"))
-        return RunEvent(
-            "llm_call_completed",
+        model, amounts = field_of(response, "model"), field_of(response, "usage")
+        return reply_event(
             self._calls,
-            model=optional_text(field_of(response, "model")),
+            usage_of(model, amounts, ("prompt_tokens",), ("completion_tokens",)),
             time_s=moment_s(field_of(event, "timestamp")),
-            input_tokens=given,
-            output_tokens=written,
-            tokens=total([given, written]),
         )
 
     def _after_call(self, event: Any) -> Iterator[RunEvent]:
@@ -168,5 +161,5 @@ class _Walk:
         if call is None:
             return
         start, end = (moment_s(field_of(one, "timestamp")) for one in (call, event))
-        took = None if start is None or end is None else (end - start) * 1000
+        took = None if start is None or end is None else max(0.0, end - start) * 1000
         yield RunEvent("tool_call_completed", step, tool_of(call), time_s=start, latency_ms=took)
