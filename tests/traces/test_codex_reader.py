@@ -1,5 +1,9 @@
 """Codex CLI sessions: which runs are in a stream, and what they took."""
 
+import json
+
+import pytest
+
 CALL = {"type": "function_call", "call_id": "1", "name": "shell", "arguments": "{}"}
 ASKS = {"type": "response_item", "payload": CALL}
 
@@ -58,3 +62,26 @@ def test_what_a_reply_took_is_what_the_count_grew_by(read):
 def test_a_count_that_begins_anew_is_taken_as_it_is(read):
     (run,) = read(begins("a"), ASKS, counts(30, 1), ASKS, counts(5, 2))
     assert [(event.input_tokens, event.output_tokens) for event in run.events] == [(30, 1), (5, 1)]
+
+
+@pytest.mark.parametrize(
+    ("output", "latency_ms"),
+    [
+        ("Chunk ID: a1\nWall time: 31.5 seconds\nProcess exited with code 0\nOutput:\nx", 31500),
+        (json.dumps({"output": "x", "metadata": {"exit_code": 0, "duration_seconds": 2}}), 2000),
+    ],
+)
+def test_how_long_a_command_took_is_an_event(read, output, latency_ms):
+    seen = {"type": "function_call_output", "call_id": "1", "output": output}
+    asks = {**ASKS, "timestamp": "1970-01-01T00:00:10Z"}
+    seen = {"type": "response_item", "payload": seen}
+    (run,) = read(begins("a"), {**ASKS, "payload": {**CALL, "call_id": "0"}}, asks, seen, seen)
+    assert [(event.step, event.tool, event.time_s, event.latency_ms) for event in run.events] == [
+        (1, "shell", 10.0, latency_ms)
+    ]
+
+
+def test_an_output_that_tells_no_time_is_no_event(read):
+    seen = {"type": "function_call_output", "call_id": "1", "output": "Wall time: 3 seconds"}
+    (run,) = read(begins("a"), ASKS, {"type": "response_item", "payload": seen})
+    assert run.events == ()

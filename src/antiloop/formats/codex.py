@@ -4,7 +4,7 @@ import re
 from typing import Any, Iterable, Mapping, Optional, Tuple
 
 from ..types import ToolResult
-from .amounts import whole_number
+from .amounts import number, whole_number
 from .content import arguments_of, field_of, tag_of, text_of
 from .history import History
 from .openai_responses import ItemsBuilder, result_of
@@ -13,6 +13,7 @@ from .openai_responses import ItemsBuilder, result_of
 _CONTEXT = re.compile(r"\s*(?:<[A-Za-z][\w -]*>|# AGENTS\.md instructions)")
 _HEADER = re.compile(r"((?:[^\n]{1,500}\n){1,8}?)Output:\n")
 _EXIT_CODE = re.compile(r"(?:^Exit code: |exited with code )(-?\d+)", re.MULTILINE)
+_WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d*)?) seconds", re.MULTILINE)
 _RUNNING = "Process running with session"
 
 
@@ -45,7 +46,7 @@ class RolloutBuilder:
 
     def add(self, line: Any) -> None:
         """Add one line; one that is no item of the conversation is passed over."""
-        item = _item_of(line)
+        item = item_of(line)
         if tag_of(item, "role") == "user" and _CONTEXT.match(text_of(field_of(item, "content"))):
             return
         self._items.add(item)
@@ -57,13 +58,6 @@ class RolloutBuilder:
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
         return self._items.build(since)
-
-
-def _item_of(line: Any) -> Any:
-    payload = field_of(line, "payload")
-    if payload is None:
-        return line
-    return payload if tag_of(line, "type") == "response_item" else None
 
 
 def _result_of_command(item: Any) -> ToolResult:
@@ -88,6 +82,25 @@ def _unwrapped(text: str) -> Tuple[str, Optional[int], bool]:
         return text, None, False
     said = _EXIT_CODE.search(header[1])
     return text[header.end() :], int(said[1]) if said else None, _RUNNING in header[1]
+
+
+def item_of(line: Any) -> Any:
+    """Give the item of the conversation that a line holds; None where it holds none."""
+    payload = field_of(line, "payload")
+    if payload is None:
+        return line
+    return payload if tag_of(line, "type") == "response_item" else None
+
+
+def seconds_of(item: Any) -> Optional[float]:
+    """Read how long a command took out of what Codex wrote around its output."""
+    text = result_of(item).text
+    parsed = arguments_of(text)
+    if isinstance(parsed, Mapping):
+        return number(field_of(parsed.get("metadata"), "duration_seconds"))
+    header = _HEADER.match(text)
+    said = _WALL_TIME.search(header[1]) if header else None
+    return number(said[1]) if said else None
 
 
 def _is_said_to_fail(item: Any) -> bool:

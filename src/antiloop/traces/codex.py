@@ -1,11 +1,12 @@
 """Codex CLI sessions: rollout files, one JSON object a line."""
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats import History
 from ..formats.amounts import moment_s
-from ..formats.codex import RolloutBuilder
-from ..formats.content import field_of, optional_text
+from ..formats.codex import RolloutBuilder, item_of, seconds_of
+from ..formats.content import field_of, optional_text, text_of
+from ..formats.openai_responses import is_call, is_result
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
@@ -84,7 +85,8 @@ class _Run:
         self._session = session
         self._rollout = RolloutBuilder()
         self._usage = Usage()
-        self._replies: List[RunEvent] = []
+        self._events: List[RunEvent] = []
+        self._begun: Dict[str, Tuple[int, str, Optional[float]]] = {}
         self._counted = 0
         self._model: Optional[str] = None
 
@@ -94,6 +96,7 @@ class _Run:
         return session.get("id") is not None and session["id"] in own
 
     def add(self, line: Dict[str, Any]) -> None:
+        self._note_time(item_of(line), moment_s(line.get("timestamp")))
         self._rollout.add(line)
         payload = line.get("payload")
         if line.get("type") == "turn_context":
@@ -102,12 +105,25 @@ class _Run:
         if amounts is not None:
             self._count(usage_of(self._model, amounts, *_TOKENS), line)
 
+    def _note_time(self, item: Any, at: Optional[float]) -> None:
+        """Note when a call began, or how long it took."""
+        call_id = text_of(field_of(item, "call_id"))
+        if is_call(item):
+            self._begun[call_id] = len(self._rollout), text_of(field_of(item, "name")), at
+        elif is_result(item) and call_id in self._begun:
+            (step, tool, began), took = self._begun.pop(call_id), seconds_of(item)
+            if took is not None:
+                took_ms = took * 1000
+                self._events.append(
+                    RunEvent("tool_call_completed", step, tool, time_s=began, latency_ms=took_ms)
+                )
+
     def _count(self, so_far: Usage, line: Dict[str, Any]) -> None:
         """Take the sum so far, which is told after each reply, and now and then again."""
         took = so_far.beyond(self._usage)
         if took.input_tokens or took.output_tokens:
             at = moment_s(line.get("timestamp"))
-            self._replies.append(reply_event(self._counted, took, time_s=at))
+            self._events.append(reply_event(self._counted, took, time_s=at))
         self._usage, self._counted = so_far, len(self._rollout)
 
     def history(self, since: int = 0) -> History:
@@ -121,7 +137,7 @@ class _Run:
             told.results,
             told.turn_starts,
             self.source,
-            tuple(self._replies),
+            tuple(self._events),
             model=self._model,
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,
