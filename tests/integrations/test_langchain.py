@@ -355,3 +355,29 @@ def test_calls_that_could_not_be_parsed_are_part_of_the_round():
     agent = made_agent(SCRIPT, ran, model=Garbling, **BLOCK)
     agent.invoke(INPUT)
     assert ran.searches == 3
+
+
+class Unreadable(ScriptedModel):
+    """Makes calls that cannot be parsed, and no others."""
+
+    def _generate(self, messages, **options):
+        answer = super()._generate(messages, **options)
+        reply = answer.generations[0].message
+        garbled = {"name": "search", "args": "{", "error": "no JSON", "type": "invalid_tool_call"}
+        reply.invalid_tool_calls = [{**garbled, "id": call["id"]} for call in reply.tool_calls]
+        reply.tool_calls = []
+        return answer
+
+
+class SendsBack(AgentMiddleware):
+    """Has the model try again where nothing could be parsed."""
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state, runtime):
+        return {"jump_to": "model"} if state["messages"][-1].invalid_tool_calls else None
+
+
+def test_replies_that_could_not_be_parsed_are_a_loop_where_they_are_sent_back():
+    ran = Ran()
+    made_agent(SCRIPT, ran, model=Unreadable, after=[SendsBack()], **STOP).invoke(INPUT)
+    assert ran.asked == 3
