@@ -54,7 +54,7 @@ def pieces_of(path: str, source: Optional[str] = None) -> Iterator[Piece]:
             if known is not None:
                 yield from _cut(path, known, chain(head, lines))
             elif path == "-":
-                yield Piece(path, source, (*head, *lines))
+                yield from _cut(path, source, chain(head, lines), is_cut=False)
             else:
                 yield Piece(path, source, size=size)
     except TraceUnreadable as error:
@@ -102,7 +102,10 @@ def _head(lines: Iterable[str], source: Optional[str]) -> Tuple[List[str], Optio
     return head, None
 
 
-def _cut(path: str, source: str, lines: Iterable[str]) -> Iterator[Piece]:
+def _cut(
+    path: str, source: Optional[str], lines: Iterable[str], *, is_cut: bool = True
+) -> Iterator[Piece]:
+    """Yield the lines in pieces, or in one, and at the end why not all of them could be read."""
     held: List[str] = []
     size, first = 0, 1
     error = None
@@ -110,12 +113,12 @@ def _cut(path: str, source: str, lines: Iterable[str]) -> Iterator[Piece]:
         for line in lines:
             held.append(line)
             size += len(line)
-            if size >= PIECE:
-                yield Piece(path, source, tuple(held), first, is_cut=True, size=size)
+            if is_cut and size >= PIECE:
+                yield Piece(path, source, tuple(held), first, is_cut, size)
                 held, size, first = [], 0, first + len(held)
     except TraceUnreadable as trouble:
         error = trouble
     if held:
-        yield Piece(path, source, tuple(held), first, is_cut=True, size=size)
+        yield Piece(path, source, tuple(held), first, is_cut, size)
     if error is not None:
         yield Piece(path, source, first=first + len(held), error=error)
