@@ -17,7 +17,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import INVALID_SPAN, Status, StatusCode
+from opentelemetry.trace import INVALID_SPAN, Status, StatusCode, set_span_in_context
 
 from antiloop import LoopDetector, LoopPolicy
 from antiloop.formats import from_otlp
@@ -446,6 +446,18 @@ def test_the_observer_writes_a_loop_into_the_span_around_it_and_counts_it():
     }
     what = {"antiloop.detector.name": "repeat", "gen_ai.tool.name": "search"}
     assert metric_points(reader) == ("antiloop.loop.detections", "{detection}", [(what, 1)])
+
+
+def test_the_observer_writes_into_the_span_around_also_where_none_is_current():
+    traced = Traced(observers=[OtelObserver()])
+    agent = traced.tracer.start_span("agent")
+    around = set_span_in_context(agent)
+    told = {"openinference.span.kind": "TOOL", "tool.name": "search", "input.value": "a"}
+    told["output.value"] = "nothing found"
+    for _ in range(3):
+        traced.tracer.start_span("search", around, attributes=told).end()
+    agent.end()
+    assert [event.name for event in agent.events] == ["antiloop.loop.detected"]
 
 
 def test_the_observer_names_no_tool_of_a_cycle_as_the_one():

@@ -1,6 +1,7 @@
 """OpenTelemetry: the spans of any instrumented agent are watched, and loops written into traces."""
 
 import logging
+from contextlib import nullcontext
 from threading import Lock
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
 
@@ -80,10 +81,13 @@ class LoopSpanProcessor(Guard, SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         """Judge the call that a span tells of."""
         try:
+            around = self._open.get((_key(span)[0], _parent_id(span)))
             run_id, verdicts = self._ended(span)
             for verdict in verdicts:
                 _logger.warning("run %s: %s", visible(run_id, 80), visible(_message(verdict)))
-                self.tell(verdict, run_id)
+                # Instrumentations that learn of calls afterwards have no current span.
+                with trace.use_span(around) if around else nullcontext():
+                    self.tell(verdict, run_id)
         except Exception:
             _logger.exception("a span could not be judged; it is left out")
 
