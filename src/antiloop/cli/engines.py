@@ -1,10 +1,22 @@
 """Who does the work of a scan: an executor like those of `concurrent.futures`, by name."""
 
 import argparse
+import os
 from collections import deque
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Callable, ContextManager, Deque, Generator, Iterable, Tuple, TypeVar
+from typing import (
+    Callable,
+    ContextManager,
+    Deque,
+    Generator,
+    Iterable,
+    Iterator,
+    Optional,
+    Tuple,
+    TypeVar,
+)
 
 _Task = TypeVar("_Task")
 _Done = TypeVar("_Done")
@@ -66,13 +78,13 @@ def _finished(waiting: "Deque[Tuple[_Task, Future[_Done]]]") -> Tuple[_Task, _Do
     return task, future.result()
 
 
-def _engine(name: str, jobs: Any) -> Engine:
+def _engine(name: str, jobs: Optional[int]) -> Engine:
     from . import processes
 
     if name == "processes":
         return processes.open_engine(jobs)
     if name != "dask" and not name.startswith(_AT):
-        return processes.made(_maker(name), jobs)
+        return _made(name, jobs)
     try:
         from . import dask_cluster
     except ImportError as error:
@@ -80,14 +92,21 @@ def _engine(name: str, jobs: Any) -> Engine:
     return dask_cluster.open_engine(name[len(_AT) :], jobs)
 
 
-def _maker(name: str) -> Callable[..., Executor]:
+@contextmanager
+def _made(name: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
+    """Call what is named to make an executor of any other kind."""
     module, _, attribute = name.partition(":")
+    jobs = jobs or os.cpu_count() or 1
     try:
-        maker: Callable[..., Executor] = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+        maker = getattr(import_module(module), attribute)
+        made = maker(max_workers=jobs)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         known = "processes, dask, dask://HOST:PORT or MODULE:NAME"
         raise EngineFailed(f"--engine {name}: {error}; choose from {known}") from error
-    return maker
+    if not hasattr(made, "submit"):
+        raise EngineFailed(f"--engine {name}: it makes no executor")
+    with made as executor:
+        yield executor, jobs
 
 
 def _jobs(text: str) -> int:

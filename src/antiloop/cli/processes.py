@@ -2,11 +2,16 @@
 
 import os
 import signal
+import time
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from threading import current_thread, main_thread
-from typing import Callable, Iterator, Optional, Tuple
+from typing import Iterator, Optional, Sequence, Tuple
+
+_PATIENCE_S = 5.0
 
 
 @contextmanager
@@ -21,20 +26,21 @@ def open_engine(jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
                 pool.submit(int)  # each starts a process
         yield pool, jobs
     except BaseException:
-        for child in active_children():
-            if child not in others:
-                child.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        _end([each for each in active_children() if each not in others])
         raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-@contextmanager
-def made(maker: Callable[..., Executor], jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
-    """Make an executor of any other kind; see `Engine`."""
-    jobs = jobs or os.cpu_count() or 1
-    with maker(max_workers=jobs) as executor:
-        yield executor, jobs
+def _end(workers: Sequence[BaseProcess]) -> None:
+    """Let workers finish what they are at, and end those that take too long for it."""
+    last = time.monotonic() + _PATIENCE_S
+    for worker in workers:
+        # What they are sent must find a reader, or older versions of Python never end.
+        if not wait([worker.sentinel], max(0, last - time.monotonic())):
+            worker.terminate()
+            wait([worker.sentinel])
 
 
 @contextmanager
