@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from argparse import Namespace
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -119,6 +119,23 @@ def test_a_big_file_of_runs_is_cut(archive):
     cut = list(pieces.pieces_of(f"{archive}/damaged.jsonl"))
     assert len(cut) > 10
     assert all(piece.is_cut and piece.source == "antiloop" for piece in cut)
+
+
+@pytest.mark.parametrize("data", [b"\n" * 999, b"\0" * 999])
+def test_a_big_file_that_is_no_trace_is_told_as_it_is_here(data, tmp_path, archive, capsys):
+    path = tmp_path / "big"
+    path.write_bytes(data)
+    here = scanned(capsys, str(path))
+    assert here[0] == 2
+    assert scanned(capsys, str(path), "--engine", THREADS) == here
+
+
+def test_interrupts_are_left_alone_in_another_thread():
+    with ThreadPoolExecutor(1) as thread, processes.interrupts_ignored():
+        before = signal.getsignal(signal.SIGINT)
+        thread.submit(processes.interrupts_ignored().__enter__).result()
+        assert signal.getsignal(signal.SIGINT) is before is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 class Lazy(Executor):
