@@ -162,7 +162,7 @@ def test_importing_the_package_is_nearly_free():
     assert not {"typing", "re", "json", "dataclasses"} & loaded
 
 
-@pytest.mark.parametrize("package", ["antiloop", "antiloop.loop_detection"])
+@pytest.mark.parametrize("package", ["antiloop", "antiloop.formats", "antiloop.loop_detection"])
 def test_a_name_that_was_not_used_yet_is_there(package):
     module = importlib.import_module(package)
     assert set(module.__all__) <= set(dir(module))

@@ -4,23 +4,27 @@ One file per format, each a pure function from a message list to a :class:`Histo
 may be plain JSON or a library's own objects; nothing is imported from that library.
 """
 
-from .adk import from_adk
-from .anthropic import from_anthropic
-from .atif import from_atif
-from .claude_transcript import from_claude_transcript
-from .codex import from_codex_rollout
-from .gemini import from_gemini
-from .gemini_session import from_gemini_session
-from .history import History, rounds_of
-from .langchain import from_langchain
-from .mini_swe_agent import from_mini_swe_agent
-from .openai_chat import from_openai_chat
-from .openai_responses import from_openai_responses
-from .openhands import from_openhands
-from .otlp import from_otlp
-from .pydantic_ai import from_pydantic_ai
-from .strands import from_strands
-from .swe_agent import from_swe_agent
+from ..lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .adk import from_adk
+    from .anthropic import from_anthropic
+    from .atif import from_atif
+    from .claude_transcript import from_claude_transcript
+    from .codex import from_codex_rollout
+    from .gemini import from_gemini
+    from .gemini_session import from_gemini_session
+    from .history import History, rounds_of
+    from .langchain import from_langchain
+    from .mini_swe_agent import from_mini_swe_agent
+    from .openai_chat import from_openai_chat
+    from .openai_responses import from_openai_responses
+    from .openhands import from_openhands
+    from .otlp import from_otlp
+    from .pydantic_ai import from_pydantic_ai
+    from .strands import from_strands
+    from .swe_agent import from_swe_agent
 
 __all__ = [
     "History",
@@ -42,3 +46,31 @@ __all__ = [
     "from_swe_agent",
     "rounds_of",
 ]
+
+_HOMES = {
+    "from_adk": "adk",
+    "from_anthropic": "anthropic",
+    "from_atif": "atif",
+    "from_claude_transcript": "claude_transcript",
+    "from_codex_rollout": "codex",
+    "from_gemini": "gemini",
+    "from_gemini_session": "gemini_session",
+    "History": "history",
+    "rounds_of": "history",
+    "from_langchain": "langchain",
+    "from_mini_swe_agent": "mini_swe_agent",
+    "from_openai_chat": "openai_chat",
+    "from_openai_responses": "openai_responses",
+    "from_openhands": "openhands",
+    "from_otlp": "otlp",
+    "from_pydantic_ai": "pydantic_ai",
+    "from_strands": "strands",
+    "from_swe_agent": "swe_agent",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, _HOMES)
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})

@@ -2,14 +2,16 @@
 
 import logging
 from dataclasses import replace
-from typing import Any, Iterable, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, Optional, Sequence
 
-from ..agent import AgentObserver
 from ..formats import History, rounds_of
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
 from ..loop_detection.messages import system_notice, visible
 from ..trace import to_plain
 from ..types import Role, ToolCall
+
+if TYPE_CHECKING:
+    from ..agent import AgentObserver
 
 _logger = logging.getLogger("antiloop")
 _GO_ON = LoopVerdict()
@@ -40,7 +42,7 @@ class Guard:
         detector: Optional[LoopDetector] = None,
         *,
         ignore: Iterable[str] = (),
-        observers: Iterable[AgentObserver] = (),
+        observers: "Iterable[AgentObserver]" = (),
         across_turns: bool = False,
     ) -> None:
         if isinstance(ignore, str):
