@@ -116,7 +116,33 @@ ADAPTERS = {
     )
 }
 
-FRAMEWORKS = {adapter.page: adapter.modules for adapter in ADAPTERS.values()}
+
+@dataclass(frozen=True)
+class Recipe:
+    """A page of lines that guard a framework without an adapter."""
+
+    name: str
+    """Its page is ``docs/how-to/recipe-NAME.md``."""
+    modules: Tuple[str, ...]
+    """What the framework is imported as."""
+    package: str
+    """What is installed for it."""
+    python: Tuple[int, int] = (3, 10)
+    """The oldest Python that the framework runs on."""
+
+    @property
+    def page(self) -> str:
+        return f"recipe-{self.name}.md"
+
+
+RECIPES = (
+    Recipe("agent-framework", ("agent_framework",), "agent-framework-core"),
+    Recipe("agno", ("agno",), "agno"),
+    Recipe("haystack", ("haystack",), "haystack-ai", (3, 11)),
+    Recipe("smolagents", ("smolagents",), "smolagents"),
+)
+
+FRAMEWORKS = {each.page: each.modules for each in (*ADAPTERS.values(), *RECIPES)}
 """What must be installed to run the examples of a page, by the page's name."""
 
 
