@@ -1,9 +1,7 @@
 """The contract with a Strands agent, and what is special about it."""
 
 import asyncio
-import importlib
 import json
-import sys
 from dataclasses import replace
 
 import pytest
@@ -232,10 +230,3 @@ def test_observers_hear_of_which_agent():
 
 def test_an_agent_that_knows_nothing_can_be_asked():
     assert str(made_agent(Script(()), Ran())()) == "done\n"
-
-
-def test_a_missing_framework_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "strands.hooks", None)
-    monkeypatch.delitem(sys.modules, "antiloop.integrations.strands")
-    with pytest.raises(ImportError, match=r'pip install "antiloop\[strands\]"'):
-        importlib.import_module("antiloop.integrations.strands")
