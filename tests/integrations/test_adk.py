@@ -7,6 +7,8 @@ import pytest
 from contract import SAME, Contract, Hearer, Ran, Script, detector, in_another_process, same
 
 pytest.importorskip("google.adk", reason="needs the extra 'adk'")
+# Imported like this, OpenTelemetry may warn, as it does on Python 3.11.
+pytest.importorskip("opentelemetry.context")
 
 from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
