@@ -1,6 +1,7 @@
 """The contract with the runner of the OpenAI Agents SDK, and what is special about it."""
 
 import asyncio
+import gc
 import json
 from dataclasses import replace
 
@@ -38,7 +39,11 @@ from antiloop.loop_detection import Escalation, PingPongDetector
 from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.loop_detection.outcome import REFUSED_MARKER
 
-pytestmark = pytest.mark.usefixtures("thread_loop")
+pytestmark = [
+    pytest.mark.usefixtures("thread_loop"),
+    # The oldest SQLiteSession closes the connection of one thread only.
+    pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning"),
+]
 
 
 class ScriptedModel(Model):
@@ -147,6 +152,7 @@ def run_session(store, script, ran, options):
         return MODES["async"](agent, given, run_config=joined, session=session)
     finally:
         session.close()
+        gc.collect()
 
 
 def break_off(store, script, options):
@@ -278,6 +284,7 @@ def test_a_session_can_be_gone_on_with(tmp_path):
     ran = Ran()
     again = run(Script(same(times=7)), guard, ran, "Look again", session=session)
     session.close()
+    gc.collect()
     assert stopped.final_output.startswith("Stopped: the agent was stuck in a loop. Tool 'search'")
     assert not any(NOTICE_MARKER in str(item) for item in stored)
     assert (again.final_output, ran.searches) == ("done", 2)
