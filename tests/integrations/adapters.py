@@ -59,7 +59,7 @@ ADAPTERS = {
             "pydantic-ai",
             ("pydantic_ai",),
             "guard-pydantic-ai.md",
-            oldest=("pydantic-ai-slim==2.20.0",),
+            oldest=("pydantic-ai-slim==2.16.0",),
         ),
         Adapter(
             "strands",

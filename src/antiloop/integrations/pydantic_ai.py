@@ -10,7 +10,7 @@ try:
     from pydantic_ai.messages import ModelResponse, TextPart, UserPromptPart
 except ImportError as error:
     raise ImportError(
-        "antiloop.integrations.pydantic_ai needs pydantic-ai-slim 2.20 or later:"
+        "antiloop.integrations.pydantic_ai needs pydantic-ai-slim 2.16 or later:"
         ' pip install "antiloop[pydantic-ai]"'
     ) from error
 
