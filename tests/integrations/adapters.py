@@ -1,7 +1,13 @@
-"""The adapters that the project has; needs no framework."""
+"""The adapters that the project has; needs no framework.
 
+python tests/integrations/adapters.py           # the environments that .ci/integrations makes
+python tests/integrations/adapters.py absent    # files whose framework is not installed here
+"""
+
+import sys
 from dataclasses import dataclass, field
-from typing import Dict, Tuple
+from importlib.util import find_spec
+from typing import Dict, Iterator, Tuple
 
 
 @dataclass(frozen=True)
@@ -146,16 +152,38 @@ FRAMEWORKS = {each.page: each.modules for each in (*ADAPTERS.values(), *RECIPES)
 """What must be installed to run the examples of a page, by the page's name."""
 
 
-def main() -> None:
-    """Print a line for each environment: name, which end, Python, page, requirements."""
+def environments() -> Iterator[str]:
+    """Yield a line for each: name, which end, Python, page, what is shown, requirements."""
     for adapter in ADAPTERS.values():
         python = ".".join(map(str, adapter.python))
         extras = ",".join(filter(None, [adapter.extra, "test"]))
-        own = (adapter.page, f".[{extras}]", *adapter.needs)
-        print(adapter.name, "newest", python, *own)
+        shown = ",".join(pin.partition("==")[0] for pin in adapter.oldest) or "-"
+        own = (python, adapter.page, shown, f".[{extras}]", *adapter.needs)
+        yield " ".join((adapter.name, "newest", *own))
         if adapter.oldest:
-            print(adapter.name, "oldest", python, *own, *adapter.oldest)
+            yield " ".join((adapter.name, "oldest", *own, *adapter.oldest))
+    for recipe in RECIPES:
+        python = ".".join(map(str, recipe.python))
+        wanted = (recipe.package, ".[test]", recipe.package)
+        yield " ".join((f"recipe-{recipe.name}", "newest", python, recipe.page, *wanted))
+
+
+def absent() -> Iterator[str]:
+    """Yield the files of the adapters whose framework is not installed here."""
+    for adapter in ADAPTERS.values():
+        if not all(map(is_installed, adapter.modules)):
+            yield f"*/antiloop/integrations/{adapter.name}.py"
+
+
+def is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # what it is a part of is not installed
+        return False
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["absent"]:
+        print(",".join(absent()))
+    else:
+        print("\n".join(environments()))
