@@ -1,13 +1,13 @@
 """What every adapter must do, run against the real framework with a scripted model.
 
-A test file makes a subclass of `Contract` and tells, in `run`, how its framework carries out a
-`Script`. The lines of the contract are the test methods here.
+A test file makes a subclass of `Contract` and tells, in `carry_out`, how its framework carries out
+a `Script`. The lines of the contract are the test methods here.
 """
 
 import multiprocessing
-from abc import ABC, abstractmethod
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import pytest
@@ -73,13 +73,15 @@ class Ran:
 
 
 class Hearer(AgentObserver):
-    """Remembers of which loops it was told."""
+    """Remembers of which loops it was told, and of which runs."""
 
     def __init__(self) -> None:
         self.heard: List[str] = []
+        self.runs: List[str] = []
 
     def on_tool_loop_detected(self, run_id, detector_name, details) -> None:
         self.heard.append(detector_name)
+        self.runs.append(run_id)
 
 
 class Raising(BaseDetector):
@@ -98,6 +100,11 @@ def in_another_process(function, *args):
         return executor.submit(function, *args).result()
 
 
+def broken_off(adapter, store, script, options):
+    with pytest.raises(Exception, match="the connection to the model broke"):
+        adapter.begin(store, script, **options)
+
+
 def same(parallel: bool = False, times: int = TIMES) -> List[List[Call]]:
     """Give the rounds of a model that repeats one call, alone or beside calls that differ."""
     beside = [[("note", {"text": f"line {number}"})] if parallel else [] for number in range(times)]
@@ -111,28 +118,52 @@ def detector(policy, *detectors) -> LoopDetector:
 rounds = pytest.mark.parametrize("parallel", [False, True], ids=["single", "parallel"])
 
 
-class Contract(ABC):
+class Contract:
     """The lines of the contract, for the adapter `name`."""
 
     name: str
 
-    @abstractmethod
-    def run(self, mode: str, script: Script, **options: Any) -> Ran:
+    def carry_out(self, mode: str, script: Script, ran: Ran, **options: Any) -> None:
         """Carry out a script with the real framework.
 
         Args:
             mode: ``sync``, ``async`` or ``stream``.
             script: what the model and the tools say.
+            ran: where to note what happens.
             options: for the adapter's `LoopGuard`: ``detector``, ``ignore``, ``observers``.
-        """
 
-    @abstractmethod
-    def resumed(self, folder: Any, script: Script, **options: Any) -> Ran:
-        """Carry out a script whose first two rounds ran in another process.
-
-        That one ended with ``replace(script, breaks_at=2)``. No user has spoken in between, and
-        only what ran in this process is told of.
+        Raises:
+            LoopDetectedError: as the adapter's page says.
         """
+        raise NotImplementedError
+
+    def begin(self, store: Path, script: Script, **options: Any) -> None:
+        """Carry out a script whose connection breaks; keep in the store what the user would keep.
+
+        Raises:
+            ConnectionError: or what the framework makes of it.
+        """
+        raise NotImplementedError
+
+    def go_on(self, store: Path, script: Script, ran: Ran, **options: Any) -> None:
+        """Carry out the rest of a script from what is in the store; no user has spoken since."""
+        raise NotImplementedError
+
+    def run(self, mode: str, script: Script, **options: Any) -> Ran:
+        """Carry out a script, and tell what happened."""
+        ran = Ran()
+        try:
+            self.carry_out(mode, script, ran, **options)
+        except LoopDetectedError as error:
+            ran.error = error
+        return ran
+
+    def resumed(self, folder: Path, script: Script, **options: Any) -> Ran:
+        """Carry out a script whose first two rounds ran in another process; tell of this one."""
+        store, ran = folder / "store", Ran()
+        in_another_process(broken_off, self, store, replace(script, breaks_at=2), options)
+        self.go_on(store, script, ran, **options)
+        return ran
 
     @pytest.fixture(params=["sync", "async", "stream"])
     def mode(self, request, _line) -> str:

@@ -2,6 +2,10 @@
 
 import asyncio
 import inspect
+from contextlib import contextmanager
+
+from antiloop import LoopDetectedError
+from antiloop.loop_detection import LoopAction
 
 
 async def converse(script, ran, use_tools, first=0):
@@ -25,3 +29,13 @@ async def converse(script, ran, use_tools, first=0):
 def carry_out(script, ran, use_tools, first=0):
     """Like `converse`, for who does not await."""
     asyncio.run(converse(script, ran, use_tools, first))
+
+
+@contextmanager
+def ended_by(guard):
+    """Take the error of a stop as the end of the run: a call has no other way to end it."""
+    try:
+        yield
+    except LoopDetectedError:
+        if guard.verdict.action is not LoopAction.STOP:
+            raise

@@ -5,21 +5,14 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import tool
+from langchain_script import INPUT, THREAD, made_tools, replied
 
 from antiloop.integrations.langchain import LoopGuard
 
-THREAD = {"configurable": {"thread_id": "thread-1"}}
-INPUT = {"messages": [("user", "Go")]}
-
 
 class ScriptedModel(BaseChatModel):
-    """Says what a script says; which reply it is, is read off the conversation.
-
-    The ids of its calls come again in every reply, as those of replayed models do.
-    """
+    """Says what a script says."""
 
     script: Any
     ran: Any
@@ -32,29 +25,8 @@ class ScriptedModel(BaseChatModel):
         return self
 
     def _generate(self, messages, stop=None, run_manager=None, **options):
-        self.ran.asked += 1
-        self.ran.seen[:] = [str(message.content) for message in messages]
-        number = sum(isinstance(message, AIMessage) for message in messages)
-        calls = [
-            {"name": name, "args": arguments, "id": f"call-{position}"}
-            for position, (name, arguments) in enumerate(self.script.reply(number, self.ran.seen))
-        ]
-        reply = AIMessage("" if calls else "done", tool_calls=calls)
+        reply = replied(self.script, self.ran, messages)
         return ChatResult(generations=[ChatGeneration(message=reply)])
-
-
-def made_tools(script, ran):
-    @tool
-    def search(query: str) -> str:
-        """Search."""
-        return ran.answer(script, "search")
-
-    @tool
-    def note(text: str) -> str:
-        """Note."""
-        return ran.answer(script, "note")
-
-    return [search, note]
 
 
 def made_agent(

@@ -1,10 +1,9 @@
 """The contract with agents of Google ADK, and what is special about them."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, in_another_process, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("google.adk", reason="needs the extra 'adk'")
 # Imported like this, OpenTelemetry may warn, as it does on Python 3.11.
@@ -99,13 +98,6 @@ MODES = {
 }
 
 
-def break_off(store, script, options):
-    app = made_app(made_agent(script, Ran()), **options)
-    runner = made_runner(app, SqliteSessionService(store))
-    with pytest.raises(ConnectionError):
-        asyncio.run(drain(runner, new_message=GO))
-
-
 async def resume(runner):
     session = await runner.session_service.get_session(app_name="app", **WHERE)
     await drain(runner, invocation_id=session.events[-1].invocation_id)
@@ -114,25 +106,23 @@ async def resume(runner):
 class TestADK(Contract):
     name = "adk"
 
-    def run(self, mode, script, **options):
-        ran = Ran()
+    def carry_out(self, mode, script, ran, **options):
         try:
             MODES[mode](made_runner(made_app(made_agent(script, ran), **options)))
         except RuntimeError as error:
             if not isinstance(error.__cause__, LoopDetectedError):
                 raise
-            ran.error = error.__cause__
-        return ran
+            raise error.__cause__ from None
 
-    def resumed(self, folder, script, **options):
-        store = str(folder / "sessions.sqlite")
-        in_another_process(break_off, store, replace(script, breaks_at=2), options)
-        ran = Ran()
+    def begin(self, store, script, **options):
+        app = made_app(made_agent(script, Ran()), **options)
+        runner = made_runner(app, SqliteSessionService(str(store)))
+        asyncio.run(drain(runner, new_message=GO))
+
+    def go_on(self, store, script, ran, **options):
         app = made_app(made_agent(script, ran), **options)
         app.resumability_config = ResumabilityConfig(is_resumable=True)
-        runner = Runner(app=app, session_service=SqliteSessionService(store))
-        asyncio.run(resume(runner))
-        return ran
+        asyncio.run(resume(Runner(app=app, session_service=SqliteSessionService(str(store)))))
 
 
 def run(agent, **options):
@@ -233,12 +223,6 @@ def test_across_turns_each_round_is_still_judged_once():
 
 
 def test_observers_hear_of_which_session():
-    heard = []
-
-    class Names(Hearer):
-        def on_tool_loop_detected(self, run_id, detector_name, details):
-            heard.append(run_id)
-
-    agent = made_agent(Script(same()), Ran())
-    run(agent, detector=detector(LoopPolicy.STOP), observers=[Names()])
-    assert heard == ["session-1"]
+    agent, hearer = made_agent(Script(same()), Ran()), Hearer()
+    run(agent, detector=detector(LoopPolicy.STOP), observers=[hearer])
+    assert hearer.runs == ["session-1"]

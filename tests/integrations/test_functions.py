@@ -5,12 +5,11 @@ import functools
 import inspect
 import json
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from contract import Contract, Hearer, Ran, detector, in_another_process
-from hand_loop import carry_out
+from contract import Contract, Hearer, Ran, detector
+from hand_loop import carry_out, ended_by
 
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
 from antiloop.exceptions import CallRefused
@@ -65,36 +64,28 @@ def async_loop(guard, script, ran):
 LOOPS = {"sync": sync_loop, "async": async_loop}
 
 
-def go(guard, mode, script, first=0):
-    ran = Ran()
-    try:
+def go(guard, mode, script, ran, first=0):
+    with ended_by(guard):
         carry_out(script, ran, LOOPS[mode](guard, script, ran), first)
-    except LoopDetectedError as error:
-        # A function has no other way to end a run; the verdict tells the two apart.
-        if guard.verdict.action is not LoopAction.STOP:
-            ran.error = error
-    return ran
-
-
-def break_off(store, script, options):
-    guard = LoopGuard(**options)
-    with pytest.raises(ConnectionError):
-        go(guard, "sync", script)
-    store.write_text(json.dumps(guard.run.snapshot()), encoding="utf-8")
 
 
 class TestFunctions(Contract):
     name = "functions"
 
-    def run(self, mode, script, **options):
-        return go(LoopGuard(**options), mode, script)
+    def carry_out(self, mode, script, ran, **options):
+        go(LoopGuard(**options), mode, script, ran)
 
-    def resumed(self, folder, script, **options):
-        store = folder / "run.json"
-        in_another_process(break_off, store, replace(script, breaks_at=2), options)
+    def begin(self, store, script, **options):
+        guard = LoopGuard(**options)
+        try:
+            go(guard, "sync", script, Ran())
+        finally:
+            store.write_text(json.dumps(guard.run.snapshot()), encoding="utf-8")
+
+    def go_on(self, store, script, ran, **options):
         guard = LoopGuard(**options)
         guard.run.restore(json.loads(store.read_text(encoding="utf-8")))
-        return go(guard, "sync", script, first=2)
+        go(guard, "sync", script, ran, first=2)
 
 
 def calls_of(guard):
@@ -408,15 +399,11 @@ def test_the_users_word_is_progress_and_makes_a_notice_stale():
 
 
 def test_observers_are_told_which_run_it_was():
-    class Named(Hearer):
-        def on_tool_loop_detected(self, run_id, detector_name, details):
-            self.heard.append(run_id)
-
-    hearer = Named()
+    hearer = Hearer()
     search = guarded(lambda query: "", detector=BLOCK, observers=[hearer], run_id="run-7")
     for _ in range(3):
         search("a")
-    assert hearer.heard == ["run-7"]
+    assert hearer.runs == ["run-7"]
 
 
 def test_a_listener_may_ask_the_guard():

@@ -4,11 +4,10 @@ import asyncio
 import inspect
 import json
 import sys
-from dataclasses import replace
 from typing import Any, Dict
 
 import pytest
-from contract import SAME, Contract, Ran, Script, detector, in_another_process, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("langchain", reason="needs the extra 'langchain'")
 
@@ -21,16 +20,17 @@ from langchain.agents.middleware import (
     hook_config,
 )
 from langchain.agents.structured_output import ToolStrategy
-from langchain_agents import INPUT, THREAD, ScriptedModel, broken_off, made_agent
+from langchain_agents import ScriptedModel, broken_off, made_agent
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import tool
+from langchain_script import INPUT, THREAD
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from antiloop import AgentObserver, LoopDetectedError, LoopPolicy
+from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.langchain import LoopGuard, LoopGuardState
 from antiloop.loop_detection import Escalation
 from antiloop.loop_detection.messages import NOTICE_MARKER
@@ -49,29 +49,19 @@ MODES = {
 }
 
 
-def break_off(store, script, options):
-    with SqliteSaver.from_conn_string(store) as checkpointer:
-        broken_off(script, Ran(), script.breaks_at, checkpointer=checkpointer, **options)
-
-
 class TestLangChain(Contract):
     name = "langchain"
 
-    def run(self, mode, script, **options):
-        ran = Ran()
-        try:
-            MODES[mode](made_agent(script, ran, **options))
-        except LoopDetectedError as error:
-            ran.error = error
-        return ran
+    def carry_out(self, mode, script, ran, **options):
+        MODES[mode](made_agent(script, ran, **options))
 
-    def resumed(self, folder, script, **options):
-        store = str(folder / "checkpoints.sqlite")
-        in_another_process(break_off, store, replace(script, breaks_at=2), options)
-        ran = Ran()
-        with SqliteSaver.from_conn_string(store) as checkpointer:
+    def begin(self, store, script, **options):
+        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
+            made_agent(script, Ran(), checkpointer=checkpointer, **options).invoke(INPUT, THREAD)
+
+    def go_on(self, store, script, ran, **options):
+        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
             made_agent(script, ran, checkpointer=checkpointer, **options).invoke(None, THREAD)
-        return ran
 
 
 STOP = {"detector": detector(LoopPolicy.STOP)}
@@ -148,19 +138,15 @@ class TestTheStateOfARun:
 
     @pytest.mark.parametrize("mode", ["sync", "async"])
     def test_observers_are_told_the_thread(self, mode):
-        class Hearer(AgentObserver):
-            def on_tool_loop_detected(self, run_id, detector_name, details):
-                heard.append(run_id)
-
-        heard = []
-        agent = made_agent(SCRIPT, Ran(), observers=[Hearer()], **STOP)
+        hearer = Hearer()
+        agent = made_agent(SCRIPT, Ran(), observers=[hearer], **STOP)
         if mode == "sync":
             agent.invoke(INPUT, THREAD)
         else:
             asyncio.run(agent.ainvoke(INPUT, THREAD))
         # LangGraph cannot hand its configuration to async code before Python 3.11.
         known = mode == "sync" or sys.version_info >= (3, 11)
-        assert heard == ["thread-1" if known else ""]
+        assert hearer.runs == ["thread-1" if known else ""]
 
 
 class TestTurns:

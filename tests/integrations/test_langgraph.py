@@ -1,56 +1,28 @@
 """The contract with a graph made by hand around LangGraph's `ToolNode`."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, List
 
 import pytest
-from contract import Contract, Ran, Script, detector, in_another_process, same
+from contract import Contract, Ran, Script, detector, same
 
 pytest.importorskip("langgraph", reason="needs the extra 'langgraph'")
 
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
+from langchain_script import INPUT, THREAD, made_tools, replied
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 
-from antiloop import LoopDetectedError, LoopPolicy
+from antiloop import LoopPolicy
 from antiloop.integrations.guard import stopped
 from antiloop.integrations.langgraph import LoopGuard
 from antiloop.loop_detection import Escalation, LoopAction
 from antiloop.loop_detection.outcome import REFUSED_MARKER
 
-THREAD = {"configurable": {"thread_id": "thread-1"}}
-INPUT = {"messages": [("user", "Go")]}
 BLOCK = {"detector": detector(Escalation(("block",)))}
 SCRIPT = Script(same())
-
-
-def made_tools(script, ran):
-    @tool
-    def search(query: str) -> str:
-        """Search."""
-        return ran.answer(script, "search")
-
-    @tool
-    def note(text: str) -> str:
-        """Note."""
-        return ran.answer(script, "note")
-
-    return [search, note]
-
-
-def replied(script, ran, messages):
-    """Say what a script says; which reply it is, is read off the conversation."""
-    ran.asked += 1
-    ran.seen[:] = [str(message.content) for message in messages]
-    number = sum(isinstance(message, AIMessage) for message in messages)
-    calls = [
-        {"name": name, "args": arguments, "id": f"call-{position}"}
-        for position, (name, arguments) in enumerate(script.reply(number, ran.seen))
-    ]
-    return AIMessage("" if calls else "done", tool_calls=calls)
 
 
 def made_graph(script, ran, *, checkpointer=None, **options):
@@ -87,29 +59,19 @@ MODES = {
 }
 
 
-def break_off(store, script, options):
-    with SqliteSaver.from_conn_string(store) as checkpointer, pytest.raises(ConnectionError):
-        made_graph(script, Ran(), checkpointer=checkpointer, **options).invoke(INPUT, THREAD)
-
-
 class TestLangGraph(Contract):
     name = "langgraph"
 
-    def run(self, mode, script, **options):
-        ran = Ran()
-        try:
-            MODES[mode](made_graph(script, ran, **options))
-        except LoopDetectedError as error:
-            ran.error = error
-        return ran
+    def carry_out(self, mode, script, ran, **options):
+        MODES[mode](made_graph(script, ran, **options))
 
-    def resumed(self, folder, script, **options):
-        store = str(folder / "checkpoints.sqlite")
-        in_another_process(break_off, store, replace(script, breaks_at=2), options)
-        ran = Ran()
-        with SqliteSaver.from_conn_string(store) as checkpointer:
+    def begin(self, store, script, **options):
+        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
+            made_graph(script, Ran(), checkpointer=checkpointer, **options).invoke(INPUT, THREAD)
+
+    def go_on(self, store, script, ran, **options):
+        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
             made_graph(script, ran, checkpointer=checkpointer, **options).invoke(None, THREAD)
-        return ran
 
 
 def test_an_edge_of_your_own_can_end_the_graph():

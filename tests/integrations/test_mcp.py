@@ -1,15 +1,12 @@
 """The contract with the MCP SDK's own client and server, and what is special about them."""
 
 import asyncio
-import importlib
 import json
-import sys
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
-from contract import Contract, Ran, detector, in_another_process
-from hand_loop import converse
+from contract import Contract, Ran, detector
+from hand_loop import converse, ended_by
 
 pytest.importorskip("mcp", reason="needs the extra 'mcp'")
 
@@ -28,7 +25,7 @@ except ImportError:  # version 1
 
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.mcp import LoopGuard
-from antiloop.loop_detection import Escalation, LoopAction
+from antiloop.loop_detection import Escalation
 from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.loop_detection.outcome import REFUSED_MARKER
 
@@ -54,47 +51,40 @@ async def connected(script, ran):
         yield session
 
 
-async def agent(script, ran, snapshot, options, first=0):
-    async with connected(script, ran) as session:
-        guard = LoopGuard(session, **options)
-        if snapshot:
-            guard.run.restore(snapshot)
+async def agent(guard, script, ran, first=0):
+    raised = None
+    async with connected(script, ran) as guard.session:
 
         async def use_tools(calls):
             results = await asyncio.gather(*(guard.call_tool(*call) for call in calls))
             return ["\n".join(block.text for block in result.content) for result in results]
 
         try:
-            await converse(script, ran, use_tools, first)
-        except LoopDetectedError as error:
-            # A session has no other way to end a run; the verdict tells the two apart.
-            if guard.verdict.action is not LoopAction.STOP:
-                ran.error = error
-        except ConnectionError:
-            return guard.run.snapshot()
-
-
-def go(script, snapshot=None, first=0, **options):
-    ran = Ran()
-    asyncio.run(agent(script, ran, snapshot, options, first))
-    return ran
-
-
-def break_off(store, script, options):
-    snapshot = asyncio.run(agent(script, Ran(), None, options))
-    store.write_text(json.dumps(snapshot), encoding="utf-8")
+            with ended_by(guard):
+                await converse(script, ran, use_tools, first)
+        except (LoopDetectedError, ConnectionError) as error:
+            raised = error  # a session would wrap what leaves it
+    if raised:
+        raise raised
 
 
 class TestMCP(Contract):
     name = "mcp"
 
-    def run(self, mode, script, **options):
-        return go(script, **options)
+    def carry_out(self, mode, script, ran, **options):
+        asyncio.run(agent(LoopGuard(None, **options), script, ran))
 
-    def resumed(self, folder, script, **options):
-        store = folder / "run.json"
-        in_another_process(break_off, store, replace(script, breaks_at=2), options)
-        return go(script, json.loads(store.read_text(encoding="utf-8")), 2, **options)
+    def begin(self, store, script, **options):
+        guard = LoopGuard(None, **options)
+        try:
+            asyncio.run(agent(guard, script, Ran()))
+        finally:
+            store.write_text(json.dumps(guard.run.snapshot()), encoding="utf-8")
+
+    def go_on(self, store, script, ran, **options):
+        guard = LoopGuard(None, **options)
+        guard.run.restore(json.loads(store.read_text(encoding="utf-8")))
+        asyncio.run(agent(guard, script, ran, first=2))
 
 
 class Session:
@@ -219,10 +209,3 @@ async def test_a_cancelled_call_stays_cancelled():
     for _ in range(3):
         with pytest.raises(asyncio.CancelledError):
             await ask(guard, 1)
-
-
-def test_a_missing_sdk_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mcp.types", None)
-    monkeypatch.delitem(sys.modules, "antiloop.integrations.mcp")
-    with pytest.raises(ImportError, match=r'pip install "antiloop\[mcp\]"'):
-        importlib.import_module("antiloop.integrations.mcp")

@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from contract import Contract, Hearer, Ran, detector
+from contract import Contract, Hearer, detector
 from hand_loop import carry_out
 
 pytest.importorskip("opentelemetry.sdk", reason="needs the extra 'otel'")
@@ -118,15 +118,11 @@ def async_tools(traced, script, ran):
 class TestOtel(Contract):
     name = "otel"
 
-    def run(self, mode, script, **options):
-        ran, traced = Ran(), Traced(**options)
+    def carry_out(self, mode, script, ran, **options):
+        traced = Traced(**options)
         with traced.agent("conversation-1"):
             tools = {"sync": sync_tools, "async": async_tools}[mode]
             carry_out(script, ran, tools(traced, script, ran))
-        return ran
-
-    def resumed(self, folder, script, **options):
-        raise NotImplementedError  # a hole
 
 
 def test_a_loop_is_logged_once(caplog):

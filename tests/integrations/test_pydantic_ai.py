@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, in_another_process, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("pydantic_ai", reason="needs the extra 'pydantic-ai'")
 
@@ -88,29 +88,22 @@ MODES = {
 }
 
 
-def broken_off(script, options):
-    with capture_run_messages() as messages, pytest.raises(ConnectionError):
-        made_agent(script, Ran(), **options).run_sync("Go")
-    return ModelMessagesTypeAdapter.dump_json(messages)
-
-
 class TestPydanticAI(Contract):
     name = "pydantic_ai"
 
-    def run(self, mode, script, **options):
-        ran = Ran()
-        try:
-            MODES[mode](made_agent(script, ran, **options))
-        except LoopDetectedError as error:
-            ran.error = error
-        return ran
+    def carry_out(self, mode, script, ran, **options):
+        MODES[mode](made_agent(script, ran, **options))
 
-    def resumed(self, folder, script, **options):
-        dumped = in_another_process(broken_off, replace(script, breaks_at=2), options)
-        ran = Ran()
-        agent = made_agent(script, ran, **options)
-        agent.run_sync(message_history=ModelMessagesTypeAdapter.validate_json(dumped))
-        return ran
+    def begin(self, store, script, **options):
+        with capture_run_messages() as messages:
+            try:
+                made_agent(script, Ran(), **options).run_sync("Go")
+            finally:
+                store.write_bytes(ModelMessagesTypeAdapter.dump_json(messages))
+
+    def go_on(self, store, script, ran, **options):
+        messages = ModelMessagesTypeAdapter.validate_json(store.read_bytes())
+        made_agent(script, ran, **options).run_sync(message_history=messages)
 
 
 class Answer(BaseModel):

@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, in_another_process, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("strands", reason="needs the extra 'strands'")
 
@@ -96,32 +95,22 @@ MODES = {
 }
 
 
-def session(folder):
-    return FileSessionManager("session-1", storage_dir=folder)
-
-
-def break_off(folder, script, options):
-    agent = made_agent(script, Ran(), session_manager=session(folder), **options)
-    with pytest.raises(Exception, match="the connection to the model broke"):
-        agent("Go")
+def stored(store, script, ran, **options):
+    session = FileSessionManager("session-1", storage_dir=str(store))
+    return made_agent(script, ran, session_manager=session, **options)
 
 
 class TestStrands(Contract):
     name = "strands"
 
-    def run(self, mode, script, **options):
-        ran = Ran()
-        try:
-            MODES[mode](made_agent(script, ran, **options))
-        except LoopDetectedError as error:
-            ran.error = error
-        return ran
+    def carry_out(self, mode, script, ran, **options):
+        MODES[mode](made_agent(script, ran, **options))
 
-    def resumed(self, folder, script, **options):
-        in_another_process(break_off, str(folder), replace(script, breaks_at=2), options)
-        ran = Ran()
-        made_agent(script, ran, session_manager=session(str(folder)), **options)()
-        return ran
+    def begin(self, store, script, **options):
+        stored(store, script, Ran(), **options)("Go")
+
+    def go_on(self, store, script, ran, **options):
+        stored(store, script, ran, **options)()
 
 
 class Throttled(ScriptedModel):
@@ -217,15 +206,10 @@ def test_across_turns_each_round_is_still_judged_once():
 
 
 def test_observers_hear_of_which_agent():
-    heard = []
-
-    class Names(Hearer):
-        def on_tool_loop_detected(self, run_id, detector_name, details):
-            heard.append(run_id)
-
-    options = {"detector": detector(LoopPolicy.STOP), "observers": [Names()]}
+    hearer = Hearer()
+    options = {"detector": detector(LoopPolicy.STOP), "observers": [hearer]}
     made_agent(Script(same()), Ran(), **options)("Go")
-    assert heard == ["researcher"]
+    assert hearer.runs == ["researcher"]
 
 
 def test_an_agent_that_knows_nothing_can_be_asked():
