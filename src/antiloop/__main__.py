@@ -1,8 +1,21 @@
-"""``python -m antiloop``."""
+"""``python -m antiloop``, and the command ``antiloop``."""
 
 import sys
 
-from .cli import main
+_FOR_PEOPLE = {"--install", "--uninstall", "--help", "-h"}
+
+
+def main() -> int:
+    """Run a command and give its exit status."""
+    # Claude Code starts its hook for each call of a tool: that goes round all other commands.
+    if sys.argv[1:3] == ["hook", "claude-code"] and _FOR_PEOPLE.isdisjoint(sys.argv):
+        from .integrations.hook_process import main as answer
+
+        return answer(sys.argv[3:])
+    from .cli import main as run_command
+
+    return run_command()
+
 
 if __name__ == "__main__":
     sys.exit(main())

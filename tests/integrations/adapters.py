@@ -111,6 +111,38 @@ ADAPTERS = {
             oldest=("opentelemetry-sdk==1.20.0",),
         ),
         Adapter(
+            "claude_code",
+            "",
+            (),
+            "guard-claude-code.md",
+            modes=("sync",),
+            holes={
+                "async": "the hook is a process of its own, however Claude Code is run",
+                "stream": "the hook is a process of its own, however Claude Code is run",
+                "raise": "nobody is there to raise to; the session ends as it does for stop",
+                "resumed_elsewhere": "each event is answered by a process of its own; a session"
+                " goes on with words of the user, which begin anew",
+                "a_detector_that_raises_harms_nothing": "a detector of your own cannot be written"
+                " as JSON",
+                "observers_are_told": "the hook is a process of its own",
+            },
+            needs=("claude-agent-sdk",),
+            python=(3, 10),
+        ),
+        Adapter(
+            "claude_agent_sdk",
+            "claude-agent-sdk",
+            ("claude_agent_sdk",),
+            "guard-claude-agent-sdk.md",
+            modes=("async",),
+            holes={
+                "sync": "the SDK is async",
+                "stream": "the SDK has one way to ask, which gives messages as they come",
+                "resumed_elsewhere": "a session goes on with words of the user, which begin anew",
+            },
+            oldest=("claude-agent-sdk==0.2.82", "mcp==1.21.1"),
+        ),
+        Adapter(
             "functions",
             "",
             (),

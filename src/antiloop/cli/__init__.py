@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Optional, Sequence
 
-from . import calibrate, demo, explain, report, scan, watch
+from . import calibrate, demo, explain, hook, report, scan, watch
 from .terminal import complain
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -54,6 +54,6 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (demo, scan, watch, explain, report, calibrate):
+    for command in (demo, scan, watch, explain, report, calibrate, hook):
         command.add(commands)
     return parser

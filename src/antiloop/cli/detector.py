@@ -18,7 +18,7 @@ def add_detector(parser: argparse.ArgumentParser) -> None:
     )
     choice.add_argument(
         "--config",
-        type=_read_config,
+        type=read_config,
         metavar="FILE",
         help="who looks, from JSON that LoopDetector.to_config wrote; - is standard input",
     )
@@ -38,7 +38,7 @@ def _presets() -> str:
     )
 
 
-def _read_config(path: str) -> LoopDetector:
+def read_config(path: str) -> LoopDetector:
     """Read a configuration; what is wrong with it is told as a wrong argument."""
     try:
         return LoopDetector.from_config(json.loads(_read(path)))

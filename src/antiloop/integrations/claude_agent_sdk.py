@@ -1,0 +1,69 @@
+"""The Claude Agent SDK: what guards Claude Code, as callbacks in your own process."""
+
+import logging
+from typing import Any, AsyncIterable, AsyncIterator, Dict, List, Mapping, TypeVar
+
+try:
+    from claude_agent_sdk import HookMatcher
+except ImportError as error:
+    raise ImportError(
+        "antiloop.integrations.claude_agent_sdk needs claude-agent-sdk:"
+        ' pip install "antiloop[claude-agent-sdk]"'
+    ) from error
+
+from ..exceptions import LoopDetectedError
+from ..loop_detection import LoopAction, LoopVerdict
+from .claude_code import LoopGuard as _ClaudeCodeGuard
+
+T = TypeVar("T")
+
+_logger = logging.getLogger("antiloop")
+
+
+class LoopGuard(_ClaudeCodeGuard):
+    """Hooks for `ClaudeAgentOptions`; see `Guard` for its arguments.
+
+    No exception of a hook reaches who asked. Where the policy is to raise, the run ends like with
+    ``stop``; `raising` then raises `LoopDetectedError` after its last message.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._errors: Dict[str, LoopDetectedError] = {}
+
+    @property
+    def hooks(self) -> Any:
+        """Give what `ClaudeAgentOptions` takes as ``hooks``."""
+        matchers: List[Any] = [HookMatcher(hooks=[self._answer])]
+        return {"PreToolUse": matchers, "PostToolBatch": matchers}
+
+    async def raising(self, messages: AsyncIterable[T]) -> AsyncIterator[T]:
+        """Give the messages of a run; after the last one, raise if the policy said so.
+
+        Args:
+            messages: what `query` or `receive_response` gives.
+
+        Raises:
+            LoopDetectedError: for a run that was ended because of a loop.
+        """
+        session = None
+        async for message in messages:
+            session = getattr(message, "session_id", session)
+            yield message
+        error = self._errors.pop(session or "", None)
+        if error is not None:
+            raise error
+
+    async def _answer(self, event: Any, tool_use_id: Any, context: Any) -> Any:
+        try:
+            answer = self.answer(event)
+        except Exception:
+            _logger.exception("a hook of Claude Code could not be answered; the run goes on")
+            return {}
+        # The SDK writes what is a keyword of Python with an underscore.
+        return {{"continue": "continue_"}.get(key, key): value for key, value in answer.items()}
+
+    def _end(self, event: Mapping[str, Any], verdict: LoopVerdict) -> Dict[str, Any]:
+        if verdict.action is LoopAction.RAISE and verdict.detection:
+            self._errors[event.get("session_id", "")] = verdict.detection.as_error()
+        return super()._end(event, verdict)

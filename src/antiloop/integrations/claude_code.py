@@ -1,0 +1,164 @@
+"""Claude Code: what one of its hooks is told, and what it answers."""
+
+import json
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+
+from ..formats import History, from_claude_transcript
+from ..formats.content import field_of, items_of, text_of
+from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection.evidence import call_key
+from ..loop_detection.tool_policy import NO_POLICY
+from ..types import ToolCall, ToolResult
+from .guard import Guard, stopped
+from .transcript_tail import CALLS, PLANNING, holds_blocks, is_failure, tail_of, transcript_of
+
+Answers = List[Tuple[ToolCall, ToolResult]]
+_ROUND = -1  # the round that has just run; those of a transcript count from 0
+
+
+class LoopGuard(Guard):
+    """Answers the events of Claude Code's hooks; see `Guard` for its arguments.
+
+    Tools with which Claude Code plans, asks and answers are ignored beside those of ``ignore``.
+
+    Before a call (``PreToolUse``) it is refused if it belongs to a loop that is blocked. After the
+    calls of a round (``PostToolBatch``, from Claude Code 2.1.119 on) the round is judged: a notice
+    is given as additional context, or the run ends. Who has no such event can have ``PostToolUse``
+    and ``PostToolUseFailure`` judge each call alone.
+
+    All is read off the transcript, so nothing is kept between two events, and events of parallel
+    calls cannot disturb one another. ``raise`` ends the run like ``stop``.
+    """
+
+    def __init__(self, *args: Any, ignore: Iterable[str] = (), **options: Any) -> None:
+        names = ignore if isinstance(ignore, str) else (*PLANNING, *ignore)
+        super().__init__(*args, ignore=names, **options)
+
+    def answer(self, event: Mapping[str, Any]) -> Dict[str, Any]:
+        """Give what the hook answers, as plain JSON; nothing for: go on."""
+        kind = event.get("hook_event_name")
+        lines = self._lines(event)
+        history = from_claude_transcript(lines, text_of(event.get("agent_id")))
+        if kind == "PreToolUse":
+            return self._before_tool(event, history)
+        answers = _answers(event, lines)
+        return self._after(event, _with(answers, history)) if answers else {}
+
+    def _lines(self, event: Mapping[str, Any]) -> List[Any]:
+        window = self.detector.window * (CALLS // 50)
+        return list(_parsed(tail_of(transcript_of(dict(event)), window)))
+
+    def _before_tool(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
+        monitor = self.monitor()
+        call = _call_of(event)
+        verdict = self._replay(monitor, _settled(history))
+        # The run should have ended after the round, if Claude Code had asked then.
+        if verdict.action.ends_run and self._is_of_loop(call, verdict):
+            return {**_denied(stopped(verdict)), **self._end(event, verdict)}
+        verdict = monitor.before(call)
+        return _denied(verdict.message) if verdict.action is LoopAction.BLOCK else {}
+
+    def _is_of_loop(self, call: ToolCall, verdict: LoopVerdict) -> bool:
+        policy = self.detector.tools.get(call.tool_name, NO_POLICY)
+        found = verdict.detection
+        return found is not None and call_key(call, policy) in found.members
+
+    def _after(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
+        verdict = self.judge(history, text_of(event.get("session_id")))
+        if verdict.action is LoopAction.NOTIFY:
+            return _said(event, additionalContext=verdict.message)
+        return self._end(event, verdict) if verdict.action.ends_run else {}
+
+    def _end(self, event: Mapping[str, Any], verdict: LoopVerdict) -> Dict[str, Any]:
+        return {"continue": False, "stopReason": stopped(verdict)}
+
+
+def _parsed(lines: Iterable[bytes]) -> Iterable[Any]:
+    """Yield the JSON values of the lines that bear on calls, or are words of the user."""
+    for line in lines:
+        if holds_blocks(line) or b'"user"' in line:
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                continue  # half written, or of a version that is not known yet
+
+
+def _call_of(said: Mapping[str, Any]) -> ToolCall:
+    call_id = field_of(said, "tool_use_id")
+    return ToolCall(
+        text_of(field_of(said, "tool_name")), field_of(said, "tool_input"), call_id, _ROUND
+    )
+
+
+def _answers(event: Mapping[str, Any], lines: List[Any]) -> Answers:
+    """Give the calls that have just run, with their results as the model reads them."""
+    kind = event.get("hook_event_name")
+    if kind == "PostToolBatch":
+        called = [each for each in items_of(event.get("tool_calls")) if isinstance(each, Mapping)]
+        texts = [text_of(each.get("tool_response")) for each in called]
+        return [
+            (_call_of(each), ToolResult(text, is_failure(text)))
+            for each, text in zip(called, texts)
+        ]
+    if kind == "PostToolUse":
+        return [(_call_of(event), _result_like(event.get("tool_response"), lines))]
+    if kind == "PostToolUseFailure":
+        return [(_call_of(event), ToolResult(text_of(event.get("error")), is_error=True))]
+    return []
+
+
+def _result_like(response: Any, lines: List[Any]) -> ToolResult:
+    """Give a tool's own answer as text: as it stood in the transcript, if it was given before."""
+    for line in lines:
+        if field_of(line, "toolUseResult") == response is not None:
+            blocks = items_of(field_of(field_of(line, "message"), "content"))
+            return ToolResult(text_of(field_of(blocks[0], "content") if blocks else response))
+    if isinstance(response, Mapping) and "stdout" in response:
+        said = (text_of(response.get(stream)) for stream in ("stdout", "stderr"))
+        return ToolResult("\n".join(filter(None, said)))
+    return ToolResult(text_of(response))
+
+
+def _with(answers: Answers, history: History) -> History:
+    """Put the round that has just run at the end, however much of it the transcript holds."""
+    calls, results = zip(*answers)
+    ids = {call.id for call in calls}
+    past = _settled(_without(ids, history))
+    return History((*past.calls, *calls), (*past.results, *results), past.turn_starts)
+
+
+def _without(ids: Iterable[Optional[str]], history: History) -> History:
+    kept = [index for index, call in enumerate(history.calls) if call.id not in ids]
+    starts = tuple(sum(index < start for index in kept) for start in history.turn_starts)
+    return History(
+        tuple(history.calls[index] for index in kept),
+        tuple(history.results[index] for index in kept),
+        starts,
+    )
+
+
+def _settled(history: History) -> History:
+    """Leave out the last calls, as long as their results are not written yet.
+
+    The transcript is written a moment late. To judge without the result that is missing could take
+    progress for a loop.
+    """
+    count = len(history)
+    while count and history.results[count - 1] is None:
+        count -= 1
+    starts = tuple(start for start in history.turn_starts if start <= count)
+    return History(history.calls[:count], history.results[:count], starts)
+
+
+def _denied(reason: str) -> Dict[str, Any]:
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }
+    }
+
+
+def _said(event: Mapping[str, Any], **words: str) -> Dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **words}}

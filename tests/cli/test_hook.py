@@ -1,0 +1,250 @@
+"""The hook in Claude Code's settings: what is shown, asked, written, kept and refused."""
+
+import io
+import json
+import os
+import shlex
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from antiloop import LoopDetector
+from antiloop.cli import hook, main
+from antiloop.cli.claude_settings import EVENTS, entry, with_hook, without_hook
+
+OWN = {
+    "permissions": {"allow": ["Bash(ls:*)"]},
+    "hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint.sh"}]}],
+        "Stop": [{"hooks": [{"type": "command", "command": "echo done"}]}],
+    },
+}
+FILE = os.path.join(".claude", "settings.json")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.setenv("PATH", program_in(tmp_path / "bin"))
+
+
+def program_in(folder):
+    """Put a program into a folder, and give that."""
+    folder.mkdir()
+    program = folder / "antiloop"
+    program.write_text("", "utf-8")
+    program.chmod(0o755)
+    return str(folder)
+
+
+def write(settings, path=FILE):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(settings if isinstance(settings, str) else json.dumps(settings, indent=2) + "\n")
+
+
+def read(path=FILE):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def commands(settings):
+    return [
+        hook["command"]
+        for event in EVENTS
+        for each in settings["hooks"][event]
+        for hook in each["hooks"]
+        if "antiloop" in hook["command"]
+    ]
+
+
+def answering(monkeypatch, text):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal(text))
+
+
+def test_a_project_without_settings_gets_some():
+    assert main(["hook", "claude-code", "--install", "--yes"]) == 0
+    assert read() == {"hooks": {event: [entry("antiloop hook claude-code")] for event in EVENTS}}
+
+
+def test_the_change_is_shown_first(capsys):
+    write(OWN)
+    main(["hook", "claude-code", "--install", "--yes"])
+    out = capsys.readouterr().out.splitlines()
+    assert out[:2] == [f"--- {FILE}", f"+++ {FILE}"]
+    assert sum("antiloop hook claude-code" in line and line[0] == "+" for line in out) == 2
+    assert not any(line[0] == "-" and "lint.sh" in line for line in out)
+    assert out[-1] == f"written: {FILE}"
+
+
+@pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("n\n", False), ("", False)])
+def test_nothing_is_written_without_a_yes(answer, is_written, monkeypatch, capsys):
+    answering(monkeypatch, answer)
+    assert main(["hook", "claude-code", "--install"]) == 0
+    assert os.path.exists(FILE) == is_written
+    assert "Write this? [y/N]" in capsys.readouterr().out
+
+
+def test_where_nobody_can_be_asked_nothing_is_written(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert main(["hook", "claude-code", "--install"]) == 2
+    assert "nobody is there to be asked: say --yes; nothing was changed" in capsys.readouterr().err
+    assert not os.path.exists(FILE)
+
+
+def test_what_is_there_is_kept():
+    write(OWN)
+    main(["hook", "claude-code", "--install", "--yes"])
+    settings = read()
+    assert settings["permissions"] == OWN["permissions"]
+    assert settings["hooks"]["Stop"] == OWN["hooks"]["Stop"]
+    assert settings["hooks"]["PreToolUse"][0] == OWN["hooks"]["PreToolUse"][0]
+    assert len(settings["hooks"]["PreToolUse"]) == 2
+
+
+def test_to_install_twice_changes_nothing(capsys):
+    write(OWN)
+    main(["hook", "claude-code", "--install", "--yes"])
+    once = read()
+    capsys.readouterr()
+    assert main(["hook", "claude-code", "--install"]) == 0
+    assert (read(), capsys.readouterr().out) == (once, f"{FILE}: nothing to change\n")
+
+
+def test_other_options_take_the_place_of_the_old_ones(tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps(LoopDetector.default().to_config()), "utf-8")
+    install = ["hook", "claude-code", "--install", "--yes"]
+    main([*install, "--preset", "default", "--ignore", "my tool", "--ignore", "x"])
+    words = "antiloop hook claude-code --preset default --ignore 'my tool' --ignore x"
+    assert commands(read()) == [words] * 2
+    main([*install, "--config", "c.json"])
+    path = shlex.quote(str(tmp_path / "c.json"))
+    assert commands(read()) == [f"antiloop hook claude-code --config {path}"] * 2
+
+
+def test_to_uninstall_leaves_what_was_there():
+    write(OWN)
+    for change in ("--install", "--uninstall"):
+        assert main(["hook", "claude-code", change, "--yes"]) == 0
+    assert read() == OWN
+    assert main(["hook", "claude-code", "--uninstall"]) == 0
+
+
+def test_a_hook_beside_ours_in_one_entry_stays():
+    beside = {"type": "command", "command": "lint.sh"}
+    both = {"matcher": "*", "hooks": [beside, *entry("antiloop hook claude-code")["hooks"]]}
+    left = without_hook({"hooks": {"PreToolUse": [both]}})
+    assert left == {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [beside]}]}}
+
+
+def test_what_is_empty_already_stays():
+    for settings in ({}, {"hooks": {}}, {"hooks": {"Stop": []}}, {"hooks": {"Stop": [{}]}}):
+        assert without_hook(settings) == settings
+    assert without_hook(with_hook({"model": "x"}, "antiloop hook claude-code")) == {"model": "x"}
+
+
+def test_the_users_own_settings_hold_the_full_path(tmp_path, monkeypatch):
+    main(["hook", "claude-code", "--install", "--yes", "--user"])
+    written = commands(read(tmp_path / "home" / ".claude" / "settings.json"))
+    assert [shlex.split(each)[0] for each in written] == [sys.executable] * 2
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
+    main(["hook", "claude-code", "--install", "--yes", "--user"])
+    assert commands(read(tmp_path / "elsewhere" / "settings.json")) == written
+
+
+@pytest.mark.parametrize(
+    ("found", "options"),
+    [("True", ["-I", "-c", hook._START]), ("False", ["-m", "antiloop"])],
+)
+def test_a_command_that_is_not_on_the_path_is_written_in_full(found, options, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(hook, "_START_UP", f"import sys; sys.exit(not {found})")
+    main(["hook", "claude-code", "--install", "--yes"])
+    expected = [sys.executable, *options, "hook", "claude-code"]
+    assert [shlex.split(each) for each in commands(read())] == [expected] * 2
+
+
+def test_the_quick_start_answers_events():
+    started = subprocess.run(
+        [sys.executable, "-c", hook._START, "hook", "claude-code"],
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert started.stderr.startswith("antiloop hook: KeyError")
+
+
+def test_a_link_and_the_rights_of_a_file_stay(tmp_path):
+    real = tmp_path / "real" / "settings.json"
+    write(OWN, str(real))
+    real.chmod(0o600)
+    os.mkdir(".claude")
+    os.symlink(real, FILE)
+    main(["hook", "claude-code", "--install", "--yes"])
+    assert os.path.islink(FILE)
+    assert len(commands(read(real))) == 2
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+    assert os.listdir(real.parent) == ["settings.json"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ('{"hooks": {', "Expecting property name"),
+        ("// mine\n{}", "Expecting value"),
+        ("[" * 100_000, "recursion"),
+        ("[]", "the file must be an object, got list"),
+        ('{"hooks": []}', "hooks must be an object, got list"),
+        ('{"hooks": {"Stop": {}}}', "hooks.Stop must be a list, got dict"),
+        ('{"hooks": {"Stop": [1]}}', "hooks.Stop[0] must be an object, got int"),
+        ('{"hooks": {"Stop": [{"hooks": 1}]}}', "hooks.Stop[0].hooks must be a list, got int"),
+    ],
+)
+def test_a_broken_file_is_refused_and_stays_as_it_is(settings, told, capsys):
+    write(settings)
+    assert main(["hook", "claude-code", "--install", "--yes"]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith(f"antiloop: {FILE}: ")
+    assert told in err
+    assert err.endswith("; nothing was changed\n")
+    assert out == ""
+    with open(FILE, encoding="utf-8") as file:
+        assert file.read() == settings
+
+
+def test_a_file_that_cannot_be_read_is_named(capsys):
+    os.makedirs(FILE)
+    assert main(["hook", "claude-code", "--install", "--yes"]) == 2
+    assert FILE in capsys.readouterr().err
+
+
+def test_an_empty_file_counts_as_none():
+    write("\ufeff \n")
+    assert main(["hook", "claude-code", "--install", "--yes"]) == 0
+    assert len(commands(read())) == 2
+
+
+@pytest.mark.parametrize("config", ["absent.json", "-"])
+def test_a_configuration_that_cannot_be_read_is_not_written_down(config, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["hook", "claude-code", "--install", "--yes", "--config", config])
+    assert ended.value.code == 2
+    assert f"argument --config: {config}: " in capsys.readouterr().err
+    assert not os.path.exists(FILE)
+
+
+def test_without_a_change_an_event_is_answered(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
+    assert main(["hook", "claude-code", "--preset", "default"]) == 0
+    assert capsys.readouterr().err.startswith("antiloop hook: KeyError")

@@ -1,0 +1,73 @@
+"""The contract with the Claude Agent SDK, and what is special about it."""
+
+import asyncio
+import logging
+
+import pytest
+from contract import Contract, Hearer, Ran, Script, detector, same
+
+pytest.importorskip("claude_agent_sdk", reason="needs the extra 'claude-agent-sdk'")
+
+from claude_sessions import PREFIX, session
+
+from antiloop import LoopDetectedError, LoopPolicy
+from antiloop.integrations.claude_agent_sdk import LoopGuard
+
+
+def carried_out(folder, script, ran, *, ignore=(), **options):
+    guard = LoopGuard(ignore=[f"{PREFIX}{name}" for name in ignore], **options)
+    asked = session(folder, script, ran, hooks=guard.hooks, wrapped=guard.raising)
+    return asyncio.run(asked)
+
+
+class TestClaudeAgentSdk(Contract):
+    name = "claude_agent_sdk"
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def carry_out(self, mode, script, ran, **options):
+        carried_out(self.folder, script, ran, **options)
+
+
+def test_a_stopped_run_ends_without_an_error(tmp_path):
+    last = carried_out(tmp_path, Script(same()), Ran(), detector=detector(LoopPolicy.STOP))
+    assert (last.subtype, last.is_error) == ("success", False)
+
+
+def test_observers_hear_of_which_session(tmp_path):
+    hearer, options = Hearer(), {"detector": detector(LoopPolicy.STOP)}
+    last = carried_out(tmp_path, Script(same()), Ran(), observers=[hearer], **options)
+    assert hearer.runs == [last.session_id]
+
+
+def test_an_error_is_raised_once_and_only_for_its_own_session():
+    guard = LoopGuard(detector(LoopPolicy.RAISE))
+    guard._errors["one"] = LoopDetectedError("stuck")
+
+    class Message:
+        def __init__(self, session_id):
+            self.session_id = session_id
+
+    async def of(*messages):
+        for message in messages:
+            yield message
+
+    async def drained(*messages):
+        return [message async for message in guard.raising(of(*messages))]
+
+    assert asyncio.run(drained()) == []
+    assert asyncio.run(drained(1)) == [1]
+    asyncio.run(drained(Message("other")))
+    with pytest.raises(LoopDetectedError, match="stuck"):
+        asyncio.run(drained(Message("one")))
+    asyncio.run(drained(Message("one")))
+
+
+def test_an_event_that_cannot_be_answered_is_logged_and_the_run_goes_on(caplog):
+    (matcher,) = LoopGuard().hooks["PreToolUse"]
+    (answer,) = matcher.hooks
+    with caplog.at_level(logging.ERROR, "antiloop"):
+        assert asyncio.run(answer({"hook_event_name": "PreToolUse"}, None, None)) == {}
+    assert "could not be answered; the run goes on" in caplog.text
