@@ -120,8 +120,11 @@ def seconds(command: List[str], text: str, package: str) -> float:
     """Give what a process takes from start to end."""
     environment = {**os.environ, "PYTHONPATH": package}
     started = time.perf_counter()
-    subprocess.run(command, input=text.encode(), env=environment, check=True, capture_output=True)
-    return time.perf_counter() - started
+    done = subprocess.run(command, input=text.encode(), env=environment, capture_output=True)
+    spent = time.perf_counter() - started
+    if done.stderr:
+        sys.exit(done.stderr.decode())
+    return spent
 
 
 if __name__ == "__main__":
