@@ -12,7 +12,7 @@ from adapters import ADAPTERS, Adapter
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "adapters.md"
 HOW_TO = ROOT / "docs" / "how-to"
-TABLE = re.compile(r"^\| (adapter|hole) .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"^\| (adapter|hole) .*?(?=\n\n|\n?\Z)", re.MULTILINE | re.DOTALL)
 
 
 def adapter_row(adapter: Adapter) -> List[str]:
@@ -43,7 +43,7 @@ def table(header: List[str], rows: List[List[str]]) -> str:
 def tables() -> "dict[str, str]":
     """Give the tables by their first word."""
     adapters = list(ADAPTERS.values())
-    header = ["adapter", "page", "extra", "modes", "Python", "versions tested"]
+    header = ["adapter", "page", "extra", "modes", "oldest Python", "versions tested"]
     return {
         "adapter": table(header, [adapter_row(each) for each in adapters]),
         "hole": table(["hole", "why"], [row for each in adapters for row in hole_rows(each)]),
