@@ -140,7 +140,7 @@ ADAPTERS = {
                 "stream": "the SDK has one way to ask, which gives messages as they come",
                 "resumed_elsewhere": "a session goes on with words of the user, which begin anew",
             },
-            oldest=("claude-agent-sdk==0.2.82", "mcp==1.21.1"),
+            oldest=("claude-agent-sdk==0.2.82", "mcp==1.23.0"),
         ),
         Adapter(
             "functions",
