@@ -25,6 +25,17 @@ BLOCK = {"detector": detector(Escalation(("block",)))}
 SCRIPT = Script(same())
 
 
+def wired(schema, ask, tools):
+    """Connect a node that asks the model and one that runs its tools, round and round."""
+    graph = StateGraph(schema)
+    graph.add_node("ask", ask)
+    graph.add_node("tools", tools)
+    graph.add_edge(START, "ask")
+    graph.add_conditional_edges("ask", tools_condition)
+    graph.add_edge("tools", "ask")
+    return graph
+
+
 def made_graph(script, ran, *, checkpointer=None, **options):
     guard = LoopGuard(**options)
 
@@ -38,13 +49,8 @@ def made_graph(script, ran, *, checkpointer=None, **options):
         notice = [HumanMessage(guard.notice(verdict))] if is_notice else []
         return {"messages": [replied(script, ran, [*state["messages"], *notice])]}
 
-    graph = StateGraph(MessagesState)
-    graph.add_node("ask", ask)
-    graph.add_node("tools", ToolNode(made_tools(script, ran), **guard.wrappers))
-    graph.add_edge(START, "ask")
-    graph.add_conditional_edges("ask", tools_condition)
-    graph.add_edge("tools", "ask")
-    return graph.compile(checkpointer=checkpointer)
+    tools = ToolNode(made_tools(script, ran), **guard.wrappers)
+    return wired(MessagesState, ask, tools).compile(checkpointer=checkpointer)
 
 
 async def drain(graph):
@@ -105,24 +111,16 @@ def test_the_state_of_a_graph_may_be_an_object(schema):
         messages = state.messages if schema is OwnState else state["messages"]
         return {"messages": [replied(SCRIPT, ran, messages)]}
 
-    graph = StateGraph(schema)
-    graph.add_node("ask", ask)
-    graph.add_node("tools", ToolNode(made_tools(SCRIPT, ran), **guard.wrappers))
-    graph.add_edge(START, "ask")
-    graph.add_conditional_edges("ask", tools_condition)
-    graph.add_edge("tools", "ask")
-    graph.compile().invoke(INPUT)
+    tools = ToolNode(made_tools(SCRIPT, ran), **guard.wrappers)
+    wired(schema, ask, tools).compile().invoke(INPUT)
     assert ran.searches == 3
 
 
 def test_the_state_of_a_graph_may_be_the_messages():
     ran, guard = Ran(), LoopGuard(**BLOCK)
-    graph = StateGraph(Annotated[list, add_messages])
-    graph.add_node("ask", lambda messages: [replied(SCRIPT, ran, messages)])
-    graph.add_node("tools", ToolNode(made_tools(SCRIPT, ran), **guard.wrappers))
-    graph.add_edge(START, "ask")
-    graph.add_conditional_edges("ask", tools_condition)
-    graph.add_edge("tools", "ask")
+    tools = ToolNode(made_tools(SCRIPT, ran), **guard.wrappers)
+    state = Annotated[list, add_messages]
+    graph = wired(state, lambda messages: [replied(SCRIPT, ran, messages)], tools)
     messages = graph.compile().invoke([("user", "Go")])
     assert ran.searches == 3
     assert sum(REFUSED_MARKER in str(message.content) for message in messages) == 3
