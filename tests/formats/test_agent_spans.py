@@ -337,3 +337,14 @@ def test_copies_are_dropped_and_the_later_state_is_kept():
     again = document(), document(endTimeUnixNano="5"), document()
     assert len(from_otlp(again)) == 1
     assert len(from_otlp([document(spanId=""), document(spanId="")])) == 2
+
+
+def test_openinference_compares_no_value_that_is_not_text():
+    class Array:
+        def __eq__(self, other):
+            raise ValueError("which item?")
+
+        __hash__ = None
+
+    call, _ = only(oi("TOOL", 0, tool__name="ls", input__value="{}", rows=Array()))
+    assert call.tool_name == "ls"

@@ -26,7 +26,8 @@ def from_openinference(span: Span) -> Optional[AgentSpan]:
     """Read one span; None if it does not follow these conventions."""
     if not isinstance(span.attributes.get(_KIND), str):
         return None
-    told = {key: value for key, value in span.attributes.items() if value != _HIDDEN}
+    given = span.attributes
+    told = {key: given[key] for key in given if tag_of(given, key) != _HIDDEN}
     span = replace(span, attributes=told)
     kind = text_of(told.get(_KIND)).upper()
     basis = AgentSpan(
