@@ -12,6 +12,8 @@ from adapters import ADAPTERS, Adapter
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "adapters.md"
 HOW_TO = ROOT / "docs" / "how-to"
+OWN_PYTHON = (3, 9)
+"""The oldest Python that the project runs on; tests without an extra may need a later one."""
 TABLE = re.compile(r"^\| (adapter|hole) .*?(?=\n\n|\n?\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -19,13 +21,14 @@ def adapter_row(adapter: Adapter) -> List[str]:
     """Tell where an adapter is found, and what it is tested with."""
     title = (HOW_TO / adapter.page).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
     oldest = ", ".join(f"`{pin}`" for pin in adapter.oldest)
+    oldest_python = adapter.python if adapter.extra else OWN_PYTHON
     tested = f"{oldest} and the newest" if oldest else "the newest" if adapter.extra else "-"
     return [
         f"`{adapter.name}`",
         f"[{title}](../how-to/{adapter.page})",
         f"`{adapter.extra}`" if adapter.extra else "-",
         ", ".join(adapter.modes) or "-",
-        ".".join(map(str, adapter.python)),
+        ".".join(map(str, oldest_python)),
         tested,
     ]
 
