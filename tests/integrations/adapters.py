@@ -96,7 +96,7 @@ ADAPTERS = {
         Adapter(
             "otel",
             "otel",
-            ("opentelemetry",),
+            ("opentelemetry.sdk",),
             "guard-opentelemetry.md",
             modes=("sync", "async"),
             holes={
