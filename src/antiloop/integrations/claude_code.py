@@ -51,7 +51,7 @@ class LoopGuard(Guard):
     def _before_tool(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
         monitor = self.monitor()
         call = _call_of(event)
-        verdict = self._replay(monitor, _settled(history))
+        verdict = self.replay(monitor, _settled(history))
         # The run should have ended after the round, if Claude Code had asked then.
         if verdict.action.ends_run and self._is_of_loop(call, verdict):
             return {**_denied(stopped(verdict)), **self._end(event, verdict)}

@@ -63,10 +63,18 @@ class Guard:
         """
         return messages[-2 * self._kept :]
 
+    def replay(self, monitor: LoopMonitor, history: History) -> LoopVerdict:
+        """Show a monitor these calls, and give its verdict on the last round; nobody is told."""
+        verdict = _GO_ON
+        turn = history if self.across_turns else history.last_turn()
+        for together in self._last_rounds(turn):
+            verdict = self.record(monitor, together)
+        return verdict
+
     def replayed(self, history: History) -> LoopMonitor:
-        """Make a monitor that has seen these calls; nobody is told what it finds."""
+        """Make a monitor that has seen these calls."""
         monitor = self.monitor()
-        self._replay(monitor, history)
+        self.replay(monitor, history)
         return monitor
 
     def record(self, monitor: LoopMonitor, together: History) -> LoopVerdict:
@@ -83,7 +91,7 @@ class Guard:
 
         Ask once a round, when its results are in and the model has not been asked again.
         """
-        verdict = self._replay(self.monitor(), history)
+        verdict = self.replay(self.monitor(), history)
         self.tell(verdict, run_id)
         return verdict
 
@@ -120,13 +128,6 @@ class Guard:
     @property
     def _kept(self) -> int:
         return _KEPT_WINDOWS * self.detector.window
-
-    def _replay(self, monitor: LoopMonitor, history: History) -> LoopVerdict:
-        verdict = _GO_ON
-        turn = history if self.across_turns else history.last_turn()
-        for together in self._last_rounds(turn):
-            verdict = self.record(monitor, together)
-        return verdict
 
     def _last_rounds(self, history: History) -> List[History]:
         rounds, calls = [], 0

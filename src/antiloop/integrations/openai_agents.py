@@ -115,7 +115,7 @@ class LoopGuard(Guard):
             return theirs
         outputs = [result.run_item.raw_item for result in results if result.run_item]
         history = from_openai_responses(last.followed_by(outputs))
-        verdict = self._replay(self.monitor(), history)
+        verdict = self.replay(self.monitor(), history)
         if verdict.action is not LoopAction.STOP:
             return theirs
         self.tell(verdict, last.agent)
