@@ -1,6 +1,7 @@
 """What all tests share: a machine that is slow is no reason for a property test to fail."""
 
 import asyncio
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,3 +16,11 @@ settings.load_profile("antiloop")
 def _no_event_loop_by_default():
     """Have no loop that nobody closes: older interpreters make one for whoever asks."""
     asyncio.set_event_loop(None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible():
+    """Let an interrupt arrive, here and in new processes, where who started us ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
