@@ -8,6 +8,7 @@ The rules, in the order in which they are tried:
   kind marked as such where JSON has no word for it.
 * Keys that are no text are written as JSON would write them: ``{1: x}`` equals ``{"1": x}``.
 * An enum member is its value. Dataclasses, pydantic models and other mappings are mappings.
+  A path is its class and its text.
 * Other numbers are compared as ``int`` or ``float``; any other object is its class and the
   state that it would be pickled with. Objects that show no state equal all others of their class.
 * A value inside itself is marked by how far up it stands; what lies deeper than `MAX_DEPTH`
@@ -22,6 +23,7 @@ import dataclasses
 import json
 import math
 import numbers
+import os
 from enum import Enum
 from hashlib import sha256
 from itertools import islice
@@ -193,6 +195,9 @@ class _Simplifier:
         if dataclasses.is_dataclass(value):
             names = [field.name for field in dataclasses.fields(value)]
             return self._mapping(((name, getattr(value, name)) for name in names), above)
+        if isinstance(value, os.PathLike):
+            # What it was put together from makes no difference; from 3.13 on, its state tells.
+            return _marked(_class_name(value), self.simplify(os.fspath(value), above))
         if callable(getattr(value, "model_dump", None)):
             return self.simplify(value.model_dump(), above)
         return _marked(_class_name(value), self._state(value, above))
