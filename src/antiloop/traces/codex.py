@@ -10,7 +10,7 @@ from ..formats.openai_responses import is_call, is_result
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
-from .run_under_way import TakeRecord
+from .run_under_way import TakeRecord, one_after_another
 from .usage import Usage, reply_event, usage_of
 
 _TOKENS = ("input_tokens",), ("output_tokens",)
@@ -28,15 +28,8 @@ def recognises(value: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each session; in an unbroken stream each begins with its own line."""
-    sessions = _Sessions(name, on_trouble)
-    run: Optional[_Run] = None
-    for record in found:
-        for latest in sessions.take(record):
-            if run is not None and latest is not run:
-                yield run.recorded()
-            run = latest
-    if run is not None:
-        yield run.recorded()
+    take = _Sessions(name, on_trouble).take
+    return one_after_another(run for record in found for run in take(record))
 
 
 def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:

@@ -9,7 +9,7 @@ from ..formats.gemini_session import SessionBuilder
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
-from .run_under_way import TakeRecord
+from .run_under_way import TakeRecord, one_after_another
 from .usage import Usage, reply_event, total_usage, usage_of
 
 
@@ -20,15 +20,8 @@ def recognises(value: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each session."""
-    sessions = _Sessions(name, on_trouble)
-    session: Optional[_Session] = None
-    for record in found:
-        for latest in sessions.take(record):
-            if session is not None and latest is not session:
-                yield session.recorded()
-            session = latest
-    if session is not None:
-        yield session.recorded()
+    take = _Sessions(name, on_trouble).take
+    return one_after_another(session for record in found for session in take(record))
 
 
 def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
