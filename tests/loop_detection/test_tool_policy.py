@@ -182,6 +182,21 @@ class TestStrip:
         assert "the strip= declared for tool 'job' raised" in caplog.text
 
 
+every_detector = pytest.mark.parametrize(
+    "detector",
+    [
+        StallDetector(3),
+        StallDetector(3, only_fruitless=True, varied=5),
+        RecurrenceDetector(3),
+        NearRepeatDetector(3),
+        NoEffectDetector(3),
+        FailureStreakDetector(3, in_a_row=9),
+        UnknownToolDetector(3),
+    ],
+    ids=lambda each: each.name,
+)
+
+
 class TestThresholds:
     def test_a_tool_may_have_a_threshold_of_its_own(self):
         run = [step("job", "same")] * 5
@@ -189,18 +204,7 @@ class TestThresholds:
         assert check(REPEAT, ToolPolicy(thresholds={"repeat": 5}), *run).repetitions == 5
         assert check(REPEAT, ToolPolicy(thresholds={"repeat": 2}), *run[:2]).repetitions == 2
 
-    @pytest.mark.parametrize(
-        "detector",
-        [
-            StallDetector(3),
-            RecurrenceDetector(3),
-            NearRepeatDetector(3),
-            NoEffectDetector(3),
-            FailureStreakDetector(3, in_a_row=9),
-            UnknownToolDetector(3),
-        ],
-        ids=lambda each: each.name,
-    )
+    @every_detector
     def test_every_detector_minds_it(self, detector):
         run = [step("send", "Error: unknown tool send", to="ann")] * 5
         policy = ToolPolicy(thresholds={detector.name: 5})
@@ -208,19 +212,7 @@ class TestThresholds:
         assert check([detector], policy, *run[:4], tool="send") is None
         assert check([detector], policy, *run, tool="send").repetitions == 5
 
-    @pytest.mark.parametrize(
-        "detector",
-        [
-            StallDetector(3),
-            StallDetector(3, only_fruitless=True, varied=5),
-            RecurrenceDetector(3),
-            NearRepeatDetector(3),
-            NoEffectDetector(3),
-            FailureStreakDetector(3, in_a_row=9),
-            UnknownToolDetector(3),
-        ],
-        ids=lambda each: each.name,
-    )
+    @every_detector
     def test_it_may_be_lower_than_that_of_the_detector(self, detector):
         run = [step("send", "Error: unknown tool send", to="ann")] * 2
         policy = ToolPolicy(thresholds={detector.name: 2})
