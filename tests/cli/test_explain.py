@@ -14,19 +14,6 @@ EXAMPLE = str(Path(__file__).parents[2] / "docs" / "examples" / "runs.jsonl")
 
 
 @pytest.fixture
-def write(tmp_path):
-    """Write runs to a file, one for each ``run_id=steps``, and give its path."""
-
-    def write(**by_id):
-        path = tmp_path / "runs"
-        lines = [json.dumps({"run_id": run_id, "steps": s}) for run_id, s in by_id.items()]
-        path.write_text("".join(line + "\n" for line in lines))
-        return str(path)
-
-    return write
-
-
-@pytest.fixture
 def config(tmp_path):
     def write(*detectors, policy):
         path = tmp_path / "config.json"
@@ -44,8 +31,8 @@ def lines_of(capsys):
     return [line.strip() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_verdict_is_explained_by_what_was_counted(write, capsys):
-    path = write(r=steps(4))
+def test_a_verdict_is_explained_by_what_was_counted(runs, capsys):
+    path = runs(r=steps(4))
     assert main(["explain", path]) == 1
     assert capsys.readouterr().out == (
         f"r, 4 steps ({path}:1)\n"
@@ -68,25 +55,25 @@ def test_a_verdict_is_explained_by_what_was_counted(write, capsys):
     )
 
 
-def test_a_step_without_a_verdict_is_explained_by_what_is_missing(write, capsys):
-    assert main(["explain", "--step", "1", write(r=steps(4))]) == 0
+def test_a_step_without_a_verdict_is_explained_by_what_is_missing(runs, capsys):
+    assert main(["explain", "--step", "1", runs(r=steps(4))]) == 0
     told = lines_of(capsys)
     assert "nothing was said" in told
     assert "repeat            2 of 3 in a row: steps 0-1; before: the start of the run" in told
 
 
-def test_what_matched_and_what_did_not_is_told(write, capsys):
+def test_what_matched_and_what_did_not_is_told(runs, capsys):
     run = [*steps(1, result="b"), *steps(2), *steps(1, "write_file", "ok"), *steps(1)]
-    main(["explain", "--preset", "escalating", write(r=run)])
+    main(["explain", "--preset", "escalating", runs(r=run)])
     told = lines_of(capsys)
     assert "changes of the world: step 3" in told
     assert "the same call, result another: step 0" in told
     assert "the same call, result same: steps 1-2" in told
 
 
-def test_the_same_answer_to_other_calls_is_told(write, capsys):
+def test_the_same_answer_to_other_calls_is_told(runs, capsys):
     run = [{"tool_name": "get", "arguments": {"n": n}, "result": "none"} for n in range(3)]
-    main(["explain", write(r=run)])
+    main(["explain", runs(r=run)])
     assert "another call, result same: steps 0-1" in lines_of(capsys)
 
 
@@ -108,9 +95,9 @@ def test_the_rung_of_the_ladder_is_marked(capsys):
     ) in told
 
 
-def test_a_threshold_that_is_not_the_usual_one_is_named(config, write, capsys):
+def test_a_threshold_that_is_not_the_usual_one_is_named(config, runs, capsys):
     path = config(RepeatDetector(3, patience=6), CallLimitDetector(9), policy=Escalation())
-    main(["explain", "--config", path, write(r=steps(4, result="still running"))])
+    main(["explain", "--config", path, runs(r=steps(4, result="still running"))])
     told = lines_of(capsys)
     assert (
         "repeat            4 of 6 in a row (patience): steps 0-3; before: the start of the run"
@@ -128,8 +115,8 @@ def test_the_message_of_the_user_is_where_the_window_begins(capsys):
     ) in lines_of(capsys)
 
 
-def test_json_holds_the_same_and_the_run(write, capsys):
-    path = write(r=steps(4))
+def test_json_holds_the_same_and_the_run(runs, capsys):
+    path = runs(r=steps(4))
     assert main(["explain", "--format", "json", path]) == 1
     told = json.loads(capsys.readouterr().out)
     counts, (rung,), (match,) = told.pop("counts"), told.pop("rungs"), told.pop("matches")
@@ -166,8 +153,8 @@ def test_json_holds_the_same_and_the_run(write, capsys):
         (["--run", "a", "--step", "3"], "run 'a' has 3 steps, counted from 0; got 3"),
     ],
 )
-def test_a_run_or_step_that_is_not_there_is_2(arguments, told, write, capsys):
-    assert main(["explain", *arguments, write(a=steps(3), b=[])]) == 2
+def test_a_run_or_step_that_is_not_there_is_2(arguments, told, runs, capsys):
+    assert main(["explain", *arguments, runs(a=steps(3), b=[])]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert told in err
@@ -183,9 +170,9 @@ def test_a_file_without_runs_is_2(tmp_path, capsys):
     assert "expected" in capsys.readouterr().err
 
 
-def test_text_of_a_recording_cannot_command_the_terminal(write, capsys):
+def test_text_of_a_recording_cannot_command_the_terminal(runs, capsys):
     evil = "\x1b[2Jevil\r\n\u202e\x9b"
-    main(["explain", write(**{evil: steps(3, tool_name=evil)})])
+    main(["explain", runs(**{evil: steps(3, tool_name=evil)})])
     out = capsys.readouterr().out
     assert "evil" in out
     assert out.replace("\n", "").isprintable()
