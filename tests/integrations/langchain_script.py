@@ -1,7 +1,12 @@
 """What LangChain messages and tools make of a script, for agents and for graphs made by hand."""
 
+import asyncio
+from abc import abstractmethod
+
+from contract import Contract, Ran
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 THREAD = {"configurable": {"thread_id": "thread-1"}}
 INPUT = {"messages": [("user", "Go")]}
@@ -34,3 +39,34 @@ def made_tools(script, ran):
         return ran.answer(script, "note")
 
     return [search, note]
+
+
+async def drain(graph):
+    async for _ in graph.astream(INPUT):
+        pass
+
+
+MODES = {
+    "sync": lambda graph: graph.invoke(INPUT),
+    "async": lambda graph: asyncio.run(graph.ainvoke(INPUT)),
+    "stream": lambda graph: asyncio.run(drain(graph)),
+}
+
+
+class GraphContract(Contract):
+    """The contract for what runs as a graph, with checkpoints in a file."""
+
+    @abstractmethod
+    def made(self, script, ran, **options):
+        """Make the graph that carries out a script."""
+
+    def carry_out(self, mode, script, ran, **options):
+        MODES[mode](self.made(script, ran, **options))
+
+    def begin(self, store, script, **options):
+        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
+            self.made(script, Ran(), checkpointer=checkpointer, **options).invoke(INPUT, THREAD)
+
+    def go_on(self, store, script, ran, **options):
+        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
+            self.made(script, ran, checkpointer=checkpointer, **options).invoke(None, THREAD)

@@ -7,7 +7,7 @@ import sys
 from typing import Any, Dict
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, same
+from contract import SAME, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("langchain", reason="needs the extra 'langchain'")
 
@@ -24,9 +24,8 @@ from langchain_agents import ScriptedModel, broken_off, made_agent
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import tool
-from langchain_script import INPUT, THREAD
+from langchain_script import INPUT, THREAD, GraphContract
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 from pydantic import BaseModel
 
@@ -37,31 +36,11 @@ from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 
-async def drain(agent):
-    async for _ in agent.astream(INPUT):
-        pass
-
-
-MODES = {
-    "sync": lambda agent: agent.invoke(INPUT),
-    "async": lambda agent: asyncio.run(agent.ainvoke(INPUT)),
-    "stream": lambda agent: asyncio.run(drain(agent)),
-}
-
-
-class TestLangChain(Contract):
+class TestLangChain(GraphContract):
     name = "langchain"
 
-    def carry_out(self, mode, script, ran, **options):
-        MODES[mode](made_agent(script, ran, **options))
-
-    def begin(self, store, script, **options):
-        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
-            made_agent(script, Ran(), checkpointer=checkpointer, **options).invoke(INPUT, THREAD)
-
-    def go_on(self, store, script, ran, **options):
-        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
-            made_agent(script, ran, checkpointer=checkpointer, **options).invoke(None, THREAD)
+    def made(self, script, ran, **options):
+        return made_agent(script, ran, **options)
 
 
 STOP = {"detector": detector(LoopPolicy.STOP)}

@@ -1,17 +1,15 @@
 """The contract with a graph made by hand around LangGraph's `ToolNode`."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Any, List
 
 import pytest
-from contract import Contract, Ran, Script, detector, same
+from contract import Ran, Script, detector, same
 
 pytest.importorskip("langgraph", reason="needs the extra 'langgraph'")
 
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_script import INPUT, THREAD, made_tools, replied
-from langgraph.checkpoint.sqlite import SqliteSaver
+from langchain_script import INPUT, GraphContract, made_tools, replied
 from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 
@@ -53,31 +51,11 @@ def made_graph(script, ran, *, checkpointer=None, **options):
     return wired(MessagesState, ask, tools).compile(checkpointer=checkpointer)
 
 
-async def drain(graph):
-    async for _ in graph.astream(INPUT):
-        pass
-
-
-MODES = {
-    "sync": lambda graph: graph.invoke(INPUT),
-    "async": lambda graph: asyncio.run(graph.ainvoke(INPUT)),
-    "stream": lambda graph: asyncio.run(drain(graph)),
-}
-
-
-class TestLangGraph(Contract):
+class TestLangGraph(GraphContract):
     name = "langgraph"
 
-    def carry_out(self, mode, script, ran, **options):
-        MODES[mode](made_graph(script, ran, **options))
-
-    def begin(self, store, script, **options):
-        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
-            made_graph(script, Ran(), checkpointer=checkpointer, **options).invoke(INPUT, THREAD)
-
-    def go_on(self, store, script, ran, **options):
-        with SqliteSaver.from_conn_string(str(store)) as checkpointer:
-            made_graph(script, ran, checkpointer=checkpointer, **options).invoke(None, THREAD)
+    def made(self, script, ran, **options):
+        return made_graph(script, ran, **options)
 
 
 def test_an_edge_of_your_own_can_end_the_graph():
