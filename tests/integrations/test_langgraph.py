@@ -40,7 +40,7 @@ def made_graph(script, ran, *, checkpointer=None, **options):
     def ask(state):
         verdict = guard.verdict(state["messages"])
         if verdict.action is LoopAction.RAISE:
-            raise verdict.detection.as_error()
+            raise verdict.as_error()
         if verdict.action is LoopAction.STOP:
             return {"messages": [AIMessage(stopped(verdict))]}
         is_notice = verdict.action is LoopAction.NOTIFY

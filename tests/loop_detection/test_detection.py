@@ -3,10 +3,16 @@
 import json
 import pickle
 
+import pytest
 from runs import ask, ask_rounds, failed, step
 
 from antiloop import LoopDetectedError, PingPongDetector, RepeatDetector, StallDetector, ToolCall
-from antiloop.loop_detection import FailureStreakDetector, LoopSeverity
+from antiloop.loop_detection import (
+    FailureStreakDetector,
+    LoopAction,
+    LoopSeverity,
+    LoopVerdict,
+)
 
 LS, CAT = step("ls", "a b", path="."), step("cat", "hello", path="a")
 
@@ -65,3 +71,13 @@ def test_the_error_survives_pickling_with_its_detection():
         found.details,
     )
     assert error.detection == found
+
+
+def test_a_verdict_gives_its_loop_as_an_error():
+    found = ask(RepeatDetector(2), LS, LS)
+    assert LoopVerdict(LoopAction.RAISE, found).as_error().detection is found
+
+
+def test_a_verdict_to_go_on_has_no_error():
+    with pytest.raises(ValueError, match="no loop was found"):
+        LoopVerdict().as_error()

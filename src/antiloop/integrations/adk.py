@@ -41,8 +41,8 @@ class LoopGuard(Guard, BasePlugin):
         if not own or not own[-1].get_function_responses():
             return None
         verdict = self.judge(from_adk(self.recent(own)), callback_context.session.id)
-        if verdict.action is LoopAction.RAISE and verdict.detection:
-            raise verdict.detection.as_error()
+        if verdict.action is LoopAction.RAISE:
+            raise verdict.as_error()
         if verdict.action is LoopAction.NOTIFY:
             llm_request.contents.append(_content("user", self.notice(verdict)))
         if verdict.action is LoopAction.STOP:

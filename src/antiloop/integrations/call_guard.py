@@ -149,8 +149,8 @@ class CallGuard(Guard):
     def _carry_out(self, verdict: LoopVerdict) -> None:
         if verdict.action is LoopAction.NOTIFY:
             self._notice = self.notice(verdict)
-        elif verdict.action.ends_run and verdict.detection:
-            raise verdict.detection.as_error()
+        elif verdict.action.ends_run:
+            raise verdict.as_error()
 
 
 async def _others_have_begun() -> None:

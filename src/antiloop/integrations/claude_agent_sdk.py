@@ -64,6 +64,6 @@ class LoopGuard(_ClaudeCodeGuard):
         return {{"continue": "continue_"}.get(key, key): value for key, value in answer.items()}
 
     def _end(self, event: Mapping[str, Any], verdict: LoopVerdict) -> Dict[str, Any]:
-        if verdict.action is LoopAction.RAISE and verdict.detection:
-            self._errors[event.get("session_id", "")] = verdict.detection.as_error()
+        if verdict.action is LoopAction.RAISE:
+            self._errors[event.get("session_id", "")] = verdict.as_error()
         return super()._end(event, verdict)

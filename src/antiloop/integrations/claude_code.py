@@ -46,7 +46,7 @@ class LoopGuard(Guard):
 
     def _lines(self, event: Mapping[str, Any]) -> List[Any]:
         window = self.detector.window * (CALLS // 50)
-        return list(_parsed(tail_of(transcript_of(dict(event)), window)))
+        return list(_parsed(tail_of(transcript_of(dict(event)), window).split(b"\n")))
 
     def _before_tool(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
         monitor = self.monitor()

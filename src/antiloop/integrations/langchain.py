@@ -61,8 +61,8 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         monitor = self._monitor(state)
         verdict = self.record(monitor, from_langchain(together))
         self.tell(verdict, thread())
-        if verdict.action is LoopAction.RAISE and verdict.detection:
-            raise verdict.detection.as_error()
+        if verdict.action is LoopAction.RAISE:
+            raise verdict.as_error()
         notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
         update = _update(monitor, _id(together) or judged, notice)
         if verdict.action is LoopAction.STOP:

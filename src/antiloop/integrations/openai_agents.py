@@ -85,8 +85,8 @@ class LoopGuard(Guard):
         verdict = LoopVerdict()
         if items and is_result(items[-1]):
             verdict = self.judge(from_openai_responses(items), last.agent)
-        if verdict.action in (LoopAction.STOP, LoopAction.RAISE) and verdict.detection:
-            raise verdict.detection.as_error()
+        if verdict.action.ends_run:
+            raise verdict.as_error()
         sent = await _result_of(theirs(data)) if theirs else data.model_data
         if verdict.action is LoopAction.NOTIFY:
             notice = {"role": "user", "content": self.notice(verdict)}

@@ -40,8 +40,8 @@ class LoopGuard(Guard, AbstractCapability[Any]):
             return await handler(_with_notice(request_context, self.notice(verdict)))
         if verdict.action is LoopAction.STOP and _may_be_text(request_context):
             return ModelResponse(parts=[TextPart(stopped(verdict))])
-        if verdict.action in (LoopAction.STOP, LoopAction.RAISE) and verdict.detection:
-            raise verdict.detection.as_error()
+        if verdict.action.ends_run:
+            raise verdict.as_error()
         return await handler(request_context)
 
     async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:

@@ -19,7 +19,7 @@ except ImportError as error:
 
 from ..exceptions import LoopDetectedError
 from ..formats import History, from_strands
-from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection import LoopAction
 from ..types import ToolCall
 from .guard import Guard, stopped
 
@@ -59,9 +59,10 @@ class LoopGuard(Guard):
         verdict = self.judge(self._history(agent), str(agent.agent_id))
         if verdict.action is LoopAction.NOTIFY:
             messages[-1]["content"].append({"text": self.notice(verdict)})
-        if verdict.action in (LoopAction.STOP, LoopAction.RAISE):
+        if verdict.action.ends_run:
             event.cancel = stopped(verdict)
-            self._keep_error(agent, verdict)
+        if verdict.action is LoopAction.RAISE:
+            self._errors[agent] = verdict.as_error()
 
     def _before_tool(self, event: BeforeToolCallEvent) -> None:
         """Answer a call that is refused."""
@@ -77,10 +78,6 @@ class LoopGuard(Guard):
         error = self._errors.pop(event.agent, None)
         if error is not None:
             raise error
-
-    def _keep_error(self, agent: Any, verdict: LoopVerdict) -> None:
-        if verdict.action is LoopAction.RAISE and verdict.detection:
-            self._errors[agent] = verdict.detection.as_error()
 
     def _history(self, agent: Any) -> History:
         return from_strands(self.recent(agent.messages))

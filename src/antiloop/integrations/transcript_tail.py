@@ -23,7 +23,8 @@ BYTES = 8 << 20
 
 _BLOCK = 1 << 18
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
-_ALNUM = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
+_ESCAPED = b"\"\\/<>&'"  # by one writer of JSON or another
+_RUNS = bytes(code if 32 <= code < 127 and code not in _ESCAPED else 10 for code in range(256))
 _TELLING = 2_000  # characters of a text in which something to look for is sought
 
 
@@ -34,7 +35,7 @@ def transcript_of(event: "Dict[str, Any]") -> str:
     return f"{path[: -len('.jsonl')]}/subagents/agent-{agent}.jsonl" if agent else path
 
 
-def tail_of(path: str, calls: int = CALLS) -> "List[bytes]":
+def tail_of(path: str, calls: int = CALLS) -> bytes:
     """Read the last lines of a transcript, with at least so many calls; none of one not there yet.
 
     A line with a call names ``tool_use`` once or twice, so up to twice as many calls are read.
@@ -52,9 +53,9 @@ def tail_of(path: str, calls: int = CALLS) -> "List[bytes]":
                 found += pieces[-1].count(_CALL)
                 length += size
     except FileNotFoundError:
-        return []
-    lines = b"".join(reversed(pieces)).split(b"\n")
-    return lines[1:] if position else lines  # the first one may be cut
+        return b""
+    tail = b"".join(reversed(pieces))
+    return tail.partition(b"\n")[2] if position else tail  # the first line may be cut
 
 
 def holds_blocks(line: bytes) -> bool:
@@ -71,15 +72,15 @@ class Look:
     either, then it closes no loop.
 
     Args:
-        lines: the end of the transcript.
+        tail: the last lines of the transcript.
         loads: reads one JSON text.
         ignore: tools whose calls do not count.
     """
 
     def __init__(
-        self, lines: "List[bytes]", loads: "Callable[[str], Any]", ignore: "Collection[str]"
+        self, tail: bytes, loads: "Callable[[str], Any]", ignore: "Collection[str]"
     ) -> None:
-        self._lines = lines
+        self._tail = tail
         self._loads = loads
         self._ignore = ignore
 
@@ -119,11 +120,10 @@ class Look:
         )
 
     def _blocks(self, kind: bytes, texts: "List[str]") -> "Iterator[Dict[str, Any]]":
-        """Yield the content blocks of the lines in which the longest word of the texts stands."""
-        found = [word for text in texts for word in _words(text)]
-        telling = max(found, key=len) if found else b""
-        for line in self._lines:
-            if kind in line and telling in line:
+        """Yield the content blocks of the lines in which the longest part of the texts stands."""
+        telling = max((run for text in texts for run in _runs(text)), key=len, default=b"")
+        for line in _lines_with(telling, self._tail):
+            if kind in line:
                 try:
                     content = self._loads(line.decode("utf-8", "replace"))["message"]["content"]
                 except (LookupError, TypeError, ValueError, RecursionError, StopIteration):
@@ -156,6 +156,16 @@ def _texts(value: "Any") -> "Iterator[str]":
             yield from _texts(item)
 
 
-def _words(text: str) -> "List[bytes]":
-    """Split a text into runs of ASCII letters and digits: these look the same in any JSON."""
-    return text.encode("utf-8", "replace").translate(_ALNUM).split()
+def _runs(text: str) -> "List[bytes]":
+    """Split a text into runs of characters that look the same in any JSON."""
+    return text.encode("utf-8", "surrogatepass").translate(_RUNS).split(b"\n")
+
+
+def _lines_with(part: bytes, text: bytes) -> "Iterator[bytes]":
+    """Yield the lines in which a part stands; to split the whole text would take far longer."""
+    found = text.find(part)
+    while found >= 0:
+        end = text.find(b"\n", found)
+        end = len(text) if end < 0 else end
+        yield text[text.rfind(b"\n", 0, found) + 1 : end]
+        found = text.find(part, end + 1)

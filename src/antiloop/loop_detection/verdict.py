@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Optional
 
+from ..exceptions import LoopDetectedError
 from ..stability import beta
 from .detection import LoopDetection, LoopSeverity
 from .policy import LoopAction
@@ -24,6 +25,16 @@ class LoopVerdict:
     def severity(self) -> LoopSeverity:
         """How serious it is."""
         return self.action.severity
+
+    def as_error(self) -> LoopDetectedError:
+        """Give the loop as an exception, for who ends a run with one.
+
+        Raises:
+            ValueError: where no loop was found.
+        """
+        if self.detection is None:
+            raise ValueError("no loop was found, so there is no error to raise")
+        return self.detection.as_error()
 
 
 GO_ON = LoopVerdict()
