@@ -35,18 +35,18 @@ def session(tmp_path):
 def test_the_end_of_a_long_transcript_holds_so_many_calls(session, monkeypatch):
     monkeypatch.setattr(transcript_tail, "_BLOCK", 1_000)
     session.write(*rounds(100))
-    lines = tail_of(str(session.path), 10)
+    lines = tail_of(str(session.path), 10).splitlines()
     calls = [line for line in lines if b'"tool_use"' in line]
     assert 10 <= len(calls) < 40
     assert all(json.loads(line) for line in lines if line)
-    assert len(tail_of(str(session.path), 1_000)) == 201
+    assert tail_of(str(session.path), 1_000) == session.path.read_bytes()
 
 
 def test_no_more_than_so_many_bytes_are_read(session, monkeypatch):
     monkeypatch.setattr(transcript_tail, "_BLOCK", 100)
     monkeypatch.setattr(transcript_tail, "BYTES", 1_000)
     session.write(*rounds(100))
-    assert sum(map(len, tail_of(str(session.path)))) <= 1_000
+    assert 0 < len(tail_of(str(session.path))) <= 1_000
 
 
 def test_a_subagents_transcript_stands_beside_that_of_the_session():

@@ -40,22 +40,20 @@ def tail_of(path: str, calls: int = CALLS) -> bytes:
 
     A line with a call names ``tool_use`` once or twice, so up to twice as many calls are read.
     """
-    pieces: List[bytes] = []
-    found = length = 0
     try:
         with open(path, "rb") as file:
-            position = file.seek(0, 2)
-            while position and found < 2 * calls and length < BYTES:
+            end = position = file.seek(0, 2)
+            found = 0
+            while position and found < 2 * calls and end - position < BYTES:
                 size = min(position, _BLOCK)
-                position -= size
-                file.seek(position)
-                pieces.append(file.read(size))
-                found += pieces[-1].count(_CALL)
-                length += size
+                position = file.seek(position - size)
+                found += file.read(size).count(_CALL)
+            file.seek(position)
+            if position:
+                file.readline()  # it may be cut
+            return file.read()
     except FileNotFoundError:
         return b""
-    tail = b"".join(reversed(pieces))
-    return tail.partition(b"\n")[2] if position else tail  # the first line may be cut
 
 
 def holds_blocks(line: bytes) -> bool:
