@@ -117,8 +117,9 @@ def system_notice(text: str) -> str:
 def visible(text: str, length: int = 300) -> str:
     """Make untrusted text safe to show: one line, no control characters, not too long."""
     part = shortened(text, 4 * length)
-    shown = "".join(char if char.isprintable() else _escaped(char) for char in part)
-    return shortened(shown, length)
+    if not part.isprintable():
+        part = "".join(char if char.isprintable() else _escaped(char) for char in part)
+    return shortened(part, length)
 
 
 def _calls(found: LoopDetection) -> List[str]:
