@@ -109,6 +109,12 @@ def test_a_threshold_of_the_tool_takes_the_place_of_the_usual_one(count):
     assert counted(run, RepeatDetector(3), tools=tools) == [("tools", count, 5)]
 
 
+def test_what_is_declared_of_another_tool_hides_no_short_streak():
+    tools = {"process": ToolPolicy(poll=True)}
+    run = recorded(*[LOOK, FAIL[0]] * 2)
+    assert counted(run, PingPongDetector(2, 5), tools=tools) == [("repetitions", 2, 5)]
+
+
 def test_calls_of_other_tools_are_not_limited():
     assert counted(recorded(LOOK), CallLimitDetector(per_tool={"find": 2})) == []
 

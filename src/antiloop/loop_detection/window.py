@@ -53,7 +53,7 @@ class Window:
         """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
         self._seen: Dict[str, int] = {}
-        self._lowest: Dict[str, int] = {}
+        self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
     def of(
@@ -148,10 +148,11 @@ class Window:
         """Give the lowest threshold of a detector: the usual one, or what a tool has instead."""
         if not self.policies:
             return usual
-        if detector not in self._lowest:
+        asked = (detector, usual)
+        if asked not in self._lowest:
             declared = [policy.thresholds.get(detector, usual) for policy in self.policies.values()]
-            self._lowest[detector] = min([usual, *declared])
-        return self._lowest[detector]
+            self._lowest[asked] = min([usual, *declared])
+        return self._lowest[asked]
 
     def spell(
         self,
