@@ -204,7 +204,7 @@ def absent() -> Iterator[str]:
     """Yield the files of the adapters whose framework is not installed here."""
     for adapter in ADAPTERS.values():
         if not all(map(is_installed, adapter.modules)):
-            yield f"*/antiloop/integrations/{adapter.name}.py"
+            yield f"*/antiloop/integrations/{adapter.name}*.py"
 
 
 def is_installed(module: str) -> bool:

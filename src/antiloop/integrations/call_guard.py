@@ -3,18 +3,17 @@
 import asyncio
 from contextlib import contextmanager
 from threading import RLock
-from typing import Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
-from ..agent import AgentObserver
 from ..formats.content import text_of
-from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..types import ToolCall, ToolResult
-from .guard import Guard
+from .lookout import Lookout
 
 _GO_ON = LoopVerdict()
 
 
-class CallGuard(Guard):
+class CallGuard(Lookout):
     """Judge one run, all calls of which pass through here.
 
     Nobody tells which calls belong to one reply of the model, so it is those that are under way at
@@ -22,25 +21,12 @@ class CallGuard(Guard):
     is under way any more. Make a guard for each run. It may be used from several threads.
 
     Args:
-        detector: what looks for loops, and what is done about them; the escalating preset where
-            left out.
-        ignore: names of tools whose calls are no evidence.
-        observers: are told of each loop through `on_tool_loop_detected`; what they raise is logged.
-        run_id: what they are told as the name of this run.
-
-    Raises:
-        TypeError: for one name where names are meant.
+        run_id: what observers are told as the name of this run.
+        args, options: those of `Lookout`: ``detector``, ``ignore``, ``observers``.
     """
 
-    def __init__(
-        self,
-        detector: Optional[LoopDetector] = None,
-        *,
-        ignore: Iterable[str] = (),
-        observers: Iterable[AgentObserver] = (),
-        run_id: str = "",
-    ) -> None:
-        super().__init__(detector, ignore=ignore, observers=observers)
+    def __init__(self, *args: Any, run_id: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
         self.run_id = run_id
         self.run: LoopMonitor = self.monitor()
         """What is known of the run: its `snapshot` and `restore`, its listeners."""

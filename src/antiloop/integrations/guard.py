@@ -1,24 +1,22 @@
-"""What all adapters share: a live conversation, replayed and judged."""
+"""What adapters share that see a conversation: it is replayed and judged."""
 
-import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
 from ..formats import History, rounds_of
-from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
-from ..loop_detection.messages import system_notice, visible
-from ..trace import to_plain
-from ..types import Role, ToolCall
+from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection.messages import visible
+from ..types import ToolCall
+from .lookout import Lookout
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver
 
-_logger = logging.getLogger("antiloop")
 _GO_ON = LoopVerdict()
 _KEPT_WINDOWS = 4
 
 
-class Guard:
+class Guard(Lookout):
     """Judge a conversation that a framework keeps.
 
     There is no state here: the monitor of a run is made anew from the conversation each time, so a
@@ -26,15 +24,9 @@ class Guard:
     four windows full, so that a step of a long run costs no more than one of a short run.
 
     Args:
-        detector: what looks for loops, and what is done about them; the escalating preset where
-            left out.
-        ignore: names of tools whose calls are no evidence: hand-offs, final answers, planning.
-        observers: are told of each loop through `on_tool_loop_detected`; what they raise is logged.
         across_turns: look at the whole conversation; at what came after the user's last message
             where false.
-
-    Raises:
-        TypeError: for one name where names are meant.
+        detector, ignore, observers: as those of `Lookout`.
     """
 
     def __init__(
@@ -45,16 +37,8 @@ class Guard:
         observers: "Iterable[AgentObserver]" = (),
         across_turns: bool = False,
     ) -> None:
-        if isinstance(ignore, str):
-            raise TypeError(f"ignore takes a list of tool names, not a text: [{ignore!r}]")
-        self.detector = detector or LoopDetector.escalating()
-        self.observers = tuple(observers)
+        super().__init__(detector, ignore=ignore, observers=observers)
         self.across_turns = across_turns
-        self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in ignore}
-
-    def monitor(self) -> LoopMonitor:
-        """Make the monitor of one run."""
-        return self.detector.monitor(self._ignored)
 
     def recent(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Give the messages that can matter, so that a long conversation is not read again whole.
@@ -105,26 +89,6 @@ class Guard:
         """
         return self.replayed(without_round_of(call, history)).before(call)
 
-    def tell(self, verdict: LoopVerdict, run_id: str) -> None:
-        """Tell the observers of a verdict that is more than to go on."""
-        found = verdict.detection
-        if found is None or verdict.action is LoopAction.CONTINUE:
-            return
-        details = to_plain(found.details)
-        for observer in self.observers:
-            try:
-                observer.on_tool_loop_detected(run_id, found.detector_name, details)
-            except Exception:
-                _logger.exception("observer %r raised; the run goes on", observer)
-
-    def notice(self, verdict: LoopVerdict) -> str:
-        """Give the words of a verdict as something a user's message can hold.
-
-        Not every model takes a system message in a conversation, so a tag says who speaks.
-        """
-        is_system = self.detector.notice_role is Role.SYSTEM
-        return system_notice(verdict.message) if is_system else verdict.message
-
     @property
     def _kept(self) -> int:
         return _KEPT_WINDOWS * self.detector.window
@@ -154,8 +118,9 @@ def without_round_of(call: ToolCall, history: History) -> History:
 
 def stopped(verdict: LoopVerdict) -> str:
     """Say why a run has ended, as its last answer."""
-    return f"Stopped: the agent was stuck in a loop. {visible(_reason(verdict))}".rstrip()
+    return f"Stopped: the agent was stuck in a loop. {visible(reason_of(verdict))}".rstrip()
 
 
-def _reason(verdict: LoopVerdict) -> str:
+def reason_of(verdict: LoopVerdict) -> str:
+    """Say what was found; empty text for nothing."""
     return verdict.detection.message if verdict.detection else ""

@@ -1,15 +1,13 @@
 """Clients of MCP servers: the tools of any agent that calls them through the Python SDK."""
 
-from typing import Any, Iterable, Mapping, Optional
+from typing import Any, Mapping, Optional
 
 try:
     from mcp.types import CallToolResult, TextContent
 except ImportError as error:
     raise ImportError('antiloop.integrations.mcp needs mcp: pip install "antiloop[mcp]"') from error
 
-from ..agent import AgentObserver
 from ..formats.content import filled_field, flag_of, text_of
-from ..loop_detection import LoopDetector
 from ..types import ToolCall, ToolResult
 from .call_guard import CallGuard
 
@@ -23,22 +21,11 @@ class LoopGuard(CallGuard):
 
     Args:
         session: `ClientSession`, `ClientSessionGroup`, `Client`, or whatever has their `call_tool`.
-        detector: what looks for loops; the escalating preset where left out.
-        ignore: names of tools whose calls are no evidence.
-        observers: are told of each loop.
-        run_id: what they are told as the name of this run.
+        args, options: those of `CallGuard`.
     """
 
-    def __init__(
-        self,
-        session: Any,
-        detector: Optional[LoopDetector] = None,
-        *,
-        ignore: Iterable[str] = (),
-        observers: Iterable[AgentObserver] = (),
-        run_id: str = "",
-    ) -> None:
-        super().__init__(detector, ignore=ignore, observers=observers, run_id=run_id)
+    def __init__(self, session: Any, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.session = session
 
     def __getattr__(self, name: str) -> Any:

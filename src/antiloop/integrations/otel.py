@@ -3,37 +3,37 @@
 import logging
 from contextlib import nullcontext
 from threading import Lock
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
+from typing import Any, Dict, List, Optional, Tuple, TypeVar
 
 try:
-    from opentelemetry import metrics, trace
+    from opentelemetry import trace
     from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
-    from opentelemetry.trace import StatusCode
 except ImportError as error:
     raise ImportError(
         'antiloop.integrations.otel needs opentelemetry-sdk: pip install "antiloop[otel]"'
     ) from error
 
-from ..agent import AgentObserver
 from ..formats.agent_span import AgentSpan
 from ..formats.gen_ai import conversation_of
-from ..formats.otlp import agent_span, is_same_call
+from ..formats.otlp import is_same_call
 from ..formats.spans import Span
-from ..loop_detection import LoopDetector, LoopVerdict
+from ..loop_detection import LoopVerdict
 from ..loop_detection.messages import visible
-from ..trace import to_plain
-from .guard import Guard
+from .guard import reason_of
+from .lookout import Lookout
+from .otel_observer import OtelObserver
+from .otel_span import Key, agent_span_of, is_of_agents, key_of, parent_of
 from .span_run import SpanRun
 
 _logger = logging.getLogger("antiloop")
 _OPEN_REMEMBERED = 10_000
 _DEPTH = 100
-_OF_AGENTS = ("gen_ai.", "mcp.method.name", "openinference.")
 V = TypeVar("V")
-Key = Tuple[str, str]
+
+__all__ = ["LoopSpanProcessor", "OtelObserver"]
 
 
-class LoopSpanProcessor(Guard, SpanProcessor):
+class LoopSpanProcessor(Lookout, SpanProcessor):
     """Watch the spans of tools, and report loops: ``provider.add_span_processor(...)``.
 
     A run is a conversation (``gen_ai.conversation.id``, ``session.id``), or else a trace. It is
@@ -42,25 +42,15 @@ class LoopSpanProcessor(Guard, SpanProcessor):
     Nothing is ever raised into the application.
 
     Args:
-        detector: what looks for loops; the escalating preset where left out.
-        ignore: names of tools whose calls are no evidence.
-        observers: are told of each loop; what they raise is logged.
         runs: how many runs are remembered, a few kB each; those heard of last.
+        args, options: those of `Lookout`: ``detector``, ``ignore``, ``observers``.
 
     Raises:
-        TypeError: for one name where names are meant.
         ValueError: if no run is to be remembered.
     """
 
-    def __init__(
-        self,
-        detector: Optional[LoopDetector] = None,
-        *,
-        ignore: Iterable[str] = (),
-        observers: Iterable[AgentObserver] = (),
-        runs: int = 1_000,
-    ) -> None:
-        super().__init__(detector, ignore=ignore, observers=observers)
+    def __init__(self, *args: Any, runs: int = 1_000, **options: Any) -> None:
+        super().__init__(*args, **options)
         if runs < 1:
             raise ValueError(f"runs must be 1 or more, got {runs}")
         self._size = runs
@@ -74,17 +64,17 @@ class LoopSpanProcessor(Guard, SpanProcessor):
         """Remember a span, so that those within it are known to belong to it."""
         try:
             with self._lock:
-                _keep(self._open, _key(span), span, _OPEN_REMEMBERED)
+                _keep(self._open, key_of(span), span, _OPEN_REMEMBERED)
         except Exception:
             _logger.exception("a span could not be read; it is left out")
 
     def on_end(self, span: ReadableSpan) -> None:
         """Judge the call that a span tells of."""
         try:
-            around = self._open.get((_key(span)[0], _parent_id(span)))
+            around = self._open.get((key_of(span)[0], parent_of(span)))
             run_id, verdicts = self._ended(span)
             for verdict in verdicts:
-                _logger.warning("run %s: %s", visible(run_id, 80), visible(_message(verdict)))
+                _logger.warning("run %s: %s", visible(run_id, 80), visible(reason_of(verdict)))
                 # Instrumentations that learn of calls afterwards have no current span.
                 with trace.use_span(around) if around else nullcontext():
                     self.tell(verdict, run_id)
@@ -96,9 +86,9 @@ class LoopSpanProcessor(Guard, SpanProcessor):
         return True
 
     def _ended(self, span: ReadableSpan) -> Tuple[str, List[LoopVerdict]]:
-        one = _read(span)
+        one = agent_span_of(span)
         with self._lock:
-            self._open.pop(_key(span), None)
+            self._open.pop(key_of(span), None)
             if one is None or self._is_copy(one):
                 return "", []
             run_id = self._run_id(one)
@@ -116,7 +106,7 @@ class LoopSpanProcessor(Guard, SpanProcessor):
 
     def _is_copy(self, one: AgentSpan) -> bool:
         outer = self._open.get((one.span.trace_id, one.span.parent_id)) if one.call else None
-        return outer is not None and is_same_call(one, _read(outer))
+        return outer is not None and is_same_call(one, agent_span_of(outer))
 
     def _run_id(self, one: AgentSpan) -> str:
         """Give the conversation of a span: its own, of a span around it, of its trace."""
@@ -134,51 +124,11 @@ class LoopSpanProcessor(Guard, SpanProcessor):
             if outer is None:
                 break
             told = outer.attributes or {}
-            found = conversation_of(told) if _is_of_agents(told) else None
+            found = conversation_of(told) if is_of_agents(told) else None
             if found is not None:
                 return found
-            parent_id = _parent_id(outer)
+            parent_id = parent_of(outer)
         return None
-
-
-class OtelObserver(AgentObserver):
-    """Write each loop into the current span, and count it.
-
-    The span gets the attributes ``antiloop.loop.detected`` and ``antiloop.detector.name``, and an
-    event ``antiloop.loop.detected`` that names the tools. The counter is
-    ``antiloop.loop.detections``. Arguments and results are left out. Only the API is used: where no
-    SDK is set up, nothing happens.
-
-    Args:
-        meter_provider: where the counter belongs; the global one where left out.
-    """
-
-    def __init__(self, meter_provider: Any = None) -> None:
-        meter = metrics.get_meter("antiloop", meter_provider=meter_provider)
-        self._detections = meter.create_counter(
-            "antiloop.loop.detections", "{detection}", "Tool-call loops that were found."
-        )
-
-    def on_tool_loop_detected(
-        self, run_id: str, detector_name: str, details: Mapping[str, Any]
-    ) -> None:
-        """Tell the current span and the counter."""
-        calls = details.get("calls", ())
-        tools = list(dict.fromkeys(visible(str(call["tool"]), 80) for call in calls))
-        what: Dict[str, Any] = {"antiloop.detector.name": detector_name}
-        if len(tools) == 1:
-            what["gen_ai.tool.name"] = tools[0]
-        self._detections.add(1, what)
-        span = trace.get_current_span()
-        span.set_attribute("antiloop.loop.detected", True)
-        span.set_attribute("antiloop.detector.name", detector_name)
-        more = {
-            "antiloop.run.id": run_id,
-            "antiloop.loop.tools": tools,
-            "antiloop.loop.calls": len(details.get("indices", ())),
-            "antiloop.loop.answer": str(details.get("answer", "unknown")),
-        }
-        span.add_event("antiloop.loop.detected", {**what, **more})
 
 
 def _keep(held: Dict[Any, V], key: Any, value: V, size: int) -> None:
@@ -187,53 +137,6 @@ def _keep(held: Dict[Any, V], key: Any, value: V, size: int) -> None:
     held[key] = value
     if len(held) > size:
         del held[next(iter(held))]
-
-
-def _read(span: Any) -> Optional[AgentSpan]:
-    told = span.attributes or {}
-    if not _is_of_agents(told):
-        return None
-    trace_id, span_id = _key(span)
-    events = tuple((event.name, to_plain(event.attributes or {})) for event in span.events)
-    start_ns = span.start_time or 0
-    end_ns = max(start_ns, span.end_time or 0)
-    return agent_span(
-        Span(
-            trace_id,
-            span_id,
-            _parent_id(span),
-            start_ns,
-            end_ns,
-            to_plain(told),
-            events,
-            _error(span, events),
-        )
-    )
-
-
-def _is_of_agents(told: Mapping[str, Any]) -> bool:
-    return any(key.startswith(_OF_AGENTS) for key in told)
-
-
-def _key(span: Any) -> Key:
-    context = span.get_span_context()
-    return f"{context.trace_id:032x}", f"{context.span_id:016x}"
-
-
-def _parent_id(span: Any) -> str:
-    return f"{span.parent.span_id:016x}" if span.parent else ""
-
-
-def _error(span: Any, events: Tuple[Tuple[str, Mapping[str, Any]], ...]) -> Optional[str]:
-    """Give the message of a failure, which may be empty; None if all went well."""
-    if span.status.status_code is not StatusCode.ERROR:
-        return None
-    said = [told.get("exception.message") for _, told in events]
-    return next((str(text) for text in (*said, span.status.description) if text), "")
-
-
-def _message(verdict: LoopVerdict) -> str:
-    return verdict.detection.message if verdict.detection else ""
 
 
 def _no_arguments(tool: str) -> str:

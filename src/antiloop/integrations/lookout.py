@@ -1,0 +1,65 @@
+"""What all adapters share: what looks for loops, and who is told of them."""
+
+import logging
+from typing import TYPE_CHECKING, Iterable, Mapping, Optional
+
+from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
+from ..loop_detection.messages import system_notice
+from ..trace import to_plain
+from ..types import Role
+
+if TYPE_CHECKING:
+    from ..agent import AgentObserver
+
+_logger = logging.getLogger("antiloop")
+
+
+class Lookout:
+    """Make the monitors of runs, and tell of what they find.
+
+    Args:
+        detector: what looks for loops, and what is done about them; the escalating preset where
+            left out.
+        ignore: names of tools whose calls are no evidence: hand-offs, final answers, planning.
+        observers: are told of each loop through `on_tool_loop_detected`; what they raise is logged.
+
+    Raises:
+        TypeError: for one name where names are meant.
+    """
+
+    def __init__(
+        self,
+        detector: Optional[LoopDetector] = None,
+        *,
+        ignore: Iterable[str] = (),
+        observers: "Iterable[AgentObserver]" = (),
+    ) -> None:
+        if isinstance(ignore, str):
+            raise TypeError(f"ignore takes a list of tool names, not a text: [{ignore!r}]")
+        self.detector = detector or LoopDetector.escalating()
+        self.observers = tuple(observers)
+        self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in ignore}
+
+    def monitor(self) -> LoopMonitor:
+        """Make the monitor of one run."""
+        return self.detector.monitor(self._ignored)
+
+    def tell(self, verdict: LoopVerdict, run_id: str) -> None:
+        """Tell the observers of a verdict that is more than to go on."""
+        found = verdict.detection
+        if found is None or verdict.action is LoopAction.CONTINUE:
+            return
+        details = to_plain(found.details)
+        for observer in self.observers:
+            try:
+                observer.on_tool_loop_detected(run_id, found.detector_name, details)
+            except Exception:
+                _logger.exception("observer %r raised; the run goes on", observer)
+
+    def notice(self, verdict: LoopVerdict) -> str:
+        """Give the words of a verdict as something a user's message can hold.
+
+        Not every model takes a system message in a conversation, so a tag says who speaks.
+        """
+        is_system = self.detector.notice_role is Role.SYSTEM
+        return system_notice(verdict.message) if is_system else verdict.message

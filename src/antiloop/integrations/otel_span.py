@@ -1,0 +1,49 @@
+"""Spans as the OpenTelemetry SDK holds them, open or ended."""
+
+from typing import Any, Mapping, Optional, Tuple
+
+from ..formats.agent_span import AgentSpan
+from ..formats.otlp import agent_span
+from ..formats.spans import Span
+from ..trace import to_plain
+
+Key = Tuple[str, str]
+"""The ids of a trace and a span."""
+
+_OF_AGENTS = ("gen_ai.", "mcp.method.name", "openinference.")
+
+
+def agent_span_of(span: Any) -> Optional[AgentSpan]:
+    """Read a span of an agent, a model or a tool; None for any other."""
+    told = span.attributes or {}
+    if not is_of_agents(told):
+        return None
+    start_ns = span.start_time or 0
+    times = (start_ns, max(start_ns, span.end_time or 0))
+    events = tuple((event.name, to_plain(event.attributes or {})) for event in span.events)
+    ids = (*key_of(span), parent_of(span))
+    return agent_span(Span(*ids, *times, to_plain(told), events, _error(span, events)))
+
+
+def is_of_agents(told: Mapping[str, Any]) -> bool:
+    """Whether the attributes are those of agents, models and tools."""
+    return any(key.startswith(_OF_AGENTS) for key in told)
+
+
+def key_of(span: Any) -> Key:
+    """Give the ids of a span."""
+    context = span.get_span_context()
+    return f"{context.trace_id:032x}", f"{context.span_id:016x}"
+
+
+def parent_of(span: Any) -> str:
+    """Give the id of the span that this one is part of; empty for a root."""
+    return f"{span.parent.span_id:016x}" if span.parent else ""
+
+
+def _error(span: Any, events: Tuple[Tuple[str, Mapping[str, Any]], ...]) -> Optional[str]:
+    """Give the message of a failure, which may be empty; None if all went well."""
+    if span.status.status_code.name != "ERROR":
+        return None
+    said = [told.get("exception.message") for _, told in events]
+    return next((str(text) for text in (*said, span.status.description) if text), "")
