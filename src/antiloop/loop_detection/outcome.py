@@ -124,11 +124,17 @@ def _is_under_way(text: str) -> bool:
 
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:
-    """Judge an answer in which a word of failure was found, or that is said to be one."""
-    lower = head.lower()
-    said = " ".join(part for part in lower.split() if not _NAME.search(part))
-    said = _BENIGN.sub(" ", said)
-    if not is_error and NEGATIVE.isdisjoint(words(said)):
+    """Judge an answer by its first words."""
+    if not (is_error or _speaks_of_failure(head)):
         return Outcome.SUCCESS
+    lower = head.lower()
     is_invalid = any(noun in lower for noun in _CALL_NOUNS) and _INVALID.search(head)
     return Outcome.INVALID if is_invalid else Outcome.FAILURE
+
+
+def _speaks_of_failure(head: str) -> bool:
+    """Whether a word of failure stands there, in no name and in no "0 failed"."""
+    if NEGATIVE.isdisjoint(words(head)):
+        return False
+    said = " ".join(part for part in head.lower().split() if not _NAME.search(part))
+    return not NEGATIVE.isdisjoint(words(_BENIGN.sub(" ", said)))
