@@ -5,7 +5,7 @@ python tests/integrations/adapter_tables.py    # writes them into the page
 
 import re
 from pathlib import Path
-from typing import List
+from typing import List, Tuple
 
 from adapters import ADAPTERS, Adapter
 
@@ -21,16 +21,26 @@ def adapter_row(adapter: Adapter) -> List[str]:
     """Tell where an adapter is found, and what it is tested with."""
     title = (HOW_TO / adapter.page).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
     oldest = ", ".join(f"`{pin}`" for pin in adapter.oldest)
-    oldest_python = adapter.python if adapter.extra else OWN_PYTHON
     tested = f"{oldest} and the newest" if oldest else "the newest" if adapter.extra else "-"
     return [
         f"`{adapter.name}`",
         f"[{title}](../how-to/{adapter.page})",
         f"`{adapter.extra}`" if adapter.extra else "-",
         ", ".join(adapter.modes) or "-",
-        ".".join(map(str, oldest_python)),
+        python(adapter),
         tested,
     ]
+
+
+def python(adapter: Adapter) -> str:
+    """Name the oldest Python, and that of the newest version where it is another."""
+    oldest = adapter.python if adapter.extra else OWN_PYTHON
+    newest = f"; {dotted(adapter.newest_python)} for the newest" if adapter.newest_python else ""
+    return dotted(oldest) + newest
+
+
+def dotted(version: Tuple[int, int]) -> str:
+    return ".".join(map(str, version))
 
 
 def hole_rows(adapter: Adapter) -> List[List[str]]:

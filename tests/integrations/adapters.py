@@ -7,7 +7,7 @@ python tests/integrations/adapters.py absent    # files whose framework is not i
 import sys
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Dict, Iterator, Tuple
+from typing import Dict, Iterator, Optional, Tuple
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Adapter:
     """Requirements that pin the lowest supported versions."""
     python: Tuple[int, int] = (3, 10)
     """The oldest Python that the framework runs on."""
+    newest_python: Optional[Tuple[int, int]] = None
+    """The same of its newest version, where that needs a later one."""
 
 
 ADAPTERS = {
@@ -66,6 +68,7 @@ ADAPTERS = {
             ("pydantic_ai",),
             "guard-pydantic-ai.md",
             oldest=("pydantic-ai-slim==2.16.0",),
+            newest_python=(3, 11),
         ),
         Adapter(
             "strands",
@@ -80,6 +83,7 @@ ADAPTERS = {
             ("google.adk",),
             "guard-adk.md",
             oldest=("google-adk==2.10.0",),
+            newest_python=(3, 11),
         ),
         Adapter(
             "mcp",

@@ -98,7 +98,8 @@ def test_the_reference_tells_what_the_list_tells():
 
 
 def test_the_reference_tells_every_line_of_the_contract():
-    told = re.findall(r"^\| `(\w+)` \| [a-z]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    section = PAGE.read_text(encoding="utf-8").partition("\n## What every adapter does\n")[2]
+    told = re.findall(r"^\| `(\w+)` \| [a-z]", section, re.MULTILINE)
     lines = [name[len("test_") :] for name in vars(Contract) if name.startswith("test_")]
     assert told == lines
 
