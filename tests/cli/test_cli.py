@@ -57,7 +57,7 @@ def test_a_loop_found_is_1_and_told_with_its_step(runs, capsys):
     ("count", "told"),
     [
         (4, "and again at step 3\n"),
-        (6, "at step 3, 4, 5\n"),
+        (6, "at steps 3, 4, 5\n"),
         (9, "and 6 times more, last at step 8"),
     ],
 )

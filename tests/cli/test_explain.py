@@ -77,6 +77,32 @@ def test_the_same_answer_to_other_calls_is_told(runs, capsys):
     assert "another call, result same: steps 0-1" in lines_of(capsys)
 
 
+def test_calls_and_answers_that_are_only_alike_are_told(runs, capsys):
+    run = [
+        {"tool_name": "get", "arguments": {"id": n}, "result": f"Error: no ticket {n}"}
+        for n in (7, 8, 8.0, 9)
+    ]
+    main(["explain", "--preset", "escalating", runs(r=run)])
+    assert "another call, the same in other words: steps 0-2" in lines_of(capsys)
+    run = [{"tool_name": "get", "arguments": {"q": q}} for q in ("cat food", "food cat")]
+    main(["explain", runs(r=run)])
+    assert "nearly the same call: step 0" in lines_of(capsys)
+
+
+def test_a_single_step_and_round_are_told_in_the_singular(runs, capsys):
+    main(["explain", runs(r=steps(1))])
+    told = lines_of(capsys)
+    assert told[0].startswith("r, 1 step (")
+    assert "In the window, from step 0 on: 1 round, 1 of them with a new answer" in told
+
+
+def test_what_was_counted_lines_up_whatever_the_names(runs, capsys):
+    main(["explain", "--preset", "patient", runs(r=steps(10))])
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.index(" of ") for line in lines if " of 1" in line or " of 5 " in line} == {23}
+    assert "  repeat            [notify], found once" in lines
+
+
 def test_why_a_streak_that_is_long_enough_says_nothing_is_told(capsys):
     run = ["--run", "refund-window", "--preset", "escalating", EXAMPLE]
     assert main(["explain", "--step", "10", *run]) == 0

@@ -75,6 +75,13 @@ def test_the_same_answer_to_other_calls_is_told():
     assert (match.seen, match.same_answer) == ((), (0, 1))
 
 
+def test_failures_in_other_words_and_nearly_the_same_calls_are_told():
+    foods = ("cat food", "cats food", "7 foods", "food cat")
+    steps = [("find", food, f"Error: no {food}") for food in foods]
+    (match,) = last(recorded(("list", "food cat", "Error: no food cat"), *steps)).matches
+    assert (match.near_calls, match.same_answer, match.like_answer) == ((1, 2), (), (1, 2, 3))
+
+
 def test_answers_that_are_not_known_are_not_the_same():
     (match,) = last(recorded(("a", 1, None), ("a", 2, None))).matches
     assert (match.same_answer, match.result) == ((), None)

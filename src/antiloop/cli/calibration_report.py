@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
 
-from .terminal import printable
+from .terminal import counted, printable
 
 if TYPE_CHECKING:
     from ..calibration import Calibration, Tally
@@ -54,7 +54,7 @@ def _tally_as_json(tally: "Tally", share: float) -> Dict[str, Any]:
 def _figures(done: "Calibration") -> List[str]:
     before, after = done.before, done.after
     return [
-        _row(f"{_runs(before.runs)} that went well", "before", "after"),
+        _row(f"{counted(before.runs, 'run')} that went well", "before", "after"),
         _row("  told something", before.notified, after.notified),
         _row("  blocked, stopped or raised", len(before.stops), len(after.stops)),
         _row(
@@ -76,7 +76,7 @@ def _stops(done: "Calibration") -> Iterator[str]:
         for stop in tally.stops:
             by_detector.setdefault(stop.began.detector_name, []).append(stop.run.run_id)
         for name, run_ids in by_detector.items():
-            yield printable(f"  {name:<15} {_runs(len(run_ids))}: {_first(run_ids)}")
+            yield printable(f"  {name:<15} {counted(len(run_ids), 'run')}: {_first(run_ids)}")
 
 
 def _changes(done: "Calibration") -> Iterator[str]:
@@ -98,9 +98,9 @@ def _verdict(done: "Calibration") -> Iterator[str]:
         )
     else:
         yield (
-            f"{_runs(done.after.runs)}, {len(done.after.stops) or 'none'} of them stopped, support"
-            f" {share} at {confidence} confidence, not {wanted};"
-            f" that takes {_runs(done.runs_needed)}."
+            f"{counted(done.after.runs, 'run')}, {len(done.after.stops) or 'none'} of them stopped,"
+            f" support {share} at {confidence} confidence, not {wanted};"
+            f" that takes {counted(done.runs_needed, 'run')}."
         )
     if done.changes:
         yield "The thresholds were chosen on these runs; confirm the figure on others."
@@ -120,10 +120,6 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return "as the policy says" if value is None else str(value)
-
-
-def _runs(number: int) -> str:
-    return f"{number:,} run" if number == 1 else f"{number:,} runs"
 
 
 def _percent(share: float) -> str:

@@ -4,13 +4,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
 
 from .output import message, verdict_as_json
-from .terminal import printable
+from .terminal import counted, printable
 
 if TYPE_CHECKING:
     from ..explanation import Count, Explanation, Match, Rung
     from ..traces import RecordedRun
 
 _SHOWN_STEPS = 8
+_NAME = 15
+"""Characters of the names of most detectors."""
 _USUAL = ("threshold", "repetitions", "in_a_row")
 
 
@@ -30,18 +32,20 @@ def as_json(run: "RecordedRun", told: "Explanation") -> Dict[str, Any]:
 
 def as_text(run: "RecordedRun", told: "Explanation") -> str:
     """Give an explanation as a page."""
+    width = max([_NAME, *(len(count.detector) for count in told.counts)])
     lines = [
-        f"{run.run_id}, {len(run)} steps ({run.source})",
+        f"{run.run_id}, {counted(len(run), 'step')} ({run.source})",
         "",
         *_step(told),
         "",
         *_window(told),
         "",
         "What the detectors counted:",
-        *(line for count in told.counts for line in _count(count, told.rungs)),
+        *(line for count in told.counts for line in _count(count, told.rungs, width)),
     ]
     if told.rungs:
-        lines += ["", "Where the loops stand on their ladders:", *map(_rung, told.rungs)]
+        rungs = (_rung(rung, width) for rung in told.rungs)
+        lines += ["", "Where the loops stand on their ladders:", *rungs]
     return "\n".join(map(printable, lines))
 
 
@@ -58,8 +62,8 @@ def _window(told: "Explanation") -> Iterator[str]:
     since = f"step {told.window_start} on"
     if told.window_start == told.turn_start > 0:
         since += ", as the user spoke then"
-    news = f"{told.news} of them with a new answer"
-    yield f"In the window, from {since}: {told.window_rounds} rounds, {news}"
+    rounds, news = counted(told.window_rounds, "round"), f"{told.news} of them with a new answer"
+    yield f"In the window, from {since}: {rounds}, {news}"
     if told.changes:
         yield f"  changes of the world: {_steps(told.changes)}"
     for match in told.matches:
@@ -74,17 +78,22 @@ def _match(match: "Match") -> Iterator[str]:
         by_result.setdefault(seen.result, []).append(seen.step)
     for result, steps in by_result.items():
         yield f"    the same call, result {result}: {_steps(steps)}"
-    if match.same_answer:
-        yield f"    another call, result same: {_steps(match.same_answer)}"
+    for what, others in (
+        ("nearly the same call", match.near_calls),
+        ("another call, result same", match.same_answer),
+        ("another call, the same in other words", match.like_answer),
+    ):
+        if others:
+            yield f"    {what}: {_steps(others)}"
 
 
-def _count(count: "Count", rungs: "Sequence[Rung]") -> Iterator[str]:
+def _count(count: "Count", rungs: "Sequence[Rung]", width: int) -> Iterator[str]:
     made = "-" if count.count is None else f"{count.count:,}"
     why = f" ({count.option})" if count.option not in _USUAL else ""
     where = f": {_steps(count.indices)}; before: {count.before}" if count.indices else ""
-    yield f"  {count.detector:<15} {made:>3} of {count.needed} {count.unit}{why}{where}"
+    yield f"  {count.detector:<{width}} {made:>3} of {count.needed} {count.unit}{why}{where}"
     if count.is_enough:
-        yield f"{'':22}{_reason(count, rungs)}"
+        yield f"{'':{width + 7}}{_reason(count, rungs)}"
 
 
 def _reason(count: "Count", rungs: "Sequence[Rung]") -> str:
@@ -97,13 +106,13 @@ def _reason(count: "Count", rungs: "Sequence[Rung]") -> str:
     return "enough"
 
 
-def _rung(rung: "Rung") -> str:
+def _rung(rung: "Rung", width: int) -> str:
     at = min(rung.found, len(rung.actions)) - 1
     ladder = [f"[{name}]" if at == here else name for here, name in enumerate(rung.actions)]
     times = "once" if rung.found == 1 else f"{rung.found} times"
     now = ", now again" if rung.is_found_now and rung.found > 1 else ""
     refused = "; its calls are refused" if rung.is_refused else ""
-    return f"  {rung.detector:<15} {' -> '.join(ladder)}, found {times}{now}{refused}"
+    return f"  {rung.detector:<{width}} {' -> '.join(ladder)}, found {times}{now}{refused}"
 
 
 def _steps(indices: Sequence[int]) -> str:

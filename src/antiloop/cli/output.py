@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Protocol, Tuple
 
 from .health_table import HealthTable
-from .terminal import printable, say, show_status
+from .terminal import counted, printable, say, show_status
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopVerdict
@@ -69,7 +69,7 @@ class TextWriter:
         if not judged.verdicts:
             return
         self._stuck += 1
-        steps = _count(judged.health.calls, "step")
+        steps = counted(judged.health.calls, "step")
         say(printable(f"{judged.run_id}, {steps} ({judged.source})"))
         for step, verdict, again in merged(judged.verdicts):
             say(printable(f"  step {step:>3}  {verdict.action.value:<6}  {message(verdict)}"))
@@ -82,7 +82,7 @@ class TextWriter:
         if self._runs:
             for line in self._table.lines():
                 say(line)
-            say(f"\n{self._stuck:,} of {_count(self._runs, 'run')} got stuck.")
+            say(f"\n{self._stuck:,} of {counted(self._runs, 'run')} got stuck.")
 
 
 def as_json(judged: "JudgedRun") -> Dict[str, Any]:
@@ -139,8 +139,4 @@ def _is_same(one: "LoopVerdict", other: "LoopVerdict") -> bool:
 def _again(steps: List[int]) -> str:
     if len(steps) > 3:
         return f"and {len(steps)} times more, last at step {steps[-1]}"
-    return f"and again at step {', '.join(map(str, steps))}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"and again at step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"

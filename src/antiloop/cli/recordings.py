@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, Sequence
 
 from .progress import Progress
-from .terminal import complain
+from .terminal import complain, counted
 
 if TYPE_CHECKING:
     from ..exceptions import TraceUnreadable
@@ -103,9 +103,10 @@ class Recordings:
         there = Counter(file.under for file in self.files)
         for under, count in self._foreign.items():
             if count == there[under]:
-                self._complain(f"{under}: no recorded runs in {_files(count)}")
+                self._complain(f"{under}: no recorded runs in {counted(count, 'file')}")
             else:
-                complain(f"{under}: {count:,} of {_files(there[under])} hold no runs; skipped")
+                files = counted(there[under], "file")
+                complain(f"{under}: {count:,} of {files} hold no runs; skipped")
 
     def _files_at(self, path: str) -> Iterator[RecordingFile]:
         if path == "-" or not os.path.isdir(path):
@@ -130,7 +131,3 @@ def _files_under(path: str, on_trouble: Callable[[OSError], None]) -> Iterator[s
         folders.sort()
         files = (os.path.join(folder, name) for name in sorted(names))
         yield from filter(os.path.isfile, files)
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file" if count == 1 else f"{count:,} files"

@@ -17,6 +17,15 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
+def counted(number: int, noun: str) -> str:
+    """Say how many there are of something.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def say(text: str) -> None:
     """Write a line to standard output."""
     show_status("")

@@ -42,8 +42,13 @@ class Match:
     """Whether it changed the world in a way that the window had not seen."""
     seen: Tuple[Seen, ...]
     """The same call, earlier in the window, oldest first."""
+    near_calls: Tuple[int, ...]
+    """Steps with nearly the same arguments: other ids, other order of words; oldest first."""
     same_answer: Tuple[int, ...]
     """Steps at which the tool gave the same answer to other calls, oldest first."""
+    like_answer: Tuple[int, ...]
+    """Steps at which it came to nothing in other words: other numbers, other echoes of the
+    arguments."""
 
 
 def matches_in(window: Window) -> List[Match]:
@@ -82,6 +87,10 @@ def _told(earlier: Round, later: Round) -> str:
 
 def _match(item: Evidence, before: List[Evidence]) -> Match:
     facts = item.facts
+    others = [each for each in before if each.facts.tool == facts.tool]
+    seen = [each for each in others if each.facts.call == facts.call]
+    others = [each for each in others if each.facts.call != facts.call]
+    alike = [each for each in others if each.facts.says_like(facts)]
     return Match(
         item.index,
         facts.tool,
@@ -91,17 +100,10 @@ def _match(item: Evidence, before: List[Evidence]) -> Match:
         facts.outcome.name.lower(),
         item.is_fresh,
         item.is_change,
-        tuple(
-            Seen(each.index, _compared(each.facts, facts))
-            for each in before
-            if each.facts.call == facts.call
-        ),
-        tuple(
-            each.index
-            for each in before
-            if each.facts.call != facts.call and each.facts.answer == facts.answer
-            if facts.result is not None
-        ),
+        tuple(Seen(each.index, _compared(each.facts, facts)) for each in seen),
+        tuple(each.index for each in others if each.facts.near == facts.near),
+        tuple(each.index for each in alike if each.facts.result == facts.result),
+        tuple(each.index for each in alike if each.facts.result != facts.result),
     )
 
 
