@@ -88,5 +88,5 @@ def test_a_budget_that_is_no_number_is_2_and_told(command, tmp_path, capsys, mon
     monkeypatch.setenv("ANTILOOP_COST_BUDGET", "much")
     monkeypatch.chdir(tmp_path)
     assert main([command, "runs"]) == 2
-    told = "antiloop: ANTILOOP_COST_BUDGET must be a number, got 'much'\n"
+    told = "antiloop: ANTILOOP_COST_BUDGET must be a number, 0 or more, got 'much'\n"
     assert capsys.readouterr() == ("", told)

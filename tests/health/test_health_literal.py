@@ -15,7 +15,7 @@ from judged_runs import (
     warning,
 )
 
-from antiloop import ToolCall, health
+from antiloop import ToolCall, ToolResult, health
 from antiloop.health import HealthStatus
 from antiloop.traces import RecordedRun
 
@@ -117,6 +117,19 @@ def test_similar_inputs_are_found_among_others_of_the_tool():
     assert "repeated_tool_call_similar_input" in names_of(judged(*mixed))
 
 
+def test_an_input_counts_with_each_that_it_is_similar_to():
+    # The first and the third differ too much; the fourth is like each of the others.
+    texts = [
+        "cheap weather in Berlin today",
+        "weather in Berlin today",
+        "weather 2024 in Berlin today 2024",
+        "weather in Berlin today",
+    ]
+    report = judged(*[("search", {"query": text}, text) for text in texts])
+    similar = warning(report, "repeated_tool_call_similar_input")
+    assert (similar.step, similar.count) == (3, 4)
+
+
 def test_an_exact_input_counts_over_the_whole_run():
     parts = [part for at in range(3) for part in (LOOK, *(other(n + 50 * at) for n in range(40)))]
     assert warning(judged(*parts), "repeated_tool_call_exact_input").steps == (0, 41, 82)
@@ -134,11 +147,28 @@ def test_progress_is_an_update_of_state_or_memory(event):
     assert "no_progress" not in names_of(judged(*calls[:2], {"type": event}, *calls[2:]))
 
 
-@pytest.mark.parametrize("answer", ["", "No results found.", "[]", "null", "no results"])
+ANSWERS_OF_NOTHING = [
+    "",
+    "No results found.",
+    "[]",
+    "null",
+    "no results",
+    '{"results": [], "total": 0}',
+    '{"next": null, "rows": {}, "text": ""}',
+    ToolResult("", is_error=True),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS_OF_NOTHING)
 def test_a_tool_that_gives_nothing(answer):
     steps = [("search", {"q": "x" * 9**at}, answer) for at in range(3)]
     assert "empty_result_loop" in names_of(judged(*steps))
     assert "empty_result_loop" not in names_of(judged(*steps[:2], other(1)))
+
+
+@pytest.mark.parametrize("answer", ['{"found": 1, "rows": []}', '{"ok": false}', '{"rows": [0]}'])
+def test_a_tool_that_gives_something(answer):
+    assert "empty_result_loop" not in names_of(judged(*[("search", {}, answer)] * 3))
 
 
 def test_an_unknown_result_is_not_empty():
@@ -194,6 +224,16 @@ def test_a_budget_is_crossed_once():
     assert health.evaluate(run, literal=True, cost_budget=0.12).score == 100
 
 
+def test_a_budget_that_is_just_met_is_not_crossed():
+    dimes = told(*[cost(0.1)] * 3)  # in binary fractions these add up to a bit more than 0.3
+    assert health.evaluate(dimes, cost_budget=0.3).score == 100
+    assert health.evaluate(run_of(other(0), cost=0.1 + 0.1 + 0.1), cost_budget=0.3).score == 100
+
+
+def test_a_spike_is_over_half_and_not_half():
+    assert names_of(judged(cost(0.01), cost(0.04), cost(0.05), cost(0.1), cost(0.2))) == []
+
+
 def test_a_budget_is_asked_for():
     assert judged(cost(0.04), cost(0.04), cost(0.04)).score == 100
 
@@ -215,9 +255,10 @@ def test_the_environment_names_a_budget(monkeypatch):
     assert names_of(health.evaluate(run)) == []
 
 
-def test_a_budget_that_is_no_number_is_refused(monkeypatch):
-    monkeypatch.setenv("ANTILOOP_COST_BUDGET", "two")
-    with pytest.raises(ValueError, match="ANTILOOP_COST_BUDGET must be a number, got 'two'"):
+@pytest.mark.parametrize("told", ["two", "-1", "nan"])
+def test_a_budget_that_is_no_amount_is_refused(monkeypatch, told):
+    monkeypatch.setenv("ANTILOOP_COST_BUDGET", told)
+    with pytest.raises(ValueError, match=f"BUDGET must be a number, 0 or more, got '{told}'"):
         health.evaluate(run_of())
 
 

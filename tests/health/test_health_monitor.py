@@ -94,10 +94,42 @@ def test_an_unknown_rule_is_refused():
             change("boom")
 
 
-@pytest.mark.parametrize("numbers", [{"threshold": 0}, {"threshold": 9, "window": 8}])
+@pytest.mark.parametrize(
+    "numbers", [{"threshold": 0}, {"threshold": 9, "window": 8}, {"penalty": -1}]
+)
 def test_a_rule_that_could_not_mean_anything_is_refused(numbers):
     with pytest.raises(ValueError, match="must be"):
         HealthProfile().with_rule("repeated_tool_call", **numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ({"similarity": 85}, "similarity must be from 0 to 1, got 85"),
+        ({"long_step_s": "30"}, "long_step_s must be 0 or more, got '30'"),
+        ({"recovery_rounds": 0}, "recovery_rounds must be 1 or more, got 0"),
+        ({"cost_budget": float("nan")}, "cost_budget must be 0 or more, got nan"),
+        ({"rules": health.RULES * 2}, "two rules 'repeated_tool_call'; with_rule changes one"),
+    ],
+)
+def test_a_profile_that_could_not_mean_anything_is_refused(numbers, told):
+    with pytest.raises(ValueError, match=told):
+        HealthProfile(**numbers)
+
+
+def test_a_message_asks_for_what_there_is():
+    with pytest.raises(ValueError, match="'retry_storm' asks for 'cuont'; there are count, item"):
+        HealthProfile().with_rule("retry_storm", message="{cuont} retries")
+
+
+def test_a_rule_sees_what_came_back():
+    def key(seen, run, profile):
+        return "late" if "too late" in seen.result.text else None
+
+    rule = HealthRule("late", 7, 1, "{item.tool} was late.", "w", "s", of_call=key)
+    profile = HealthProfile(rules=(rule,), needs_evidence=False)
+    report = health.evaluate(run_of(read("a"), ("book", {}, "too late")), profile=profile)
+    assert [each.message for each in report.warnings] == ["book was late."]
 
 
 def test_another_detector_brings_other_evidence():

@@ -17,7 +17,7 @@ from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus
 from .rules import PROGRESS, HealthRule, step_of
-from .run_so_far import Latest, RunSoFar, SeenCall
+from .run_so_far import Latest, RunSoFar, SeenCall, Several
 
 LOOP = HealthRule(
     "loop",
@@ -105,7 +105,7 @@ class HealthMonitor:
         """
         self._failed = self._failed or failed
         if cost is not None:
-            self._run.cost_before, self._run.cost = self._run.cost or 0.0, cost
+            self._run.settle(cost)
             self._judge_event(RunEvent("run_ended", self._run.calls))
 
     def report(self) -> HealthReport:
@@ -162,7 +162,7 @@ class HealthMonitor:
     def _see(self, call: ToolCall, result: Result) -> None:
         """Take in one call: to the letter it counts, with evidence it waits for a finding."""
         facts = Facts.of(call, result, self._window.policy(call.tool_name))
-        seen = SeenCall(self._run.calls, call, facts, self._run.progress)
+        seen = SeenCall(self._run.calls, call, result, facts, self._run.progress)
         self._run.calls += 1
         if self._profile.needs_evidence:
             self._unnamed.put(seen.step, seen)
@@ -204,6 +204,10 @@ class HealthMonitor:
         self, counter: Counter, key: Hashable, what: Union[SeenCall, RunEvent], item: Item
     ) -> None:
         """Count an item if its rule is concerned, and raise the warning where that is enough."""
+        if isinstance(key, Several):
+            for each in key:
+                self._count(counter, each, what, item)
+            return
         tally = None if key is None else counter.add(key, item)
         if tally is None:
             return

@@ -1,11 +1,28 @@
 """Which rules there are, and by what numbers they judge."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Optional, Tuple
+from math import inf
+from typing import Any, Dict, Optional, Tuple
 
 from ..loop_detection import LoopDetector
 from ..stability import beta
+from .limits import require_number
 from .rules import RULES, HealthRule
+
+_LIMITS: Dict[str, Tuple[float, float]] = {
+    "loop_penalty": (0, inf),
+    "failure_penalty": (0, inf),
+    "recovery": (0, 1),
+    "recovery_rounds": (1, inf),
+    "healthy_from": (0, 100),
+    "warning_from": (0, 100),
+    "similarity": (0, 1),
+    "long_step_s": (0, inf),
+    "spike_share": (0, 1),
+    "spike_floor": (0, inf),
+    "spike_after": (0, inf),
+}
+"""The least and the most of each number."""
 
 
 @beta
@@ -21,6 +38,9 @@ class HealthProfile:
     >>> strict = HealthProfile().with_rule("retry_storm", threshold=2, penalty=40)
     >>> [rule.penalty for rule in strict.without("no_progress").rules if "r" in rule.name[:1]]
     [15, 20, 25, 40]
+
+    Raises:
+        ValueError: for a number out of its limits, and two rules of one name.
     """
 
     rules: Tuple[HealthRule, ...] = RULES
@@ -53,6 +73,16 @@ class HealthProfile:
     """How many events with a cost come before any can be a spike: the first is always all."""
     cost_budget: Optional[float] = None
     """What a run may cost; None for no budget."""
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _LIMITS.items():
+            require_number(self, name, least, most)
+        if self.cost_budget is not None:
+            require_number(self, "cost_budget", 0)
+        names = [rule.name for rule in self.rules]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"there are two rules {twice[0]!r}; with_rule changes one")
 
     def literal(self) -> "HealthProfile":
         """Give the same numbers for the table to the letter: no evidence asked, no recovery."""

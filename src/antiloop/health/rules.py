@@ -4,12 +4,17 @@ A rule's key says under what name a call or an event counts, or that it does not
 count under one name as the threshold says, the warning is raised.
 """
 
+import re
 from dataclasses import dataclass
+from string import Formatter
 from typing import TYPE_CHECKING, Callable, Hashable, Optional, Tuple
 
+from ..loop_detection.compared import Result
 from ..loop_detection.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
+from ..types import ToolResult
+from .limits import require_number
 from .run_so_far import RunSoFar, SeenCall
 
 if TYPE_CHECKING:
@@ -17,6 +22,10 @@ if TYPE_CHECKING:
 
 CallKey = Callable[[SeenCall, RunSoFar, "HealthProfile"], Optional[Hashable]]
 EventKey = Callable[[RunEvent, RunSoFar, "HealthProfile"], Optional[Hashable]]
+_HOLLOW = re.compile(
+    r'\s*\{(?:\s*"[^"]*"\s*:\s*(?:\[\s*\]|\{\s*\}|""|null|0)\s*,?)+\s*\}\s*$'
+)  # {"results": [], "total": 0}
+_TOLD = ("count", "item", "run", "rule", "profile")
 PROGRESS = ("state_updated", "memory_write")
 """Events that say that a run got on."""
 
@@ -27,7 +36,8 @@ class HealthRule:
     """One rule: data that can be changed, and a key.
 
     Raises:
-        ValueError: for a threshold below 1, or a window below the threshold.
+        ValueError: for a negative penalty, a threshold below 1, a window below the threshold, or
+            a message that asks for what there is not.
     """
 
     name: str
@@ -52,10 +62,15 @@ class HealthRule:
     """Whether the warning is closed when the run gets on."""
 
     def __post_init__(self) -> None:
-        if self.threshold < 1:
-            raise ValueError(f"threshold must be 1 or more, got {self.threshold}")
-        if self.window is not None and self.window < self.threshold:
-            raise ValueError(f"window must be {self.threshold} or more, got {self.window}")
+        require_number(self, "penalty", 0)
+        require_number(self, "threshold", 1)
+        if self.window is not None:
+            require_number(self, "window", self.threshold)
+        for _, name, _, _ in Formatter().parse(self.message):
+            if name is not None and re.split(r"[.\[]", name)[0] not in _TOLD:
+                raise ValueError(
+                    f"the message of {self.name!r} asks for {name!r}; there are {', '.join(_TOLD)}"
+                )
 
     @property
     def is_finding(self) -> bool:
@@ -68,7 +83,7 @@ def _tool(seen: SeenCall, *_: object) -> Hashable:
 
 
 def _similar_input(seen: SeenCall, run: RunSoFar, profile: "HealthProfile") -> Hashable:
-    return run.like_earlier(seen, profile.similarity)
+    return run.similar_inputs(seen, profile.similarity)
 
 
 def _exact_input(seen: SeenCall, *_: object) -> Hashable:
@@ -80,7 +95,13 @@ def _tool_since_progress(seen: SeenCall, *_: object) -> Hashable:
 
 
 def _tool_without_result(seen: SeenCall, *_: object) -> Optional[Hashable]:
-    return seen.tool if seen.facts.outcome in (Outcome.EMPTY, Outcome.SILENT) else None
+    is_empty = seen.facts.outcome in (Outcome.EMPTY, Outcome.SILENT) or _is_hollow(seen.result)
+    return seen.tool if is_empty else None
+
+
+def _is_hollow(result: Result) -> bool:
+    text = result.text if isinstance(result, ToolResult) else result
+    return isinstance(text, str) and _HOLLOW.match(text) is not None
 
 
 def _retry(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:

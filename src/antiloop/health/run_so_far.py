@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
+from ..loop_detection.compared import Result
 from ..loop_detection.evidence import Facts
 from ..loop_detection.fingerprint import canonical_arguments
 from ..loop_detection.shortening import shortened
@@ -46,6 +47,10 @@ class Latest(OrderedDict[_Key, _Value]):
         return value
 
 
+class Several(Tuple[_Value, ...]):
+    """Names that something counts under at once."""
+
+
 class SeenCall(NamedTuple):
     """A tool call as the rules look at it."""
 
@@ -53,6 +58,8 @@ class SeenCall(NamedTuple):
     """Its index in the run."""
     call: ToolCall
     """As the model asked for it."""
+    result: Result
+    """What came back; None where it is not known."""
     facts: Facts
     """As the detectors see it."""
     progress: int
@@ -90,10 +97,14 @@ class RunSoFar:
 
     def spend(self, cost: Optional[float]) -> None:
         """Add to the cost of the run; None adds nothing."""
+        self.priced += cost is not None
+        self.settle(None if cost is None else (self.cost or 0.0) + cost)
+
+    def settle(self, cost: Optional[float]) -> None:
+        """Note what the run has cost by now; None is as before."""
         self.cost_before = self.cost or 0.0
         if cost is not None:
-            self.cost = self.cost_before + cost
-            self.priced += 1
+            self.cost = round(cost, 12)  # three times 0.1 is 0.3, not a bit more
 
     def hand_over(self, event: RunEvent) -> None:
         """Note who is in control."""
@@ -101,23 +112,20 @@ class RunSoFar:
             if agent is not None and agent != (self.control[-1] if self.control else None):
                 self.control.append(agent)
 
-    def like_earlier(self, seen: SeenCall, least: float) -> str:
-        """Give the fingerprint of the earlier call of this tool with a similar input.
+    def similar_inputs(self, seen: SeenCall, least: float) -> Several[str]:
+        """Give the fingerprints of the calls of this tool with similar input, and of this one.
 
-        It is the call's own where there is none. Inputs are compared as canonical JSON, at most
-        `COMPARED_LENGTH` characters of them, with the latest `COMPARED_INPUTS` of the tool that
-        were not similar to each other.
+        Inputs are compared as canonical JSON, at most `COMPARED_LENGTH` characters of them, with
+        the `COMPARED_INPUTS` different ones of the tool that were seen, or were similar, last.
         """
         known = self._inputs.get(seen.tool) or Latest.at_most(COMPARED_INPUTS)
         self._inputs.put(seen.tool, known)
         text = canonical_arguments(seen.call.arguments)
-        mine = len(text), shortened(text, COMPARED_LENGTH)
-        like = seen.facts.call
-        if like not in known:
-            found = (key for key in reversed(known) if _are_alike(known[key], mine, least))
-            like = next(found, like)
-        known.put(like, known.get(like, mine))
-        return like
+        mine = known.put(seen.facts.call, (len(text), shortened(text, COMPARED_LENGTH)))
+        alike = Several(key for key, each in known.items() if _are_alike(each, mine, least))
+        for key in alike:
+            known.move_to_end(key)
+        return alike
 
 
 @lru_cache(maxsize=1024)  # whoever is stuck compares the same inputs again and again

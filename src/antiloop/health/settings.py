@@ -13,10 +13,10 @@ def budget_from_environment() -> Optional[float]:
     """Give what a run may cost; None for no budget.
 
     Raises:
-        ValueError: if what the environment says is no number.
+        ValueError: if what the environment says is no amount.
     """
     told = os.environ.get(BUDGET_VARIABLE)
     budget = number(told or None)
-    if told and budget is None:
-        raise ValueError(f"{BUDGET_VARIABLE} must be a number, got {told!r}")
+    if told and (budget is None or budget < 0):
+        raise ValueError(f"{BUDGET_VARIABLE} must be a number, 0 or more, got {told!r}")
     return budget
