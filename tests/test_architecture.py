@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "antiloop"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    {"types", "exceptions", "stability", "trace", "lazy"},
+    {"types", "exceptions", "stability", "trace", "lazy", "version"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
@@ -28,6 +28,7 @@ WITHIN_FOUNDATION = {
     "exceptions": {"stability"},
     "stability": set(),
     "lazy": set(),
+    "version": set(),
     "trace": {"types", "exceptions", "stability"},
 }
 PUBLIC = {
@@ -158,6 +159,7 @@ def test_importing_the_package_is_nearly_free():
         "antiloop",
         "antiloop.lazy",
         "antiloop.loop_detection",
+        "antiloop.version",
     }
     assert not {"typing", "re", "json", "dataclasses"} & loaded
 

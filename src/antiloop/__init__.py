@@ -9,6 +9,7 @@
 """
 
 from .lazy import lazily
+from .version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     )
     from .trace import AgentTrace, StepType, TraceStep
     from .types import Message, Role, ToolCall, ToolResult
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Agent",

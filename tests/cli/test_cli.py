@@ -15,6 +15,7 @@ from antiloop.cli.terminal import printable
 from antiloop.loop_detection import LoopDetector
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS
+from antiloop.version import __version__
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "docs" / "examples" / "runs.jsonl")
@@ -226,7 +227,6 @@ def test_a_missing_configuration_is_2_and_named(tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["scan"],
         ["scan", "--preset", "none", "f"],
         ["scan", "--preset", "default", "--config", "f", "f"],
@@ -238,6 +238,41 @@ def test_a_wrong_command_line_is_2(arguments, capsys):
         main(arguments)
     assert exit_.value.code == 2
     assert capsys.readouterr().out == ""
+
+
+def test_no_command_is_2_and_shows_which_there_are(capsys):
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "\n    scan " in err
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out == f"antiloop {__version__}\n"
+
+
+def test_a_wrong_command_line_cannot_command_the_terminal(capsys):
+    with pytest.raises(SystemExit):
+        main(["scan", "--\x1b[2J\u202e", "f"])
+    err = capsys.readouterr().err
+    assert "\\x1b[2J" in err
+    assert err.replace("\n", "").isprintable()
+
+
+def test_the_usage_of_a_command_is_short(capsys):
+    with pytest.raises(SystemExit):
+        main(["scan"])
+    assert len(capsys.readouterr().err.splitlines()) == 5
+
+
+def test_help_names_every_format(capsys):
+    with pytest.raises(SystemExit):
+        main(["scan", "--help"])
+    listed = capsys.readouterr().out.partition("\nformats:\n")[2].partition("\n\n")[0]
+    assert listed.replace(",", "").split() == list(recordings.FORMATS)
 
 
 @pytest.mark.parametrize("arguments", [[], ["demo"], ["scan"]])
@@ -289,6 +324,35 @@ def test_a_closed_pipe_is_141_whatever_was_being_written(monkeypatch, tmp_path):
     with (tmp_path / "out").open("w") as out:
         monkeypatch.setattr(sys, "stdout", out)
         assert main(["scan", "f"]) == 141
+
+
+def test_output_that_cannot_be_written_is_2_and_told(monkeypatch, tmp_path, capsys):
+    def full(args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(scan, "run", full)
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["scan", "f"]) == 2
+    assert capsys.readouterr().err == (
+        "antiloop: cannot write what was found: No space left on device\n"
+    )
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_without_somewhere_to_write_to_the_status_is_the_same(runs, monkeypatch, closed):
+    monkeypatch.setattr(sys, closed, None)
+    assert main(["scan", runs(stuck=steps(3))]) == 1
+    assert main(["scan", "no such file"]) == 2
+    getattr(sys, closed).close()
+
+
+def test_a_configuration_from_standard_input_that_is_closed_is_2(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(SystemExit) as exit_:
+        main(["scan", "--config", "-", EXAMPLE])
+    assert exit_.value.code == 2
+    assert "argument --config: -: not open\n" in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_quietly(monkeypatch, capsys):

@@ -21,9 +21,13 @@ nothing was found, 1 if something was, and 2 if it could not do all of its work 
 wrongly. After Ctrl-C it is 130, after a pipe was closed 141, unless the command says something
 else below. What a recording holds is escaped, so that it cannot command a terminal.
 
-`antiloop COMMAND --help` tells the same; this page is made from it.
+`antiloop COMMAND --help` tells the same; this page is made from it. `antiloop --version` tells the
+version.
 """
-PRESETS = "\nThe presets are described [on a page of their own](presets.md).\n"
+NAMES = {
+    "presets:": "\nThe presets are described [on a page of their own](presets.md).\n",
+    "formats:": "\nWhat is read of each format is [on a page of its own](formats.md).\n",
+}
 
 
 def page():
@@ -107,10 +111,10 @@ def row(parser, action):
 
 
 def paragraph(text):
-    """Write a part of a help's end: the presets as a link, an example as code, others as prose."""
-    if text.startswith("presets:"):
-        return PRESETS
+    """Write a part of a help's end: names as a link, an example as code, others as prose."""
     first, _, rest = text.partition("\n")
+    if first in NAMES:
+        return NAMES[first]
     if re.match(r"examples?\b.*:$", first):
         lines = [line.strip() for line in rest.splitlines()]
         return "\n".join([f"\n{first.capitalize()}\n", "```sh", *lines, "```", ""])

@@ -9,9 +9,11 @@ is quick.
 import argparse
 import os
 import sys
-from typing import Optional, Sequence
+from typing import Optional, Sequence, TextIO
 
+from ..version import __version__
 from . import calibrate, demo, explain, hook, report, scan, watch
+from .command import COULD_NOT_RUN, Parser
 from .terminal import complain
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -28,31 +30,55 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     Args:
         argv: the arguments without the program's name; those of the process if None.
     """
-    # What a terminal cannot show is written as an escape instead of ending in an error.
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_output()
+    parser = _parser()
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return COULD_NOT_RUN
     try:
-        args = _parser().parse_args(argv)
+        args = parser.parse_args(arguments)
         status: int = args.run(args)
         sys.stdout.flush()
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes standard output once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return PIPE_CLOSED
+    except OSError as error:  # of standard output: commands answer for the files that they open
+        complain(f"cannot write what was found: {error.strerror or error}")
+        _discard_output()
+        return COULD_NOT_RUN
     return status
 
 
+def _prepare_output() -> None:
+    """Let all that is written go somewhere, escaped where a terminal cannot show it."""
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+def _discard_output() -> None:
+    """Give Python somewhere to write to, as it flushes standard output once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="antiloop",
         description="Notices when an LLM agent is stuck in a tool-call loop.",
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"antiloop {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (demo, scan, watch, explain, report, calibrate, hook):
         command.add(commands)

@@ -1,10 +1,21 @@
 """What the commands have in common."""
 
 import argparse
-from typing import Any, Callable
+from textwrap import fill
+from typing import Any, Callable, Iterable, NoReturn
+
+from .terminal import printable
 
 FOUND, COULD_NOT_RUN = 1, 2
 """Exit statuses; 0 is: it ran, and nothing was found."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads a command line; what is wrong with it is told escaped, as all else is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end with status 2."""
+        super().error(printable(message))
 
 
 def add_command(
@@ -20,3 +31,12 @@ def add_command(
     )
     parser.set_defaults(run=run)
     return parser
+
+
+def add_names(parser: argparse.ArgumentParser, title: str, names: Iterable[str]) -> None:
+    """Put what an option may name before the end of a command's help."""
+    listed = "\n".join(
+        fill(each, 100, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        for each in names
+    )
+    parser.epilog = f"{title}:\n{listed}\n\n{parser.epilog}"

@@ -4,17 +4,22 @@ import argparse
 import inspect
 import json
 import sys
+from typing import Iterator
 
 from ..loop_detection import LoopDetector
 from ..loop_detection.presets import PRESETS
-from .terminal import printable
+from .command import add_names
 
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
     """Add ``--preset`` and ``--config`` to a command, and a line on each preset to its help."""
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(
-        "--preset", choices=PRESETS, default="default", help="who looks (default: default)"
+        "--preset",
+        choices=PRESETS,
+        default="default",
+        metavar="NAME",
+        help="who looks (default: default)",
     )
     choice.add_argument(
         "--config",
@@ -22,7 +27,7 @@ def add_detector(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="who looks, from JSON that LoopDetector.to_config wrote; - is standard input",
     )
-    parser.epilog = f"presets:\n{_presets()}\n\n{parser.epilog}"
+    add_names(parser, "presets", _presets())
 
 
 def detector_of(args: argparse.Namespace) -> LoopDetector:
@@ -31,11 +36,10 @@ def detector_of(args: argparse.Namespace) -> LoopDetector:
     return chosen
 
 
-def _presets() -> str:
-    abouts = {name: inspect.getdoc(make) or "" for name, make in PRESETS.items()}
-    return "\n".join(
-        f"  {name:<11} {about.partition(chr(10))[0]}" for name, about in abouts.items()
-    )
+def _presets() -> Iterator[str]:
+    for name, make in PRESETS.items():
+        about, _, _ = (inspect.getdoc(make) or "").partition("\n")
+        yield f"{name:<11} {about}"
 
 
 def read_config(path: str) -> LoopDetector:
@@ -50,11 +54,13 @@ def read_config(path: str) -> LoopDetector:
         what = "nested too deeply"
     except (TypeError, ValueError) as error:
         what = str(error)
-    raise argparse.ArgumentTypeError(printable(f"{path}: {what}"))
+    raise argparse.ArgumentTypeError(f"{path}: {what}")
 
 
 def _read(path: str) -> str:
     if path == "-":
+        if sys.stdin is None:
+            raise OSError("not open")
         return sys.stdin.read()
     with open(path, encoding="utf-8-sig") as file:
         return file.read()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
-from .recordings import FORMATS
+from .recordings import add_source
 from .terminal import complain, say
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
         metavar="N",
         help="which step, counted from 0; the first with a verdict if left out, or else the last",
     )
-    parser.add_argument("--from", choices=FORMATS, dest="source", help="the format of the file")
+    add_source(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the answer")
     add_detector(parser)
 

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, Sequence
 
+from .command import add_names
 from .progress import Progress
 from .terminal import complain, counted
 
@@ -43,7 +44,19 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="recorded runs: files, directories with all that is in them, - for standard input",
     )
-    parser.add_argument("--from", choices=FORMATS, dest="source", help="the format of the files")
+    add_source(parser)
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Add ``--from`` to a command, and the names of the formats to its help."""
+    parser.add_argument(
+        "--from",
+        choices=FORMATS,
+        dest="source",
+        metavar="FORMAT",
+        help="the format, where it is not recognised",
+    )
+    add_names(parser, "formats", [", ".join(FORMATS)])
 
 
 class RecordingFile(NamedTuple):

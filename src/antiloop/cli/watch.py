@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
-from .recordings import FORMATS
+from .recordings import add_source
 from .terminal import complain
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
         help="a file that grows by lines; a directory, for the newest .jsonl file in it or below;"
         " - for standard input",
     )
-    parser.add_argument("--from", choices=FORMATS, dest="source", help="the format of the file")
+    add_source(parser)
     parser.add_argument(
         "--format", choices=("text", "jsonl"), default="text", help="of what is printed"
     )
