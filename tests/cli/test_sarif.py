@@ -6,6 +6,8 @@ import re
 import pytest
 
 from antiloop.cli import main
+from antiloop.cli.sarif import _rule
+from antiloop.loop_detection import RepeatDetector
 from antiloop.loop_detection.presets import PRESETS
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py"}
@@ -38,7 +40,9 @@ def assert_is_sarif(log):
     assert driver["name"] == "antiloop"
     rules = [rule["id"] for rule in driver["rules"]]
     assert len(set(rules)) == len(rules) > 0
-    assert all(rule["shortDescription"]["text"] for rule in driver["rules"])
+    for rule in driver["rules"]:
+        assert rule.keys() == {"id", "shortDescription", "fullDescription", "help"}
+        assert all(0 < len(rule[name]["text"]) <= 1024 for name in rule.keys() - {"id"})
     for result in run["results"]:
         assert result["ruleId"] in rules
         assert result["level"] in ("note", "warning", "error")
@@ -56,6 +60,29 @@ def assert_is_sarif(log):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_what_is_printed_is_sarif(scan, preset, counts):
     assert_is_sarif(scan("--preset", preset, **counts))
+
+
+def test_a_rule_says_what_its_detector_finds(scan):
+    log = scan("--preset", "escalating")
+    rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
+    rule = rules["recurrence"]
+    assert rule["shortDescription"]["text"].startswith("Find a call that comes back")
+    assert rule["fullDescription"]["text"].startswith("A count of calls in a row is reset")
+    assert "Args:" not in rule["help"]["text"]
+
+
+def test_a_detector_without_words_is_a_rule_by_its_name():
+    class Mute(RepeatDetector):
+        pass
+
+    Mute.__doc__ = None
+    texts = {"text": "repeat"}
+    assert _rule(Mute()) == {
+        "id": "repeat",
+        "shortDescription": texts,
+        "fullDescription": texts,
+        "help": texts,
+    }
 
 
 def test_a_loop_points_to_the_line_of_its_run_and_names_the_step(scan):
@@ -81,7 +108,8 @@ def test_a_loop_points_to_the_line_of_its_run_and_names_the_step(scan):
 def test_a_notice_is_a_warning_and_what_follows_an_error(scan):
     results = scan("--preset", "escalating", stuck=9)["runs"][0]["results"]
     assert [result["level"] for result in results] == ["warning", "error", "error"]
-    assert len({result["partialFingerprints"]["loop/v1"] for result in results}) == 3
+    fingerprints = [result["partialFingerprints"] for result in results]
+    assert len({each["primaryLocationLineHash"] for each in fingerprints}) == 3
 
 
 def test_the_fingerprint_of_a_loop_does_not_depend_on_where_it_is_read(scan):

@@ -4,6 +4,7 @@ Rules are the detectors, results the loops that they found. A result points to t
 recording where its run stands; the step stands beside it, as a logical location.
 """
 
+import inspect
 import json
 import os
 import sys
@@ -12,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict
 from urllib.parse import quote
 
+from ..version import __version__
 from .output import merged, message
 from .terminal import say, show_status
 
 if TYPE_CHECKING:
-    from ..loop_detection import LoopDetector
+    from ..loop_detection import BaseDetector, LoopDetector
     from .judged_run import JudgedRun
     from .output import Said
 
@@ -34,7 +36,7 @@ class SarifWriter:
     """
 
     def __init__(self, detector: "LoopDetector") -> None:
-        self._rules = [_rule(each.name, each.__doc__) for each in detector.detectors]
+        self._rules = [_rule(each) for each in detector.detectors]
         head = {"$schema": _SCHEMA, "version": "2.1.0"}
         self._before = f'{json.dumps(head)[:-1]}, "runs": [{{"results": [\n'
 
@@ -47,14 +49,18 @@ class SarifWriter:
 
     def end(self) -> None:
         """Print the rules."""
-        tool = {"driver": {"name": "antiloop", "rules": self._rules}}
+        driver = {"name": "antiloop", "semanticVersion": __version__, "rules": self._rules}
+        tool = {"driver": driver}
         start = self._before if self._before != ",\n" else "\n"
         say(f'{start}], "columnKind": "unicodeCodePoints", "tool": {json.dumps(tool)}}}]}}')
 
 
-def _rule(name: str, about: Any) -> Dict[str, Any]:
-    first = (about or name).strip().partition("\n")[0]
-    return {"id": name, "shortDescription": {"text": first}}
+def _rule(detector: "BaseDetector") -> Dict[str, Any]:
+    """Describe a detector by the first paragraphs of its docstring; hosts ask for all three."""
+    told = (inspect.getdoc(detector) or detector.name).partition("\n\nArgs:")[0]
+    first, _, more = (" ".join(part.split()) for part in told.partition("\n\n"))
+    texts = {"shortDescription": first, "fullDescription": more or first, "help": told}
+    return {"id": detector.name, **{name: {"text": text} for name, text in texts.items()}}
 
 
 def _result(judged: "JudgedRun", said: "Said") -> Dict[str, Any]:
@@ -67,7 +73,10 @@ def _result(judged: "JudgedRun", said: "Said") -> Dict[str, Any]:
         "level": _LEVELS[verdict.severity.value],
         "message": {"text": f"Step {step}: {message(verdict)}".translate(_MARKUP)},
         "locations": [_location(judged, step)],
-        "partialFingerprints": {"loop/v1": sha256(loop.encode("utf-8", "replace")).hexdigest()},
+        # It is of the loop, wherever its run stands. GitHub looks at no other name than this.
+        "partialFingerprints": {
+            "primaryLocationLineHash": sha256(loop.encode("utf-8", "replace")).hexdigest()
+        },
         "properties": {
             "run_id": judged.run_id,
             "step": step,
