@@ -53,6 +53,11 @@ def test_only_words_are_a_turn_of_the_user():
     assert from_adk(events).turn_starts == (0,)
 
 
+def test_an_answer_of_the_user_may_be_to_a_call_of_another_agent():
+    assert from_adk([answers("user", "1", result="x")]).calls == ()
+    assert from_adk([answers("a", "1", result="x")]).calls[0].id == "1"
+
+
 @pytest.mark.parametrize(
     "event", [None, 7, "text", [], {}, {"author": "user"}, {"author": "a", "content": 7}]
 )

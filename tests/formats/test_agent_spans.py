@@ -227,10 +227,24 @@ def test_choices_of_the_older_conventions_are_read():
     )
     told = history(chat(0, events=events))
     assert [(call.tool_name, call.id) for call in told.calls] == [
+        ("(not recorded, call 0)", "0"),
         ("ls", "1"),
         ("", None),
         ("cd", "2"),
     ]
+
+
+def test_answers_to_calls_of_no_span_are_steps_unless_tools_have_spans():
+    spans = [
+        chat(0, [answers("1", "x"), answers("2", "x")], [asks(("3", "a", {}))]),
+        chat(1, [answers("3", "y")]),
+        chat(2, [answers("3", "z"), answers("1", "z")]),
+    ]
+    told = history(*spans)
+    assert [call.id for call in told.calls] == ["1", "2", "3"]
+    assert [result.text for result in told.results] == ["x", "x", "y"]
+    assert [len(part) for part in told.rounds()] == [2, 1]
+    assert len(history(*spans, tool("a", 0.5, {}))) == 1
 
 
 def test_only_what_the_user_says_is_a_turn():

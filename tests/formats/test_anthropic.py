@@ -118,7 +118,6 @@ def test_arguments_cut_off_in_a_stream_stay_text():
         [None, 7, "text", [], {}],
         [{"role": "assistant"}, {"role": "assistant", "content": "text"}],
         [{"role": "assistant", "content": [None, 7, "text", [], {"type": 7}]}],
-        [answers(("9", "of nothing"))],
     ],
 )
 def test_what_holds_no_call_gives_none(messages):

@@ -64,7 +64,7 @@ def test_a_response_becomes_text(response, result):
 def test_only_words_are_a_turn_of_the_user():
     notice = f"{NOTICE_MARKER} you repeat yourself"
     contents = [says(notice), answers({"name": "t"}), says(notice, "go on"), says("")]
-    assert from_gemini(contents).turn_starts == (0,)
+    assert from_gemini(contents).turn_starts == (1,)
 
 
 def test_objects_of_the_sdk_are_read_like_json():
@@ -82,7 +82,6 @@ def test_objects_of_the_sdk_are_read_like_json():
         [],
         [None, 7, "text", [], {}],
         [{"role": "model"}, {"role": "model", "parts": 7}, {"parts": [None, 7, {}]}],
-        [answers({"name": "of nothing"})],
     ],
 )
 def test_what_holds_no_call_gives_none(contents):

@@ -96,5 +96,41 @@ def test_an_id_on_one_side_only_is_no_obstacle():
     assert built(("call", None, 0), ("result", "1", "a")) == ["1"]
 
 
-def test_a_result_of_another_call_is_dropped():
-    assert built(("result", "0", "z"), ("call", "a", 0), ("result", "1", "b")) == [None]
+def test_a_result_of_a_call_that_is_not_there_is_a_step_of_its_own():
+    assert built(("result", "0", "z"), ("call", "a", 0), ("result", "1", "b")) == ["0", None, "1"]
+
+
+def test_a_second_answer_to_a_call_that_is_not_there_is_dropped():
+    assert built(("result", "0", "z"), ("result", "1", "z")) == ["0"]
+
+
+def test_without_an_id_only_another_tool_shows_that_a_call_is_not_there():
+    call = ("call", None, 0, "read")
+    assert built(call, ("result", "L", None, "list"), ("result", "R", None, "read")) == ["R", "L"]
+    assert built(call, ("result", "1", None, "read"), ("result", "2", None, "read")) == ["1"]
+
+
+def test_calls_that_are_not_there_are_like_no_other():
+    builder = HistoryBuilder()
+    for call_id in "ab":
+        builder.add_result(ToolResult("same"), call_id)
+        builder.add_result(ToolResult("same"), f"{call_id}2", "ls")
+    calls = builder.build().calls
+    assert [call.tool_name for call in calls] == [
+        "(not recorded, call a)",
+        "ls",
+        "(not recorded, call b)",
+        "ls",
+    ]
+    assert len({call.arguments for call in calls}) == 4
+
+
+def test_results_without_a_call_are_of_the_latest_round_unless_the_user_spoke():
+    builder = HistoryBuilder()
+    builder.add_result(ToolResult("of what was cut off"), "x")
+    builder.add_call("ls", {}, "a", 1)
+    builder.add_result(ToolResult("of a sibling"), "b")
+    builder.add_user_message("go on")
+    builder.add_result(ToolResult("of what was summed up"), "c")
+    builder.add_result(ToolResult("of the same"), "d")
+    assert [len(part) for part in builder.build().rounds()] == [1, 2, 2]

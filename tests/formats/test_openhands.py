@@ -87,6 +87,27 @@ def test_an_observation_without_its_action_is_found_by_the_id_of_the_call_or_dro
     assert told.results == (ToolResult("a"),)
 
 
+def test_an_observation_of_an_action_that_never_stood_here_is_a_step_if_it_was_a_tool():
+    told = from_openhands(
+        [
+            action(1, "recall", source="user"),
+            observation(1, "of what is no tool", "recall"),
+            observation(7, "cut off", "recall"),
+            observation(8, "a", "run"),
+            observation(9, "b", "error", tool_call_metadata={"tool_call_id": "c9"}),
+            observation(9, "c", "run", tool_call_metadata=metadata("c10", {})),
+            sdk("AgentErrorEvent", tool_call_id="c11", tool_name="terminal", error="no"),
+        ]
+    )
+    assert [(call.tool_name, call.id) for call in told.calls] == [
+        ("run", "event 8"),
+        ("(not recorded, call c9)", "c9"),
+        ("execute_bash", "c10"),
+        ("terminal", "c11"),
+    ]
+    assert [result.text for result in told.results] == ["a", "b", "c", "no"]
+
+
 def test_what_uses_no_tool_or_is_of_the_user_is_no_call():
     assert not is_call(action(1, "message"))
     assert not is_call(action(1, "run", source="user"))

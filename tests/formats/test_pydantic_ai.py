@@ -91,7 +91,7 @@ def test_live_messages_are_read_like_dumps():
 
 @pytest.mark.parametrize(
     "message",
-    [None, 7, "text", [], {}, {"parts": 7}, {"parts": [None, 7, {}]}, answers("1", "of nothing")],
+    [None, 7, "text", [], {}, {"parts": 7}, {"parts": [None, 7, {}]}],
 )
 def test_what_holds_no_call_gives_none(message):
     assert from_pydantic_ai([message]).calls == ()

@@ -54,12 +54,12 @@ def test_a_result_becomes_text(content, text):
 def test_only_words_are_a_turn_of_the_user():
     notice = f"{NOTICE_MARKER} you repeat yourself"
     after_results = {"role": "user", "content": [*answers("1")["content"], {"text": notice}]}
-    assert from_strands([after_results, says(notice), says(notice, "go on")]).turn_starts == (0,)
+    assert from_strands([after_results, says(notice), says(notice, "go on")]).turn_starts == (1,)
 
 
 @pytest.mark.parametrize(
     "message",
-    [None, 7, "text", [], {}, {"content": 7}, {"content": [None, 7, {}]}, answers("1")],
+    [None, 7, "text", [], {}, {"content": 7}, {"content": [None, 7, {}]}],
 )
 def test_what_holds_no_call_gives_none(message):
     assert from_strands([message]).calls == ()

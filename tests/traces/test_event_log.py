@@ -30,6 +30,11 @@ def test_a_call_that_never_completed_has_an_unknown_result(read):
     assert run.results == (None, ToolResult("x"))
 
 
+def test_a_result_that_names_no_tool_is_of_the_oldest_open_call(read):
+    (run,) = read(started(input={"p": 1}), started("cd"), event("tool_call_completed", output="x"))
+    assert run.results == (ToolResult("x"), None)
+
+
 def test_results_go_to_the_call_with_their_id(read):
     (run,) = read(
         started(call_id="1"),

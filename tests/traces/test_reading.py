@@ -15,6 +15,7 @@ from antiloop.traces import read_runs
 from antiloop.types import ToolCall, ToolResult
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}
+NOT_RECORDED = ToolCall("(not recorded, step 0)", "(not recorded, step 0)")
 CHAT = [
     {"role": "user", "content": "look"},
     {
@@ -83,14 +84,14 @@ def test_an_error_is_kept(read):
     ("step", "call", "result"),
     [
         ({"tool_name": 7}, ToolCall("7", None), None),
-        ({"tool_name": None, "result": {"b": 1, "a": 2}}, ToolCall("null", None), '{"a":2,"b":1}'),
+        ({"tool_name": None, "result": {"b": 1, "a": 2}}, NOT_RECORDED, '{"a":2,"b":1}'),
         ({"tool_name": "t", "result": False}, ToolCall("t", None), "false"),
         ({"tool_name": "t", "result": ["a", "b"]}, ToolCall("t", None), '["a","b"]'),
         ({"tool_name": "t", "arguments": [1, 2]}, ToolCall("t", "[1,2]"), None),
         ({"tool_name": "t", "arguments": "{bad"}, ToolCall("t", "{bad"), None),
         ({"tool_name": "t", "id": 5}, ToolCall("t", None, "5"), None),
-        ({}, ToolCall("", None), None),
-        (None, ToolCall("", None), None),
+        ({}, NOT_RECORDED, None),
+        (None, NOT_RECORDED, None),
         ("text", ToolCall("", "text"), None),
     ],
 )

@@ -34,6 +34,7 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
             continue
         if author == "user":
             history.add_user_message(*words_in(content))
-        if agent is None or author in (agent, "user"):  # the user answers long-running calls
-            add_parts(history, content, index)
+        if agent is None or author in (agent, "user"):
+            # The user answers long-running calls, also those of agents that are not asked for.
+            add_parts(history, content, index, only_answers=author == "user")
     return history.build()

@@ -40,8 +40,11 @@ def from_gemini(contents: Iterable[Any]) -> History:
     return history.build()
 
 
-def add_parts(history: HistoryBuilder, content: Any, round_: int) -> None:
-    """Add the calls and the results that one content holds."""
+def add_parts(
+    history: HistoryBuilder, content: Any, round_: int, *, only_answers: bool = False
+) -> None:
+    """Add the calls and the results that one content holds; or of those, what calls wait for."""
+    add_result = history.answer if only_answers else history.add_result
     for part in parts_of(content):
         call, response = call_in(part), response_in(part)
         if call is not None:
@@ -54,7 +57,7 @@ def add_parts(history: HistoryBuilder, content: Any, round_: int) -> None:
         if response is not None:
             name, call_id = field_of(response, "name"), field_of(response, "id")
             result = result_of(field_of(response, "response"))
-            history.add_result(result, optional_text(call_id), optional_text(name))
+            add_result(result, optional_text(call_id), optional_text(name))
 
 
 def parts_of(content: Any) -> List[Any]:

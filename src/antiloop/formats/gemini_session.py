@@ -74,7 +74,7 @@ class SessionBuilder:
         told = [_result_of_part(part) for part in _listed(returned)]
         failed = status != "success" or any(result.is_error for result in told)
         result = ToolResult("\n".join(result.text for result in told), failed)
-        self._history.add_result(result, _call_id(call), _name(call))
+        self._history.answer(result, _call_id(call), _name(call))
         return True
 
 

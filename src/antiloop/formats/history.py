@@ -3,10 +3,12 @@
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..loop_detection.messages import NOTICE_MARKER
 from ..types import ToolCall, ToolResult
+from .unrecorded import unlike_others
 
 # Where an API takes no system message in a conversation, a tag tells the model who speaks.
 _NOTICE = re.compile(r"\s*(?:<system-(?:notice|reminder)>\s*)?" + re.escape(NOTICE_MARKER))
@@ -74,12 +76,24 @@ def _are_siblings(one: ToolCall, other: ToolCall) -> bool:
     return one.round is not None and one.round == other.round
 
 
+def round_of_unseen(calls: Sequence[ToolCall], turn_starts: Sequence[int]) -> int:
+    """Give the round of a call of which only the result is there.
+
+    It is the latest one: nothing says that there was a further one, unless the user spoke. Then it
+    is the number after, which no reply has where messages are counted.
+    """
+    count = len(calls)
+    latest = calls[-1].round if count else None
+    return -1 if latest is None else latest + (count in turn_starts[-1:])
+
+
 class HistoryBuilder:
     """Collect calls and results in the order of the messages, and pair them.
 
     Ids join a result to its call. They are not trusted further than that: some providers leave
     them out, some use them again, so a result goes to the *latest* unanswered call that it fits,
-    and among parallel calls to the first. A result that fits no call is dropped.
+    and among parallel calls to the first. A result whose call was never seen, as in a conversation
+    that was cut, makes a call of which only that is known; a further answer to a call is dropped.
     """
 
     def __init__(self) -> None:
@@ -104,13 +118,22 @@ class HistoryBuilder:
         self, result: ToolResult, call_id: Optional[str], tool_name: Optional[str] = None
     ) -> None:
         """Add one result; ``tool_name`` helps where the message names the tool, not the call."""
+        if not self.answer(result, call_id, tool_name) and self._is_unseen(call_id, tool_name):
+            self._add_unseen(call_id, tool_name or "")
+            self.answer(result, call_id, tool_name)
+
+    def answer(
+        self, result: ToolResult, call_id: Optional[str], tool_name: Optional[str] = None
+    ) -> bool:
+        """Add one result if a call waits for it, and say whether one did."""
         index = self._first_of_latest_round(call_id) if call_id else None
         if index is None:
             index = self._loose_match(call_id, tool_name)
         if index is None:
-            return
+            return False
         self._results[index] = result
         self._open[self._calls[index].id].remove(index)
+        return True
 
     def add_user_message(self, *texts: str) -> None:
         """Note that the user spoke here, unless all ``texts`` are antiloop's own."""
@@ -124,6 +147,19 @@ class HistoryBuilder:
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
         return History.since(since, self._calls, self._results, self._turn_starts)
+
+    def _is_unseen(self, call_id: Optional[str], tool_name: Optional[str]) -> bool:
+        """Whether a result is of a call that did not stand here, and no second answer to one."""
+        if call_id:
+            return call_id not in self._open
+        latest = takewhile(lambda call: call.round == self._calls[-1].round, self._calls[::-1])
+        return tool_name is not None and all(call.tool_name != tool_name for call in latest)
+
+    def _add_unseen(self, call_id: Optional[str], tool_name: str) -> None:
+        place = f"call {call_id}" if call_id else f"step {len(self._calls)}"
+        call = unlike_others(ToolCall(tool_name), place)
+        round_ = round_of_unseen(self._calls, self._turn_starts)
+        self.add_call(call.tool_name, call.arguments, call_id, round_)
 
     def _first_of_latest_round(self, call_id: str) -> Optional[int]:
         waiting = self._open.get(call_id)

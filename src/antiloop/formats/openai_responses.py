@@ -65,8 +65,9 @@ class ItemsBuilder:
     def __init__(self, read_result: Callable[[Any], ToolResult] = result_of) -> None:
         self._history = HistoryBuilder()
         self._read_result = read_result
+        self._items = 0
         self._round = 0
-        self._is_round_over = False
+        self._is_round_over = True
 
     def add(self, item: Any) -> None:
         """Add one item, or all items of a response; what is neither is passed over."""
@@ -77,6 +78,7 @@ class ItemsBuilder:
             self._is_round_over = True
         else:
             self._add_item(item)
+        self._items += 1
 
     def add_user_message(self, text: str) -> None:
         """Note that the user spoke."""
@@ -101,7 +103,8 @@ class ItemsBuilder:
             self.add_user_message(text_of(field_of(item, "content")))
 
     def _add_call(self, item: Any) -> None:
-        self._round += self._is_round_over
+        if self._is_round_over:
+            self._round = self._items
         self._is_round_over = False
         kind = tag_of(item, "type")[: -len("_call")]
         name = optional_text(field_of(item, "name")) or kind

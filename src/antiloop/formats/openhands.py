@@ -13,8 +13,8 @@ from .history import History, HistoryBuilder
 
 _NO_TOOLS = frozenset(
     """
-    change_agent_state condensation condensation_request initialize loop_recall message null pause
-    recall resume start stop streaming_chunk system
+    agent_state_changed change_agent_state condensation condensation_request condense initialize
+    loop_recall message null pause recall resume start stop streaming_chunk system
     """.split()
 )
 _NOISE = frozenset(("blocking", "confirmation_state", "hidden", "security_risk", "thought"))
@@ -74,6 +74,11 @@ def tool_of(event: Any) -> str:
     return called or text_of(field_of(event, "action"))
 
 
+def cause_of(event: Any) -> Any:
+    """Give the id of the action that an observation came of; None where it names none."""
+    return field_of(event, "action_id" if is_of_sdk(event) else "cause")
+
+
 def reply_of(event: Any) -> Optional[str]:
     """Give the id of the model's reply that asked for an action."""
     response = field_of(field_of(event, "tool_call_metadata"), "model_response")
@@ -87,7 +92,7 @@ class EventsBuilder:
 
     def __init__(self) -> None:
         self._history = HistoryBuilder()
-        self._ids: Dict[str, str] = {}
+        self._ids: Dict[str, Optional[str]] = {}
         self._reply: Optional[str] = None
         self._round = 0
         self._events = 0
@@ -100,7 +105,13 @@ class EventsBuilder:
             self._add_result(event)
         elif tag_of(event, "source") == "user":
             self._add_user_message(event)
+        # What is caused by an event that is no call, is no result of a tool.
+        self._ids.setdefault(_named(field_of(event, "id")), None)
         self._events += 1
+
+    def __len__(self) -> int:
+        """Count the calls so far."""
+        return len(self._history)
 
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
@@ -111,17 +122,23 @@ class EventsBuilder:
         if reply is None or reply != self._reply:
             self._round = self._events
         self._reply = reply
-        own = f"event {text_of(field_of(event, 'id'))}"
+        own = _named(field_of(event, "id"))
         call_id = _call_id(event) or own
         self._ids[own] = call_id
         self._history.add_call(tool_of(event), _arguments(event), call_id, self._round)
 
     def _add_result(self, event: Any) -> None:
-        cause = field_of(event, "action_id" if is_of_sdk(event) else "cause")
-        call_id = self._ids.get(f"event {text_of(cause)}") or _call_id(event)
-        # An observation that nothing caused is the environment speaking, no result.
+        call_id = self._call_id_of(event)
         if call_id is not None:
-            self._history.add_result(_result(event), call_id)
+            self._history.add_result(_result(event), call_id, _tool_seen_in(event))
+
+    def _call_id_of(self, event: Any) -> Optional[str]:
+        """Find the call of an observation; one that nothing caused is the environment speaking."""
+        cause = cause_of(event)
+        if cause is not None and _named(cause) in self._ids:
+            return self._ids[_named(cause)]
+        is_tool = cause is not None and tag_of(event, "observation") not in _NO_TOOLS
+        return _call_id(event) or (_named(cause) if is_tool else None)
 
     def _add_user_message(self, event: Any) -> None:
         if tag_of(event, "action") == "message":
@@ -129,6 +146,16 @@ class EventsBuilder:
         elif tag_of(event, "kind") == "MessageEvent":
             said = field_of(field_of(event, "llm_message"), "content")
             self._history.add_user_message(text_of(said))
+
+
+def _named(event_id: Any) -> str:
+    return f"event {text_of(event_id)}"
+
+
+def _tool_seen_in(event: Any) -> str:
+    """Name the tool of an observation, as far as it says."""
+    seen = tool_of(event) or tag_of(event, "observation")
+    return "" if seen == "error" else seen
 
 
 def _call_id(event: Any) -> Optional[str]:

@@ -6,10 +6,11 @@ from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 from ..types import ToolCall, ToolResult
 from .agent_span import AgentSpan
 from .gen_ai import from_gen_ai
-from .history import History
+from .history import History, round_of_unseen
 from .openinference import from_openinference
 from .span_rounds import in_rounds
 from .spans import Span, spans_of
+from .unrecorded import unlike_others
 
 
 def from_otlp(documents: Iterable[Any]) -> History:
@@ -104,7 +105,7 @@ class _Reader:
     results: List[Optional[ToolResult]] = field(default_factory=list)
     turn_starts: List[int] = field(default_factory=list)
     spans: List[Tuple[int, AgentSpan]] = field(default_factory=list)
-    by_id: Dict[str, int] = field(default_factory=dict)
+    by_id: Dict[str, Optional[int]] = field(default_factory=dict)
     traces: Set[str] = field(default_factory=set)
     unknown: int = 0
 
@@ -140,9 +141,17 @@ class _Reader:
         self.results.append(result)
 
     def _answer(self, call_id: str, result: ToolResult) -> None:
-        index = self.by_id.pop(call_id, None)
+        if call_id not in self.by_id and call_id and not self.has_tools:
+            self._add_unseen(call_id)
+        index = self.by_id.get(call_id)
         if index is not None:
             self.results[index] = result
+            self.by_id[call_id] = None
+
+    def _add_unseen(self, call_id: str) -> None:
+        round_ = round_of_unseen(self.calls, self.turn_starts)
+        call = ToolCall("", id=call_id, round=round_)
+        self._add_call(unlike_others(call, f"call {call_id}"), None)
 
     def _asked(self, one: AgentSpan, call: ToolCall) -> ToolCall:
         """Give a call that no span of a tool tells of."""
@@ -183,4 +192,4 @@ def completed(
 
 def like_no_other(one: AgentSpan, call: ToolCall) -> ToolCall:
     """Give a call of which nobody knows the arguments some that no other call has."""
-    return replace(call, arguments=f"(not recorded, span {one.span.span_id})")
+    return unlike_others(call, f"span {one.span.span_id}")

@@ -6,11 +6,13 @@
                                 "result": "nothing", "is_error": false, "round": 0}]}
 
 Further keys are ignored. A step without ``result`` (or with null) has an unknown one; a step
-without ``round`` is a round of its own.
+without ``round`` is a round of its own; one with neither ``tool_name`` nor ``arguments`` is like
+no other.
 """
 
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
+from ..formats.unrecorded import told_apart
 from ..loop_detection.fingerprint import canonical_json
 from ..types import ToolCall, ToolResult
 from . import atif
@@ -42,18 +44,21 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     rounds = _rounds(steps)
     return RecordedRun(
         source if run_id is None else _text(run_id),
-        tuple(_call(step, number) for step, number in zip(steps, rounds)),
+        tuple(
+            told_apart(_call(step, number), index)
+            for index, (step, number) in enumerate(zip(steps, rounds))
+        ),
         tuple(_result(step) for step in steps),
         source=source,
     )
 
 
 def _call(step: Dict[str, Any], number: Optional[int]) -> ToolCall:
-    arguments, call_id = step.get("arguments"), step.get("id")
+    tool_name, arguments, call_id = map(step.get, ("tool_name", "arguments", "id"))
     if not (arguments is None or isinstance(arguments, (dict, str))):
         arguments = canonical_json(arguments)
     return ToolCall(
-        _text(step.get("tool_name", "")),
+        "" if tool_name is None else _text(tool_name),
         arguments,
         None if call_id is None else _text(call_id),
         number,

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import accumulate, chain
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats import History
@@ -45,8 +44,6 @@ class ConversationFormat:
     """Whether a message is of another format after all; one such shows that."""
     agent: Callable[[Any], str] = _nobody
     """Which agent a message is of."""
-    calls_in: Optional[Callable[[Any], int]] = None
-    """How many calls a message holds, where their round is not its index."""
 
     def recognises(self, value: Any) -> bool:
         """Whether a JSON value is one conversation of this format."""
@@ -90,17 +87,12 @@ class ConversationFormat:
         self, told: History, messages: List[Any], usages: List[Usage]
     ) -> Iterator[RunEvent]:
         """Yield each reply of which it is known what it took."""
-        for step, message, usage in zip(self._steps(told, messages), messages, usages):
+        rounds = [call.round or 0 for call in told.calls]
+        for index, (message, usage) in enumerate(zip(messages, usages)):
             if usage != Usage():
                 agent, time_s = self.agent(message), moment_s(field_of(message, "timestamp"))
-                yield reply_event(step, usage, agent=agent or None, time_s=time_s)
-
-    def _steps(self, told: History, messages: List[Any]) -> Iterator[int]:
-        """Yield for each message how many calls stood before it."""
-        if self.calls_in is not None:
-            return accumulate(chain([0], map(self.calls_in, messages)))
-        rounds = [call.round or 0 for call in told.calls]
-        return (bisect_left(rounds, index) for index in range(len(messages)))
+                before = bisect_left(rounds, index)
+                yield reply_event(before, usage, agent=agent or None, time_s=time_s)
 
 
 def _first(holder: Dict[str, Any], keys: Iterable[str]) -> str:

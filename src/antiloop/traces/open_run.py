@@ -7,6 +7,7 @@ from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
 from ..formats import History
 from ..formats.amounts import moment_s, number, whole_number
 from ..formats.content import arguments_of, field_of, optional_text, text_of
+from ..formats.unrecorded import told_apart
 from ..types import ToolCall, ToolResult
 from .recorded_run import RecordedRun
 from .run_event import RunEvent
@@ -20,7 +21,8 @@ _COMPLETED = ("tool_call_completed", "tool_call_failed")
 class OpenRun:
     """Collects the events of one run in the order in which they were written.
 
-    A result belongs to the call with its ``call_id``, or else to the oldest open call of its tool.
+    A result belongs to the call with its ``call_id``, or else to the oldest open call of its tool,
+    or of any tool where it names none.
     Calls are one round if they say so by an equal ``round``, or if an agent starts them before the
     first of them is completed.
     """
@@ -76,7 +78,7 @@ class OpenRun:
 
     def _start(self, call: ToolCall, event: Mapping[str, Any]) -> int:
         index = len(self.calls)
-        self.calls.append(replace(call, round=self._round_of(event)))
+        self.calls.append(replace(told_apart(call, index), round=self._round_of(event)))
         self._results.append(None)
         self._waiting.append(index)
         return index
@@ -112,7 +114,7 @@ def _is_of(told: ToolCall, call: ToolCall) -> bool:
     """Whether what is told of a completed call fits an open one."""
     if call.id or told.id:
         return call.id == told.id
-    return call.tool_name == told.tool_name and told.arguments in (None, call.arguments)
+    return told.tool_name in ("", call.tool_name) and told.arguments in (None, call.arguments)
 
 
 def _result(event: Mapping[str, Any]) -> Optional[ToolResult]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..formats import from_openai_responses
-from ..formats.content import field_of, items_of
+from ..formats.content import field_of
 from ..formats.openai_responses import is_call, is_response, is_result
 from .conversation import ConversationFormat
 from .usage import Usage, usage_of
@@ -15,11 +15,6 @@ def _is_message(item: Any) -> bool:
 
 def _is_own(item: Any) -> bool:
     return isinstance(item, dict) and (is_response(item) or is_call(item) or is_result(item))
-
-
-def _calls_in(item: Any) -> int:
-    items = items_of(field_of(item, "output")) if is_response(item) else [item]
-    return sum(map(is_call, items))
 
 
 def _usage(response: Any) -> Usage:
@@ -34,6 +29,5 @@ _FORMAT = ConversationFormat(
     from_openai_responses,
     "no items of OpenAI Responses here",
     _usage,
-    calls_in=_calls_in,
 )
 recognises, read = _FORMAT.recognises, _FORMAT.read

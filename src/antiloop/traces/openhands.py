@@ -5,10 +5,18 @@ Single events, as lines, are together one run. A run is held in memory.
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ..formats import History, from_openhands
+from ..formats import History
 from ..formats.amounts import moment_s, number
 from ..formats.content import field_of, optional_text, text_of
-from ..formats.openhands import EventsBuilder, is_call, is_of_sdk, is_result, reply_of, tool_of
+from ..formats.openhands import (
+    EventsBuilder,
+    cause_of,
+    is_call,
+    is_of_sdk,
+    is_result,
+    reply_of,
+    tool_of,
+)
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
@@ -88,10 +96,11 @@ def _is_event(event: Any) -> bool:
 
 
 def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
-    told = from_openhands(events)
+    conversation = EventsBuilder()
+    beside = tuple(_Walk(conversation).events_of(events))
+    told = conversation.build()
     holder: Dict[str, Any] = value if isinstance(value, dict) else {}
     ids = (optional_text(holder.get(key)) for key in ("instance_id", "conversation_id", "id"))
-    beside = tuple(_Walk().events_of(events))
     usages = [Usage(one.model, one.input_tokens, one.output_tokens) for one in beside]
     return RecordedRun(
         next(filter(None, ids), source),
@@ -122,8 +131,8 @@ def _is_end_in_error(event: Any) -> bool:
 class _Walk:
     """Goes through the events of a conversation once, and says what happened beside the calls."""
 
-    def __init__(self) -> None:
-        self._calls = 0
+    def __init__(self, conversation: EventsBuilder) -> None:
+        self._conversation = conversation
         self._begun: Dict[str, Tuple[int, Any]] = {}
         self._reply: Optional[str] = None
 
@@ -131,35 +140,36 @@ class _Walk:
         """Yield replies of the model, handoffs, and how long tools took."""
         for event in events:
             if is_call(event):
-                yield from self._before_call(event)
-                self._begun[text_of(field_of(event, "id"))] = self._calls, event
-                self._calls += 1
+                step = len(self._conversation)
+                yield from self._before_call(event, step)
+                self._begun[text_of(field_of(event, "id"))] = step, event
             elif is_result(event):
                 yield from self._after_call(event)
+            self._conversation.add(event)
 
-    def _before_call(self, event: Any) -> Iterator[RunEvent]:
+    def _before_call(self, event: Any, step: int) -> Iterator[RunEvent]:
         reply = reply_of(event)
         if reply is not None and reply != self._reply:
-            yield self._reply_event(event)
+            yield _reply_event(event, step)
         self._reply = reply
         if field_of(event, "action") == "delegate":
             to_agent = optional_text(field_of(field_of(event, "args"), "agent"))
-            yield RunEvent("handoff_started", self._calls, to_agent=to_agent)
-
-    def _reply_event(self, event: Any) -> RunEvent:
-        response = field_of(field_of(event, "tool_call_metadata"), "model_response")
-        model, amounts = field_of(response, "model"), field_of(response, "usage")
-        return reply_event(
-            self._calls,
-            usage_of(model, amounts, ("prompt_tokens",), ("completion_tokens",)),
-            time_s=moment_s(field_of(event, "timestamp")),
-        )
+            yield RunEvent("handoff_started", step, to_agent=to_agent)
 
     def _after_call(self, event: Any) -> Iterator[RunEvent]:
-        cause = field_of(event, "action_id" if is_of_sdk(event) else "cause")
-        step, call = self._begun.pop(text_of(cause), (0, None))
+        step, call = self._begun.pop(text_of(cause_of(event)), (0, None))
         if call is None:
             return
         start, end = (moment_s(field_of(one, "timestamp")) for one in (call, event))
         took = None if start is None or end is None else max(0.0, end - start) * 1000
         yield RunEvent("tool_call_completed", step, tool_of(call), time_s=start, latency_ms=took)
+
+
+def _reply_event(event: Any, step: int) -> RunEvent:
+    response = field_of(field_of(event, "tool_call_metadata"), "model_response")
+    model, amounts = field_of(response, "model"), field_of(response, "usage")
+    return reply_event(
+        step,
+        usage_of(model, amounts, ("prompt_tokens",), ("completion_tokens",)),
+        time_s=moment_s(field_of(event, "timestamp")),
+    )
