@@ -8,13 +8,18 @@ _FOR_PEOPLE = {"--install", "--uninstall", "--help", "-h"}
 def main() -> int:
     """Run a command and give its exit status."""
     # Claude Code starts its hook for each call of a tool: that goes round all other commands.
-    if sys.argv[1:3] == ["hook", "claude-code"] and _FOR_PEOPLE.isdisjoint(sys.argv):
+    if sys.argv[1:3] == ["hook", "claude-code"] and not _is_person():
         from .integrations.hook_process import main as answer
 
         return answer(sys.argv[3:])
     from .cli import main as run_command
 
     return run_command()
+
+
+def _is_person() -> bool:
+    """Whether a person asks: for a change of the settings, for help, or with nothing piped in."""
+    return not _FOR_PEOPLE.isdisjoint(sys.argv) or bool(sys.stdin and sys.stdin.isatty())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import runpy
 import shlex
 import stat
 import subprocess
@@ -201,9 +202,9 @@ def test_a_link_and_the_rights_of_a_file_stay(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ('{"hooks": {', "Expecting property name"),
-        ("// mine\n{}", "Expecting value"),
-        ("[" * 100_000, "recursion"),
+        ('{"hooks": {', "not JSON: Expecting property name enclosed in double quotes at line 1"),
+        ("// mine\n{}", "not JSON: Expecting value at line 1, column 1"),
+        ("[" * 100_000, "nested too deeply"),
         ("[]", "the file must be an object, got list"),
         ('{"hooks": []}', "hooks must be an object, got list"),
         ('{"hooks": {"Stop": {}}}', "hooks.Stop must be a list, got dict"),
@@ -226,7 +227,32 @@ def test_a_broken_file_is_refused_and_stays_as_it_is(settings, told, capsys):
 def test_a_file_that_cannot_be_read_is_named(capsys):
     os.makedirs(FILE)
     assert main(["hook", "claude-code", "--install", "--yes"]) == 2
-    assert FILE in capsys.readouterr().err
+    assert capsys.readouterr().err == f"antiloop: {FILE}: Is a directory; nothing was changed\n"
+
+
+@pytest.mark.parametrize("value", ['"\\ud800"', "1e999", "NaN"])
+def test_what_cannot_be_written_as_json_again_is_left_as_it_is(value, capsys):
+    write(f'{{"own": {value}}}')
+    assert main(["hook", "claude-code", "--install", "--yes"]) == 2
+    assert "; nothing was changed\n" in capsys.readouterr().err
+    assert os.listdir(".claude") == ["settings.json"]
+    with open(FILE, encoding="utf-8") as file:
+        assert file.read() == f'{{"own": {value}}}'
+
+
+def test_a_person_without_an_event_is_told_what_to_say(monkeypatch, capsys):
+    answering(monkeypatch, "")
+    monkeypatch.setattr(sys, "argv", ["antiloop", "hook", "claude-code"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("antiloop", run_name="__main__")
+    assert ended.value.code == 2
+    assert "say --install" in capsys.readouterr().err
+
+
+def test_where_standard_input_is_closed_nobody_is_asked(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["hook", "claude-code", "--install"]) == 2
+    assert "nobody is there to be asked" in capsys.readouterr().err
 
 
 def test_an_empty_file_counts_as_none():

@@ -13,7 +13,7 @@ from typing import Optional, Sequence, TextIO
 
 from ..version import __version__
 from . import calibrate, demo, explain, hook, report, scan, watch
-from .command import COULD_NOT_RUN, Parser
+from .command import COULD_NOT_RUN, Parser, reason_of
 from .terminal import complain
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -47,7 +47,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         _discard_output()
         return PIPE_CLOSED
     except OSError as error:  # of standard output: commands answer for the files that they open
-        complain(f"cannot write what was found: {error.strerror or error}")
+        complain(f"cannot write what was found: {reason_of(error)}")
         _discard_output()
         return COULD_NOT_RUN
     return status

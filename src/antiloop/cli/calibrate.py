@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 
-from .command import COULD_NOT_RUN, FOUND, add_command
+from .command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from .detector import add_detector, detector_of
 from .recordings import Recordings, add_recordings
 from .terminal import complain, is_watched, say, show_status
@@ -99,7 +99,7 @@ def _write(path: str, config: Mapping[str, Any]) -> bool:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text + "\n")
     except OSError as error:
-        complain(f"{path}: {error.strerror or error}")
+        complain(f"{path}: {reason_of(error)}")
         return False
     return True
 

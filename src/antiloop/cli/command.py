@@ -1,6 +1,7 @@
 """What the commands have in common."""
 
 import argparse
+import json
 from textwrap import fill
 from typing import Any, Callable, Iterable, NoReturn
 
@@ -31,6 +32,15 @@ def add_command(
     )
     parser.set_defaults(run=run)
     return parser
+
+
+def reason_of(error: Exception) -> str:
+    """Say in a few words why a file could not be read, written or understood."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def add_names(parser: argparse.ArgumentParser, title: str, names: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Iterator
 
 from ..loop_detection import LoopDetector
 from ..loop_detection.presets import PRESETS
-from .command import add_names
+from .command import add_names, reason_of
 
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
@@ -46,15 +46,8 @@ def read_config(path: str) -> LoopDetector:
     """Read a configuration; what is wrong with it is told as a wrong argument."""
     try:
         return LoopDetector.from_config(json.loads(_read(path)))
-    except OSError as error:
-        what = error.strerror or str(error)
-    except json.JSONDecodeError as error:
-        what = f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-    except RecursionError:
-        what = "nested too deeply"
-    except (TypeError, ValueError) as error:
-        what = str(error)
-    raise argparse.ArgumentTypeError(f"{path}: {what}")
+    except (OSError, RecursionError, TypeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {reason_of(error)}") from error
 
 
 def _read(path: str) -> str:

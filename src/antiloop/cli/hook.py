@@ -10,7 +10,7 @@ import subprocess
 import sys
 from typing import Any, List
 
-from .command import COULD_NOT_RUN, add_command
+from .command import COULD_NOT_RUN, add_command, reason_of
 from .detector import read_config
 from .terminal import complain, printable, say
 
@@ -64,6 +64,9 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Change the settings, or answer an event."""
     if not (args.install or args.uninstall):
+        if _is_somebody_there():
+            complain("Claude Code calls this with an event; say --install to have it do so")
+            return COULD_NOT_RUN
         from ..integrations.hook_process import main
 
         return main(_options(args))
@@ -71,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return _change(path, args)
     except (OSError, ValueError, RecursionError) as error:
-        complain(f"{path}: {error}; nothing was changed")
+        complain(f"{path}: {reason_of(error)}; nothing was changed")
         return COULD_NOT_RUN
 
 
@@ -84,7 +87,7 @@ def _change(path: str, args: argparse.Namespace) -> int:
     if after == before:
         say(printable(f"{path}: nothing to change"))
         return 0
-    changed = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
+    changed = json.dumps(after, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     for line in difflib.unified_diff(
         text.splitlines(), changed.splitlines(), path, path, lineterm=""
     ):
@@ -97,8 +100,12 @@ def _change(path: str, args: argparse.Namespace) -> int:
     return 0
 
 
+def _is_somebody_there() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def _may_write() -> bool:
-    if not sys.stdin.isatty():
+    if not _is_somebody_there():
         raise ValueError("nobody is there to be asked: say --yes")
     sys.stdout.write("Write this? [y/N] ")
     sys.stdout.flush()
@@ -154,11 +161,12 @@ def _read(path: str) -> str:
 
 def _write(path: str, text: str) -> None:
     """Replace a file in one step; where it is a link, what it leads to."""
+    data = text.encode("utf-8")  # first of all: what cannot be encoded must leave nothing behind
     real = os.path.realpath(path)
     os.makedirs(os.path.dirname(real), exist_ok=True)
     part = f"{real}.part"
-    with open(part, "w", encoding="utf-8") as file:
-        file.write(text)
+    with open(part, "wb") as file:
+        file.write(data)
     if os.path.exists(real):
         shutil.copymode(real, part)
     os.replace(part, real)
