@@ -82,6 +82,11 @@ def test_a_warning_is_raised_once_and_its_count_grows():
     )
 
 
+def test_large_counts_are_written_for_people():
+    repeated = warning(judged(*[LOOK] * 1234), "repeated_tool_call_exact_input")
+    assert "called 1,234 times" in repeated.message
+
+
 @pytest.mark.parametrize(("between", "is_found"), [(5, True), (6, False)])
 def test_the_window_slides_over_tool_calls(between, is_found):
     others = [other(number) for number in range(between)]

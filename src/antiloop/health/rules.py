@@ -155,7 +155,7 @@ RULES: Tuple[HealthRule, ...] = (
         threshold=3,
         window=8,
         of_call=_tool,
-        message="Tool {item.tool!r} was called {count} times within {rule.window} tool calls.",
+        message="Tool {item.tool!r} was called {count:,} times within {rule.window} tool calls.",
         why="An agent that keeps to one tool may not know what else to do.",
         suggestion="Look at what the tool gave, and tell the agent what to do with it.",
     ),
@@ -164,7 +164,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=20,
         threshold=3,
         of_call=_similar_input,
-        message="Tool {item.tool!r} was called {count} times with nearly the same input.",
+        message="Tool {item.tool!r} was called {count:,} times with nearly the same input.",
         why="Small changes of the input mostly bring the same answer again.",
         suggestion="Say in the tool's description which inputs make a difference, "
         "or let its answer say what to change.",
@@ -174,7 +174,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=25,
         threshold=3,
         of_call=_exact_input,
-        message="Tool {item.tool!r} was called {count} times with the same input: "
+        message="Tool {item.tool!r} was called {count:,} times with the same input: "
         "{item.facts.shown}.",
         why="The same question mostly gets the same answer; each time costs tokens and time.",
         suggestion="Keep the answer where the agent sees it, or refuse the call with "
@@ -185,7 +185,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=30,
         threshold=3,
         of_call=_tool_since_progress,
-        message="Tool {item.tool!r} was called {count} times, and neither state nor memory "
+        message="Tool {item.tool!r} was called {count:,} times, and neither state nor memory "
         "was changed in between.",
         why="Nothing was made of the answers, so the next call starts where the last one did.",
         suggestion="Let the agent write down what it has learnt before it calls again, "
@@ -196,7 +196,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=20,
         threshold=3,
         of_call=_tool_without_result,
-        message="Tool {item.tool!r} gave nothing {count} times.",
+        message="Tool {item.tool!r} gave nothing {count:,} times.",
         why="The agent looks for what is not there, or asks for it in the wrong words.",
         suggestion="Let the tool say what it searched and what it could find instead; "
         "tell the agent when to give up.",
@@ -206,7 +206,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=20,
         threshold=3,
         of_event=_retry,
-        message="{count} retries were triggered.",
+        message="{count:,} retries were triggered.",
         why="What fails several times in a row is seldom transient; retries hide the cause.",
         suggestion="Wait longer between retries, cap them, and give the agent the error.",
     ),
