@@ -124,6 +124,16 @@ def test_a_click_on_a_warning_leads_to_the_step_and_opens_it(open_page):
     assert outlines == ["solid", "none"]
 
 
+def test_warnings_say_what_they_take_and_advise_everything_once(open_page):
+    page = open_page(run_of(*REPEAT, *cycle(6)))
+    shown = page.locator("#warnings .at").all_inner_texts()
+    assert shown[0] == "ended \u00b7 step 2"
+    assert "\u221225 \u00b7 step 2" in shown
+    advice = page.locator("#warnings .advice").all_inner_texts()
+    assert len(advice) == len(set(advice)) < len(shown)
+    assert page.locator("#step-2 .flag").inner_text().startswith("loop_repeat +")
+
+
 def test_a_second_click_on_a_warning_leads_there_again(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT))
     warning = page.locator("#warnings a").first

@@ -55,12 +55,13 @@ def test_a_repeat_has_no_laps():
     assert data(*[("ls", {}, "a")] * 5)["laps"] == []
 
 
-def test_warnings_are_in_the_order_of_the_steps_to_blame():
-    drawn = data(*[("ls", {}, "a")] * 5, *cycle(5))
-    steps = [warning["step"] for warning in drawn["warnings"]]
-    assert steps == sorted(steps)
-    assert drawn["warnings"][0].keys() == {
-        *("name", "message", "why", "suggestion", "step", "steps", "is_open")
+def test_loops_come_before_what_the_rules_make_of_them_each_by_the_step_to_blame():
+    warnings = data(*[("ls", {}, "a")] * 5, *cycle(5))["warnings"]
+    found = [(not each["name"].startswith("loop_"), each["step"]) for each in warnings]
+    assert found == sorted(found)
+    assert found[0] < (True, 0) < found[-1]
+    assert warnings[0].keys() == {
+        *("name", "message", "why", "suggestion", "penalty", "step", "steps", "is_open")
     }
 
 

@@ -76,20 +76,30 @@ function drawAbout(about) {
 function drawWarnings(run) {
   const title = el("h3", "", run.warnings.length ? "Warnings" : "No warnings");
   title.id = "warnings-title";
-  const items = run.warnings.map((one) => el("li", "", run.steps.length
-    ? link(hashOf(run.number, one.step), "warning", ...warningParts(one, `step ${one.step}`))
-    : el("div", "warning", ...warningParts(one, ""))));
+  const advised = new Set(); // what several warnings advise is said once
+  const items = run.warnings.map((one) => {
+    const parts = warningParts(one, run.steps.length ? `step ${one.step}` : "");
+    if (advised.has(one.suggestion)) parts.pop();
+    advised.add(one.suggestion);
+    return el("li", "", run.steps.length
+      ? link(hashOf(run.number, one.step), "warning", ...parts) : el("div", "warning", ...parts));
+  });
   byId("warnings").replaceChildren(title, el("ol", "", ...items));
 }
 
-const warningParts = ({ message, why, suggestion, is_open }, where) => [
-  el("b", "", message), el("span", "at", where + (is_open ? "" : ", over by the end")),
-  el("span", "why", why), el("span", "advice", suggestion)];
+function warningParts({ message, why, suggestion, penalty, is_open }, where) {
+  const cost = penalty ? `\u2212${penalty.toLocaleString("en")}` : "";
+  const at = [is_open ? "" : "ended", cost, where].filter(Boolean).join(" \u00b7 ");
+  return [el("b", "", message), el("span", "at", at),
+    el("span", "advice", el("span", "quiet", why), " ", suggestion)];
+}
 
 // ---- steps ----
 
 const mark = (call, isSeen) => (call.mark
   ? el("i", `chip tone-${call.tone}${isSeen ? " seen" : ""}`, call.mark) : el("i", "dot"));
+
+const flagText = ([first, ...others]) => first.name + (others.length ? ` +${others.length}` : "");
 
 const resultText = (result) => (result ? result.text || "(nothing)" : "(not recorded)");
 
@@ -107,7 +117,7 @@ function drawStep(run, step) {
   row.style.setProperty("--lane", lane);
   const notes = el("span", "notes");
   if (run.laps.has(step)) notes.append(el("span", "lap", `lap ${run.laps.get(step)}`));
-  if (warnings.length) notes.append(el("span", "flag", warnings.map((one) => one.name).join(", ")));
+  if (warnings.length) notes.append(el("span", "flag", flagText(warnings)));
   row.append(notes);
   const made = el("div", "step", row);
   made.id = `step-${step}`;
@@ -157,18 +167,17 @@ function drawMap(run, steps) {
   const columns = Math.max(1, Math.min(MAP_COLUMNS, steps.length));
   const all = svg("svg", { viewBox: `0 0 ${columns} ${run.lanes + 1}`, preserveAspectRatio: "none" });
   const drawn = new Map(); // of the steps that share a column, one with nothing new is shown
+  const rect = (x, y, name) => all.append(svg("rect", { x, y, width: 1, height: 0.8, class: name }));
   steps.forEach((step, position) => {
     const [number, , lane, isSeen] = run.steps[step];
     const x = Math.floor((position * columns) / steps.length);
-    const key = x * run.lanes + lane;
-    if (run.calls[number].mark && !(drawn.get(key) >= isSeen)) {
-      drawn.set(key, isSeen);
-      all.append(svg("rect", { x, y: lane + 0.1, width: 1, height: 0.8,
-        class: `tone-${run.calls[number].tone}${isSeen ? " seen" : ""}` }));
+    const { mark, tone } = run.calls[number];
+    const [key, rank] = [x * run.lanes + lane, mark ? isSeen : -1];
+    if (!(drawn.get(key) >= rank)) {
+      drawn.set(key, rank);
+      rect(x, lane + 0.1, mark ? `tone-${tone}${isSeen ? " seen" : ""}` : "once");
     }
-    if (run.warningsAt.has(step)) {
-      all.append(svg("rect", { x, y: run.lanes + 0.2, width: 1, height: 0.8, class: "flag" }));
-    }
+    if (run.warningsAt.has(step)) rect(x, run.lanes + 0.2, "flag");
   });
   byId("map").replaceChildren(all, el("div", "here"));
 }

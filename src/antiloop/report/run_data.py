@@ -63,7 +63,7 @@ def run_data(run: RecordedRun, health: "HealthReport") -> Dict[str, Any]:
         "rounds": [start for start, _ in run.rounds()],
         "turns": list(run.turn_starts),
         "laps": _laps(health, keys),
-        "warnings": sorted(map(_warning, health.warnings), key=lambda each: each["step"]),
+        "warnings": [_warning(each) for each in sorted(health.warnings, key=_place)],
     }
 
 
@@ -139,12 +139,18 @@ def _laps(health: "HealthReport", keys: List[str]) -> List[Tuple[int, int]]:
     return sorted(laps.items())
 
 
+def _place(warning: "HealthWarning") -> Tuple[bool, int]:
+    """Put the loops that were found before what the rules make of them."""
+    return not warning.name.startswith("loop_"), warning.step
+
+
 def _warning(warning: "HealthWarning") -> Dict[str, Any]:
     return {
         "name": warning.name,
         "message": warning.message,
         "why": warning.why,
         "suggestion": warning.suggestion,
+        "penalty": number(warning.penalty),
         "step": warning.step,
         "steps": list(warning.steps),
         "is_open": warning.is_open,
