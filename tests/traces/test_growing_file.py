@@ -2,6 +2,7 @@
 
 import os
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces.growing_file import GrowingFile
+from antiloop.traces.source import NOT_KEPT
 
 
 @pytest.fixture
@@ -47,6 +49,35 @@ def test_a_half_written_line_waits_for_the_rest(path, growing):
     assert lines(growing) == []
     add(path, b'se"}\n')
     assert lines(growing) == [(1, '{"a": "käse"}')]
+
+
+def test_a_line_that_never_ends_is_told_at_once_and_no_more_of_it_is_held(path):
+    growing = GrowingFile(str(path), max_length=1_000_000)
+    add(path, b"one\n" + b"x" * 999_999)
+    assert lines(growing) == [(1, "one")]
+    add(path, b"x")
+    assert lines(growing) == [(2, f"{NOT_KEPT}longer than 1,000,000 bytes")]
+    tracemalloc.start()
+    try:
+        for _ in range(5):
+            add(path, b"x" * 1_000_000)
+            assert lines(growing) == []
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
+    add(path, b"x\nthree\n" + b"y" * 2_000_000 + b"\nfive\n")
+    told = lines(growing)
+    assert told == [(3, "three"), (4, f"{NOT_KEPT}longer than 1,000,000 bytes"), (5, "five")]
+    growing.close()
+
+
+@pytest.mark.parametrize("length", [3, 4])
+def test_a_line_may_be_as_long_as_the_limit_and_no_longer(path, length):
+    add(path, b"x" * length + b"\n")
+    growing = GrowingFile(str(path), max_length=4)
+    is_kept = lines(growing) == [(1, "x" * length)]
+    growing.close()
+    assert is_kept is (length < 4)
 
 
 def test_a_file_that_is_missing_is_waited_for(path, growing):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces import read_runs
+from antiloop.traces import read_runs, reading
 from antiloop.types import ToolCall, ToolResult
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}
@@ -260,3 +260,11 @@ def test_a_document_that_is_cut_off_is_refused_with_the_reason(read):
     text = json.dumps({"messages": CHAT}, indent=2)
     with pytest.raises(NoTrace, match=r"no tool calls here \(not JSON: Expecting value"):
         read(text[: text.rindex(":") + 1])
+
+
+def test_long_values_that_are_no_trace_are_not_held_while_one_is_sought(monkeypatch):
+    monkeypatch.setattr(reading, "MAX_LENGTH", 50)
+    lines = iter(['{"a": "xxxxxxxxxxxxxxxxxxx"}'] * 9)
+    with pytest.raises(NoTrace, match=r"f:1: no tool calls here; expected"):
+        list(reading.read_lines(lines, "f", None, print))
+    assert len(list(lines)) == 7

@@ -4,6 +4,7 @@ import os
 from typing import BinaryIO, Iterator, List, Optional, Tuple
 
 from ..exceptions import NoTrace, TraceUnreadable
+from .source import MAX_LENGTH, not_kept
 
 _CHUNK = 1 << 16
 _KEPT = 64
@@ -13,16 +14,19 @@ _KEPT = 64
 class GrowingFile:
     """Gives the lines of a file as they are completed, each once.
 
-    A last line that is half written waits for its end. A file that was replaced is read to its
-    end, then the one in its place; one that was cut off or written again is read anew. What is
-    read each time is what was added.
+    A last line that is half written waits for its end; one of more than ``max_length`` bytes, its
+    end included, is told at once, as by `open_lines`, and passed over. A file that was replaced is
+    read to its end, then the one in its place; one that was cut off or written again is read anew.
+    What is read each time is what was added.
 
     Args:
         path: the file; it may be missing, also for a while.
+        max_length: of a line that is kept, in bytes.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, max_length: int = MAX_LENGTH) -> None:
         self.path = path
+        self._max_length = max_length
         self._file: Optional[BinaryIO] = None
         self._begin()
 
@@ -53,6 +57,7 @@ class GrowingFile:
         self._position = 0
         self._kept = b""
         self._half: List[bytes] = []
+        self._held = 0
 
     def _open(self) -> Optional[BinaryIO]:
         self.close()
@@ -87,8 +92,20 @@ class GrowingFile:
     def _completed(self, chunk: bytes) -> Iterator[Tuple[int, str]]:
         *whole, half = chunk.split(b"\n")
         for line in whole:
-            text = b"".join([*self._half, line]).decode("utf-8-sig", "surrogateescape")
+            yield from self._take(line)
+            if self._held < self._max_length:
+                self._number += 1
+                yield self._number, b"".join(self._half).decode("utf-8-sig", "surrogateescape")
+            self._half, self._held = [], 0
+        yield from self._take(half)
+
+    def _take(self, part: bytes) -> Iterator[Tuple[int, str]]:
+        """Hold a part of a line; where it becomes too long, let go of it and say so, once."""
+        is_kept = self._held < self._max_length
+        self._held += len(part)
+        if self._held < self._max_length:
+            self._half.append(part)
+        elif is_kept:
             self._half = []
             self._number += 1
-            yield self._number, text
-        self._half.append(half)
+            yield self._number, not_kept(self._max_length)

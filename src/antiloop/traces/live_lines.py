@@ -5,7 +5,7 @@ from typing import Callable, Dict, Iterator, List, Optional, Tuple
 from ..exceptions import NoTrace
 from ..loop_detection import LoopDetector, LoopVerdict
 from .live_replay import LiveReplay
-from .reading import LOOK_AHEAD, good_records, recognise_value
+from .reading import good_records, is_enough, recognise_value
 from .records import Record, record_of
 from .registry import FORMATS, TraceFormat, expected
 from .run_under_way import RunUnderWay, TakeRecord, each_by_itself
@@ -74,7 +74,7 @@ class LiveLines:
         if named is not None:
             follow = named.follow or each_by_itself(named.read)
             return named, follow(self._name, self._report)
-        if len(self._waiting) >= LOOK_AHEAD:
+        if is_enough(self._waiting):
             raise self._no_trace()
         return None
 

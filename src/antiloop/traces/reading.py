@@ -1,17 +1,17 @@
 """From a path to the runs in it."""
 
 import logging
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ..exceptions import NoTrace, TraceUnreadable
 from .recorded_run import RecordedRun
 from .records import Record, records
 from .registry import FORMATS, TraceFormat, expected, recognise
-from .source import open_lines
+from .source import MAX_LENGTH, open_lines
 
 LOOK_AHEAD = 100
-"""How many values are looked at before a stream is given up as no trace."""
+"""How many values are looked at before a stream is given up as no trace, unless they are long."""
 
 _log = logging.getLogger("antiloop.traces")
 
@@ -89,14 +89,21 @@ def _recognise(
 ) -> Tuple[TraceFormat, List[Record]]:
     """Find the format of a stream, and give back what was taken from it."""
     looked_at: List[Record] = []
-    for record in islice(stream, LOOK_AHEAD):
+    for record in stream:
         looked_at.append(record)
         known = FORMATS[source] if source else recognise_value(record.value)
         if known is not None and not record.broken:
             return known, looked_at
+        if is_enough(looked_at):
+            break
     first = looked_at[0] if looked_at else Record(1)
     found = f" ({first.broken})" if first.broken else ""
     raise NoTrace(f"{name}:{first.line}: no tool calls here{found}; expected {expected()}")
+
+
+def is_enough(looked_at: List[Record]) -> bool:
+    """Whether no more need be looked at, or can be held, to give a stream up as no trace."""
+    return len(looked_at) >= LOOK_AHEAD or sum(one.length for one in looked_at) > MAX_LENGTH
 
 
 def recognise_value(value: Any) -> Optional[TraceFormat]:

@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
@@ -30,6 +30,8 @@ class Record:
     """The value; None where it is broken."""
     broken: str = ""
     """Why it could not be read."""
+    length: int = field(default=0, compare=False)
+    """About how many characters it takes."""
     item: Optional[int] = None
     """Which item of a list that stands there, counted from 0; None for the value itself."""
 
@@ -66,7 +68,7 @@ def numbered(lines: Iterable[str], first: int = 1) -> Iterator[Line]:
 def record_of(number: int, line: str) -> Record:
     """Read the value that stands on a line."""
     try:
-        return Record(number, json.loads(line))
+        return Record(number, json.loads(line), length=len(line))
     except _NOT_JSON as error:
         return Record(number, broken=line[1:] if line[0] == NOT_KEPT else _reason(error))
 
@@ -159,7 +161,7 @@ def _decoded(text: str, first: int) -> Tuple[List[Record], bool]:
             broken_at = getattr(error, "pos", position)
             number += text.count("\n", counted, broken_at)
             return [*found, Record(number, broken=_reason(error))], broken_at >= len(text)
-        found.append(Record(number, value))
+        found.append(Record(number, value, length=end - position))
         more = _TEXT.search(text, end)
         position = more.start() if more else len(text)
     return found, False

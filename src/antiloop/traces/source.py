@@ -73,7 +73,7 @@ def _encoding(stream: io.BufferedReader, name: str) -> str:
 
 
 def _decoded(stream: io.BufferedReader, encoding: str, max_length: int) -> Iterator[str]:
-    too_long = f"{NOT_KEPT}longer than {max_length:,} bytes"
+    too_long = not_kept(max_length)
     if encoding == "utf-8":
         for line in _kept(stream.readline, b"\n", max_length):
             yield too_long if line is None else line.decode("utf-8", "surrogateescape")
@@ -82,6 +82,11 @@ def _decoded(stream: io.BufferedReader, encoding: str, max_length: int) -> Itera
     for words in _kept(text.readline, "\n", max_length // 2):
         yield too_long if words is None else words
     text.detach()  # or the stream would be closed with it
+
+
+def not_kept(max_length: int) -> str:
+    """Give what stands in the place of a line that is longer than this."""
+    return f"{NOT_KEPT}longer than {max_length:,} bytes"
 
 
 def _kept(
