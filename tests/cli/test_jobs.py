@@ -198,6 +198,17 @@ def test_an_unknown_engine_is_2_and_told(engine, told, archive, capsys):
     assert told in err
 
 
+def test_an_engine_may_stand_in_the_current_directory(tmp_path, monkeypatch, capsys):
+    (tmp_path / "pools_of_mine.py").write_text(
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "def make(max_workers): return ThreadPoolExecutor(max_workers)\n"
+    )
+    (tmp_path / "runs").write_text(run(3))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert scanned(capsys, "--engine", "pools_of_mine:make", "runs")[0] == 1
+
+
 @pytest.mark.parametrize("jobs", ["0", "-1", "two", "", "²"])
 def test_a_number_of_jobs_that_makes_no_sense_is_2(jobs, archive, capsys):
     with pytest.raises(SystemExit) as exit_:
@@ -249,6 +260,12 @@ def test_ctrl_c_ends_all_of_it_with_one_line(under_way, jobs):
     # Its workers hold standard error open too: this ends when all are gone.
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"antiloop: interrupted\n")
+
+
+def test_one_that_is_killed_leaves_no_workers(under_way):
+    process = under_way("--jobs", "2")
+    process.kill()
+    process.communicate(timeout=60)  # its workers hold standard error open too
 
 
 @pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])

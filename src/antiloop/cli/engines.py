@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from collections import deque
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
@@ -94,7 +95,8 @@ def _engine(name: str, jobs: Optional[int]) -> Engine:
 
 @contextmanager
 def _made(name: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
-    """Call what is named to make an executor of any other kind."""
+    """Call what is named to make an executor of any other kind; it may stand in this directory."""
+    sys.path.append(os.getcwd())  # last, so that it gets in the way of nothing
     module, _, attribute = name.partition(":")
     jobs = jobs or os.cpu_count() or 1
     try:

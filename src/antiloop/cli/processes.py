@@ -5,10 +5,10 @@ import signal
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from threading import current_thread, main_thread
+from threading import Thread, current_thread, main_thread
 from typing import Iterator, Optional, Sequence, Tuple
 
 _PATIENCE_S = 5.0
@@ -19,7 +19,7 @@ def open_engine(jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
     """Start so many processes, one for each core by default; see `Engine`."""
     jobs = jobs or os.cpu_count() or 1
     others = active_children()
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin)
     try:
         with interrupts_ignored():
             for _ in range(jobs):
@@ -59,5 +59,15 @@ def interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _ignore_interrupts() -> None:  # pragma: no cover - in another process; Windows needs it
+def _begin() -> None:  # pragma: no cover - in another process
+    """Ignore interrupts also on Windows, and end with the process that began this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:  # pragma: no cover - in another process
+    # One that is killed cannot tell its workers, which would wait for work forever.
+    parent = parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
