@@ -75,6 +75,12 @@ class TestJudging:
         assert guard().judge(said).action is LoopAction.CONTINUE
         assert guard(across_turns=True).judge(said).action is LoopAction.STOP
 
+    def test_a_monitor_that_has_seen_calls_begins_anew_where_the_user_speaks(self):
+        for across_turns, action in ((False, LoopAction.CONTINUE), (True, LoopAction.STOP)):
+            guarding = guard(across_turns=across_turns)
+            monitor = guarding.replayed(history("s", "s"))
+            assert guarding.replay(monitor, history("s", turn_starts=(0,))).action is action
+
     def test_ignored_tools_are_no_evidence(self):
         assert guard(ignore=["s"]).judge(history("s", "s", "s")).action is LoopAction.CONTINUE
         assert guard(ignore=["s"]).judge(history("t", "t", "t")).action is LoopAction.STOP

@@ -11,6 +11,8 @@ pytest.importorskip("pydantic_ai", reason="needs the extra 'pydantic-ai'")
 
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
+from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
     ModelResponse,
@@ -272,3 +274,52 @@ def test_a_round_is_judged_once_where_the_provider_pauses_after_it():
     paused = replace(last, parts=[NativeToolCallPart("web_search", {})], state="suspended")
     agent.run_sync(message_history=[*history, paused])
     assert hearer.heard == ["repeat"]
+
+
+@pytest.mark.parametrize("kept", [2, 5])
+def test_what_a_processor_takes_out_of_the_history_is_remembered(kept):
+    searched = []
+    agent = guarded(search, Escalation(), searched=searched)
+    trimmed = ProcessHistory(lambda messages: messages[-kept:])
+    assert agent.run_sync("Go", capabilities=[trimmed]).output.startswith("Stopped:")
+    assert len(searched) == 4
+
+
+def test_a_request_that_others_send_again_holds_the_notice_again():
+    told, hearer = [], Hearer()
+
+    class Again(AbstractCapability):
+        async def wrap_model_request(self, ctx, *, request_context, handler):
+            try:
+                return await handler(request_context)
+            except ConnectionError:
+                return await handler(request_context)
+
+    def reply(messages, info):
+        told.append(NOTICE_MARKER in str(messages[-1].parts))
+        if told == [False, False, False, True]:
+            raise ConnectionError
+        return ModelResponse(parts=[TextPart("done") if told[-1] else ToolCallPart(*SAME)])
+
+    guard = LoopGuard(detector(LoopPolicy.INJECT_MESSAGE), observers=[hearer])
+    agent = Agent(FunctionModel(reply), capabilities=[Again(), guard])
+    agent.tool_plain(lambda query: "nothing found", name="search")
+    try:
+        assert agent.run_sync("Go").output == "done"
+    except UserError as error:
+        pytest.skip(f"this version sends a request once: {error}")
+    assert (told, hearer.heard) == ([False, False, False, True, True], ["repeat"])
+
+
+def test_nothing_of_a_run_stays_in_a_guard():
+    guard = LoopGuard(detector(LoopPolicy.STOP))
+    before = dict(vars(guard))
+    agent = Agent(
+        FunctionModel(lambda messages, info: ModelResponse(parts=[ToolCallPart(*SAME)])),
+        output_type=[Answer, str],
+        capabilities=[guard],
+    )
+    agent.tool_plain(lambda query: "nothing found", name="search")
+    for _ in range(2):
+        assert agent.run_sync("Go").usage.tool_calls == 3
+    assert vars(guard) == before

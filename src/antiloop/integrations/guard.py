@@ -48,10 +48,15 @@ class Guard(Lookout):
         return messages[-2 * self._kept :]
 
     def replay(self, monitor: LoopMonitor, history: History) -> LoopVerdict:
-        """Show a monitor these calls, and give its verdict on the last round; nobody is told."""
+        """Show a monitor these calls, and give its verdict on the last round; nobody is told.
+
+        The monitor begins anew where the user has spoken.
+        """
         verdict = _GO_ON
-        turn = history if self.across_turns else history.last_turn()
-        for together in self._last_rounds(turn):
+        if history.turn_starts and not self.across_turns:
+            monitor.reset()
+            history = history.last_turn()
+        for together in self._last_rounds(history):
             verdict = self.record(monitor, together)
         return verdict
 

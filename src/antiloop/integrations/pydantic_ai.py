@@ -1,8 +1,8 @@
 """Pydantic AI agents."""
 
-from bisect import bisect_left
+from copy import copy
 from dataclasses import replace
-from typing import Any, Awaitable, Callable, Set
+from typing import Any, Awaitable, Callable, Mapping, Optional, Sequence
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
@@ -14,8 +14,8 @@ except ImportError as error:
         ' pip install "antiloop[pydantic-ai]"'
     ) from error
 
-from ..formats import History, from_pydantic_ai
-from ..loop_detection import LoopAction, LoopVerdict
+from ..formats import from_pydantic_ai
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict, ToolPolicy
 from ..types import ToolCall
 from .guard import Guard, stopped
 
@@ -25,11 +25,22 @@ class LoopGuard(Guard, AbstractCapability[Any]):
 
     Each round is judged before the model is asked again: the model is told, or the run ends with an
     answer that says why, or `LoopDetectedError` reaches the caller. Refused calls get a failure as
-    their result, which costs no retry. All is read off the messages of the run, so nothing has to
-    be kept beside them, and a workflow that is replayed decides the same.
+    their result, which costs no retry.
+
+    A run begins with what its messages tell; from then on it is remembered, since a processor of
+    the history may take messages away. All is derived from the messages that come in, so a workflow
+    that is replayed decides the same.
 
     Where the output must not be text there is no answer to end with: `stop` raises too.
     """
+
+    _run: Optional[LoopMonitor] = None
+    _judged: Any = None
+    _latest = LoopVerdict()
+
+    async def for_run(self, ctx: Any) -> "LoopGuard":
+        """Give a guard of one run; what is known of it is kept there."""
+        return copy(self)
 
     async def wrap_model_request(
         self, ctx: Any, *, request_context: Any, handler: Callable[[Any], Awaitable[Any]]
@@ -47,34 +58,44 @@ class LoopGuard(Guard, AbstractCapability[Any]):
     async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
         """Refuse the call, or let it run."""
         pending = ToolCall(call.tool_name, call.args, call.tool_call_id)
-        verdict = self.before(self._history(ctx), pending)
+        verdict = self._monitor(ctx).before(pending)
         if verdict.action is LoopAction.BLOCK:
             raise ToolFailed(verdict.message)
         return args
 
     def _verdict(self, ctx: Any, last: Any) -> LoopVerdict:
-        came_in = {getattr(part, "tool_name", None) for part in last.parts} - {None}
-        # No round has come in where a paused reply goes on, or the answer alone is asked for again.
-        if last.kind == "response" or came_in <= _output_tools(ctx):
+        monitor = self._monitor(ctx)
+        if last.kind == "response":  # no round has come in: a paused reply goes on
             return LoopVerdict()
-        return self.judge(self._history(ctx), ctx.run_id or "")
+        together = ctx.messages[_last_reply(ctx.messages) :]
+        if together[0] is not self._judged:
+            self._latest = self.replay(monitor, from_pydantic_ai(together))
+            self.tell(self._latest, ctx.run_id or "")
+        # Others may ask the model again after the same round.
+        self._judged = together[0]
+        return self._latest
 
-    def _history(self, ctx: Any) -> History:
-        return _without(_output_tools(ctx), from_pydantic_ai(self.recent(ctx.messages)))
+    def _monitor(self, ctx: Any) -> LoopMonitor:
+        """Give what is known of the run before the last reply."""
+        if self._run is None:
+            self._ignored = {**self._ignored, **_output_tools(ctx)}
+            past = ctx.messages[: _last_reply(ctx.messages)]
+            self._run = self.replayed(from_pydantic_ai(self.recent(past)))
+        return self._run
 
 
-def _output_tools(ctx: Any) -> Set[str]:
+def _last_reply(messages: Sequence[Any]) -> int:
+    """Give where the last reply of the model stands; 0 where there is none."""
+    at = len(messages) - 1
+    while at > 0 and messages[at].kind != "response":
+        at -= 1
+    return max(at, 0)
+
+
+def _output_tools(ctx: Any) -> Mapping[str, ToolPolicy]:
     """Give the tools that stand for the final answer; they never loop, they are retried."""
-    return {tool.name for tool in ctx.tool_manager.tool_defs if tool.kind == "output"}
-
-
-def _without(tools: Set[str], history: History) -> History:
-    kept = [at for at, call in enumerate(history.calls) if call.tool_name not in tools]
-    return History(
-        tuple(history.calls[at] for at in kept),
-        tuple(history.results[at] for at in kept),
-        tuple(bisect_left(kept, start) for start in history.turn_starts),
-    )
+    tools = ctx.tool_manager.tool_defs
+    return {tool.name: ToolPolicy(exempt=True) for tool in tools if tool.kind == "output"}
 
 
 def _with_notice(request_context: Any, notice: str) -> Any:
