@@ -46,8 +46,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return PIPE_CLOSED
-    except OSError as error:  # of standard output: commands answer for the files that they open
-        complain(f"cannot write what was found: {reason_of(error)}")
+    except OSError as error:  # mostly of standard output: commands answer for what they open
+        complain(f"cannot go on: {reason_of(error)}")
         _discard_output()
         return COULD_NOT_RUN
     return status

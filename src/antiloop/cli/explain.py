@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 _ABOUT = "Say why a verdict fell at a step of a recorded run, or why none did."
 _EXAMPLE = """\
 It tells what the window held at that step, which fingerprints matched, what each detector counted
-and how much would have been too often, what stands before the calls that were counted, and where
-each loop stands on its ladder.
+and how much would have been too often (- where nothing came together that it looks for), what
+stands before the calls that were counted, and where each loop stands on its ladder: the action that
+it came to last is in brackets.
 
 The exit status is 0 if nothing was said at that step, 1 if something was, 2 if there is no such run
 or step.

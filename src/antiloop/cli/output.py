@@ -1,11 +1,10 @@
 """What a scan prints: a page for a person, or JSON."""
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Protocol, Tuple
 
 from .health_table import HealthTable
-from .terminal import counted, printable, say, show_status
+from .terminal import counted, printable, say
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopVerdict
@@ -45,8 +44,7 @@ class JsonWriter:
 
     def run(self, judged: "JudgedRun") -> None:
         """Print one run."""
-        show_status("")
-        sys.stdout.write(self._before + json.dumps(as_json(judged), indent=2))
+        say(self._before + json.dumps(as_json(judged), indent=2), end="")
         self._before = ",\n"
 
     def end(self) -> None:

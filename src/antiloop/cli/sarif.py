@@ -7,7 +7,6 @@ recording where its run stands; the step stands beside it, as a logical location
 import inspect
 import json
 import os
-import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict
@@ -15,7 +14,7 @@ from urllib.parse import quote
 
 from ..version import __version__
 from .output import merged, message
-from .terminal import say, show_status
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..loop_detection import BaseDetector, LoopDetector
@@ -43,8 +42,7 @@ class SarifWriter:
     def run(self, judged: "JudgedRun") -> None:
         """Print the loops of one run."""
         for said in merged(judged.verdicts):
-            show_status("")
-            sys.stdout.write(self._before + json.dumps(_result(judged, said)))
+            say(self._before + json.dumps(_result(judged, said)), end="")
             self._before = ",\n"
 
     def end(self) -> None:

@@ -26,10 +26,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def say(text: str) -> None:
-    """Write a line to standard output."""
+def say(text: str, end: str = "\n") -> None:
+    """Write a line to standard output, or, with another end, a part of one."""
     show_status("")
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(text + end)
 
 
 def complain(what: str) -> None:

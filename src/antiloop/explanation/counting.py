@@ -84,16 +84,11 @@ def _calls_made(detector: CallLimitDetector, window: Window) -> Iterator[Count]:
             yield Count(name, "per_tool", made, most + 1, "calls", identity=identity)
 
 
-def _short_of(detector: WindowDetector, window: Window, options: List[str]) -> Iterator[Count]:
-    """Yield the streaks that are too short, each with the threshold that it stays under."""
-    told = False
-    for lowered in ([name] for name in options):
-        found = _asked(detector, lowered, _LEAST).find(window)
-        if found is not None:
-            told = True
-            yield _count(detector, window, found, lowered)
-    if not told:
-        yield _short_of_all(detector, window, options)
+def _short_of(detector: WindowDetector, window: Window, options: List[str]) -> List[Count]:
+    """Give the streaks that are too short, each with the threshold that it stays under."""
+    streaks = ((name, _asked(detector, [name], _LEAST).find(window)) for name in options)
+    counts = [_count(detector, window, found, [name]) for name, found in streaks if found]
+    return counts or [_short_of_all(detector, window, options)]
 
 
 def _short_of_all(detector: WindowDetector, window: Window, options: List[str]) -> Count:
