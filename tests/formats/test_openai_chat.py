@@ -75,6 +75,13 @@ def test_flat_calls_of_some_exports_are_read_too():
     assert history.calls == (ToolCall("ls", {"p": "."}, "1", 0),)
 
 
+def test_without_ids_the_tool_that_a_result_names_decides():
+    call = {"function": {"name": "ls", "arguments": {}}}
+    asked = {"role": "assistant", "tool_calls": [call, {"function": {"name": "cd"}}]}
+    told = from_openai_chat([asked, {"role": "tool", "tool_name": "cd", "content": "there"}])
+    assert told.results == (None, ToolResult("there"))
+
+
 def test_objects_with_attributes_are_read_like_json():
     messages = [asks(("1", "ls", "{}")), answers("1", [{"type": "text", "text": "a.py"}])]
     as_objects = json.loads(json.dumps(messages), object_hook=lambda d: SimpleNamespace(**d))

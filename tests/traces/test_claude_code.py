@@ -1,5 +1,7 @@
 """Claude Code sessions: which runs are in a file, and what they took."""
 
+import pytest
+
 
 def asks(session, message_id, **beside):
     message = {
@@ -28,11 +30,18 @@ def test_a_message_on_several_lines_took_its_tokens_once(read):
     assert (run.model, run.input_tokens, run.output_tokens) == ("claude", 11, 2)
 
 
-def test_a_session_printed_as_one_list_is_opened(read):
-    begins = {"type": "system", "subtype": "init", "session_id": "s"}
+@pytest.mark.parametrize(
+    "begins", [{"type": "system", "subtype": "init", "session_id": "s"}, {"type": "summary"}]
+)
+def test_a_session_printed_as_one_list_is_opened(read, begins):
     (run,) = read([begins, asks("s", "1"), asks("s", "2")])
     assert (run.run_id, len(run)) == ("s", 2)
     assert read.trouble == []
+
+
+def test_calls_that_are_written_again_under_other_ids_count_once(read):
+    (run,) = read(asks("s", "1", uuid="a"), asks("s", "2", uuid="b"), asks("s", "1", uuid="c"))
+    assert [call.id for call in run.calls] == ["1", "2"]
 
 
 def test_what_claude_code_wrote_itself_names_no_model(read):
@@ -57,7 +66,8 @@ def test_lines_of_other_types_are_passed_over_and_other_values_are_said(read):
 def test_each_reply_is_an_event_where_its_first_line_stands(read):
     at = {"timestamp": "1970-01-01T00:00:10Z"}
     last = asks("s", "3", message={"usage": {"output_tokens": 9}, "content": []})
-    (run,) = read(asks("s", "1", **at), asks("s", "1"), asks("s", "2"), last)
+    sibling = asks("s", "1", message={"content": [{"type": "tool_use", "id": "1b"}]})
+    (run,) = read(asks("s", "1", **at), sibling, asks("s", "2"), last)
     assert [(event.step, event.time_s, event.tokens) for event in run.events] == [
         (0, 10.0, 13),
         (2, None, 13),

@@ -81,6 +81,16 @@ def test_how_long_a_command_took_is_an_event(read, output, latency_ms):
     ]
 
 
+def test_a_tool_of_the_model_itself_is_named_by_its_type(read):
+    shell = {"type": "local_shell_call", "call_id": "1", "action": {"command": ["ls"]}}
+    told = json.dumps({"output": "x", "metadata": {"duration_seconds": 2}})
+    seen = {"type": "function_call_output", "call_id": "1", "output": told}
+    (run,) = read(
+        begins("a"), *({"type": "response_item", "payload": one} for one in (shell, seen))
+    )
+    assert (run.calls[0].tool_name, run.events[0].tool) == ("local_shell", "local_shell")
+
+
 def test_an_output_that_tells_no_time_is_no_event(read):
     seen = {"type": "function_call_output", "call_id": "1", "output": "Wall time: 3 seconds"}
     (run,) = read(begins("a"), ASKS, {"type": "response_item", "payload": seen})

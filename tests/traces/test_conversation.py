@@ -54,6 +54,12 @@ def test_responses_are_added_up_and_one_alone_is_a_run(read):
     assert [run.run_id for run in read({"messages": [SAYS, call]}, source="openai-responses")] == []
 
 
+def test_a_checkpoint_of_gemini_cli_tells_the_conversation_beside_what_was_shown(read):
+    content = {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}]}
+    (run,) = read({"history": [{"type": "user", "text": "hi"}], "clientHistory": [content]})
+    assert len(run) == 1
+
+
 def test_items_with_a_user_message_are_not_taken_for_a_chat(read):
     (run,) = read([SAYS, {"type": "web_search_call", "id": "1", "action": {"query": "x"}}])
     assert len(run) == 1

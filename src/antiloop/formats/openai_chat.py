@@ -70,5 +70,5 @@ def _add_result(history: HistoryBuilder, message: Any) -> None:
     history.add_result(
         ToolResult(text_of(field_of(message, "content")), flag_of(message, "is_error")),
         optional_text(field_of(message, "tool_call_id")),
-        optional_text(field_of(message, "name")),
+        optional_text(filled_field(message, "name", "tool_name")),
     )

@@ -53,6 +53,11 @@ def is_response(item: Any) -> bool:
     return tag_of(item, "object") == "response" and isinstance(field_of(item, "output"), list)
 
 
+def tool_of(item: Any) -> str:
+    """Name the tool that an item calls; tools of OpenAI's own are named by its type."""
+    return text_of(field_of(item, "name")) or tag_of(item, "type")[: -len("_call")]
+
+
 def result_of(item: Any) -> ToolResult:
     """Read what came back; the format tells of a failure only where OpenAI ran the tool."""
     failed = tag_of(item, "status") == "failed" or field_of(item, "error") is not None
@@ -106,10 +111,8 @@ class ItemsBuilder:
         if self._is_round_over:
             self._round = self._items
         self._is_round_over = False
-        kind = tag_of(item, "type")[: -len("_call")]
-        name = optional_text(field_of(item, "name")) or kind
         arguments = arguments_of(_first(item, _ARGUMENTS))
-        self._history.add_call(name, arguments, _id_of(item), self._round)
+        self._history.add_call(tool_of(item), arguments, _id_of(item), self._round)
         if _first(item, _RESULTS) is not None:
             self._history.add_result(self._read_result(item), _id_of(item))
 

@@ -6,7 +6,7 @@ from ..formats import History
 from ..formats.amounts import moment_s
 from ..formats.codex import RolloutBuilder, item_of, seconds_of
 from ..formats.content import field_of, optional_text, text_of
-from ..formats.openai_responses import is_call, is_result
+from ..formats.openai_responses import is_call, is_result, tool_of
 from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_event import RunEvent
@@ -102,7 +102,7 @@ class _Run:
         """Note when a call began, or how long it took."""
         call_id = text_of(field_of(item, "call_id"))
         if is_call(item):
-            self._begun[call_id] = len(self._rollout), text_of(field_of(item, "name")), at
+            self._begun[call_id] = len(self._rollout), tool_of(item), at
         elif is_result(item) and call_id in self._begun:
             (step, tool, began), took = self._begun.pop(call_id), seconds_of(item)
             if took is not None:

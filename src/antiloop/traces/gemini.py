@@ -29,7 +29,7 @@ def _is_message(content: Any) -> bool:
 
 
 _FORMAT = ConversationFormat(
-    ("contents", "history"),
+    ("contents", "clientHistory", "history"),
     _is_message,
     holds_call,
     from_gemini,

@@ -109,8 +109,8 @@ def is_enough(looked_at: List[Record]) -> bool:
 def recognise_value(value: Any) -> Optional[TraceFormat]:
     """Find the format of a value, or of the list of runs that it is."""
     known = recognise(value)
-    if known is None and isinstance(value, list) and value:
-        return recognise(value[0])
+    if known is None and isinstance(value, list):
+        return next(filter(None, map(recognise, value[:LOOK_AHEAD])), None)
     return known
 
 
@@ -129,6 +129,6 @@ def good_records(
 
 
 def _is_list_of_runs(value: Any, trace_format: TraceFormat) -> bool:
-    if not isinstance(value, list) or not value or trace_format.recognises(value):
+    if not isinstance(value, list) or trace_format.recognises(value):
         return False
-    return trace_format.recognises(value[0])
+    return any(map(trace_format.recognises, value[:LOOK_AHEAD]))
