@@ -90,6 +90,10 @@ def is_in_view(page, step):
     )
 
 
+def right_of(element):
+    return element.evaluate("element => element.getBoundingClientRect().right")
+
+
 def press(page, *keys):
     for key in keys:
         page.keyboard.press(key)
@@ -222,6 +226,21 @@ def test_search_leaves_over_what_matches_and_escape_brings_all_back(open_page):
     step_of(page, 0).wait_for(state="attached")
 
 
+def test_what_was_searched_is_marked_and_in_sight(open_page):
+    far = "x " * 500 + "<b>Timeout</b> " * 2
+    page = open_page(run_of(*DISTINCT, *REPEAT, ("get", {"url": "timeout.html"}, far)))
+    page.locator("#search").fill("TIMEOUT")
+    wait_for_text(page, "#found", "1 of 67 steps")
+    assert is_in_view(page, 66)
+    assert page.locator("#step-66 .row mark").all_inner_texts() == ["timeout", "Timeout"]
+    for found in page.locator("#step-66 .row mark").all():
+        assert right_of(found) < right_of(found.locator("xpath=ancestor::span[1]"))
+    press(page, "Enter", "Enter")
+    assert page.locator("#step-66 pre mark").all_inner_texts() == ["timeout", "Timeout", "Timeout"]
+    press(page, "Escape")
+    assert page.locator("mark").count() == 0
+
+
 def test_a_search_without_a_match_says_so(open_page):
     page = open_page(run_of(*DISTINCT))
     page.locator("#search").fill("zebra")
@@ -346,6 +365,9 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(open_page, scheme, at):
     assert widths(page) == [360, 360]
     press(page, "Escape", "j", "Enter")
     assert widths(page) == [360, 360]
+    page.locator("#search").fill("text")
+    wait_for_text(page, "#found", "60 of 78 steps")
+    assert page.locator("#found").bounding_box()["height"] < 30
 
 
 CONTRASTS = """() => {

@@ -5,6 +5,7 @@
 const INVISIBLE =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 const PREVIEW = 300; // characters of a text that a closed step shows at most
+const BEFORE_MATCH = 16; // characters of it that stand before what was searched
 const NEIGHBOURS = 6; // links to the same call before and after a step
 const MAP_COLUMNS = 400;
 
@@ -12,6 +13,7 @@ const byId = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(byId(id).textContent);
 const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const oneLine = (text) => text.slice(0, PREVIEW).replace(/\s+/g, " ");
+const find = (words, text, from) => (words ? text.toLowerCase().indexOf(words, from) : -1);
 const state = (status) => "status is-" + status.toLowerCase().replace(/\W+/g, "-");
 
 /** Show what cannot be seen, such as marks that reverse the direction of a line, as escapes. */
@@ -96,6 +98,26 @@ function warningParts({ message, why, suggestion, penalty, is_open }, where) {
 
 // ---- steps ----
 
+/** Give the line of a text for a closed step: its start, or where what was searched is found. */
+function preview(text, words) {
+  const at = find(words, text, 0);
+  if (at < 0) return [oneLine(text)];
+  const [start, end] = [at > BEFORE_MATCH ? at - BEFORE_MATCH : 0, at + words.length];
+  return [(start ? "\u2026" : "") + oneLine(text.slice(start, at)),
+    el("mark", "", oneLine(text.slice(at, end))), oneLine(text.slice(end))];
+}
+
+/** Give a whole text with all that was searched marked. */
+function marked(text, words) {
+  const parts = [];
+  let end = 0;
+  for (let at = find(words, text, 0); at >= 0; at = find(words, text, end)) {
+    parts.push(text.slice(end, at), el("mark", "", text.slice(at, at + words.length)));
+    end = at + words.length;
+  }
+  return [...parts, text.slice(end)];
+}
+
 const mark = (call, isSeen) => (call.mark
   ? el("i", `chip tone-${call.tone}${isSeen ? " seen" : ""}`, call.mark) : el("i", "dot"));
 
@@ -109,10 +131,11 @@ function drawStep(run, step) {
   const warnings = run.warningsAt.get(step) || [];
   const row = el("button", "row", el("span", "number", step),
     el("span", "lanes", mark(call, isSeen)),
-    el("span", "asked", el("b", "", call.tool), " ", oneLine(call.text)),
+    el("span", "asked", el("b", "", ...marked(call.tool, run.words)), " ",
+      ...preview(call.text, run.words)),
     el("span", "nth", call.mark ? `\u00d7${run.nth[step]}` : ""),
     el("span", "answered" + (result && result.is_failure ? " failure" : ""),
-      oneLine(resultText(result))));
+      ...preview(resultText(result), run.words)));
   row.type = "button";
   row.style.setProperty("--lane", lane);
   const notes = el("span", "notes");
@@ -134,16 +157,16 @@ function drawDetails(run, step) {
   for (const one of run.warningsAt.get(step) || []) {
     made.append(el("div", "warning", ...warningParts(one, "")));
   }
-  made.append(el("h4", "", `Call of ${call.tool}`), ...drawText(call, "(no arguments)"),
+  made.append(el("h4", "", `Call of ${call.tool}`), ...drawText(call, "(no arguments)", run.words),
     el("h4", "", result && result.is_failure ? "Result, a failure" : "Result"),
-    ...drawText(result || { text: "", length: 0 }, resultText(result)));
+    ...drawText(result || { text: "", length: 0 }, resultText(result), run.words));
   const times = run.times.get(number);
   if (times.length > 1) made.append(drawTimes(run, step, times, isSeen));
   return made;
 }
 
-function drawText({ text, length }, otherwise) {
-  const shown = [el("pre", text ? "" : "quiet", text || otherwise)];
+function drawText({ text, length }, otherwise, words) {
+  const shown = [el("pre", text ? "" : "quiet", ...marked(text || otherwise, words))];
   if (text.length < length) {
     const [kept, all] = [text.length, length].map((number) => number.toLocaleString("en"));
     shown.push(el("p", "quiet", `Shortened in the middle to ${kept} of ${all} characters.`));

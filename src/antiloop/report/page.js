@@ -59,7 +59,7 @@ const watcher = new IntersectionObserver((entries) => {
 }, { rootMargin: "1000px" });
 
 function filter() {
-  const words = search.value.toLowerCase().trim();
+  const words = run.words = search.value.toLowerCase().trim();
   const has = (text) => text.toLowerCase().includes(words);
   const calls = run.calls.map(({ tool, text }) => has(`${tool} ${text}`));
   const results = run.results.map(({ text }) => has(text));
@@ -206,7 +206,10 @@ map.addEventListener("click", (event) => {
 let waiting;
 search.addEventListener("input", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(filter, 100);
+  waiting = setTimeout(() => {
+    filter();
+    list.scrollIntoView();
+  }, 100);
 });
 addEventListener("scroll", () => requestAnimationFrame(follow), { passive: true });
 addEventListener("resize", follow);
