@@ -10,8 +10,10 @@ pytest.importorskip("claude_agent_sdk", reason="needs the extra 'claude-agent-sd
 
 from claude_sessions import PREFIX, session
 
-from antiloop import LoopDetectedError, LoopPolicy
+from antiloop import LoopDetectedError, LoopDetection, LoopPolicy
+from antiloop.integrations import claude_agent_sdk
 from antiloop.integrations.claude_agent_sdk import LoopGuard
+from antiloop.loop_detection import LoopAction, LoopVerdict
 
 
 def carried_out(folder, script, ran, *, ignore=(), **options):
@@ -63,6 +65,15 @@ def test_an_error_is_raised_once_and_only_for_its_own_session():
     with pytest.raises(LoopDetectedError, match="stuck"):
         asyncio.run(drained(Message("one")))
     asyncio.run(drained(Message("one")))
+
+
+def test_errors_that_nobody_asks_for_are_forgotten(monkeypatch):
+    monkeypatch.setattr(claude_agent_sdk, "_ERRORS_REMEMBERED", 2)
+    guard = LoopGuard(detector(LoopPolicy.RAISE))
+    verdict = LoopVerdict(LoopAction.RAISE, LoopDetection("repeat", "stuck"))
+    for session_id in ("one", "two", "three"):
+        guard._end({"session_id": session_id}, verdict)
+    assert [*guard._errors] == ["two", "three"]
 
 
 def test_an_event_that_cannot_be_answered_is_logged_and_the_run_goes_on(caplog):

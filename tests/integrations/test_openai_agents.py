@@ -246,6 +246,13 @@ def test_how_many_runs_are_remembered_is_bounded(monkeypatch):
     assert ran.searches == 4  # the first call is forgotten
 
 
+def test_what_the_user_said_is_not_kept_when_a_run_is_over():
+    guard = guarded(LoopPolicy.STOP)
+    agent = made_agent(Script(same()), Ran(), guard, tool_use_behavior="stop_on_first_tool")
+    MODES["sync"](agent, "Go", run_config=config(guard))
+    assert [last.items for last in guard._requests._first_calls.values()] == [()]
+
+
 def test_the_next_run_of_a_conversation_that_a_server_keeps_begins_anew():
     async def two_runs():
         for number in range(2):

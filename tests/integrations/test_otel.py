@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import threading
 from contextlib import contextmanager
 
@@ -19,7 +20,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import INVALID_SPAN, Status, StatusCode, set_span_in_context
 
-from antiloop import LoopDetector, LoopPolicy
+from antiloop import BaseDetector, LoopDetector, LoopPolicy
 from antiloop.formats import from_otlp
 from antiloop.integrations.otel import LoopSpanProcessor, OtelObserver
 from antiloop.loop_detection import PingPongDetector, RepeatDetector
@@ -376,6 +377,29 @@ def test_what_cannot_be_read_harms_nothing(caplog):
     processor.on_start("on purpose")
     processor.on_end("on purpose")
     assert len(caplog.messages) == 2
+    caplog.clear()
+
+
+def test_a_log_that_makes_spans_of_its_own_stops_nothing(caplog):
+    class Raising(BaseDetector):
+        name = "raising"
+
+        def check(self, tool_calls, tool_results):
+            raise RuntimeError("a bug of a detector")
+
+    class Sending(logging.Handler):
+        def emit(self, record):
+            with traced.tracer.start_as_current_span("POST /logs"):
+                sent.append(record.levelname)
+
+    sent, traced = [], Traced(detector=LoopDetector([Raising()]))
+    logger, handler = logging.getLogger("antiloop"), Sending()
+    logger.addHandler(handler)
+    try:
+        traced.step()
+    finally:
+        logger.removeHandler(handler)
+    assert sent == ["ERROR"]
     caplog.clear()
 
 

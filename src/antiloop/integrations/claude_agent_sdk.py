@@ -14,10 +14,12 @@ except ImportError as error:
 from ..exceptions import LoopDetectedError
 from ..loop_detection import LoopAction, LoopVerdict
 from .claude_code import LoopGuard as _ClaudeCodeGuard
+from .latest import Latest
 
 T = TypeVar("T")
 
 _logger = logging.getLogger("antiloop")
+_ERRORS_REMEMBERED = 1_000  # of sessions whose messages nobody asks `raising` for
 
 
 class LoopGuard(_ClaudeCodeGuard):
@@ -29,7 +31,7 @@ class LoopGuard(_ClaudeCodeGuard):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._errors: Dict[str, LoopDetectedError] = {}
+        self._errors: Latest[str, LoopDetectedError] = Latest(_ERRORS_REMEMBERED)
 
     @property
     def hooks(self) -> Any:

@@ -1,12 +1,12 @@
 """The last request to a model, for hooks that are told only what came after it."""
 
-from collections import OrderedDict
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from ..formats.content import field_of
 from ..formats.openai_responses import is_call, is_result
+from .latest import Latest
 
 _KEPT_FIRST_CALLS = 1000
 
@@ -34,7 +34,7 @@ class LastRequests:
     """Finds the last request of a run, in all runs of a process at the same time."""
 
     def __init__(self) -> None:
-        self._first_calls: OrderedDict[str, LastRequest] = OrderedDict()
+        self._first_calls: Latest[str, LastRequest] = Latest(_KEPT_FIRST_CALLS)
 
     def now(self, agent: str) -> Optional[LastRequest]:
         """Give the last request here, unless another agent made it."""
@@ -53,9 +53,8 @@ class LastRequests:
         if any(map(is_call, last.items)):
             return
         # The first turn of a run is a task of its own; what it sets is not seen by the next turn.
-        self._first_calls[call["call_id"]] = last
-        if len(self._first_calls) > _KEPT_FIRST_CALLS:
-            self._first_calls.popitem(last=False)
+        # What was said before tells nothing of calls, and may be large.
+        self._first_calls[call["call_id"]] = LastRequest(last.agent, (), last.calls)
 
     def whole(self, items: Sequence[Any]) -> Sequence[Any]:
         """Give the whole conversation; where a server keeps it, the items are what is new in it."""

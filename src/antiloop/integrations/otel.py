@@ -2,8 +2,8 @@
 
 import logging
 from contextlib import nullcontext
-from threading import Lock
-from typing import Any, Dict, List, Optional, Tuple, TypeVar
+from threading import RLock
+from typing import Any, List, Optional, Tuple
 
 try:
     from opentelemetry import trace
@@ -20,6 +20,7 @@ from ..formats.spans import Span
 from ..loop_detection import LoopVerdict
 from ..loop_detection.messages import visible
 from .guard import reason_of
+from .latest import Latest
 from .lookout import Lookout
 from .otel_observer import OtelObserver
 from .otel_span import Key, agent_span_of, is_of_agents, key_of, parent_of
@@ -28,7 +29,6 @@ from .span_run import SpanRun
 _logger = logging.getLogger("antiloop")
 _OPEN_REMEMBERED = 10_000
 _DEPTH = 100
-V = TypeVar("V")
 
 __all__ = ["LoopSpanProcessor", "OtelObserver"]
 
@@ -53,18 +53,17 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         super().__init__(*args, **options)
         if runs < 1:
             raise ValueError(f"runs must be 1 or more, got {runs}")
-        self._size = runs
-        self._lock = Lock()
-        self._open: Dict[Key, Any] = {}
-        self._runs: Dict[str, SpanRun] = {}
-        self._of_trace: Dict[str, str] = {}
-        self._named: Dict[str, None] = {}
+        self._lock = RLock()  # what is logged meanwhile may make spans
+        self._open: Latest[Key, Any] = Latest(_OPEN_REMEMBERED)
+        self._runs: Latest[str, SpanRun] = Latest(runs)
+        self._of_trace: Latest[str, str] = Latest(runs)
+        self._named: Latest[str, None] = Latest(runs)
 
     def on_start(self, span: Any, parent_context: Any = None) -> None:
         """Remember a span, so that those within it are known to belong to it."""
         try:
             with self._lock:
-                _keep(self._open, key_of(span), span, _OPEN_REMEMBERED)
+                self._open[key_of(span)] = span
         except Exception:
             _logger.exception("a span could not be read; it is left out")
 
@@ -94,12 +93,11 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             run_id = self._run_id(one)
             if not one.kind:
                 return run_id, []
-            run = self._runs.pop(run_id, None) or SpanRun(self.monitor())
-            _keep(self._runs, run_id, run, self._size)
+            run = self._runs.get(run_id) or SpanRun(self.monitor())
+            self._runs[run_id] = run
             verdicts = run.take(one)
             unknown = [tool for tool in run.without_arguments if tool not in self._named]
-            for tool in unknown:
-                _keep(self._named, tool, None, self._size)
+            self._named.update(dict.fromkeys(unknown))
         for tool in unknown:
             _logger.warning("%s", _no_arguments(tool))
         return run_id, verdicts
@@ -114,7 +112,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         found = one.conversation or self._conversation_around(one.span)
         if found is None:
             return self._of_trace.get(trace_id, trace_id)
-        _keep(self._of_trace, trace_id, self._of_trace.get(trace_id, found), self._size)
+        self._of_trace[trace_id] = self._of_trace.get(trace_id, found)
         return found
 
     def _conversation_around(self, span: Span) -> Optional[str]:
@@ -129,14 +127,6 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
                 return found
             parent_id = parent_of(outer)
         return None
-
-
-def _keep(held: Dict[Any, V], key: Any, value: V, size: int) -> None:
-    """Hold a value as the latest, and forget the oldest if there are too many."""
-    held.pop(key, None)
-    held[key] = value
-    if len(held) > size:
-        del held[next(iter(held))]
 
 
 def _no_arguments(tool: str) -> str:

@@ -1,14 +1,14 @@
 """One run of an agent, told by spans in the order in which they end."""
 
-from collections import deque
 from dataclasses import replace
-from typing import Deque, Dict, List, Mapping, Optional, Set, Tuple
+from typing import List, Mapping, Optional, Set, Tuple
 
 from ..formats.agent_span import AgentSpan
 from ..formats.otlp import completed, like_no_other
 from ..formats.span_rounds import SpanRounds
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..types import ToolCall, ToolResult
+from .latest import Latest
 
 _TRACES_REMEMBERED = 100
 _VERDICTS_REMEMBERED = 100
@@ -26,10 +26,10 @@ class SpanRun:
         """Tools whose spans do not say what was asked."""
         self._monitor = monitor
         self._rounds = SpanRounds()
-        self._traces: Deque[str] = deque(maxlen=_TRACES_REMEMBERED)
+        self._traces: Latest[str, None] = Latest(_TRACES_REMEMBERED)
         self._records_arguments = False
         self._waiting: List[ToolCall] = []
-        self._told: Dict[Tuple[str, LoopAction], None] = {}
+        self._told: Latest[Tuple[str, LoopAction], None] = Latest(_VERDICTS_REMEMBERED)
 
     def take(self, one: AgentSpan) -> List[LoopVerdict]:
         """Record the span of a tool, a model or an agent; give what is new to say."""
@@ -54,7 +54,7 @@ class SpanRun:
         if one.span.trace_id not in self._traces:
             if self._traces and one.user_spoke is None:
                 self._monitor.user_message()
-            self._traces.append(one.span.trace_id)
+            self._traces[one.span.trace_id] = None
 
     def _settle(self, answers: Mapping[str, ToolResult]) -> List[LoopVerdict]:
         """Record the calls whose results may be told by the next request to the model."""
@@ -74,6 +74,4 @@ class SpanRun:
         key = verdict.detection.identity, verdict.action
         is_news = key not in self._told
         self._told[key] = None
-        if len(self._told) > _VERDICTS_REMEMBERED:
-            del self._told[next(iter(self._told))]
         return is_news
