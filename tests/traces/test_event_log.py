@@ -144,6 +144,19 @@ def test_what_happened_beside_the_calls_is_kept(read):
     assert (run.input_tokens, run.output_tokens) == (5, 2)
 
 
+def test_what_only_the_start_of_a_call_told_is_kept(read):
+    (run,) = read(
+        started("ls", call_id="1", agent="support", timestamp=10),
+        started("cd", call_id="2"),
+        event("tool_call_completed", call_id="1", output="a.py", timestamp=12.5),
+        completed("cd", call_id="2", output="b", timestamp=13, latency_ms=7),
+    )
+    one, other = run.events
+    assert (one.tool, one.agent, one.time_s, one.latency_ms) == ("ls", "support", 10.0, 2500.0)
+    assert (other.time_s, other.latency_ms) == (13.0, 7.0)
+    assert run.agent == "support"
+
+
 def test_lines_that_are_no_events_are_told(read):
     (run,) = read(completed(), {"type": 7}, [completed()], {"run_id": "a"})
     assert len(run) == 2, "a list of events is opened"

@@ -46,6 +46,12 @@ def test_lists_and_what_holds_them_are_a_run_each(read):
     ]
 
 
+def test_pairs_of_action_and_observation_are_opened(read):
+    (run,) = read({"history": [[CALL, SEEN], [{**CALL, "id": 3}, {**SEEN, "cause": 3}]]})
+    assert run.results == (ToolResult("a.py"), ToolResult("a.py"))
+    assert [len(run) for run in read([[CALL, SEEN], [CALL, SEEN]])] == [1, 1]
+
+
 def test_replies_handoffs_and_times_are_events(read):
     handoff = {"id": 3, "source": "agent", "action": "delegate", "args": {"agent": "browser"}}
     lost = {**SEEN, "cause": 99}

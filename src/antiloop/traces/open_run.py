@@ -1,8 +1,7 @@
 """A run while its events are still coming in."""
 
-from collections import deque
 from dataclasses import replace
-from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..formats import History
 from ..formats.amounts import moment_s, number, whole_number
@@ -35,7 +34,8 @@ class OpenRun:
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
         self._events: List[RunEvent] = []
-        self._waiting: Deque[int] = deque(maxlen=_WAITING)
+        self._waiting: Dict[int, Optional[RunEvent]] = {}
+        self._agent: Optional[str] = None
         self._rounds: Dict[str, int] = {}
         self._open_round: Optional[Tuple[int, Optional[str]]] = None
         self._failed = False
@@ -43,12 +43,14 @@ class OpenRun:
     def add(self, event: Mapping[str, Any]) -> None:
         """Take the next event."""
         step = len(self.calls)
+        self._agent = self._agent or optional_text(event.get("agent"))
         if event["type"] == "tool_call_started":
-            self._start(_call(event), event)
+            self._start(_call(event), event, _event(event, step))
             return
         if event["type"] in _COMPLETED:
-            step = self._complete(event)
-        elif event["type"] == "user_message":
+            self._events.append(self._complete(event))
+            return
+        if event["type"] == "user_message":
             self._turn_starts.append(step)
         elif event["type"] == "run_failed":
             self._failed = True
@@ -68,7 +70,7 @@ class OpenRun:
             tuple(self._turn_starts),
             self.source,
             tuple(events),
-            agent=next((event.agent for event in events if event.agent), None),
+            agent=self._agent,
             model=next((event.model for event in events if event.model), None),
             input_tokens=total(event.input_tokens for event in events),
             output_tokens=total(event.output_tokens for event in events),
@@ -76,11 +78,13 @@ class OpenRun:
             failed=self._failed,
         )
 
-    def _start(self, call: ToolCall, event: Mapping[str, Any]) -> int:
+    def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Optional[RunEvent]) -> int:
         index = len(self.calls)
         self.calls.append(replace(told_apart(call, index), round=self._round_of(event)))
         self._results.append(None)
-        self._waiting.append(index)
+        self._waiting[index] = begun
+        if len(self._waiting) > _WAITING:
+            del self._waiting[next(iter(self._waiting))]
         return index
 
     def _round_of(self, event: Mapping[str, Any]) -> int:
@@ -92,17 +96,18 @@ class OpenRun:
             self._open_round = len(self.calls), agent
         return self._open_round[0]
 
-    def _complete(self, event: Mapping[str, Any]) -> int:
+    def _complete(self, event: Mapping[str, Any]) -> RunEvent:
         told = _call(event)
         found = (index for index in self._waiting if _is_of(told, self.calls[index]))
         index = next(found, None)
         if index is None:
-            index = self._start(told, event)
-        self._waiting.remove(index)
+            index = self._start(told, event, None)
+        begun = self._waiting.pop(index)
         self._results[index] = _result(event)
         if self._open_round and self._open_round[0] == self.calls[index].round:
             self._open_round = None
-        return index
+        ended = _event(event, index)
+        return ended if begun is None else _from_start_to_end(begun, ended)
 
 
 def _call(event: Mapping[str, Any]) -> ToolCall:
@@ -144,6 +149,20 @@ def _event(event: Mapping[str, Any], step: int) -> RunEvent:
         error=None if error in (None, False) else text_of(error),
         input=None if is_call else event.get("input"),
         output=None if is_call else event.get("output"),
+    )
+
+
+def _from_start_to_end(begun: RunEvent, ended: RunEvent) -> RunEvent:
+    """Give what is told of a completed call, with what only its start told."""
+    took = ended.latency_ms
+    if took is None and begun.time_s is not None and ended.time_s is not None:
+        took = max(0.0, ended.time_s - begun.time_s) * 1000
+    return replace(
+        ended,
+        tool=ended.tool or begun.tool,
+        agent=ended.agent or begun.agent,
+        time_s=ended.time_s if begun.time_s is None else begun.time_s,
+        latency_ms=took,
     )
 
 

@@ -3,6 +3,7 @@
 Single events, as lines, are together one run. A run is held in memory.
 """
 
+from itertools import chain
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats import History
@@ -84,7 +85,15 @@ class _EventsAlone:
 def _events(value: Any) -> List[Any]:
     held = [value.get(key) for key in _HOLDERS] if isinstance(value, dict) else [value]
     lists = [events for events in held if isinstance(events, list)]
+    if isinstance(value, dict):
+        lists = list(map(_without_pairs, lists))
     return next((events for events in lists if any(map(_is_event, events))), [])
+
+
+def _without_pairs(events: List[Any]) -> List[Any]:
+    """Open the pairs of action and observation that older evaluations wrote."""
+    pairs = (event if isinstance(event, list) else [event] for event in events)
+    return list(chain.from_iterable(pairs))
 
 
 def _is_event(event: Any) -> bool:
