@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Type, Union
 
 from ..types import Role
@@ -54,9 +55,7 @@ def write_config(detector: "LoopDetector") -> Dict[str, Any]:
 
 def read_config(config: Mapping[str, Any]) -> Dict[str, Any]:
     """Read a configuration as the arguments of a `LoopDetector`; raises ValueError."""
-    if not isinstance(config, Mapping):
-        raise ValueError(f"a configuration is an object, got {type(config).__name__}")
-    parts = dict(config)
+    parts = _read("a configuration", _object, config)
     version = parts.pop("version", None)
     if version != CONFIG_VERSION:
         raise ValueError(f"version must be {CONFIG_VERSION}, got {version!r}")
@@ -74,6 +73,21 @@ def _read(place: str, reader: Callable[[Any], Any], value: Any) -> Any:
         raise ValueError(f"{place}: {error}") from error
 
 
+def _object(value: Any) -> Dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be an object, got {type(value).__name__}")
+    return dict(value)
+
+
+def _made(kind: Callable[..., Any], options: Any) -> Any:
+    """Make something from its options, and name one that it does not have."""
+    known = inspect.signature(kind).parameters
+    unknown = [name for name in _object(options) if name not in known]
+    if unknown:
+        raise ValueError(f"unknown option {unknown[0]!r}; there are {', '.join(known)}")
+    return kind(**options)
+
+
 def _written_detector(detector: BaseDetector) -> Dict[str, Any]:
     for name, kind in TYPES.items():
         if type(detector) is kind:
@@ -82,19 +96,22 @@ def _written_detector(detector: BaseDetector) -> Dict[str, Any]:
     raise ValueError(f"detectors: {type(detector).__name__} is not one of ours, so it has no name")
 
 
-def _read_detectors(listed: List[Mapping[str, Any]]) -> List[WindowDetector]:
+def _read_detectors(listed: Any) -> List[WindowDetector]:
+    if not isinstance(listed, (list, tuple)):
+        raise ValueError(f"must be a list, got {type(listed).__name__}")
     return [_read(f"number {at}", _read_detector, each) for at, each in enumerate(listed, 1)]
 
 
-def _read_detector(options: Mapping[str, Any]) -> WindowDetector:
-    rest = dict(options)
+def _read_detector(options: Any) -> WindowDetector:
+    rest = _object(options)
     kind = rest.pop("type", None)
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         raise ValueError(f"unknown type {kind!r}; choose from {', '.join(TYPES)}")
     name = rest.get("name", kind)
     if not isinstance(name, str):
         raise ValueError(f"name must be a text, got {name!r}")
-    return TYPES[kind](**rest)
+    detector: WindowDetector = _made(TYPES[kind], rest)
+    return detector
 
 
 def _written_policy(policy: Union[LoopPolicy, Escalation]) -> Any:
@@ -108,11 +125,17 @@ def _written_policy(policy: Union[LoopPolicy, Escalation]) -> Any:
 
 
 def _read_policy(value: Any) -> Union[LoopPolicy, Escalation]:
-    return Escalation(**value) if isinstance(value, Mapping) else LoopPolicy(value)
+    names = [each.value for each in LoopPolicy]
+    if isinstance(value, Mapping):
+        ladder: Escalation = _made(Escalation, value)
+        return ladder
+    if value not in names:
+        raise ValueError(f"unknown policy {value!r}; choose from {', '.join(names)}, or an object")
+    return LoopPolicy(value)
 
 
-def _read_ladders(value: Mapping[str, Any]) -> Dict[str, Escalation]:
-    return {name: Escalation(**options) for name, options in value.items()}
+def _read_ladders(value: Any) -> Dict[str, Escalation]:
+    return _read_each(partial(_made, Escalation), value)
 
 
 def _written_tool(name: str, policy: ToolPolicy) -> Dict[str, Any]:
@@ -120,11 +143,12 @@ def _written_tool(name: str, policy: ToolPolicy) -> Dict[str, Any]:
     return {option: _data(value, f"tools: {name}: {option}") for option, value in values.items()}
 
 
-def _read_tools(value: Mapping[str, Any]) -> Dict[str, ToolPolicy]:
-    return {
-        name: _read(name, lambda options: ToolPolicy(**options), each)
-        for name, each in value.items()
-    }
+def _read_tools(value: Any) -> Dict[str, ToolPolicy]:
+    return _read_each(partial(_made, ToolPolicy), value)
+
+
+def _read_each(reader: Callable[[Any], Any], value: Any) -> Dict[str, Any]:
+    return {name: _read(str(name), reader, each) for name, each in _object(value).items()}
 
 
 def _data(value: Any, place: str) -> Any:
