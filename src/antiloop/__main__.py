@@ -12,8 +12,10 @@ def main() -> int:
         from .integrations.hook_process import main as answer
 
         return answer(sys.argv[3:])
-    from .cli import main as run_command
-
+    try:
+        from .cli import main as run_command
+    except KeyboardInterrupt:  # there is nobody yet to say so
+        return 130
     return run_command()
 
 

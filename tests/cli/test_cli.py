@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -193,7 +194,7 @@ def test_a_configuration_may_come_from_standard_input(runs, monkeypatch, capsys)
     ("text", "told"),
     [
         ("{", "not JSON: Expecting property name enclosed in double quotes at line 1, column 2"),
-        ("[]", "a configuration is an object, got list"),
+        ("[]", "a configuration: must be an object, got list"),
         ("[" * 100_000, "nested too deeply"),
         ("\xff", "can't decode byte"),
         ('{"version": 0}', "version must be 1, got 0"),
@@ -201,7 +202,7 @@ def test_a_configuration_may_come_from_standard_input(runs, monkeypatch, capsys)
         ('{"version": 1, "detectors": [{"type": "\\u001b"}]}', "number 1: unknown type '\\x1b'"),
         ('{"version": 1, "detectors": [{"type": "repeat", "threshold": 1}]}', "must be 2 or more"),
         ('{"version": 1, "detectors": [{"type": "repeat", "name": []}]}', "name must be a text"),
-        ('{"version": 1, "detectors": [{"type": []}]}', "detectors: number 1: unhashable"),
+        ('{"version": 1, "detectors": [{"type": []}]}', "detectors: number 1: unknown type []"),
     ],
 )
 def test_a_bad_configuration_is_2_and_named(text, told, tmp_path, capsys):
@@ -368,6 +369,18 @@ def test_the_module_gives_the_exit_status(monkeypatch, capsys):
         runpy.run_module("antiloop", run_name="__main__")
     assert exit_.value.code == 1
     assert capsys.readouterr().out.endswith("got stuck.\n")
+
+
+def test_an_interrupt_while_the_program_starts_is_130(monkeypatch):
+    class Starting(ModuleType):
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["antiloop", "demo"])
+    monkeypatch.setitem(sys.modules, "antiloop.cli", Starting("antiloop.cli"))
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_module("antiloop", run_name="__main__")
+    assert exit_.value.code == 130
 
 
 def test_the_demo_tells_and_then_stops(capsys):

@@ -31,14 +31,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         argv: the arguments without the program's name; those of the process if None.
     """
     _prepare_output()
-    parser = _parser()
-    arguments = sys.argv[1:] if argv is None else argv
-    if not arguments:
-        parser.print_help(sys.stderr)
-        return COULD_NOT_RUN
     try:
-        args = parser.parse_args(arguments)
-        status: int = args.run(args)
+        status = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
         complain("interrupted")
@@ -50,6 +44,16 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         complain(f"cannot go on: {reason_of(error)}")
         _discard_output()
         return COULD_NOT_RUN
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = _parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return COULD_NOT_RUN
+    args = parser.parse_args(arguments)
+    status: int = args.run(args)
     return status
 
 
