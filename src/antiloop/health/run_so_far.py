@@ -4,6 +4,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
+from os.path import commonprefix
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
 from ..loop_detection.compared import Result
@@ -133,5 +134,14 @@ def _are_alike(one: Tuple[int, str], other: Tuple[int, str], least: float) -> bo
     """Whether two inputs, each as its length and what is compared of it, are similar enough."""
     if 2 * min(one[0], other[0]) < least * (one[0] + other[0]):
         return False
+    if _ends_alike(one[1], other[1], least):
+        return True
     matcher = SequenceMatcher(None, one[1], other[1], autojunk=False)
     return matcher.quick_ratio() >= least and matcher.ratio() >= least
+
+
+def _ends_alike(one: str, other: str, least: float) -> bool:
+    """Whether texts begin and end alike, and that is enough: mostly so, and cheap to know."""
+    start = len(commonprefix([one, other]))
+    end = len(commonprefix([one[start:][::-1], other[start:][::-1]]))
+    return 2 * (start + end) >= least * (len(one) + len(other))
