@@ -4,7 +4,6 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
-from os.path import commonprefix
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
 from ..loop_detection.compared import Result
@@ -142,6 +141,12 @@ def _are_alike(one: Tuple[int, str], other: Tuple[int, str], least: float) -> bo
 
 def _ends_alike(one: str, other: str, least: float) -> bool:
     """Whether texts begin and end alike, and that is enough: mostly so, and cheap to know."""
-    start = len(commonprefix([one, other]))
-    end = len(commonprefix([one[start:][::-1], other[start:][::-1]]))
+    start = _shared_start(one, other)
+    end = _shared_start(one[start:][::-1], other[start:][::-1])
     return 2 * (start + end) >= least * (len(one) + len(other))
+
+
+def _shared_start(one: str, other: str) -> int:
+    """Count the characters with which both texts begin."""
+    pairs = enumerate(zip(one, other))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
