@@ -5,7 +5,9 @@ import os
 
 import pytest
 
+from antiloop import LoopDetector
 from antiloop.cli import main, report
+from antiloop.loop_detection import RepeatDetector
 
 
 @pytest.fixture
@@ -87,6 +89,15 @@ def test_a_setting_that_makes_no_sense_is_2(runs, page, capsys, monkeypatch):
     assert main(["report", runs(fine=1), "-o", str(page)]) == 2
     assert "ANTILOOP_COST_BUDGET" in capsys.readouterr().err
     assert not page.exists()
+
+
+def test_who_looks_can_be_chosen_as_for_a_scan(runs, page, capsys):
+    path = runs(often=2)
+    assert main(["report", path, "-o", str(page), "--preset", "literal"]) == 0
+    config = page.with_suffix(".json")
+    config.write_text(json.dumps(LoopDetector([RepeatDetector(2)]).to_config()))
+    assert main(["report", path, "-o", str(page), "--config", str(config)]) == 1
+    assert "2 times in a row" in page.read_text()
 
 
 def test_an_interruption_leaves_the_older_page_and_no_part(runs, page, monkeypatch):

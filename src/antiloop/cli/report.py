@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator, TextIO, Tuple
 
 from .command import COULD_NOT_RUN, FOUND, add_command
+from .detector import add_detector, detector_of
 from .recordings import Recordings, add_recordings
 from .terminal import complain, printable, say
 
 if TYPE_CHECKING:
-    from ..health import HealthReport
+    from ..health import HealthProfile, HealthReport
     from ..traces import RecordedRun
 
 _ABOUT = "Write recorded runs and their health as one HTML page."
@@ -35,13 +36,21 @@ def add(commands: Any) -> None:
         default="report.html",
         help="where to write it, report.html if left out; - is standard output",
     )
+    add_detector(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge the runs and write the page."""
+    from .judged_run import profile_of
+
+    try:
+        profile = profile_of(detector_of(args))
+    except ValueError as error:
+        complain(str(error))
+        return COULD_NOT_RUN
     recordings = Recordings(args.paths, args.source)
     states: Counter[str] = Counter()
-    trouble = _write(_judged(recordings.runs(), states), args.output)
+    trouble = _write(_judged(recordings.runs(), profile, states), args.output)
     if trouble:
         complain(trouble)
         return COULD_NOT_RUN
@@ -55,13 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str) -> str:
     """Write the page, and say what went wrong, if anything did."""
-    from ..health.settings import budget_from_environment
     from ..report import write_page
 
-    try:
-        budget_from_environment()
-    except ValueError as error:
-        return str(error)
     try:
         with _opened(path) as page:
             write_page(judged, page)
@@ -73,15 +77,15 @@ def _write(judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str) -> s
 
 
 def _judged(
-    recordings: "Iterator[RecordedRun]", states: "Counter[str]"
+    recordings: "Iterator[RecordedRun]", profile: "HealthProfile", states: "Counter[str]"
 ) -> "Iterator[Tuple[RecordedRun, HealthReport]]":
     """Yield each run with its health, and count the states."""
-    from .. import health
+    from .judged_run import judge
 
     for recorded in recordings:
-        report = health.evaluate(recorded)
-        states[report.status.value] += 1
-        yield recorded, report
+        health = judge(recorded, profile).health
+        states[health.status.value] += 1
+        yield recorded, health
 
 
 @contextmanager
