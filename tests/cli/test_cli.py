@@ -346,6 +346,12 @@ def test_without_somewhere_to_write_to_the_status_is_the_same(runs, monkeypatch,
     getattr(sys, closed).close()
 
 
+def test_output_may_be_any_stream_of_text(runs, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert main(["scan", runs(stuck=steps(3))]) == 1
+    assert sys.stdout.getvalue().endswith("1 of 1 run got stuck.\n")
+
+
 def test_a_configuration_from_standard_input_that_is_closed_is_2(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(SystemExit) as exit_:

@@ -198,6 +198,12 @@ def test_an_unknown_engine_is_2_and_told(engine, told, archive, capsys):
     assert told in err
 
 
+def test_where_there_is_nothing_to_do_nothing_is_done(tmp_path, capsys):
+    here = scanned(capsys, str(tmp_path))
+    assert here == (2, "", f"antiloop: {tmp_path}: no files here\n")
+    assert scanned(capsys, str(tmp_path), "--engine", THREADS) == here
+
+
 def test_an_engine_may_stand_in_the_current_directory(tmp_path, monkeypatch, capsys):
     (tmp_path / "pools_of_mine.py").write_text(
         "from concurrent.futures import ThreadPoolExecutor\n"

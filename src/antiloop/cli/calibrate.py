@@ -72,12 +72,12 @@ def run(args: argparse.Namespace) -> int:
     )
     report = json.dumps(as_json(done), indent=2) if args.format == "json" else as_text(done)
     show_status("")
-    if args.output and not _write(args.output, done.config):
-        return COULD_NOT_RUN
     if args.output == "-":
         sys.stderr.write(report + "\n")
     else:
         say(report)
+    if args.output and not _write(args.output, done.config):
+        return COULD_NOT_RUN
     return 0 if done.holds else FOUND
 
 
