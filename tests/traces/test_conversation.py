@@ -1,5 +1,7 @@
 """Formats in which one value is a conversation: what is told beside the messages."""
 
+import pytest
+
 ASKS = {
     "role": "assistant",
     "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}],
@@ -27,9 +29,22 @@ def test_a_conversation_without_tools_is_a_run_without_calls(read):
 
 
 def test_messages_of_another_api_are_said_and_not_read_as_empty(read):
-    assert list(map(len, read({"messages": [SAYS]}, {"messages": [ASKS]}))) == [0]
+    values = {"messages": [SAYS]}, {"messages": [ASKS]}
+    assert list(map(len, read(*values, source="openai-chat"))) == [0]
     (trouble,) = read.trouble
     assert trouble.endswith(":2: no OpenAI chat messages here; skipped")
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_conversations_without_tools_do_not_hide_what_the_others_are(read, as_list):
+    values = [{"messages": [SAYS]}, {"messages": [SAYS]}, {"messages": [ASKS]}]
+    assert list(map(len, read(values) if as_list else read(*values))) == [0, 0, 1]
+    assert read.trouble == []
+
+
+def test_many_conversations_without_tools_are_taken_for_chats(read):
+    assert len(read(*[{"messages": [SAYS]}] * 100, {"messages": [ASKS]})) == 100
+    assert len(read.trouble) == 1
 
 
 def test_what_holds_no_messages_is_skipped(read):

@@ -35,6 +35,11 @@ def test_a_result_that_names_no_tool_is_of_the_oldest_open_call(read):
     assert run.results == (ToolResult("x"), None)
 
 
+def test_the_oldest_of_very_many_open_calls_are_given_up(read):
+    (run,) = read(*(started(input={"n": n}) for n in range(101)), completed(output="x"))
+    assert [n for n, result in enumerate(run.results) if result] == [1]
+
+
 def test_results_go_to_the_call_with_their_id(read):
     (run,) = read(
         started(call_id="1"),

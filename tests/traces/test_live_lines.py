@@ -19,6 +19,10 @@ FOLLOWED = [name for name, known in FORMATS.items() if known.follow is not not_b
 LINES = [path for name in FOLLOWED for path in sorted((FOLDER / name).glob("*.jsonl"))]
 
 
+USED = {"type": "tool_result", "tool_use_id": "1", "content": "a.py"}
+BROKEN = "not JSON: Expecting property name enclosed in double quotes at column 2; skipped"
+
+
 class Recording:
     """Lines that are taken one by one; what is said is kept as ``(run_id, step)``."""
 
@@ -157,6 +161,22 @@ def test_lines_that_are_no_runs_are_given_up():
     recording.take(*[{"a": 1}] * 99)
     with pytest.raises(NoTrace, match=r"^f: no lines of a recorded run here; expected "):
         recording.take({"a": 1})
+
+
+def test_conversations_without_tools_do_not_hide_what_the_others_are():
+    use = {"type": "tool_use", "id": "1", "name": "ls", "input": {}}
+    lap = {"role": "assistant", "content": [use]}, {"role": "user", "content": [{**USED, "id": 1}]}
+    recording = Recording()
+    chat = {"id": "chat", "messages": [{"role": "user", "content": "hi"}]}
+    assert recording.take(chat, {"id": "stuck", "messages": [*lap] * 3}) == [("stuck", 2)]
+    assert recording.trouble == []
+
+
+def test_a_recording_without_tools_is_no_trouble_when_it_ends():
+    recording = Recording()
+    recording.take([{"role": "user", "content": "hi"}], "{broken")
+    assert recording.end() == []
+    assert recording.trouble == ["f:2: " + BROKEN]
 
 
 @pytest.mark.parametrize("lines", [[], [{"a": 1}], ["{broken"]])

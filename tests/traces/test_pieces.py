@@ -12,6 +12,26 @@ from antiloop.exceptions import TraceUnreadable
 from antiloop.traces.pieces import pieces_of, read_piece
 
 
+@pytest.mark.parametrize("first", [b"", b"\n", b'{"messages": [{"role": "user"}]}\n' * 3])
+def test_a_long_file_of_whole_runs_is_cut_once_its_format_is_clear(tmp_path, first):
+    call = {"type": "tool_use", "id": "1", "name": "ls", "input": {"p": "x" * 1000}}
+    line = json.dumps({"messages": [{"role": "assistant", "content": [call]}]}).encode() + b"\n"
+    path = tmp_path / "f"
+    path.write_bytes(first + line * 1500)
+    pieces = list(pieces_of(str(path)))
+    assert len(pieces) > 2
+    assert {(piece.source, piece.is_cut) for piece in pieces} == {("anthropic", True)}
+    assert sum(1 for piece in pieces for _ in read_piece(piece, pytest.fail)) >= 1500
+
+
+@pytest.mark.parametrize("line", ['{"aaaaaaaaaa": 1}', "{aaaaaaaaaaaa", "[\n1,"])
+def test_a_long_file_of_no_runs_is_one_piece(tmp_path, line):
+    path = tmp_path / "f"
+    path.write_text(f"{line}\n" * 60_000)
+    (piece,) = pieces_of(str(path))
+    assert piece.lines is None
+
+
 def test_standard_input_that_breaks_off_is_read_up_to_there(monkeypatch):
     call = {"type": "tool_use", "id": "1", "name": "ls", "input": {}}
     said = {"role": "assistant", "content": [call]}

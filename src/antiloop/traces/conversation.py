@@ -47,7 +47,7 @@ class ConversationFormat:
 
     def recognises(self, value: Any) -> bool:
         """Whether a JSON value is one conversation of this format."""
-        messages = self._messages(value)
+        messages = self.messages_in(value)
         return messages is not None and any(map(self.is_own, messages))
 
     def read(
@@ -55,13 +55,14 @@ class ConversationFormat:
     ) -> Iterator[RecordedRun]:
         """Yield one run for each conversation, skipping what is none."""
         for record in found:
-            messages = self._messages(record.value)
+            messages = self.messages_in(record.value)
             if messages is None:
                 on_trouble(record.line, self.missing)
             else:
                 yield self._run(record.value, messages, record.place(name))
 
-    def _messages(self, value: Any) -> Optional[List[Any]]:
+    def messages_in(self, value: Any) -> Optional[List[Any]]:
+        """Give the messages of a JSON value; None if it holds none of this format."""
         while isinstance(value, dict):
             value = next((value[key] for key in self.keys if key in value), None)
         if not isinstance(value, list) or not any(map(self.is_message, value)):

@@ -5,9 +5,10 @@ from typing import Callable, Dict, Iterator, List, Optional, Tuple
 from ..exceptions import NoTrace
 from ..loop_detection import LoopDetector, LoopVerdict
 from .live_replay import LiveReplay
-from .reading import good_records, is_enough, recognise_value
+from .reading import good_records
+from .recognition import Recognition
 from .records import Record, record_of
-from .registry import FORMATS, TraceFormat, expected
+from .registry import TraceFormat, expected
 from .run_under_way import RunUnderWay, TakeRecord, each_by_itself
 
 LiveVerdict = Tuple[RunUnderWay, int, LoopVerdict]
@@ -36,10 +37,9 @@ class LiveLines:
     ) -> None:
         self._name = name
         self._detector = detector
-        self._source = source
         self._on_trouble = on_trouble
+        self._recognition = Recognition(source)
         self._known: Optional[Tuple[TraceFormat, TakeRecord]] = None
-        self._waiting: List[Record] = []
         self._replays: Dict[RunUnderWay, LiveReplay] = {}
 
     def take(self, number: int, line: str) -> Iterator[LiveVerdict]:
@@ -51,12 +51,15 @@ class LiveLines:
         """
         if not line or line.isspace():
             return
-        self._waiting.append(record_of(number, line))
-        self._known = self._known or self._recognised(self._waiting[-1])
+        record = record_of(number, line)
         if self._known is not None:
-            waiting, self._waiting = self._waiting, []
-            for run in self._runs_of(waiting, *self._known):
-                yield from self._said_of(run)
+            yield from self._said_after([record], *self._known)
+            return
+        named = self._recognition.look(record)
+        if named is not None:
+            yield from self._begun(named)
+        elif self._recognition.is_enough:
+            raise self._no_trace()
 
     def end(self) -> Iterator[LiveVerdict]:
         """Say what is left to be said when no more lines come.
@@ -65,27 +68,28 @@ class LiveLines:
             NoTrace: if there was no recorded run in any of them.
         """
         if self._known is None:
-            raise self._no_trace()
+            if self._recognition.likely is None:
+                raise self._no_trace()
+            yield from self._begun(self._recognition.likely)
         for run, replay in self._replays.items():
             yield from ((run, *said) for said in replay.verdicts(is_over=True))
 
-    def _recognised(self, record: Record) -> Optional[Tuple[TraceFormat, TakeRecord]]:
-        named = FORMATS[self._source] if self._source else recognise_value(record.value)
-        if named is not None:
-            follow = named.follow or each_by_itself(named.read)
-            return named, follow(self._name, self._report)
-        if is_enough(self._waiting):
-            raise self._no_trace()
-        return None
+    def _begun(self, named: TraceFormat) -> Iterator[LiveVerdict]:
+        """Begin to judge with what was looked at until its format was clear."""
+        follow = named.follow or each_by_itself(named.read)
+        self._known = named, follow(self._name, self._report)
+        waiting, self._recognition.looked_at = self._recognition.looked_at, []
+        return self._said_after(waiting, *self._known)
 
     def _no_trace(self) -> NoTrace:
         return NoTrace(f"{self._name}: no lines of a recorded run here; expected {expected()}")
 
-    def _runs_of(
+    def _said_after(
         self, found: List[Record], named: TraceFormat, take: TakeRecord
-    ) -> Iterator[RunUnderWay]:
+    ) -> Iterator[LiveVerdict]:
         for record in good_records(found, named, self._report):
-            yield from take(record)
+            for run in take(record):
+                yield from self._said_of(run)
 
     def _said_of(self, run: RunUnderWay) -> Iterator[LiveVerdict]:
         replay = self._replays.get(run)

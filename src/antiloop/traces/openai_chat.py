@@ -51,3 +51,13 @@ read = _FORMAT.read
 def recognises(value: Any) -> bool:
     """Whether a JSON value is a conversation whose calls stand where this API has them."""
     return _FORMAT.recognises(value) and not mini_swe_agent.recognises(value)
+
+
+def is_sure(value: Any) -> bool:
+    """Whether a conversation tells of tools; without them it may be one of another API."""
+    return any(map(_tells_of_tools, _FORMAT.messages_in(value) or ()))
+
+
+def _tells_of_tools(message: Any) -> bool:
+    is_result = field_of(message, "role") in ("tool", "function")
+    return is_result or any(field_of(message, key) for key in ("tool_calls", "function_call"))

@@ -6,7 +6,8 @@ from itertools import chain, starmap
 from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ..exceptions import TraceUnreadable
-from .reading import read_lines, read_records, read_runs, recognise_value
+from .reading import read_lines, read_records, read_runs
+from .recognition import Recognition
 from .recorded_run import RecordedRun
 from .records import numbered, record_of
 from .registry import FORMATS
@@ -90,15 +91,17 @@ def _size(path: str) -> int:
 def _head(lines: Iterable[str], source: Optional[str]) -> Tuple[List[str], Optional[str]]:
     """Take the lines up to the first record; name its format if it may be cut after each."""
     head: List[str] = []
+    recognition = Recognition(source)
     for line in lines:
         head.append(line)
         record = next(starmap(record_of, numbered([line])), None)
         if record is None:
             continue
-        known = FORMATS[source] if source else recognise_value(record.value)
-        if not record.broken and known is not None and known.follow is None:
-            return head, known.name
-        break
+        known = recognition.look(record)
+        if known is not None:
+            return head, known.name if known.follow is None else None
+        if record.broken or recognition.is_enough:
+            break
     return head, None
 
 

@@ -5,13 +5,11 @@ from itertools import chain
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ..exceptions import NoTrace, TraceUnreadable
+from .recognition import LOOK_AHEAD, Recognition
 from .recorded_run import RecordedRun
 from .records import Record, records
-from .registry import FORMATS, TraceFormat, expected, recognise
-from .source import MAX_LENGTH, open_lines
-
-LOOK_AHEAD = 100
-"""How many values are looked at before a stream is given up as no trace, unless they are long."""
+from .registry import FORMATS, TraceFormat, expected
+from .source import open_lines
 
 _log = logging.getLogger("antiloop.traces")
 
@@ -88,30 +86,18 @@ def _recognise(
     stream: Iterator[Record], name: str, source: Optional[str]
 ) -> Tuple[TraceFormat, List[Record]]:
     """Find the format of a stream, and give back what was taken from it."""
-    looked_at: List[Record] = []
+    recognition = Recognition(source)
     for record in stream:
-        looked_at.append(record)
-        known = FORMATS[source] if source else recognise_value(record.value)
-        if known is not None and not record.broken:
-            return known, looked_at
-        if is_enough(looked_at):
+        known = recognition.look(record)
+        if known is not None:
+            return known, recognition.looked_at
+        if recognition.is_enough:
             break
-    first = looked_at[0] if looked_at else Record(1)
+    if recognition.likely is not None:
+        return recognition.likely, recognition.looked_at
+    first = next(iter(recognition.looked_at), Record(1))
     found = f" ({first.broken})" if first.broken else ""
     raise NoTrace(f"{name}:{first.line}: no tool calls here{found}; expected {expected()}")
-
-
-def is_enough(looked_at: List[Record]) -> bool:
-    """Whether no more need be looked at, or can be held, to give a stream up as no trace."""
-    return len(looked_at) >= LOOK_AHEAD or sum(one.length for one in looked_at) > MAX_LENGTH
-
-
-def recognise_value(value: Any) -> Optional[TraceFormat]:
-    """Find the format of a value, or of the list of runs that it is."""
-    known = recognise(value)
-    if known is None and isinstance(value, list):
-        return next(filter(None, map(recognise, value[:LOOK_AHEAD])), None)
-    return known
 
 
 def good_records(

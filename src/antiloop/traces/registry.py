@@ -40,6 +40,8 @@ class TraceFormat:
     """Whether a JSON value belongs to this format. It looks at the value, never at file names."""
     read: Callable[[Iterable[Record], str, OnTrouble], Iterator[RecordedRun]]
     """Turn the good records of one file, in order, into runs."""
+    is_sure: Optional[Callable[[Any], bool]] = None
+    """Whether a value that is recognised can be of no other format; None where none can."""
     follow: Optional[Follow] = None
     """Read a file record by record while it grows; None where each record holds whole runs."""
 
@@ -58,9 +60,10 @@ FORMATS: Dict[str, TraceFormat] = {
             "OpenAI chat messages",
             openai_chat.recognises,
             openai_chat.read,
+            openai_chat.is_sure,
         ),
         TraceFormat(
-            "otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read, not_by_record
+            "otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read, follow=not_by_record
         ),
         TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
         TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognises, swe_agent.read),
@@ -71,14 +74,18 @@ FORMATS: Dict[str, TraceFormat] = {
             mini_swe_agent.read,
         ),
         TraceFormat(
-            "openhands", "OpenHands events", openhands.recognises, openhands.read, openhands.follow
+            "openhands",
+            "OpenHands events",
+            openhands.recognises,
+            openhands.read,
+            follow=openhands.follow,
         ),
         TraceFormat(
             "event-log",
             "one event of a run a line",
             event_log.recognises,
             event_log.read,
-            event_log.follow,
+            follow=event_log.follow,
         ),
         TraceFormat(
             "anthropic",
@@ -91,7 +98,7 @@ FORMATS: Dict[str, TraceFormat] = {
             "Claude Code sessions",
             claude_code.recognises,
             claude_code.read,
-            claude_code.follow,
+            follow=claude_code.follow,
         ),
         TraceFormat(
             "openai-responses",
@@ -99,7 +106,9 @@ FORMATS: Dict[str, TraceFormat] = {
             openai_responses.recognises,
             openai_responses.read,
         ),
-        TraceFormat("codex", "Codex CLI sessions", codex.recognises, codex.read, codex.follow),
+        TraceFormat(
+            "codex", "Codex CLI sessions", codex.recognises, codex.read, follow=codex.follow
+        ),
         TraceFormat("langchain", "LangChain messages", langchain.recognises, langchain.read),
         TraceFormat(
             "gemini",
@@ -112,7 +121,7 @@ FORMATS: Dict[str, TraceFormat] = {
             "Gemini CLI sessions",
             gemini_cli.recognises,
             gemini_cli.read,
-            gemini_cli.follow,
+            follow=gemini_cli.follow,
         ),
         TraceFormat(
             "pydantic-ai",
@@ -133,7 +142,13 @@ FORMATS: Dict[str, TraceFormat] = {
 
 
 def recognise(value: Any) -> Optional[TraceFormat]:
-    """Find the format that a JSON value belongs to."""
+    """Find the format that a JSON value can only belong to."""
+    known = likely(value)
+    return None if known is None or (known.is_sure and not known.is_sure(value)) else known
+
+
+def likely(value: Any) -> Optional[TraceFormat]:
+    """Find the first format that a JSON value may belong to."""
     return next((known for known in FORMATS.values() if known.recognises(value)), None)
 
 
