@@ -95,7 +95,8 @@ def test_an_unknown_rule_is_refused():
 
 
 @pytest.mark.parametrize(
-    "numbers", [{"threshold": 0}, {"threshold": 9, "window": 8}, {"penalty": -1}]
+    "numbers",
+    [{"threshold": 0}, {"threshold": 2.5}, {"threshold": 9, "window": 8}, {"penalty": -1}],
 )
 def test_a_rule_that_could_not_mean_anything_is_refused(numbers):
     with pytest.raises(ValueError, match="must be"):

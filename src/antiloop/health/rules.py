@@ -63,9 +63,9 @@ class HealthRule:
 
     def __post_init__(self) -> None:
         require_number(self, "penalty", 0)
-        require_number(self, "threshold", 1)
+        require_number(self, "threshold", 1, whole=True)
         if self.window is not None:
-            require_number(self, "window", self.threshold)
+            require_number(self, "window", self.threshold, whole=True)
         for _, name, _, _ in Formatter().parse(self.message):
             if name is not None and re.split(r"[.\[]", name)[0] not in _TOLD:
                 raise ValueError(
