@@ -53,6 +53,20 @@ def test_only_words_are_a_turn_of_the_user():
     assert from_adk(events).turn_starts == (0,)
 
 
+def test_the_last_answer_to_a_call_is_its_result():
+    history = from_adk(
+        [
+            asks("a", "1", "2"),
+            answers("a", "1", error="This tool call requires confirmation."),
+            answers("a", "2", status="pending"),
+            answers("user", "1", confirmed=True),
+            answers("a", "1", result="sent"),
+            answers("user", "2", result="done"),
+        ]
+    )
+    assert history.results == (ToolResult("sent"), ToolResult("done"))
+
+
 def test_an_answer_of_the_user_may_be_to_a_call_of_another_agent():
     assert from_adk([answers("user", "1", result="x")]).calls == ()
     assert from_adk([answers("a", "1", result="x")]).calls[0].id == "1"

@@ -16,8 +16,9 @@ from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools import FunctionTool
 from google.adk.workflow import Workflow, node
-from google.genai.types import Content, FunctionCall, Part
+from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.adk import LoopGuard
@@ -226,3 +227,41 @@ def test_observers_hear_of_which_session():
     agent, hearer = made_agent(Script(same()), Ran()), Hearer()
     run(agent, detector=detector(LoopPolicy.STOP), observers=[hearer])
     assert hearer.runs == ["session-1"]
+
+
+def approved(script, ran, **options):
+    """Carry out a script whose calls a person approves one by one, and give the last event."""
+
+    def search(query: str) -> str:
+        return ran.answer(script, "search")
+
+    model = NextOf(model="scripted", script=script, ran=ran)
+    agent = LlmAgent(
+        name="finder", model=model, tools=[FunctionTool(search, require_confirmation=True)]
+    )
+    runner, message = made_runner(made_app(agent, **options)), GO
+    while message is not None:
+        *_, last = events = asyncio.run(drain(runner, new_message=message))
+        asked = [call for event in events for call in event.get_function_calls()][-1:]
+        message = yes(asked[0]) if asked and asked[0].name.startswith("adk_request") else None
+    return last
+
+
+def yes(call):
+    answer = FunctionResponse(id=call.id, name=call.name, response={"confirmed": True})
+    return Content(role="user", parts=[Part(function_response=answer)])
+
+
+def test_calls_that_a_person_approves_are_judged_by_what_they_gave():
+    ran, hearer = Ran(), Hearer()
+    calls = [[("search", {"query": topic})] for topic in "abcdef"]
+    answers = [f"the rules of {topic}" for topic in "abcdef"]
+    approved(Script(calls, answers=answers), ran, observers=[hearer])
+    assert (ran.searches, hearer.heard) == (6, [])
+
+
+def test_a_loop_of_calls_that_a_person_approves_is_found():
+    ran = Ran()
+    last = approved(Script(same(times=9)), ran)
+    assert last.content.parts[0].text.startswith("Stopped:")
+    assert ran.searches == 4

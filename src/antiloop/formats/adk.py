@@ -19,15 +19,16 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
 
     Returns:
         The calls with their results. The calls of one event are one round. Partial events, which
-        streaming sends ahead, are left out. That ``error`` in a response means a failure is a
-        convention which tools may break.
+        streaming sends ahead, are left out. A call may be answered again, once it is approved or
+        has taken its time; its last answer is its result. That ``error`` in a response means a
+        failure is a convention which tools may break.
 
     >>> call = {"name": "ls", "args": {"path": "."}, "id": "c1"}
     >>> event = {"author": "finder", "content": {"parts": [{"functionCall": call}]}}
     >>> from_adk([event]).calls[0].arguments
     {'path': '.'}
     """
-    history = HistoryBuilder()
+    history = HistoryBuilder(last_answer_counts=True)
     for index, event in enumerate(events):
         author, content = tag_of(event, "author"), field_of(event, "content")
         if flag_of(event, "partial"):

@@ -94,13 +94,18 @@ class HistoryBuilder:
     them out, some use them again, so a result goes to the *latest* unanswered call that it fits,
     and among parallel calls to the first. A result whose call was never seen, as in a conversation
     that was cut, makes a call of which only that is known; a further answer to a call is dropped.
+
+    Args:
+        last_answer_counts: take a further answer to a call in place of the one before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, last_answer_counts: bool = False) -> None:
+        self._last_answer_counts = last_answer_counts
         self._calls: List[ToolCall] = []
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
         self._open: Dict[Optional[str], List[int]] = {}
+        self._answered: Dict[Optional[str], int] = {}
 
     def add_call(
         self,
@@ -129,10 +134,15 @@ class HistoryBuilder:
         index = self._first_of_latest_round(call_id) if call_id else None
         if index is None:
             index = self._loose_match(call_id, tool_name)
+        if index is not None:
+            self._open[self._calls[index].id].remove(index)
+        elif self._last_answer_counts:
+            index = self._answered.get(call_id)
         if index is None:
             return False
         self._results[index] = result
-        self._open[self._calls[index].id].remove(index)
+        if call_id:
+            self._answered[call_id] = index
         return True
 
     def add_user_message(self, *texts: str) -> None:
