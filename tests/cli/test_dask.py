@@ -72,6 +72,12 @@ def test_no_cluster_at_an_address_is_2_and_told(archive, capfd, monkeypatch):
     assert err.startswith("antiloop: --engine dask://127.0.0.1:1: ")
 
 
+@pytest.mark.parametrize("address", ["", "cluster", ":8786", "cluster:", "cluster:port"])
+def test_an_address_without_host_or_port_is_2_and_told(address, archive, capfd):
+    told = f"antiloop: --engine dask://{address}: give its address as dask://HOST:PORT\n"
+    assert scanned(capfd, "--engine", f"dask://{address}", archive) == (2, "", told)
+
+
 def test_workers_without_the_package_are_told(cluster):
     asked = Namespace(engine=f"dask://{cluster}", jobs=None)
     with pytest.raises(EngineFailed, match="--engine dask: No module named 'no_such_package'"):

@@ -1,6 +1,7 @@
 """A Dask cluster, on this machine or elsewhere."""
 
 import logging
+import re
 from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 from typing import Iterator, Optional, Tuple
@@ -23,14 +24,17 @@ _LOCAL = {
 
 
 @contextmanager
-def open_engine(address: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
+def open_engine(address: Optional[str], jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
     """Use the cluster at an address, or start one of so many processes here; see `Engine`."""
-    if not address:
+    if address is None:
         with interrupts_ignored():
             local = LocalCluster(jobs, **_LOCAL)
         with local as cluster, _connected(cluster) as engine:
             yield engine
         return
+    # A client that is given anything else hangs for a while before it ends.
+    if not re.fullmatch(r".+:\d{1,5}", address):
+        raise EngineFailed(f"--engine dask://{address}: give its address as dask://HOST:PORT")
     with _connected(address) as engine:
         yield engine
 

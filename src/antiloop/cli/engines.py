@@ -90,7 +90,7 @@ def _engine(name: str, jobs: Optional[int]) -> Engine:
         from . import dask_cluster
     except ImportError as error:
         raise EngineFailed(str(error)) from error
-    return dask_cluster.open_engine(name[len(_AT) :], jobs)
+    return dask_cluster.open_engine(None if name == "dask" else name[len(_AT) :], jobs)
 
 
 @contextmanager
