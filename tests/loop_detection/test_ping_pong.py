@@ -225,8 +225,19 @@ def test_an_unknown_way_to_match_is_refused():
         PingPongDetector(match="names")
 
 
+def test_calls_of_one_tool_are_told_apart_by_their_arguments():
+    lap = [step("read", "see b", path="a.md"), step("read", "see a", path="b" * 60 + ".md")]
+    found = ask(PingPongDetector(2, 2), *lap, *lap)
+    first, second = found.message.partition(" was")[0].split(" -> ")
+    assert first == 'read {"path":"a.md"}'
+    assert second.startswith('read {"path":"bbb')
+    assert len(second) < 50
+    assert found.details["cycle"] == ["read", "read"]
+
+
 def test_a_long_cycle_is_named_in_short():
     lap = [step("look", f"page {n}", page=n) for n in range(7)]
     found = ask(PingPongDetector(7, 2), *lap, *lap)
-    assert found.message == f"{'look -> ' * 5}... (7 rounds) was repeated 2 times."
+    named = " -> ".join(f'look {{"page":{n}}}' for n in range(5))
+    assert found.message == f"{named} -> ... (7 rounds) was repeated 2 times."
     assert len(found.details["cycle"]) == 7

@@ -7,10 +7,13 @@ from .base import SHOWN_CALLS, WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence
 from .outcome import Outcome
+from .shortening import shortened
 from .threshold import check_threshold
 from .window import Round, Window, differ
 
 MATCHES = ("content", "calls", "tool_names")
+SHOWN_ARGUMENTS = 40
+"""Characters of the arguments that tell the calls of one tool apart in a message."""
 
 
 @beta
@@ -86,7 +89,7 @@ class PingPongDetector(WindowDetector):
     def _signature(self, passed: Round) -> str:
         if self.match != "tool_names":
             return passed.signature
-        return " ".join(sorted({item.facts.tool for item in passed.evidence}))
+        return " ".join(_tools(passed))
 
     def _periodic(self, rounds: Sequence[Round], period: int) -> int:
         """Count the rounds at the end that equal the one a period before, and the first lap."""
@@ -115,21 +118,35 @@ class PingPongDetector(WindowDetector):
         return max((number for number in declared if number is not None), default=usual)
 
     def _detection(self, rounds: Sequence[Round], period: int) -> LoopDetection:
-        tools = ["+".join(self._tools(passed)) for passed in rounds[:period]]
+        lap = rounds[:period]
+        tools = ["+".join(_tools(passed)) for passed in lap]
+        are_different = len(set(tools)) == period
         count = len(rounds) // period
         found: List[Evidence] = [item for passed in rounds for item in passed.evidence]
         return detection(
             self.name,
-            f"{_named(tools)} was repeated {times(count)}.",
+            f"{_named(tools if are_different else _calls(lap))} was repeated {times(count)}.",
             found,
             period=period,
             lap=found[-(len(found) // count) :],
-            identity=_first_rotation([self._signature(each) for each in rounds[:period]]),
+            identity=_first_rotation([self._signature(each) for each in lap]),
             details={"cycle": tools, "repetitions": count},
         )
 
-    def _tools(self, passed: Round) -> List[str]:
-        return sorted({item.facts.tool for item in passed.evidence})
+
+def _tools(passed: Round) -> List[str]:
+    return sorted({item.facts.tool for item in passed.evidence})
+
+
+def _calls(lap: Sequence[Round]) -> List[str]:
+    """Name the rounds of a lap by what was asked for, where tools alone do not tell them apart."""
+    return [
+        "+".join(
+            f"{item.facts.tool} {shortened(item.facts.shown, SHOWN_ARGUMENTS)}"
+            for item in passed.evidence
+        )
+        for passed in lap
+    ]
 
 
 def _first_rotation(lap: List[str]) -> List[str]:
