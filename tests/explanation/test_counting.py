@@ -68,6 +68,8 @@ def test_a_count_is_enough_where_the_detector_finds_something_and_nowhere_else(p
         (RepeatDetector(3), [LOOK] * 2, ("threshold", 2, 3)),
         (RepeatDetector(3), [LOOK] * 4, ("threshold", 4, 3)),
         (RepeatDetector(3, patience=6), [WAIT] * 4, ("patience", 4, 6)),
+        (RepeatDetector(3), [WAIT] * 2, ("threshold", 2, 3)),
+        (PingPongDetector(2, 3), [WAIT, FAIL[0]] * 3, ("repetitions", 3, 3)),
         (RepeatDetector(3, patience=6), [WAIT] * 7, ("patience", 7, 6)),
         (RepeatDetector(3, patience=6), [LOOK] * 3, ("threshold", 3, 3)),
         (StallDetector(3), [("a", 1, "x"), ("a", 2, "x")], ("threshold", 2, 3)),

@@ -25,6 +25,8 @@ from .matching import before
 _THRESHOLDS = ("threshold", "repetitions", "patience", "varied", "in_a_row")
 _USUAL = ("threshold", "repetitions")
 """What a threshold that is declared for a tool takes the place of."""
+_LONGER = ("patience", "varied")
+"""Thresholds that are the usual one where they are left out."""
 _CONSECUTIVE = (RepeatDetector, StallDetector, NoEffectDetector)
 _LEAST, _NEVER = 2, 1_000_000
 
@@ -129,7 +131,7 @@ def _count(
     option = max(needed, key=needed.__getitem__)
     return Count(
         detector.name,
-        option,
+        _named(detector, option),
         found.repetitions,
         needed[option],
         _unit(detector, option),
@@ -137,6 +139,13 @@ def _count(
         before(window, found),
         found.identity,
     )
+
+
+def _named(detector: WindowDetector, option: str) -> str:
+    """Give the usual name where a threshold was left out, and so is the usual one."""
+    usual = next((name for name in _USUAL if hasattr(detector, name)), option)
+    is_left_out = option in _LONGER and getattr(detector, option) == getattr(detector, usual)
+    return usual if is_left_out else option
 
 
 def _unit(detector: WindowDetector, option: str) -> str:
