@@ -387,6 +387,29 @@ def test_a_run_begins_with_the_block_of_its_guard():
             assert [search("a") for _ in range(2)] == ["nothing found"] * 2
 
 
+def test_a_call_that_outlives_its_run_is_none_of_the_next():
+    guard = LoopGuard(NOTIFY)
+
+    @guard
+    async def search(query, told):
+        await told.wait()
+        return "nothing"
+
+    async def two_runs():
+        told, late = asyncio.Event(), asyncio.Event()
+        told.set()
+        outlives = asyncio.ensure_future(search("late", late))
+        await asyncio.sleep(0)
+        guard.reset()
+        answers = [await search("quick", told) for _ in range(3)]
+        late.set()
+        return [*answers, await outlives]
+
+    *_, third, outlived = asyncio.run(two_runs())
+    assert NOTICE_MARKER in third
+    assert (outlived, guard.run.call_count) == ("nothing", 3)
+
+
 def test_the_users_word_is_progress_and_makes_a_notice_stale():
     guard = LoopGuard(NOTIFY)
     rows = guard(list)

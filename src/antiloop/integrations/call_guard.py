@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
@@ -11,6 +11,8 @@ from ..types import ToolCall, ToolResult
 from .lookout import Lookout
 
 _GO_ON = LoopVerdict()
+
+Answer = Tuple[ToolCall, Optional[ToolResult]]
 
 
 class CallGuard(Lookout):
@@ -33,14 +35,17 @@ class CallGuard(Lookout):
         self.verdict = _GO_ON
         """The last verdict that was more than to go on."""
         self._lock = RLock()  # a listener may ask us something
-        self._under_way = 0
-        self._round: List[Tuple[ToolCall, Optional[ToolResult]]] = []
+        self._under_way: Dict[int, object] = {}
+        self._round: List[Answer] = []
         self._notice = ""
 
     def begin(self, call: ToolCall) -> Optional[ToolResult]:
-        """Note that a call begins; give its result if it is refused. `end` must follow."""
+        """Note that a call begins; give its result if it is refused.
+
+        `end` must follow, with the same object.
+        """
         with self._lock:
-            self._under_way += 1
+            self._under_way[id(call)] = call
             verdict = self.run.before(call)
         return ToolResult(verdict.message, True) if verdict.action is LoopAction.BLOCK else None
 
@@ -61,8 +66,7 @@ class CallGuard(Lookout):
             LoopDetectedError: if the run should end.
         """
         with self._lock:
-            self._round.append((call, result))
-            self._carry_out(self._leave())
+            self._carry_out(self._leave(call, (call, result)))
 
     def fail(self, call: ToolCall, error: BaseException) -> None:
         """Note that a call raised; a cancellation is nothing that came back.
@@ -82,16 +86,17 @@ class CallGuard(Lookout):
         Raises:
             LoopDetectedError: at the end of the block, if the run should end.
         """
+        block = object()
         with self._lock:
-            self._under_way += 1
+            self._under_way[id(block)] = block
         try:
             yield
         except BaseException:
             with self._lock:
-                self._leave()
+                self._leave(block)
             raise
         with self._lock:
-            self._carry_out(self._leave())
+            self._carry_out(self._leave(block))
 
     def take_notice(self) -> str:
         """Give the notice that the model has yet to read, once; empty where there is none."""
@@ -106,20 +111,22 @@ class CallGuard(Lookout):
             self._notice = ""
 
     def reset(self) -> None:
-        """Begin another run; listeners stay."""
+        """Begin another run; listeners stay. What is still under way is none of its calls."""
         with self._lock:
             self.run.reset()
             self.verdict, self._notice = _GO_ON, ""
             self._round.clear()
+            self._under_way.clear()
 
     def _abandon(self, call: ToolCall) -> None:
         """Raise nothing, so that a cancellation goes on."""
         with self._lock:
-            self._round.append((call, None))
-            self._leave()
+            self._leave(call, (call, None))
 
-    def _leave(self) -> LoopVerdict:
-        self._under_way -= 1
+    def _leave(self, what: object, *answers: Answer) -> LoopVerdict:
+        if self._under_way.pop(id(what), None) is None:
+            return _GO_ON  # it began in an earlier run
+        self._round += answers
         # A call that never ends must not keep all others unjudged.
         is_over = not self._under_way or len(self._round) >= self.detector.window
         if not (is_over and self._round):
