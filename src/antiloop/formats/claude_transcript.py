@@ -1,8 +1,8 @@
 """Claude Code: the lines of a session's transcript, or of its output as ``stream-json``."""
 
-from typing import Any, Dict, Iterable, Set, Tuple
+from typing import Any, Dict, Iterable, Set
 
-from .anthropic import add_blocks, blocks_of, is_call, words_of
+from .anthropic import add_blocks, blocks_of, words_of
 from .content import field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
@@ -43,6 +43,12 @@ def is_message_line(line: Any) -> bool:
     return tag_of(line, "type") in ("user", "assistant") and flag_of(line, "message")
 
 
+def _calls_of(message: Any) -> str:
+    """Name the calls of a message by its id and theirs; empty text where it makes none."""
+    ids = [text_of(field_of(block, "id")) for block in blocks_of(message)]
+    return " ".join([text_of(field_of(message, "id")), *ids]) if any(ids) else ""
+
+
 class AgentsOfLines:
     """Tells whose conversation each line belongs to; lines are given in order."""
 
@@ -68,7 +74,7 @@ class TranscriptBuilder:
     def __init__(self) -> None:
         self._history = HistoryBuilder()
         self._rounds: Dict[str, int] = {}
-        self._lines: Set[Tuple[str, ...]] = set()
+        self._lines: Set[str] = set()
 
     def add(self, line: Any) -> None:
         """Add one line; one that holds no message, or was there before, is passed over."""
@@ -89,12 +95,12 @@ class TranscriptBuilder:
         return self._history.build(since)
 
     def _is_copy(self, line: Any) -> bool:
-        """Whether a line was there before, by its own id, or by those of all that it asks for."""
-        own, message = text_of(field_of(line, "uuid")), field_of(line, "message")
-        calls = filter(is_call, blocks_of(message))
-        ids = {(text_of(field_of(message, "id")), text_of(field_of(call, "id"))) for call in calls}
-        known = (own,) in self._lines or (bool(ids) and ids <= self._lines)
-        self._lines.update(one for one in ((own,), *ids) if all(one))
+        """Whether a line was there before, by its own id, or by those of what it asks for."""
+        own, asked = text_of(field_of(line, "uuid")), ""
+        if tag_of(line, "type") == "assistant":
+            asked = _calls_of(field_of(line, "message"))
+        known = own in self._lines or asked in self._lines
+        self._lines.update(filter(None, (own, asked)))
         return known
 
     def _round_of(self, message: Any) -> int:

@@ -175,6 +175,8 @@ class HistoryBuilder:
         waiting = self._open.get(call_id)
         if not waiting:
             return None
+        if len(waiting) == 1:
+            return waiting[0]
         latest = self._calls[waiting[-1]].round
         return next(index for index in waiting if self._calls[index].round == latest)
 

@@ -10,6 +10,7 @@ without ``round`` is a round of its own; one with neither ``tool_name`` nor ``ar
 no other.
 """
 
+from itertools import count
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
 from ..formats.unrecorded import told_apart
@@ -44,25 +45,23 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     rounds = _rounds(steps)
     return RecordedRun(
         source if run_id is None else _text(run_id),
-        tuple(
-            told_apart(_call(step, number), index)
-            for index, (step, number) in enumerate(zip(steps, rounds))
-        ),
+        tuple(_call(*each) for each in zip(steps, rounds, count())),
         tuple(_result(step) for step in steps),
         source=source,
     )
 
 
-def _call(step: Dict[str, Any], number: Optional[int]) -> ToolCall:
-    tool_name, arguments, call_id = map(step.get, ("tool_name", "arguments", "id"))
+def _call(step: Dict[str, Any], number: Optional[int], index: int) -> ToolCall:
+    tool_name, arguments, call_id = step.get("tool_name"), step.get("arguments"), step.get("id")
     if not (arguments is None or isinstance(arguments, (dict, str))):
         arguments = canonical_json(arguments)
-    return ToolCall(
+    call = ToolCall(
         "" if tool_name is None else _text(tool_name),
         arguments,
         None if call_id is None else _text(call_id),
         number,
     )
+    return call if call.tool_name else told_apart(call, index)
 
 
 def _result(step: Dict[str, Any]) -> Optional[ToolResult]:

@@ -91,11 +91,11 @@ class _Run:
     def add(self, line: Any) -> None:
         before = len(self._transcript), moment_s(field_of(line, "timestamp"))
         self._transcript.add(line)
+        message = field_of(line, "message")
         if field_of(line, "type") == "result":
             self._cost = number(field_of(line, "total_cost_usd"))
             self._failed = bool(field_of(line, "is_error"))
-        message = field_of(line, "message")
-        if field_of(message, "model") != _SYNTHETIC:
+        elif field_of(line, "type") == "assistant" and field_of(message, "model") != _SYNTHETIC:
             # Each line of a message repeats what the message took so far; the last one counts.
             own = text_of(field_of(message, "id")) or f"#{len(self._replies)}"
             step, time_s, *_ = self._replies.get(own, before)

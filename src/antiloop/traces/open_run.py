@@ -15,6 +15,7 @@ from .totals import total
 _WAITING = 100
 """How many calls may be without a result at one time before the oldest ones are given up."""
 _COMPLETED = ("tool_call_completed", "tool_call_failed")
+_NOTHING: Mapping[str, Any] = {}
 
 
 class OpenRun:
@@ -34,7 +35,7 @@ class OpenRun:
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
         self._events: List[RunEvent] = []
-        self._waiting: Dict[int, Optional[RunEvent]] = {}
+        self._waiting: Dict[int, Mapping[str, Any]] = {}
         self._agent: Optional[str] = None
         self._rounds: Dict[str, int] = {}
         self._open_round: Optional[Tuple[int, Optional[str]]] = None
@@ -45,7 +46,7 @@ class OpenRun:
         step = len(self.calls)
         self._agent = self._agent or optional_text(event.get("agent"))
         if event["type"] == "tool_call_started":
-            self._start(_call(event), event, _event(event, step))
+            self._start(_call(event), event, event)
             return
         if event["type"] in _COMPLETED:
             self._events.append(self._complete(event))
@@ -78,7 +79,7 @@ class OpenRun:
             failed=self._failed,
         )
 
-    def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Optional[RunEvent]) -> int:
+    def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Mapping[str, Any]) -> int:
         index = len(self.calls)
         self.calls.append(replace(told_apart(call, index), round=self._round_of(event)))
         self._results.append(None)
@@ -101,13 +102,12 @@ class OpenRun:
         found = (index for index in self._waiting if _is_of(told, self.calls[index]))
         index = next(found, None)
         if index is None:
-            index = self._start(told, event, None)
+            index = self._start(told, event, _NOTHING)
         begun = self._waiting.pop(index)
         self._results[index] = _result(event)
         if self._open_round and self._open_round[0] == self.calls[index].round:
             self._open_round = None
-        ended = _event(event, index)
-        return ended if begun is None else _from_start_to_end(begun, ended)
+        return _event(event, index, begun)
 
 
 def _call(event: Mapping[str, Any]) -> ToolCall:
@@ -129,19 +129,24 @@ def _result(event: Mapping[str, Any]) -> Optional[ToolResult]:
     return None if told is None and not failed else ToolResult(text_of(told), failed)
 
 
-def _event(event: Mapping[str, Any], step: int) -> RunEvent:
+def _event(event: Mapping[str, Any], step: int, begun: Mapping[str, Any] = _NOTHING) -> RunEvent:
+    """Read an event; of a call, with what only its start tells."""
     given, written, both = _tokens(event)
-    error = event.get("error")
+    error, latency_ms = event.get("error"), number(event.get("latency_ms"))
+    now = moment_s(event.get("timestamp"))
+    start_s = moment_s(begun["timestamp"]) if "timestamp" in begun else None
+    if latency_ms is None and now is not None and start_s is not None:
+        latency_ms = max(0.0, now - start_s) * 1000
     is_call = event["type"] in _COMPLETED
     return RunEvent(
         event["type"],
         step,
-        tool=optional_text(event.get("tool")),
-        agent=optional_text(event.get("agent")),
+        tool=optional_text(event.get("tool") or begun.get("tool")),
+        agent=optional_text(event.get("agent") or begun.get("agent")),
         to_agent=optional_text(event.get("to_agent")),
         model=optional_text(event.get("model")),
-        time_s=moment_s(event.get("timestamp")),
-        latency_ms=number(event.get("latency_ms")),
+        time_s=now if start_s is None else start_s,
+        latency_ms=latency_ms,
         cost=number(event.get("cost")),
         input_tokens=given,
         output_tokens=written,
@@ -149,20 +154,6 @@ def _event(event: Mapping[str, Any], step: int) -> RunEvent:
         error=None if error in (None, False) else text_of(error),
         input=None if is_call else event.get("input"),
         output=None if is_call else event.get("output"),
-    )
-
-
-def _from_start_to_end(begun: RunEvent, ended: RunEvent) -> RunEvent:
-    """Give what is told of a completed call, with what only its start told."""
-    took = ended.latency_ms
-    if took is None and begun.time_s is not None and ended.time_s is not None:
-        took = max(0.0, ended.time_s - begun.time_s) * 1000
-    return replace(
-        ended,
-        tool=ended.tool or begun.tool,
-        agent=ended.agent or begun.agent,
-        time_s=ended.time_s if begun.time_s is None else begun.time_s,
-        latency_ms=took,
     )
 
 
