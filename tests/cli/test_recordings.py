@@ -57,6 +57,32 @@ def test_a_file_that_is_named_must_be_a_trace(archive, capsys):
     assert err.startswith(f"antiloop: {archive / 'README'}:1: no tool calls here")
 
 
+def test_what_is_skipped_of_a_file_is_told_in_short(archive, capsys):
+    notes = archive / "notes"
+    notes.write_text(run("noted") + "no JSON\n" * 1_210 + run("last"))
+    (archive / "z").write_text(run("z") + "no JSON\n" * 11)
+    status, run_ids, err = scanned(capsys, archive)
+    assert (status, run_ids) == (0, ["first", "noted", "last", "z", "second", "third"])
+    lines = err.splitlines()
+    assert lines[9].startswith(f"antiloop: {notes}:11: not JSON")
+    assert lines[10] == f"antiloop: {notes}: 1,200 further places like these skipped"
+    assert lines[-1] == f"antiloop: {archive / 'z'}: 1 further place like these skipped"
+    assert len(lines) == 22
+    main(["explain", "--run", "last", str(notes)])
+    assert capsys.readouterr().err.splitlines() == lines[:11]
+
+
+def test_why_a_file_is_given_up_is_told_after_what_is_skipped(tmp_path, capsys):
+    path = tmp_path / "cut.gz"
+    noise = "".join(f"no JSON {os.urandom(99).hex()}\n" for _ in range(999))
+    path.write_bytes(gzip.compress((run("a") + noise).encode())[:-9])
+    status, run_ids, err = scanned(capsys, path)
+    assert (status, run_ids) == (2, ["a"])
+    *_, more, last = err.splitlines()
+    assert more.endswith("like these skipped")
+    assert "cannot read on" in last
+
+
 def test_a_directory_without_any_run_is_2(tmp_path, capsys):
     (tmp_path / "README").write_text("no JSON\n")
     told = f"antiloop: {tmp_path}: no recorded runs in 1 file\n"

@@ -45,7 +45,7 @@ def test_a_step_that_is_not_there_is_refused(step):
 
 
 def test_a_run_without_steps_is_refused():
-    with pytest.raises(ValueError, match="has 0 steps"):
+    with pytest.raises(ValueError, match="run 'r' has no steps"):
         explain(RecordedRun("r"), LADDER)
 
 

@@ -2,11 +2,12 @@
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
 from .recordings import add_source
+from .skipped import Skipped
 from .terminal import complain, say
 
 if TYPE_CHECKING:
@@ -63,10 +64,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_of(path: str, source: Optional[str], run_id: Optional[str]) -> "RecordedRun":
-    """Find the run; raises ValueError where it is not there, or not the only one."""
+    """Read the run; raises ValueError where it is not there, or not the only one."""
     from ..traces import read_runs
 
-    runs = read_runs(path, source=source, on_trouble=complain)
+    skipped = Skipped(path)
+    try:
+        return _found(read_runs(path, source=source, on_trouble=skipped.tell), path, run_id)
+    finally:
+        skipped.end()
+
+
+def _found(runs: "Iterator[RecordedRun]", path: str, run_id: Optional[str]) -> "RecordedRun":
     if run_id is not None:
         found = next((run for run in runs if run.run_id == run_id), None)
         if found is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, Sequ
 
 from .command import add_names
 from .progress import Progress
+from .skipped import Skipped
 from .terminal import complain, counted
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Recordings:
         self._foreign: Counter[str] = Counter()
         self.files = [file for path in paths for file in self._files_at(path)]
         self.progress = Progress(len(self.files))
+        self.skipped = Skipped()
 
     def runs(self) -> "Iterator[RecordedRun]":
         """Yield the runs of all files; name those that cannot be read, and go on without them."""
@@ -92,19 +94,27 @@ class Recordings:
         from ..traces import read_runs
 
         for file in self.files:
-            self.progress.file_begun()
+            self.begin(file)
             try:
-                for recorded in read_runs(file.path, source=self.source, on_trouble=complain):
+                for recorded in read_runs(
+                    file.path, source=self.source, on_trouble=self.skipped.tell
+                ):
                     yield recorded
                     self.progress.run_done()
             except TraceUnreadable as error:
                 self.give_up(file, error)
         self.end()
 
+    def begin(self, file: RecordingFile) -> None:
+        """Note that a file is read from here on."""
+        self.progress.file_begun()
+        self.skipped.begin(file.path)
+
     def give_up(self, file: RecordingFile, error: "TraceUnreadable") -> None:
         """Note that a file cannot be read, or not to its end."""
         from ..exceptions import NoTrace
 
+        self.skipped.end()
         if file.under is not None and isinstance(error, NoTrace):
             self._foreign[file.under] += 1
         else:
@@ -113,6 +123,7 @@ class Recordings:
     def end(self) -> None:
         """Say what was passed over."""
         self.progress.end()
+        self.skipped.end()
         there = Counter(file.under for file in self.files)
         for under, count in self._foreign.items():
             if count == there[under]:

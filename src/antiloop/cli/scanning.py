@@ -11,7 +11,6 @@ from ..traces.pieces import PIECE, Piece, pieces_of, read_piece
 from .engines import in_order, is_parallel
 from .judged_run import JudgedRun, judge
 from .recordings import RecordingFile, Recordings
-from .terminal import complain
 
 Told = Union[JudgedRun, TraceUnreadable, str]
 """A run, why a file cannot be read on, or what part of it is skipped."""
@@ -31,13 +30,13 @@ def judged_runs(
     with closing(found(recordings, profile, args)) as parts:
         for file, piece, told in parts:
             if piece.first == 1:
-                recordings.progress.file_begun()
+                recordings.begin(file)
             for each in told:
                 if isinstance(each, JudgedRun):
                     yield each
                     recordings.progress.run_done()
                 elif isinstance(each, str):
-                    complain(each)
+                    recordings.skipped.tell(each)
                 else:
                     recordings.give_up(file, each)
     recordings.end()

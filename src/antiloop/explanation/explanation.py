@@ -50,6 +50,8 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     Raises:
         ValueError: if the run has no such step.
     """
+    if not len(run):
+        raise ValueError(f"run {run.run_id!r} has no steps")
     if step is None:
         step = next((step for step, _ in replay(run, detector)), len(run) - 1)
     if not 0 <= step < len(run):
