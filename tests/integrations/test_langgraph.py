@@ -1,6 +1,7 @@
 """The contract with a graph made by hand around LangGraph's `ToolNode`."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, List
 
 import pytest
@@ -12,6 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_script import INPUT, GraphContract, made_tools, replied
 from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
+from typing_extensions import TypedDict
 
 from antiloop import LoopPolicy
 from antiloop.integrations.guard import stopped
@@ -102,3 +104,19 @@ def test_the_state_of_a_graph_may_be_the_messages():
     messages = graph.compile().invoke([("user", "Go")])
     assert ran.searches == 3
     assert sum(REFUSED_MARKER in str(message.content) for message in messages) == 3
+
+
+def test_the_messages_of_a_graph_may_stand_under_another_key():
+    class Chat(TypedDict):
+        chat: Annotated[list, add_messages]
+
+    ran, guard = Ran(), LoopGuard(messages_key="chat", **BLOCK)
+    tools = ToolNode(made_tools(SCRIPT, ran), messages_key="chat", **guard.wrappers)
+    graph = StateGraph(Chat)
+    graph.add_node("ask", lambda state: {"chat": [replied(SCRIPT, ran, state["chat"])]})
+    graph.add_node("tools", tools)
+    graph.add_edge(START, "ask")
+    graph.add_conditional_edges("ask", partial(tools_condition, messages_key="chat"))
+    graph.add_edge("tools", "ask")
+    graph.compile().invoke({"chat": [("user", "Go")]})
+    assert ran.searches == 3

@@ -95,7 +95,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         if known:
             monitor = self.monitor()
             try:
-                monitor.restore(known["run"])
+                monitor.restore(known.get("run", {}))
                 return monitor
             except SnapshotError as error:
                 _logger.warning("the checkpoint is of no use, the messages are read: %s", error)

@@ -20,9 +20,17 @@ class LoopGuard(Guard):
     """Wrapper for a `ToolNode`, ``ToolNode(tools, **guard.wrappers)``; see `Guard` for arguments.
 
     A node can refuse calls, no more: ask `verdict` where your graph asks the model, to add its
-    notice, to raise, or to end. All is read off the messages in the state of the graph, under
-    ``messages``, so they must be kept whole.
+    notice, to raise, or to end. All is read off the messages in the state of the graph, so they
+    must be kept whole.
+
+    Args:
+        messages_key: where the messages stand in the state, as for `ToolNode`.
+        args, options: those of `Guard`.
     """
+
+    def __init__(self, *args: Any, messages_key: str = "messages", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.messages_key = messages_key
 
     @property
     def wrappers(self) -> Dict[str, Any]:
@@ -40,9 +48,15 @@ class LoopGuard(Guard):
         return self._refused(request) or await handler(request)
 
     def _refused(self, request: Any) -> Optional[ToolMessage]:
-        call, messages = request.tool_call, _messages(request.state)
+        call, messages = request.tool_call, self._messages(request.state)
         verdict = self.before(from_langchain(self.recent(messages)), call_of(call))
         return refusal_of(call, verdict) if is_refused(verdict) else None
+
+    def _messages(self, state: Any) -> List[Any]:
+        if isinstance(state, list):
+            return state
+        key = self.messages_key
+        return state[key] if isinstance(state, dict) else getattr(state, key)
 
 
 def call_of(call: Any) -> ToolCall:
@@ -63,9 +77,3 @@ def refusal_of(call: Any, verdict: LoopVerdict) -> ToolMessage:
 def thread() -> str:
     """Name the thread that runs now; empty where there is none."""
     return str(ensure_config().get("configurable", {}).get("thread_id", ""))
-
-
-def _messages(state: Any) -> List[Any]:
-    if isinstance(state, list):
-        return state
-    return state["messages"] if isinstance(state, dict) else state.messages
