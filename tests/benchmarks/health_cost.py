@@ -6,6 +6,7 @@ Times are noise on a shared machine, so every figure is a ratio of two measured 
 """
 
 import gc
+import statistics
 import time
 import tracemalloc
 from typing import Callable, Iterator, Sequence, Tuple
@@ -17,7 +18,7 @@ from antiloop.traces import RunEvent
 Step = Tuple[ToolCall, ToolResult, Sequence[RunEvent]]
 PROFILES = {"default": HealthProfile(), "literal": HealthProfile().literal()}
 LENGTH = 100_000
-PIECE = 2_000
+PIECE, PIECES = 2_000, 5
 
 
 def main() -> None:
@@ -56,9 +57,9 @@ def flatness(profile: HealthProfile, make: Callable[[int], Step]) -> float:
     """Give the cost of a step late in a run over that of one early in it."""
     monitor = HealthMonitor(profile)
     seconds(monitor, make, 0, 100)
-    early = seconds(monitor, make, 100, 100 + PIECE)
-    seconds(monitor, make, 100 + PIECE, LENGTH - PIECE)
-    return seconds(monitor, make, LENGTH - PIECE, LENGTH) / early
+    starts = range(100, LENGTH, PIECE)
+    spent = [seconds(monitor, make, start, start + PIECE) for start in starts]
+    return statistics.median(spent[-PIECES:]) / statistics.median(spent[:PIECES])
 
 
 def over_replay(profile: HealthProfile, make: Callable[[int], Step]) -> float:
@@ -67,10 +68,10 @@ def over_replay(profile: HealthProfile, make: Callable[[int], Step]) -> float:
     for _ in range(5):
         loops = LoopDetector.escalating().monitor()
         steps = [make(number) for number in range(PIECE)]
-        started = time.perf_counter()
+        started = time.process_time()
         for call, result, _events in steps:
             loops.after([call], [result])
-        alone = time.perf_counter() - started
+        alone = time.process_time() - started
         ratios.append(seconds(HealthMonitor(profile), make, 0, PIECE) / alone)
     return sorted(ratios)[2]
 
@@ -93,9 +94,9 @@ def seconds(monitor: HealthMonitor, make: Callable[[int], Step], first: int, las
     for start in range(first, last, PIECE):
         steps = [make(number) for number in range(start, min(start + PIECE, last))]
         gc.collect()
-        started = time.perf_counter()
+        started = time.process_time()
         feed(monitor, iter(steps))
-        spent += time.perf_counter() - started
+        spent += time.process_time() - started
     return spent
 
 
