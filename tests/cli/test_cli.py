@@ -395,6 +395,14 @@ def test_the_demo_tells_and_then_stops(capsys):
     assert out.index("The model is told:") < out.index("The run ends, loop_detected: Tool 'search'")
 
 
+def test_a_demo_that_nobody_reads_ends_quietly():
+    process = antiloop("demo", env={"PYTHONUNBUFFERED": "1"})
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 141
+
+
 def test_the_package_runs_as_a_module():
     process = antiloop("scan", EXAMPLE)
     out, err = process.communicate()

@@ -1,7 +1,9 @@
 """What a scan prints for code hosts: SARIF 2.1.0."""
 
 import json
+import os
 import re
+import sys
 
 import pytest
 
@@ -126,6 +128,13 @@ def test_a_file_elsewhere_is_named_as_a_whole(scan, tmp_path, monkeypatch, capsy
     (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == (tmp_path / "runs.jsonl").as_uri()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")
+def test_a_name_that_is_no_text_is_a_path_all_the_same(scan):
+    (result,) = scan(stuck=3, name=os.fsdecode(b"runs\xe9.jsonl"))["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "runs%E9.jsonl"
 
 
 def test_names_are_no_markup(tmp_path, capsys):

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from .command import add_command
-from .terminal import say
+from .terminal import printable, say
 
 _ABOUT = "Watch a scripted agent get stuck, be told, and be stopped."
 _EXAMPLE = """\
@@ -22,9 +22,12 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:  # noqa: ARG001 - all commands are called alike
-    """Run the agent; its observer prints what happens, as it happens."""
-    from .stuck_agent import stuck_agent
+    """Run the agent, and print what its observer saw."""
+    from .stuck_agent import Timeline, stuck_agent
 
+    timeline = Timeline()
+    stuck_agent(timeline).run(_QUESTION)
     say(f"A scripted agent is asked: {_QUESTION}")
-    stuck_agent().run(_QUESTION)
+    for line in timeline.lines:
+        say(printable(line))
     return 0

@@ -103,4 +103,4 @@ def _uri(path: str) -> str:
     whole = os.path.abspath(path)
     if os.path.commonpath([whole, os.getcwd()]) != os.getcwd():
         return Path(whole).as_uri()
-    return quote(os.path.relpath(whole).replace(os.sep, "/"))
+    return quote(os.fsencode(os.path.relpath(whole).replace(os.sep, "/")))
