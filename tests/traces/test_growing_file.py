@@ -137,6 +137,11 @@ def test_bytes_that_are_no_text_still_differ(path, growing):
     assert lines(growing) == [(1, "a"), (2, "\udcff"), (3, "\udcfe")]
 
 
+def test_padding_is_no_binary_data(path, growing):
+    add(path, b"\0" * 9 + b"a\n" + b"b" * 5000 + b"\n\0\n")
+    assert lines(growing) == [(1, "\0" * 9 + "a"), (2, "b" * 5000), (3, "\0")]
+
+
 def test_what_is_no_text_is_refused_by_name(path, growing):
     add(path, b"\x1f\x8b\x08\0\0\0\n")
     with pytest.raises(NoTrace, match=r"run\.jsonl:1: no lines of text"):

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from antiloop.traces.records import Record, records
+from antiloop.traces.source import NOT_KEPT
 
 
 def values(text):
@@ -112,5 +113,11 @@ def test_a_first_line_that_is_cut_off_makes_no_document_of_a_long_file():
 
 
 def test_a_line_that_was_not_kept_says_why():
-    text = '{"a": 1}\n\0longer than 9 bytes\n{"a": 3}\n'
+    text = f'{{"a": 1}}\n{NOT_KEPT}longer than 9 bytes\n{{"a": 3}}\n'
     assert broken(text) == {2: "longer than 9 bytes"}
+
+
+def test_what_a_crash_left_before_a_line_is_passed_over_and_alone_is_a_broken_line():
+    text = '{"a": 1}\n\0\0\n\0\0{"a": 3}\n'
+    assert broken(text) == {2: "not JSON: Expecting value at column 1"}
+    assert [one.value for one in records(text.splitlines(True))] == [{"a": 1}, None, {"a": 3}]

@@ -91,6 +91,12 @@ def test_binary_data_is_refused_before_it_is_read(tmp_path):
         read(path)
 
 
+def test_padding_that_a_crash_left_is_no_binary_data(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"\0" * 9000 + b"one\ntwo\n\0\0")
+    assert read(path) == ["\0" * 9000 + "one\n", "two\n", "\0\0"]
+
+
 @pytest.mark.parametrize("spoil", [lambda data: data[:-12], lambda data: data[:-40] + b"x" * 40])
 def test_spoilt_compression_is_reported_where_it_begins(tmp_path, spoil):
     path = tmp_path / "f"

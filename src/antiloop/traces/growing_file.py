@@ -4,9 +4,10 @@ import os
 from typing import BinaryIO, Iterator, List, Optional, Tuple
 
 from ..exceptions import NoTrace, TraceUnreadable
-from .source import MAX_LENGTH, not_kept
+from .source import MAX_LENGTH, is_binary, not_kept
 
 _CHUNK = 1 << 16
+_HEAD = 1 << 12
 _KEPT = 64
 """Bytes before the place that was read up to; where they changed, the file begins anew."""
 
@@ -83,7 +84,7 @@ class GrowingFile:
     def _rest_of(self, file: BinaryIO) -> Iterator[Tuple[int, str]]:
         file.seek(self._position)
         for chunk in iter(lambda: file.read(_CHUNK), b""):
-            if self._position == 0 and b"\0" in chunk:
+            if self._position == 0 and is_binary(chunk[:_HEAD]):
                 raise NoTrace(f"{self.path}:1: no lines of text here that could be followed")
             self._position += len(chunk)
             self._kept = (self._kept + chunk)[-_KEPT:]

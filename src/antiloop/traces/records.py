@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
-from .source import MAX_LENGTH, NOT_KEPT
+from .source import MAX_LENGTH, NOT_KEPT, PADDING
 
 Line = Tuple[int, str]
 """Its number, and its text without what surrounds it."""
@@ -68,7 +68,7 @@ def numbered(lines: Iterable[str], first: int = 1) -> Iterator[Line]:
 def record_of(number: int, line: str) -> Record:
     """Read the value that stands on a line."""
     try:
-        return Record(number, json.loads(line), length=len(line))
+        return Record(number, json.loads(line.lstrip(PADDING)), length=len(line))
     except _NOT_JSON as error:
         return Record(number, broken=line[1:] if line[0] == NOT_KEPT else _reason(error))
 

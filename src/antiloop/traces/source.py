@@ -13,8 +13,10 @@ from ..exceptions import NoTrace, TraceUnreadable
 
 MAX_LENGTH = 1 << 26
 """Bytes of the longest line that is kept, its end included."""
-NOT_KEPT = "\0"
-"""What stands in the place of a line that is not kept; why not follows. No JSON begins so."""
+NOT_KEPT = "\ud800"
+"""What stands in the place of a line that is not kept; why not follows. No line read begins so."""
+PADDING = "\0"
+"""What a system that went down, or a file cut off under its writer, leaves before a line."""
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 16
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -67,9 +69,14 @@ def _encoding(stream: io.BufferedReader, name: str) -> str:
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
-    elif b"\0" in head:
+    elif is_binary(head):
         raise NoTrace(f"{name}:1: no tool calls here; expected JSON, found binary data")
     return "utf-8"
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins so holds no text; padding at its very start is none of it."""
+    return b"\0" in head.lstrip(b"\0")
 
 
 def _decoded(stream: io.BufferedReader, encoding: str, max_length: int) -> Iterator[str]:
