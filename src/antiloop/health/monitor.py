@@ -8,7 +8,6 @@ from typing import Dict, Hashable, List, Optional, Sequence, Tuple, Union
 from ..loop_detection import LoopDetection, LoopVerdict
 from ..loop_detection.compared import Result
 from ..loop_detection.evidence import Facts
-from ..loop_detection.window import Window
 from ..stability import beta
 from ..traces import RunEvent
 from ..traces.totals import total
@@ -52,7 +51,6 @@ class HealthMonitor:
         self._of_events = [(Counter(rule), rule.of_event) for rule in rules if rule.of_event]
         detector = self._profile.detector
         self._loops = detector.monitor()
-        self._window = Window(detector.window, detector.tools)
         self._run = RunSoFar()
         self._failed = False
         self._raised: Dict[str, RaisedWarning] = {}
@@ -74,7 +72,7 @@ class HealthMonitor:
         """
         verdict = self._loops.after(calls, results)
         if self._profile.needs_evidence:
-            self._note_news(calls, results)
+            self._note_news()
         for call, result in zip(calls, chain(results, repeat(None))):
             self._see(call, result)
         if verdict.detection is not None:
@@ -139,16 +137,15 @@ class HealthMonitor:
     def _start_turn(self) -> None:
         """Note that the user spoke: what came before is no evidence any more."""
         self._loops.user_message()
-        self._window.clear()
         if not self._profile.needs_evidence:
             return
         for each in self._raised.values():
             each.quiet_rounds = self._profile.recovery_rounds
 
-    def _note_news(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+    def _note_news(self) -> None:
         """Ask the engine what of a round was new: it ends what needs that nothing is."""
-        self._window.append(calls, results)
-        latest = self._window.rounds[-1].evidence if self._window.rounds else []
+        rounds = self._loops.window.rounds
+        latest = rounds[-1].evidence if rounds else []
         new = [each.index for each in latest if each.is_fresh or each.is_change]
         new = [step for step in new if step >= self._run.calls]
         for step in new:
@@ -161,7 +158,7 @@ class HealthMonitor:
 
     def _see(self, call: ToolCall, result: Result) -> None:
         """Take in one call: to the letter it counts, with evidence it waits for a finding."""
-        facts = Facts.of(call, result, self._window.policy(call.tool_name))
+        facts = Facts.of(call, result, self._loops.window.policy(call.tool_name))
         seen = SeenCall(self._run.calls, call, result, facts, self._run.progress)
         self._run.calls += 1
         if self._profile.needs_evidence:
