@@ -42,7 +42,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
     Nothing is ever raised into the application.
 
     Args:
-        runs: how many runs are remembered, a few kB each; those heard of last.
+        runs: how many runs are remembered, tens of kB each; those heard of last.
         args, options: those of `Lookout`: ``detector``, ``ignore``, ``observers``.
 
     Raises:
