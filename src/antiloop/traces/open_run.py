@@ -133,10 +133,10 @@ def _event(event: Mapping[str, Any], step: int, begun: Mapping[str, Any] = _NOTH
     """Read an event; of a call, with what only its start tells."""
     given, written, both = _tokens(event)
     error, latency_ms = event.get("error"), number(event.get("latency_ms"))
-    now = moment_s(event.get("timestamp"))
-    start_s = moment_s(begun["timestamp"]) if "timestamp" in begun else None
-    if latency_ms is None and now is not None and start_s is not None:
-        latency_ms = max(0.0, now - start_s) * 1000
+    time_s = moment_s(event.get("timestamp"))
+    begun_s = moment_s(begun["timestamp"]) if "timestamp" in begun else None
+    if latency_ms is None and time_s is not None and begun_s is not None:
+        latency_ms = max(0.0, time_s - begun_s) * 1000
     is_call = event["type"] in _COMPLETED
     return RunEvent(
         event["type"],
@@ -145,7 +145,7 @@ def _event(event: Mapping[str, Any], step: int, begun: Mapping[str, Any] = _NOTH
         agent=optional_text(event.get("agent") or begun.get("agent")),
         to_agent=optional_text(event.get("to_agent")),
         model=optional_text(event.get("model")),
-        time_s=now if start_s is None else start_s,
+        time_s=time_s if begun_s is None else begun_s,
         latency_ms=latency_ms,
         cost=number(event.get("cost")),
         input_tokens=given,
