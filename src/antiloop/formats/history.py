@@ -51,6 +51,11 @@ class History:
         for start, stop in rounds_of(self.calls):
             yield History(self.calls[start:stop], self.results[start:stop])
 
+    def until(self, count: int) -> "History":
+        """Give only the first calls, and what was said before the next."""
+        turns = tuple(start for start in self.turn_starts if start <= count)
+        return History(self.calls[:count], self.results[:count], turns)
+
     def last_turn(self) -> "History":
         """Give only what came after the last user message."""
         start = self.turn_starts[-1] if self.turn_starts else 0

@@ -1,19 +1,17 @@
 """Claude Code: what one of its hooks is told, and what it answers."""
 
 import json
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 from ..formats import History, from_claude_transcript
-from ..formats.content import field_of, items_of, text_of
+from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopVerdict
 from ..loop_detection.evidence import call_key
 from ..loop_detection.tool_policy import NO_POLICY
-from ..types import ToolCall, ToolResult
+from ..types import ToolCall
+from .claude_events import Answers, answers_of, call_of
 from .guard import Guard, stopped
-from .transcript_tail import CALLS, PLANNING, holds_blocks, is_failure, tail_of, transcript_of
-
-Answers = List[Tuple[ToolCall, ToolResult]]
-_ROUND = -1  # the round that has just run; those of a transcript count from 0
+from .transcript_tail import CALLS, PLANNING, holds_blocks, tail_of, transcript_of
 
 
 class LoopGuard(Guard):
@@ -41,7 +39,7 @@ class LoopGuard(Guard):
         history = from_claude_transcript(lines, text_of(event.get("agent_id")))
         if kind == "PreToolUse":
             return self._before_tool(event, history)
-        answers = _answers(event, lines)
+        answers = answers_of(event, lines)
         return self._after(event, _with(answers, history)) if answers else {}
 
     def _lines(self, event: Mapping[str, Any]) -> List[Any]:
@@ -50,7 +48,7 @@ class LoopGuard(Guard):
 
     def _before_tool(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
         monitor = self.monitor()
-        call = _call_of(event)
+        call = call_of(event)
         verdict = self.replay(monitor, _settled(history))
         # The run should have ended after the round, if Claude Code had asked then.
         if verdict.action.ends_run and self._is_of_loop(call, verdict):
@@ -83,42 +81,6 @@ def _parsed(lines: Iterable[bytes]) -> Iterable[Any]:
                 continue  # half written, or of a version that is not known yet
 
 
-def _call_of(said: Mapping[str, Any]) -> ToolCall:
-    call_id = field_of(said, "tool_use_id")
-    return ToolCall(
-        text_of(field_of(said, "tool_name")), field_of(said, "tool_input"), call_id, _ROUND
-    )
-
-
-def _answers(event: Mapping[str, Any], lines: List[Any]) -> Answers:
-    """Give the calls that have just run, with their results as the model reads them."""
-    kind = event.get("hook_event_name")
-    if kind == "PostToolBatch":
-        called = [each for each in items_of(event.get("tool_calls")) if isinstance(each, Mapping)]
-        texts = [text_of(each.get("tool_response")) for each in called]
-        return [
-            (_call_of(each), ToolResult(text, is_failure(text)))
-            for each, text in zip(called, texts)
-        ]
-    if kind == "PostToolUse":
-        return [(_call_of(event), _result_like(event.get("tool_response"), lines))]
-    if kind == "PostToolUseFailure":
-        return [(_call_of(event), ToolResult(text_of(event.get("error")), is_error=True))]
-    return []
-
-
-def _result_like(response: Any, lines: List[Any]) -> ToolResult:
-    """Give a tool's own answer as text: as it stood in the transcript, if it was given before."""
-    for line in lines:
-        if field_of(line, "toolUseResult") == response is not None:
-            blocks = items_of(field_of(field_of(line, "message"), "content"))
-            return ToolResult(text_of(field_of(blocks[0], "content") if blocks else response))
-    if isinstance(response, Mapping) and "stdout" in response:
-        said = (text_of(response.get(stream)) for stream in ("stdout", "stderr"))
-        return ToolResult("\n".join(filter(None, said)))
-    return ToolResult(text_of(response))
-
-
 def _with(answers: Answers, history: History) -> History:
     """Put the round that has just run at the end, however much of it the transcript holds."""
     calls, results = zip(*answers)
@@ -146,8 +108,7 @@ def _settled(history: History) -> History:
     count = len(history)
     while count and history.results[count - 1] is None:
         count -= 1
-    starts = tuple(start for start in history.turn_starts if start <= count)
-    return History(history.calls[:count], history.results[:count], starts)
+    return history.until(count)
 
 
 def _denied(reason: str) -> Dict[str, Any]:

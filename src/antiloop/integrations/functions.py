@@ -2,15 +2,14 @@
 
 import functools
 import inspect
-from typing import Any, Awaitable, Callable, Dict, Optional, Tuple, TypeVar, cast, overload
+from typing import Any, Awaitable, Callable, Tuple, TypeVar, cast, overload
 
-from ..exceptions import CallRefused
 from ..formats.content import text_of
 from ..types import ToolCall, ToolResult
 from .call_guard import CallGuard
+from .function_calls import call_maker_of, name_of, refuser_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-_GIVES_TEXT = (inspect.Signature.empty, str, "str", Any, "Any")
 
 
 class LoopGuard(CallGuard):
@@ -46,7 +45,7 @@ class LoopGuard(CallGuard):
                 f"{function!r} cannot be called; put @guard below @classmethod and @staticmethod"
             )
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{_name(function)} yields; guard a function that returns its result")
+            raise TypeError(f"{name_of(function)} yields; guard a function that returns its result")
         is_async = inspect.iscoroutinefunction(function)
         guarded_function = self._async(function) if is_async else self._sync(function)
         functools.update_wrapper(guarded_function, function)
@@ -61,7 +60,7 @@ class LoopGuard(CallGuard):
         """End the run; its verdict can still be read."""
 
     def _sync(self, function: Callable[..., Any]) -> Any:
-        call_of, refuse = _call_maker(function), _refuser(function)
+        call_of, refuse = call_maker_of(function), refuser_of(function)
 
         def guarded_function(*args: Any, **kwargs: Any) -> Any:
             call = call_of(args, kwargs)
@@ -81,7 +80,7 @@ class LoopGuard(CallGuard):
         return guarded_function
 
     def _async(self, function: Callable[..., Any]) -> Any:
-        call_of, refuse = _call_maker(function), _refuser(function)
+        call_of, refuse = call_maker_of(function), refuser_of(function)
 
         async def guarded_function(*args: Any, **kwargs: Any) -> Any:
             call = call_of(args, kwargs)
@@ -139,54 +138,3 @@ def guarded(*functions: Callable[..., Any], **options: Any) -> Any:
         return guard
     made = tuple(map(guard, functions))
     return made[0] if len(made) == 1 else GuardedFunctions(made)
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
-def _refuser(function: Callable[..., Any]) -> Callable[[str], str]:
-    """Give what to do with a refusal: return it where a text can be returned."""
-
-    def refuse(text: str) -> str:
-        raise CallRefused(text)
-
-    signature = _signature(function)
-    gives_text = signature is None or signature.return_annotation in _GIVES_TEXT
-    return str if gives_text else refuse
-
-
-def _call_maker(function: Callable[..., Any]) -> Callable[[Any, Any], ToolCall]:
-    """Give what names a call, the same whether arguments come by position or by name."""
-    name, signature = _name(function), _signature(function)
-
-    def call_of(args: Any, kwargs: Any) -> ToolCall:
-        return ToolCall(name, _arguments(signature, args, kwargs))
-
-    return call_of
-
-
-def _arguments(signature: Optional[inspect.Signature], args: Any, kwargs: Any) -> Dict[str, Any]:
-    as_given = {"args": args, **kwargs} if args else dict(kwargs)
-    if signature is None:
-        return as_given
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError:
-        return as_given  # the function will say so itself
-    bound.apply_defaults()
-    arguments = dict(bound.arguments)
-    for position, parameter in enumerate(signature.parameters.values()):
-        if not position and parameter.name in ("self", "cls"):
-            del arguments[parameter.name]
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            arguments.update(arguments.pop(parameter.name))
-    return arguments
-
-
-def _signature(function: Callable[..., Any]) -> Optional[inspect.Signature]:
-    """Read what a function takes; some of those written in C do not tell."""
-    try:
-        return inspect.signature(function)
-    except ValueError:
-        return None

@@ -117,8 +117,7 @@ def without_round_of(call: ToolCall, history: History) -> History:
     # Ids may be those of the round before, or there are none: a call that ran has a result.
     if not any(result is None and each.id in (call.id, None) for each, result in pending):
         return history
-    turns = tuple(turn for turn in history.turn_starts if turn <= start)
-    return History(history.calls[:start], history.results[:start], turns)
+    return history.until(start)
 
 
 def stopped(verdict: LoopVerdict) -> str:
