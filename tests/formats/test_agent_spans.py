@@ -115,7 +115,7 @@ def test_a_failure_is_an_error_result_if_its_message_is_known():
 def test_equal_names_are_not_equal_calls_where_no_arguments_are_recorded():
     told = told_by([tool("ls", start) for start in range(3)])
     assert told.without_arguments == 3
-    assert len({call.arguments for call in told.history.calls}) == 3
+    assert len({str(call.arguments) for call in told.history.calls}) == 3
 
 
 def test_a_call_without_arguments_beside_calls_with_them_has_none():
@@ -130,7 +130,7 @@ def test_equal_names_are_not_equal_calls_where_a_model_is_told_of_without_conten
     spans = [chat(start, answered, asked) for start in range(3)]
     for told in (told_by(spans), told_by([*spans, tool("ls", 4, id_="a")])):
         assert told.without_arguments == len(told.history)
-        assert len({call.arguments for call in told.history.calls}) == len(told.history)
+        assert len({str(call.arguments) for call in told.history.calls}) == len(told.history)
         assert set(told.history.results) == {None}
 
 
@@ -268,7 +268,7 @@ def test_a_reply_that_nobody_carried_out_does_not_lend_its_arguments_for_ever():
     asked = [chat(0, written=[asks((None, "a", {"n": 1}))])]
     later = [chat(start, written=[asks((None, "b", {}))]) for start in range(1, 10)]
     call, _ = only(*asked, *later, tool("a", 20))
-    assert call.arguments == "(not recorded, span s20)"
+    assert call.arguments == {"span s20": "not recorded"}
 
 
 def test_openinference_prefers_the_arguments_that_the_model_wrote():

@@ -77,6 +77,16 @@ def test_tools_that_the_provider_runs_are_read_too():
     assert from_pydantic_ai([{"parts": [call, back]}]).results == (ToolResult("a"),)
 
 
+def test_what_a_tool_gives_beside_its_result_is_part_of_it_and_no_turn_of_the_user():
+    back = answers("1", "here")
+    back["parts"] += request("user-prompt", ["the screen", {"kind": "binary", "data": "x"}])[
+        "parts"
+    ]
+    history = from_pydantic_ai([asks(("1", {})), back])
+    assert history.results[0].text.startswith('here\n["the screen",')
+    assert history.turn_starts == ()
+
+
 def test_a_notice_of_ours_is_no_user_message():
     notice = request("user-prompt", f"{NOTICE_MARKER} you repeat yourself")
     assert from_pydantic_ai([notice]).turn_starts == ()

@@ -15,7 +15,7 @@ from antiloop.traces import read_runs, reading, recognition
 from antiloop.types import ToolCall, ToolResult
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}
-NOT_RECORDED = ToolCall("(not recorded, step 0)", "(not recorded, step 0)")
+NOT_RECORDED = ToolCall("(not recorded, step 0)", {"step 0": "not recorded"})
 CHAT = [
     {"role": "user", "content": "look"},
     {

@@ -1,6 +1,6 @@
 """Pydantic AI messages: parts such as ``tool-call`` and ``tool-return``."""
 
-from typing import Any, Iterable, List
+from typing import Any, Iterable, List, Optional
 
 from ..types import ToolResult
 from .content import arguments_of, field_of, optional_text, tag_of, text_of
@@ -19,7 +19,8 @@ def from_pydantic_ai(messages: Iterable[Any]) -> History:
     Returns:
         All calls with their results, also of tools that the provider runs. The calls of one
         response are one round. A return whose outcome is not ``success`` and a retry that a tool
-        asks for are failures; a retry of the final answer is no result of a tool.
+        asks for are failures; a retry of the final answer is no result of a tool. What stands
+        beside results as a prompt of the user, such as pictures, is what the tools gave.
 
     >>> history = from_pydantic_ai([
     ...     {"kind": "response", "parts": [
@@ -32,8 +33,7 @@ def from_pydantic_ai(messages: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, message in enumerate(messages):
-        for part in parts_of(message):
-            _add(history, part, index)
+        _add(history, parts_of(message), index)
     return history.build()
 
 
@@ -43,20 +43,37 @@ def parts_of(message: Any) -> List[Any]:
     return list(parts) if isinstance(parts, (list, tuple)) else []
 
 
-def _add(history: HistoryBuilder, part: Any, round_: int) -> None:
-    kind = tag_of(part, "part_kind")
-    name, call_id = (
-        text_of(field_of(part, "tool_name")),
-        optional_text(field_of(part, "tool_call_id")),
-    )
-    if kind.endswith("tool-call"):  # or builtin-tool-call, which the provider runs
-        history.add_call(name, arguments_of(field_of(part, "args")), call_id, round_)
-    elif kind.endswith("tool-return") or (kind == "retry-prompt" and name):
-        history.add_result(_result(part, kind), call_id, name or None)
-    elif kind == "user-prompt":
-        history.add_user_message(text_of(field_of(part, "content")))
+def _add(history: HistoryBuilder, parts: List[Any], round_: int) -> None:
+    said = [text_of(field_of(part, "content")) for part in parts if _kind(part) == "user-prompt"]
+    answers = [part for part in parts if _is_answer(part)]
+    for part in parts:
+        if _kind(part).endswith("tool-call"):  # or builtin-tool-call, which the provider runs
+            arguments = arguments_of(field_of(part, "args"))
+            history.add_call(_name(part), arguments, _call_id(part), round_)
+    for part in answers:
+        history.add_result(_result(part, said), _call_id(part), _name(part) or None)
+    for text in () if answers else said:
+        history.add_user_message(text)
 
 
-def _result(part: Any, kind: str) -> ToolResult:
-    outcome = "retried" if kind == "retry-prompt" else tag_of(part, "outcome")
-    return ToolResult(text_of(field_of(part, "content")), outcome not in ("", "success"))
+def _is_answer(part: Any) -> bool:
+    kind = _kind(part)
+    return kind.endswith("tool-return") or (kind == "retry-prompt" and _name(part) != "")
+
+
+def _result(part: Any, beside: List[str]) -> ToolResult:
+    outcome = "retried" if _kind(part) == "retry-prompt" else tag_of(part, "outcome")
+    text = "\n".join([text_of(field_of(part, "content")), *beside])
+    return ToolResult(text, outcome not in ("", "success"))
+
+
+def _kind(part: Any) -> str:
+    return tag_of(part, "part_kind")
+
+
+def _name(part: Any) -> str:
+    return text_of(field_of(part, "tool_name"))
+
+
+def _call_id(part: Any) -> Optional[str]:
+    return optional_text(field_of(part, "tool_call_id"))
