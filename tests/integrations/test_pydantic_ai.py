@@ -10,7 +10,7 @@ from contract import SAME, Contract, Hearer, Ran, Script, detector, same
 pytest.importorskip("pydantic_ai", reason="needs the extra 'pydantic-ai'")
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, ModelRetry, capture_run_messages
+from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn, capture_run_messages
 from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
@@ -323,3 +323,20 @@ def test_nothing_of_a_run_stays_in_a_guard():
     for _ in range(2):
         assert agent.run_sync("Go").usage.tool_calls == 3
     assert vars(guard) == before
+
+
+@pytest.mark.parametrize(("pictures", "shots"), [("aaaaaa", 3), ("abcdef", 6)])
+def test_a_tool_that_shows_pictures_is_judged_by_them(pictures, shots):
+    taken = list(pictures)
+
+    def screenshot():
+        picture = BinaryContent(taken.pop(0).encode(), media_type="image/png")
+        return ToolReturn("The screen:", content=[picture])
+
+    def reply(messages, info):
+        return ModelResponse(parts=[ToolCallPart("screenshot") if taken else TextPart("done")])
+
+    guard = LoopGuard(detector(LoopPolicy.STOP))
+    agent = Agent(FunctionModel(reply), tools=[screenshot], capabilities=[guard])
+    agent.run_sync("Go")
+    assert len(pictures) - len(taken) == shots
