@@ -61,6 +61,16 @@ def test_a_response_becomes_text(response, result):
     assert history.results == (result,)
 
 
+def test_pictures_that_a_tool_shows_are_part_of_its_result():
+    def shown(data):
+        picture = {"inlineData": {"mimeType": "image/png", "data": data}}
+        response = {"name": "look", "response": {"output": "here"}, "parts": [picture]}
+        return from_gemini([asks({"name": "look"}), answers(response)]).results[0].text
+
+    assert shown("a") == 'here\n{"inlineData":{"data":"a","mimeType":"image/png"}}'
+    assert shown("a") != shown("b")
+
+
 def test_only_words_are_a_turn_of_the_user():
     notice = f"{NOTICE_MARKER} you repeat yourself"
     contents = [says(notice), answers({"name": "t"}), says(notice, "go on"), says("")]

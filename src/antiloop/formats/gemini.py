@@ -1,5 +1,6 @@
 """Gemini contents: parts such as ``functionCall`` and ``functionResponse``."""
 
+from dataclasses import replace
 from typing import Any, Iterable, List, Mapping
 
 from ..loop_detection.fingerprint import plain
@@ -56,7 +57,7 @@ def add_parts(
             )
         if response is not None:
             name, call_id = field_of(response, "name"), field_of(response, "id")
-            result = result_of(field_of(response, "response"))
+            result = _with_pictures(result_of(field_of(response, "response")), response)
             add_result(result, optional_text(call_id), optional_text(name))
 
 
@@ -96,6 +97,12 @@ def result_of(response: Any) -> ToolResult:
     told = {key: value for key, value in plain(response).items() if key != "isError"}
     alone = next((told[key] for key in _ANSWERS if [key] == list(told)), response)
     return ToolResult(text_of(alone), failed)
+
+
+def _with_pictures(result: ToolResult, response: Any) -> ToolResult:
+    """Add what a tool gave beside its text; it stands in parts of the response."""
+    parts = parts_of(response)
+    return replace(result, text="\n".join([result.text, *map(text_of, parts)]))
 
 
 def _either(part: Any, *names: str) -> Any:
