@@ -40,6 +40,7 @@ def test_what_is_left_out_has_its_default():
         ({**WHOLE, "detectors": 7}, "detectors: must be a list, got int"),
         ({**WHOLE, "detectors": "repeat"}, "detectors: must be a list, got str"),
         ({**WHOLE, "detectors": [7]}, "detectors: number 1: must be an object, got int"),
+        ({**WHOLE, "detectors": [{"type": "repeat", "name": 7}]}, "name must be a text, got 7"),
         ({**WHOLE, "detectors": [{"type": {}}]}, "number 1: unknown type {}; choose from"),
         (
             {**WHOLE, "detectors": [{"type": "magic"}]},
