@@ -106,7 +106,7 @@ ADAPTERS = {
             holes={
                 "stream": "a span tells of a call when it has ended, streamed or not",
                 **dict.fromkeys(
-                    ("notify", "block", "stop", "raise", "ladder"),
+                    ("notify", "block", "stop", "raise", "ladder", "own_words"),
                     "spans are watched; nothing can be done to the run",
                 ),
                 "a_refused_call_tells_the_model_why": "nothing is refused",

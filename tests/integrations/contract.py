@@ -210,6 +210,12 @@ class Contract:
         ran = self.run(mode, Script(same(parallel)), detector=detector(Escalation()))
         assert (ran.searches, ran.asked, ran.error) == (4, 5, None)
 
+    def test_own_words(self, mode):
+        same_result = RepeatDetector(3, require_same_result=True)
+        found = LoopDetector([same_result], Escalation(), inject_message="Try something else.")
+        ran = self.run(mode, Script(same()), detector=found)
+        assert (ran.searches, ran.asked) == (4, 5)
+
     def test_resumed_elsewhere(self, tmp_path):
         ran = self.resumed(tmp_path, Script(same()), detector=detector(LoopPolicy.STOP))
         assert ran.searches == 1

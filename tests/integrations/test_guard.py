@@ -213,6 +213,10 @@ class TestWords:
         guarding, verdict = self.verdict(notice_role=Role.USER)
         assert guarding.notice(verdict) == verdict.message
 
+    def test_own_words_are_marked_so_that_nobody_takes_them_for_the_users(self):
+        guarding, verdict = self.verdict(notice_role=Role.USER, inject_message="Enough.")
+        assert guarding.notice(verdict) == "[antiloop] Notice: Enough."
+
     def test_what_ends_a_run_is_told_in_a_line(self):
         _, verdict = self.verdict()
         assert (

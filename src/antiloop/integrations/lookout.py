@@ -4,7 +4,7 @@ import logging
 from typing import TYPE_CHECKING, Iterable, Mapping, Optional
 
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
-from ..loop_detection.messages import system_notice
+from ..loop_detection.messages import NOTICE_MARKER, system_notice
 from ..trace import to_plain
 from ..types import Role
 
@@ -59,7 +59,11 @@ class Lookout:
     def notice(self, verdict: LoopVerdict) -> str:
         """Give the words of a verdict as something a user's message can hold.
 
-        Not every model takes a system message in a conversation, so a tag says who speaks.
+        Not every model takes a system message in a conversation, so a tag says who speaks. Words of
+        your own get the marker in front: where the conversation is kept, nobody must take them for
+        the user's.
         """
-        is_system = self.detector.notice_role is Role.SYSTEM
-        return system_notice(verdict.message) if is_system else verdict.message
+        words = verdict.message
+        if not words.startswith(NOTICE_MARKER):
+            words = f"{NOTICE_MARKER} {words}"
+        return system_notice(words) if self.detector.notice_role is Role.SYSTEM else words
