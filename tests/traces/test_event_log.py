@@ -74,6 +74,7 @@ def test_without_ids_the_oldest_open_call_of_the_tool_is_answered(read):
         ({"is_error": True}, ToolResult("", True)),
         ({"error": None}, None),
         ({}, None),
+        ({"output": None}, ToolResult("")),
     ],
 )
 def test_results_and_errors(read, fields, result):
@@ -151,13 +152,14 @@ def test_what_happened_beside_the_calls_is_kept(read):
 
 def test_what_only_the_start_of_a_call_told_is_kept(read):
     (run,) = read(
-        started("ls", call_id="1", agent="support", timestamp=10),
+        started("ls", call_id="1", agent="support", timestamp=10, cost=0.5, tokens=7),
         started("cd", call_id="2"),
         event("tool_call_completed", call_id="1", output="a.py", timestamp=12.5),
         completed("cd", call_id="2", output="b", timestamp=13, latency_ms=7),
     )
     one, other = run.events
     assert (one.tool, one.agent, one.time_s, one.latency_ms) == ("ls", "support", 10.0, 2500.0)
+    assert (one.cost, one.tokens) == (0.5, 7)
     assert (other.time_s, other.latency_ms) == (13.0, 7.0)
     assert run.agent == "support"
 

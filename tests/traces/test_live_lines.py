@@ -48,7 +48,8 @@ def event(type_, run_id="r", **fields):
 
 
 def call(result="nothing", run_id="r", tool="look", **fields):
-    return event("tool_call_completed", run_id, tool=tool, output=result, **fields)
+    told = {} if result is None else {"output": result}
+    return event("tool_call_completed", run_id, tool=tool, **told, **fields)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

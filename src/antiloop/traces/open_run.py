@@ -125,24 +125,27 @@ def _is_of(told: ToolCall, call: ToolCall) -> bool:
 def _result(event: Mapping[str, Any]) -> Optional[ToolResult]:
     error = event.get("error")
     failed = bool(error) or event.get("is_error") is True or event["type"] == "tool_call_failed"
-    told = event.get("output") if event.get("output") is not None else error
-    return None if told is None and not failed else ToolResult(text_of(told), failed)
+    told = event.get("output")
+    if told is None and not failed:
+        return ToolResult("") if "output" in event else None
+    return ToolResult(text_of(error if told is None else told), failed)
 
 
 def _event(event: Mapping[str, Any], step: int, begun: Mapping[str, Any] = _NOTHING) -> RunEvent:
     """Read an event; of a call, with what only its start tells."""
+    time_s, begun_s = (moment_s(one.get("timestamp")) for one in (event, begun))
+    if begun:
+        event = {**begun, **{name: value for name, value in event.items() if value is not None}}
     given, written, both = _tokens(event)
     error, latency_ms = event.get("error"), number(event.get("latency_ms"))
-    time_s = moment_s(event.get("timestamp"))
-    begun_s = moment_s(begun["timestamp"]) if "timestamp" in begun else None
     if latency_ms is None and time_s is not None and begun_s is not None:
         latency_ms = max(0.0, time_s - begun_s) * 1000
     is_call = event["type"] in _COMPLETED
     return RunEvent(
         event["type"],
         step,
-        tool=optional_text(event.get("tool") or begun.get("tool")),
-        agent=optional_text(event.get("agent") or begun.get("agent")),
+        tool=optional_text(event.get("tool")),
+        agent=optional_text(event.get("agent")),
         to_agent=optional_text(event.get("to_agent")),
         model=optional_text(event.get("model")),
         time_s=time_s if begun_s is None else begun_s,
