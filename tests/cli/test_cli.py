@@ -151,8 +151,13 @@ def test_a_terminal_that_knows_ascii_only_gets_escapes(runs):
 
 def test_the_format_can_be_given(runs, capsys):
     assert main(["scan", "--from", "antiloop", runs(stuck=steps(3))]) == 1
-    assert main(["scan", "--from", "openai-chat", runs(stuck=steps(3))]) == 0
-    assert "no OpenAI chat messages here; skipped" in capsys.readouterr().err
+    capsys.readouterr()
+    # A gate must not pass because nothing was looked at.
+    assert main(["scan", "--from", "openai-chat", runs(stuck=steps(3))]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "no OpenAI chat messages here; skipped" in err
+    assert err.endswith("no recorded runs in what was given, so nothing was looked at\n")
 
 
 def test_the_names_offered_are_the_names_there_are():

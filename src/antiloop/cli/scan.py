@@ -2,7 +2,7 @@
 
 import argparse
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generator
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Tuple
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
@@ -47,24 +47,27 @@ def run(args: argparse.Namespace) -> int:
     recordings = Recordings(args.paths, args.source)
     try:
         runs = judged_runs(recordings, profile_of(detector), args)
-        stuck = _write(runs, _writer(args.format, detector))
+        seen, stuck = _write(runs, _writer(args.format, detector))
     except (EngineFailed, ValueError) as error:
         complain(str(error))
         return COULD_NOT_RUN
-    if recordings.is_incomplete:
+    if not (seen or recordings.is_incomplete):
+        complain("no recorded runs in what was given, so nothing was looked at")
+    if recordings.is_incomplete or not seen:
         return COULD_NOT_RUN
     return FOUND if stuck else 0
 
 
-def _write(runs: "Generator[JudgedRun, None, None]", writer: "Writer") -> int:
-    """Write the runs as they come, and count those that got stuck."""
-    stuck = 0
+def _write(runs: "Generator[JudgedRun, None, None]", writer: "Writer") -> Tuple[int, int]:
+    """Write the runs as they come; count them, and those that got stuck."""
+    seen = stuck = 0
     with closing(runs):  # whatever happens, nothing goes on working on them
         for judged in runs:
+            seen += 1
             stuck += bool(judged.verdicts)
             writer.run(judged)
     writer.end()
-    return stuck
+    return seen, stuck
 
 
 def _writer(name: str, detector: "LoopDetector") -> "Writer":
