@@ -109,7 +109,7 @@ def _retry(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:
 
 
 def _long_step(event: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Optional[Hashable]:
-    if (event.latency_ms or 0) <= 1000 * profile.long_step_s:
+    if (event.latency_s or 0) <= profile.long_step_s:
         return None
     # A test suite takes its time; so does a model that thinks. What matters is what came of it.
     if profile.needs_evidence and (not is_of_call(event) or event.step in run.new_steps):
@@ -215,7 +215,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=10,
         threshold=1,
         of_event=_long_step,
-        message="A step took {item.latency_ms:,.0f} ms; the limit is {profile.long_step_s:g} s.",
+        message="A step took {item.latency_s:g} s; the limit is {profile.long_step_s:g} s.",
         why="A step that hangs holds up the whole run.",
         suggestion="Give the tool a timeout, or let it start the work and be polled.",
     ),

@@ -45,3 +45,8 @@ class RunEvent:
     """What went in, as JSON; not repeated for tool calls, which have it among the run's calls."""
     output: Any = None
     """What came out, as JSON; not repeated for tool calls."""
+
+    @property
+    def latency_s(self) -> Optional[float]:
+        """How long it took, in seconds."""
+        return None if self.latency_ms is None else self.latency_ms / 1000
