@@ -174,17 +174,22 @@ class TestTurns:
     def test_nothing_to_answer_is_no_error(self):
         assert made_agent(Script([]), Ran()).invoke({"messages": []})["messages"]
 
-    def test_a_message_that_a_tool_adds_begins_no_turn(self):
+    @pytest.mark.parametrize(("pictures", "asked"), [("aaaaaa", 3), ("abcdef", 7)])
+    def test_a_message_that_a_tool_adds_is_part_of_its_result_and_begins_no_turn(
+        self, pictures, asked
+    ):
+        taken = iter(pictures)
+
         @tool
         def look() -> Any:
             """Take a picture."""
             answer = ToolMessage("Taken.", tool_call_id="call-0")
-            return Command(update={"messages": [answer, HumanMessage("the picture")]})
+            return Command(update={"messages": [answer, HumanMessage(next(taken))]})
 
         ran = Ran()
         agent = made_agent(Script([[("look", {})]] * 6), ran, tools=[look], **STOP)
         agent.invoke(INPUT)
-        assert ran.asked == 3
+        assert ran.asked == asked
 
 
 class Decides(HumanInTheLoopMiddleware):

@@ -1,6 +1,7 @@
 """LangChain agents."""
 
 import logging
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Awaitable, Callable, Dict, List, Optional
 
@@ -15,7 +16,8 @@ except ImportError as error:
     ) from error
 
 from ..exceptions import SnapshotError
-from ..formats import from_langchain
+from ..formats import History, from_langchain
+from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopMonitor
 from .guard import Guard, stopped
 from .langgraph import call_of, is_refused, refusal_of, thread
@@ -59,7 +61,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         if judged and judged == _id(together):
             return None  # the model is asked once more after the same round
         monitor = self._monitor(state)
-        verdict = self.record(monitor, from_langchain(together))
+        verdict = self.record(monitor, _read(together))
         self.tell(verdict, thread())
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
@@ -122,6 +124,16 @@ def _last_round(messages: List[Any]) -> List[Any]:
         if isinstance(message, AIMessage):
             return messages[position:] if message.tool_calls or message.invalid_tool_calls else []
     return []
+
+
+def _read(together: List[Any]) -> History:
+    """Read a round; what tools show as messages of the user is part of what they gave."""
+    history = from_langchain(together)
+    shown = [text_of(each.content) for each in together if isinstance(each, HumanMessage)]
+    results = (
+        given and replace(given, text="\n".join([given.text, *shown])) for given in history.results
+    )
+    return replace(history, results=tuple(results))
 
 
 def _pending(messages: List[Any]) -> List[Any]:
