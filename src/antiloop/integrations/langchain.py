@@ -1,14 +1,12 @@
 """LangChain agents."""
 
 import logging
-from dataclasses import replace
-from itertools import takewhile
-from typing import Any, Awaitable, Callable, Dict, List, Optional
+from typing import Any, Awaitable, Callable, Dict, Optional
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import PrivateStateAttr
-    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+    from langchain_core.messages import AIMessage, HumanMessage
     from typing_extensions import Annotated, NotRequired
 except ImportError as error:
     raise ImportError(
@@ -16,10 +14,10 @@ except ImportError as error:
     ) from error
 
 from ..exceptions import SnapshotError
-from ..formats import History, from_langchain
-from ..formats.content import text_of
+from ..formats import from_langchain
 from ..loop_detection import LoopAction, LoopMonitor
 from .guard import Guard, stopped
+from .langchain_round import id_of, last_round, pending_in, read, user_spoke
 from .langgraph import call_of, is_refused, refusal_of, thread
 
 _logger = logging.getLogger("antiloop")
@@ -48,25 +46,25 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     def before_agent(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Begin a turn where the user has spoken: what came before is no evidence any more."""
         messages = state["messages"]
-        if self.across_turns or not _user_spoke(messages):
+        if self.across_turns or not user_spoke(messages):
             return None
         monitor = self._monitor(state)
         monitor.user_message()
-        return _update(monitor, _id(_last_round(messages)))
+        return _update(monitor, id_of(last_round(messages)))
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Judge the round whose results have just come in."""
-        together, judged = _last_round(state["messages"]), _known(state).get("judged")
-        if judged and judged == _id(together):
+        together, judged = last_round(state["messages"]), _known(state).get("judged")
+        if judged and judged == id_of(together):
             return None  # the model is asked once more after the same round
         monitor = self._monitor(state)
-        verdict = self.record(monitor, _read(together))
+        verdict = self.record(monitor, read(together))
         self.tell(verdict, thread())
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
         notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
-        update = _update(monitor, _id(together) or judged, notice)
+        update = _update(monitor, id_of(together) or judged, notice)
         if verdict.action is LoopAction.STOP:
             update.update(messages=[AIMessage(stopped(verdict))], jump_to="end")
         return update
@@ -74,13 +72,14 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Answer the calls that are refused, so that only the others run."""
-        monitor, pending = self._monitor(state), _pending(state["messages"])
+        together, monitor = last_round(state["messages"]), self._monitor(state)
+        pending = pending_in(together)
         verdicts = [(call, monitor.before(call_of(call))) for call in pending]
         refused = [refusal_of(call, each) for call, each in verdicts if is_refused(each)]
         if not refused:
             return None
         # Nobody need be asked to approve a reply of which nothing will run.
-        is_whole = len(refused) == len(_last_round(state["messages"])[0].tool_calls)
+        is_whole = len(refused) == len(together[0].tool_calls)
         return {"messages": refused, **({"jump_to": "model"} if is_whole else {})}
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
@@ -101,7 +100,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
                 return monitor
             except SnapshotError as error:
                 _logger.warning("the checkpoint is of no use, the messages are read: %s", error)
-        past = messages[: len(messages) - len(_last_round(messages))]
+        past = messages[: len(messages) - len(last_round(messages))]
         return self.replayed(from_langchain(self.recent(past)))
 
 
@@ -112,44 +111,6 @@ def _update(monitor: LoopMonitor, judged: Optional[str] = None, notice: str = ""
 def _known(state: Any) -> Dict[str, Any]:
     """Give what the hook before left; nothing in a run that began without the guard."""
     return state.get("antiloop") or {}
-
-
-def _last_round(messages: List[Any]) -> List[Any]:
-    """Give the last reply and all that came after it; nothing if it asks for no tool.
-
-    A tool may add a user's message, such as a picture; it is no end of the round.
-    """
-    for position in range(len(messages) - 1, -1, -1):
-        message = messages[position]
-        if isinstance(message, AIMessage):
-            return messages[position:] if message.tool_calls or message.invalid_tool_calls else []
-    return []
-
-
-def _read(together: List[Any]) -> History:
-    """Read a round; what tools show as messages of the user is part of what they gave."""
-    history = from_langchain(together)
-    shown = [text_of(each.content) for each in together if isinstance(each, HumanMessage)]
-    results = (
-        given and replace(given, text="\n".join([given.text, *shown])) for given in history.results
-    )
-    return replace(history, results=tuple(results))
-
-
-def _pending(messages: List[Any]) -> List[Any]:
-    """Give the calls of the last reply that nobody has answered yet."""
-    reply, *rest = _last_round(messages) or [AIMessage("")]
-    answered = {message.tool_call_id for message in rest if isinstance(message, ToolMessage)}
-    return [call for call in reply.tool_calls if call["id"] not in answered]
-
-
-def _user_spoke(messages: List[Any]) -> bool:
-    latest = takewhile(lambda each: not isinstance(each, (AIMessage, ToolMessage)), messages[::-1])
-    return any(isinstance(message, HumanMessage) for message in latest)
-
-
-def _id(together: List[Any]) -> Optional[str]:
-    return together[0].id if together else None
 
 
 def _with_notice(request: Any) -> Any:
