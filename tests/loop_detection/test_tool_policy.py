@@ -1,6 +1,7 @@
 """What the owner of a tool declares overrules what is inferred."""
 
 import logging
+import re
 
 import pytest
 from runs import in_a_row, step
@@ -234,9 +235,18 @@ class TestThresholds:
 
 
 @pytest.mark.parametrize("name", ["key", "strip"])
-def test_a_text_where_a_list_of_names_belongs_is_refused(name):
-    with pytest.raises(ValueError, match="take a list of names or a function, not a text"):
-        ToolPolicy(**{name: "command"})
+@pytest.mark.parametrize("rule", ["command", True, [1]])
+def test_what_is_no_list_of_names_is_refused(name, rule):
+    message = f"{name} takes a list of names or a function, got {rule!r}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ToolPolicy(**{name: rule})
+
+
+def test_a_poll_is_told_by_lists_of_values():
+    with pytest.raises(ValueError, match="poll takes a list of values for 'action', got 'log'"):
+        ToolPolicy(poll={"action": "log"})
+    policy = ToolPolicy(poll={"action": {"log", "state"}})
+    assert [policy.polls({"action": value}) for value in ("log", ["log"])] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class ToolPolicy:
         thresholds: for this tool alone, a threshold by detector name, e.g. ``{"repeat": 10}``.
 
     Raises:
-        ValueError: for a threshold below 2, or a text where a list of names is meant.
+        ValueError: for a threshold below 2, or anything else where a list is meant.
     """
 
     poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
@@ -47,15 +47,20 @@ class ToolPolicy:
     def __post_init__(self) -> None:
         for name, threshold in self.thresholds.items():
             check_threshold(f"threshold of {name!r}", threshold)
-        if isinstance(self.key, str) or isinstance(self.strip, str):
-            raise ValueError("key and strip take a list of names or a function, not a text")
+        for name, rule in (("key", self.key), ("strip", self.strip)):
+            if not (rule is None or callable(rule) or _are_names(rule)):
+                raise ValueError(f"{name} takes a list of names or a function, got {rule!r}")
+        for name, values in self.poll.items() if isinstance(self.poll, Mapping) else ():
+            if not isinstance(values, (list, tuple, set, frozenset)):
+                raise ValueError(f"poll takes a list of values for {name!r}, got {values!r}")
 
     def polls(self, arguments: Any) -> bool:
         """Whether a call with these parsed arguments is a poll."""
         if not isinstance(self.poll, Mapping):
             return bool(self.poll)
         return isinstance(arguments, Mapping) and all(
-            arguments.get(name) in values for name, values in self.poll.items()
+            any(arguments.get(name) == value for value in values)
+            for name, values in self.poll.items()
         )
 
     def compared_arguments(self, arguments: Any) -> Any:
@@ -76,6 +81,11 @@ class ToolPolicy:
         names = "|".join(re.escape(name) for name in self.strip)
         value = r"\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\]|[^\s,;}]+"
         return re.sub(rf"(\b(?:{names})\b\"?\s*[:=]\s*)(?:{value})", r"\1#", text)
+
+
+def _are_names(rule: Any) -> bool:
+    is_list = isinstance(rule, (list, tuple, set, frozenset))
+    return is_list and all(isinstance(name, str) for name in rule)
 
 
 NO_POLICY = ToolPolicy()
