@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces import read_runs, reading, recognition
+from antiloop.traces import FORMATS, read_runs, reading, recognition
 from antiloop.types import ToolCall, ToolResult
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}
@@ -171,7 +171,12 @@ def test_what_is_no_trace_is_refused_with_what_was_expected(read, text):
 def test_the_format_can_be_given(read):
     assert read(json.dumps({"x": 1}) + "\n" + own("a", STEP), source="antiloop")[0].run_id == "a"
     assert read.trouble == ['f:1: no "steps" here; skipped']
-    assert read(own("a", STEP), source="openai-chat") == []
+
+
+@pytest.mark.parametrize("source", FORMATS)
+def test_lines_that_are_nothing_of_a_given_format_are_told_and_make_no_run(read, source):
+    assert read('{"x": 1}\n{"y": 2}\n', source=source) == []
+    assert {text.partition(": ")[0] for text in read.trouble} == {"f:1", "f:2"}
 
 
 def test_an_unknown_format_is_refused_at_once():

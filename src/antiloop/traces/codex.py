@@ -46,6 +46,11 @@ def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
     return line if is_older else None
 
 
+def _may_begin(line: Dict[str, Any]) -> bool:
+    """Whether a recording that was cut may begin with a line; older ones hold the items alone."""
+    return recognises(line) or is_call(line) or is_result(line) or line.get("type") == "message"
+
+
 class _Sessions:
     """The runs of a file, one after the other."""
 
@@ -56,11 +61,11 @@ class _Sessions:
 
     def take(self, record: Record) -> "List[_Run]":
         """Add a line to the session that it belongs to."""
-        line = record.value
-        if not isinstance(line, dict):
+        line, run = record.value, self._run
+        if not isinstance(line, dict) or (run is None and not _may_begin(line)):
             self._on_trouble(record.line, "no line of a Codex session")
             return []
-        session, run = _session_of(line), self._run
+        session = _session_of(line)
         if run is None or (session is not None and not run.is_told_again(session)):
             run = self._run = _Run(record.place(self._name), session or {})
         run.add(line)

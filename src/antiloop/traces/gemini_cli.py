@@ -12,6 +12,8 @@ from .run_event import RunEvent
 from .run_under_way import TakeRecord, one_after_another
 from .usage import Usage, reply_event, total_usage, usage_of
 
+_MESSAGES = ("user", "gemini", "info", "warning", "error")
+
 
 def recognises(value: Any) -> bool:
     """Whether a JSON value is a session, or the line that one begins with."""
@@ -29,6 +31,12 @@ def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
     return _Sessions(name, on_trouble).take
 
 
+def _may_begin(value: Dict[str, Any]) -> bool:
+    """Whether a recording that was cut may begin with a record."""
+    is_message = value.get("type") in _MESSAGES or bool(_messages_in(value))
+    return is_message or recognises(value) or "$set" in value
+
+
 class _Sessions:
     """The sessions of a file, one after the other."""
 
@@ -40,7 +48,7 @@ class _Sessions:
     def take(self, record: Record) -> "List[_Session]":
         """Add a record to the session that it belongs to."""
         value = record.value
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or (self._session is None and not _may_begin(value)):
             self._on_trouble(record.line, "no record of a Gemini CLI session")
             return []
         if self._session is None or self._session.is_left_by(value):
