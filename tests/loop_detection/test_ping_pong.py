@@ -235,6 +235,17 @@ def test_calls_of_one_tool_are_told_apart_by_their_arguments():
     assert found.details["cycle"] == ["read", "read"]
 
 
+def test_arguments_that_look_alike_when_shortened_are_not_shown():
+    lap = [step("read", "x", path="a" * 60 + letter + "z" * 60) for letter in "bc"]
+    assert ask(PingPongDetector(2, 2), *lap, *lap).message.startswith("read -> read was")
+
+
+def test_where_names_alone_are_matched_names_alone_are_told():
+    lap = [step("read", "x", path="a"), step("read", "x", path="b"), step("look", "x")]
+    found = ask(PingPongDetector(3, 2, match="tool_names"), *lap, *lap)
+    assert found.message.startswith("read -> read -> look was")
+
+
 def test_a_long_cycle_is_named_in_short():
     lap = [step("look", f"page {n}", page=n) for n in range(7)]
     found = ask(PingPongDetector(7, 2), *lap, *lap)

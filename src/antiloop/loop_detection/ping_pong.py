@@ -120,12 +120,12 @@ class PingPongDetector(WindowDetector):
     def _detection(self, rounds: Sequence[Round], period: int) -> LoopDetection:
         lap = rounds[:period]
         tools = ["+".join(_tools(passed)) for passed in lap]
-        are_different = len(set(tools)) == period
+        named = tools if self.match == "tool_names" else _telling(tools, _calls(lap))
         count = len(rounds) // period
         found: List[Evidence] = [item for passed in rounds for item in passed.evidence]
         return detection(
             self.name,
-            f"{_named(tools if are_different else _calls(lap))} was repeated {times(count)}.",
+            f"{_named(named)} was repeated {times(count)}.",
             found,
             period=period,
             lap=found[-(len(found) // count) :],
@@ -138,8 +138,12 @@ def _tools(passed: Round) -> List[str]:
     return sorted({item.facts.tool for item in passed.evidence})
 
 
+def _telling(tools: List[str], calls: List[str]) -> List[str]:
+    """Name the rounds of a lap by their calls where that, and only that, tells them apart."""
+    return calls if len(set(tools)) < len(set(calls)) == len(calls) else tools
+
+
 def _calls(lap: Sequence[Round]) -> List[str]:
-    """Name the rounds of a lap by what was asked for, where tools alone do not tell them apart."""
     return [
         "+".join(
             f"{item.facts.tool} {shortened(item.facts.shown, SHOWN_ARGUMENTS)}"
