@@ -187,6 +187,12 @@ def test_a_run_or_step_that_is_not_there_is_2(arguments, told, runs, capsys):
     assert err.count("\n") == 1
 
 
+def test_a_run_can_be_named_by_where_it_begins(runs, capsys):
+    path = runs(a=[], b=steps(3))
+    assert main(["explain", "--run", f"{path}:2", path]) == 1
+    assert capsys.readouterr().out.startswith(f"b, 3 steps ({path}:2)")
+
+
 def test_a_file_without_runs_is_2(tmp_path, capsys):
     path = tmp_path / "f"
     path.write_text("{}\n")

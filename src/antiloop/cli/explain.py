@@ -32,7 +32,12 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "explain", run, _ABOUT, _EXAMPLE)
     parser.add_argument("path", metavar="RUN", help="a file with the run; - for standard input")
-    parser.add_argument("--run", dest="run_id", metavar="ID", help="which run, if it holds several")
+    parser.add_argument(
+        "--run",
+        dest="run_name",
+        metavar="ID",
+        help="which run, if it holds several: its id, or where it begins, as PATH:LINE",
+    )
     parser.add_argument(
         "--step",
         type=int,
@@ -51,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from .explanation_output import as_json, as_text
 
     try:
-        recorded = _run_of(args.path, args.source, args.run_id)
+        recorded = _run_of(args.path, args.source, args.run_name)
         told = explain(recorded, detector_of(args), args.step)
     except (TraceUnreadable, ValueError) as error:
         complain(str(error))
@@ -63,22 +68,22 @@ def run(args: argparse.Namespace) -> int:
     return FOUND if told.verdict.detection else 0
 
 
-def _run_of(path: str, source: Optional[str], run_id: Optional[str]) -> "RecordedRun":
+def _run_of(path: str, source: Optional[str], name: Optional[str]) -> "RecordedRun":
     """Read the run; raises ValueError where it is not there, or not the only one."""
     from ..traces import read_runs
 
     skipped = Skipped(path)
     try:
-        return _found(read_runs(path, source=source, on_trouble=skipped.tell), path, run_id)
+        return _found(read_runs(path, source=source, on_trouble=skipped.tell), path, name)
     finally:
         skipped.end()
 
 
-def _found(runs: "Iterator[RecordedRun]", path: str, run_id: Optional[str]) -> "RecordedRun":
-    if run_id is not None:
-        found = next((run for run in runs if run.run_id == run_id), None)
+def _found(runs: "Iterator[RecordedRun]", path: str, name: Optional[str]) -> "RecordedRun":
+    if name is not None:
+        found = next((run for run in runs if name in (run.run_id, run.source)), None)
         if found is None:
-            raise ValueError(f"{path}: no run {run_id!r} here; antiloop scan lists what is stuck")
+            raise ValueError(f"{path}: no run {name!r} here; antiloop scan lists what is stuck")
         return found
     found = next(runs, None)
     if found is None:
