@@ -118,9 +118,9 @@ class PingPongDetector(WindowDetector):
         return max((number for number in declared if number is not None), default=usual)
 
     def _detection(self, rounds: Sequence[Round], period: int) -> LoopDetection:
-        lap = rounds[:period]
+        lap = rounds[-period:]
         tools = ["+".join(_tools(passed)) for passed in lap]
-        named = tools if self.match == "tool_names" else _telling(tools, _calls(lap))
+        named = tools if self.match == "tool_names" else _telling(tools, lap)
         count = len(rounds) // period
         found: List[Evidence] = [item for passed in rounds for item in passed.evidence]
         return detection(
@@ -138,19 +138,16 @@ def _tools(passed: Round) -> List[str]:
     return sorted({item.facts.tool for item in passed.evidence})
 
 
-def _telling(tools: List[str], calls: List[str]) -> List[str]:
-    """Name the rounds of a lap by their calls where that, and only that, tells them apart."""
-    return calls if len(set(tools)) < len(set(calls)) == len(calls) else tools
+def _telling(tools: List[str], lap: Sequence[Round]) -> List[str]:
+    """Name the rounds of a short lap by their calls where that, and only that, tells them apart."""
+    if len(set(tools)) == len(lap) or sum(len(passed.evidence) for passed in lap) > SHOWN_CALLS:
+        return tools
+    calls = ["+".join(map(_call, passed.evidence)) for passed in lap]
+    return calls if len(set(calls)) == len(lap) else tools
 
 
-def _calls(lap: Sequence[Round]) -> List[str]:
-    return [
-        "+".join(
-            f"{item.facts.tool} {shortened(item.facts.shown, SHOWN_ARGUMENTS)}"
-            for item in passed.evidence
-        )
-        for passed in lap
-    ]
+def _call(item: Evidence) -> str:
+    return f"{item.facts.tool} {shortened(item.facts.shown, SHOWN_ARGUMENTS)}"
 
 
 def _first_rotation(lap: List[str]) -> List[str]:
