@@ -4,11 +4,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Deque, Dict, Hashable, Iterable, Optional, Tuple
 
+from ..loop_detection.latest import Latest
 from ..loop_detection.messages import visible
 from .profile import HealthProfile
 from .report import HealthWarning
 from .rules import HealthRule
-from .run_so_far import Latest
+from .run_so_far import REMEMBERED
 
 Item = Tuple[int, int]
 """One counted call or event: its number among those of the run, and the step that it speaks of."""
@@ -29,7 +30,7 @@ class Counter:
 
     def __init__(self, rule: HealthRule) -> None:
         self.rule = rule
-        self._tallies: Latest[Hashable, Tally] = Latest()
+        self._tallies: Latest[Hashable, Tally] = Latest(REMEMBERED)
 
     def add(self, key: Hashable, item: Item) -> Optional[Tally]:
         """Count an item under a name; give the tally if it is enough for a warning."""
@@ -37,7 +38,7 @@ class Counter:
         tally = self._tallies.get(key)
         if tally is None:
             tally = Tally(0, deque(maxlen=rule.window or rule.threshold))
-        self._tallies.put(key, tally)
+        self._tallies[key] = tally
         tally.items.append(item)
         tally.count += 1
         if rule.window is not None:
@@ -56,7 +57,7 @@ class RaisedWarning:
     quiet_rounds: int = 0
     """Rounds with something new since it last grew."""
     _items: Dict[int, int] = field(default_factory=dict)
-    _first_steps: Latest[Hashable, int] = field(default_factory=Latest)
+    _first_steps: Latest[Hashable, int] = field(default_factory=lambda: Latest(REMEMBERED))
     _count: int = 0
     _step: int = 0
     _message: str = ""
@@ -65,7 +66,7 @@ class RaisedWarning:
         """Take in what was counted; return whether this is the worst yet, so that it is told."""
         self.quiet_rounds = 0
         self._items.update(tally.items)
-        first = self._first_steps.put(key, self._first_steps.get(key, step))
+        self._first_steps[key] = first = self._first_steps.get(key, step)
         if tally.count <= self._count:
             return False
         self._step, self._count = first, tally.count

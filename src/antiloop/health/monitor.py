@@ -8,6 +8,7 @@ from typing import Dict, Hashable, List, Optional, Sequence, Tuple, Union
 from ..loop_detection import LoopDetection, LoopVerdict
 from ..loop_detection.compared import Result
 from ..loop_detection.evidence import Facts
+from ..loop_detection.latest import Latest
 from ..stability import beta
 from ..traces import RunEvent
 from ..traces.totals import total
@@ -16,7 +17,7 @@ from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus
 from .rules import PROGRESS, HealthRule, step_of
-from .run_so_far import Latest, RunSoFar, SeenCall, Several
+from .run_so_far import RunSoFar, SeenCall, Several
 
 LOOP = HealthRule(
     "loop",
@@ -56,9 +57,9 @@ class HealthMonitor:
         self._raised: Dict[str, RaisedWarning] = {}
         self._verdicts: List[Tuple[int, LoopVerdict]] = []
         # A finding names calls of the detector's window, which counts parallel calls once.
-        self._unnamed: Latest[int, SeenCall] = Latest.at_most(4 * detector.window)
-        self._tokens: Latest[int, int] = Latest.at_most(4 * detector.window)
-        self._wasted: Latest[int, None] = Latest.at_most(4 * detector.window)
+        self._unnamed: Latest[int, SeenCall] = Latest(4 * detector.window)
+        self._tokens: Latest[int, int] = Latest(4 * detector.window)
+        self._wasted: Latest[int, None] = Latest(4 * detector.window)
         self._wasted_calls = 0
         self._wasted_tokens = 0
         self._knows_tokens = False
@@ -149,7 +150,7 @@ class HealthMonitor:
         new = [each.index for each in latest if each.is_fresh or each.is_change]
         new = [step for step in new if step >= self._run.calls]
         for step in new:
-            self._run.new_steps.put(step, None)
+            self._run.new_steps[step] = None
         if new:
             self._run.news += 1
             self._run.control.clear()
@@ -162,7 +163,7 @@ class HealthMonitor:
         seen = SeenCall(self._run.calls, call, result, facts, self._run.progress)
         self._run.calls += 1
         if self._profile.needs_evidence:
-            self._unnamed.put(seen.step, seen)
+            self._unnamed[seen.step] = seen
         else:
             self._judge_call(seen)
 
@@ -171,7 +172,7 @@ class HealthMonitor:
         steps = found.indices or (self._run.calls - 1,)
         for step in steps[len(steps) - found.wasted_calls :]:
             if step not in self._wasted:
-                self._wasted.put(step, None)
+                self._wasted[step] = None
                 self._wasted_calls += 1
                 self._wasted_tokens += self._tokens.pop(step, 0)
         if self._profile.needs_evidence:
@@ -227,4 +228,4 @@ class HealthMonitor:
         if event.step in self._wasted:
             self._wasted_tokens += tokens
         else:
-            self._tokens.put(event.step, self._tokens.get(event.step, 0) + tokens)
+            self._tokens[event.step] = self._tokens.get(event.step, 0) + tokens

@@ -1,6 +1,6 @@
 """What the rules know of a run while it goes on; all of it is bounded."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -9,6 +9,7 @@ from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 from ..loop_detection.compared import Result
 from ..loop_detection.evidence import Facts
 from ..loop_detection.fingerprint import canonical_arguments
+from ..loop_detection.latest import Latest
 from ..loop_detection.shortening import shortened
 from ..traces import RunEvent
 from ..types import ToolCall
@@ -22,29 +23,7 @@ COMPARED_LENGTH = 256
 COMPARED_INPUTS = 8
 """Different inputs of each tool that a new one is compared with: the latest."""
 
-_Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
-
-
-class Latest(OrderedDict[_Key, _Value]):
-    """A dictionary that forgets what was put into it longest ago."""
-
-    limit = REMEMBERED
-
-    @classmethod
-    def at_most(cls, limit: int) -> "Latest[_Key, _Value]":
-        """Make one that remembers so many keys."""
-        made: Latest[_Key, _Value] = cls()
-        made.limit = limit
-        return made
-
-    def put(self, key: _Key, value: _Value) -> _Value:
-        """Put a value in, or its key at the end again, and give the value back."""
-        self[key] = value
-        self.move_to_end(key)
-        if len(self) > self.limit:
-            self.popitem(last=False)
-        return value
 
 
 class Several(Tuple[_Value, ...]):
@@ -91,9 +70,11 @@ class RunSoFar:
     """Events with a cost, with the latest."""
     control: "Deque[str]" = field(default_factory=lambda: deque(maxlen=4))
     """The agents that were last in control, the latest at the end."""
-    new_steps: "Latest[int, None]" = field(default_factory=Latest)
+    new_steps: "Latest[int, None]" = field(default_factory=lambda: Latest(REMEMBERED))
     """Recent calls that brought something new."""
-    _inputs: "Latest[str, Latest[str, Tuple[int, str]]]" = field(default_factory=Latest)
+    _inputs: "Latest[str, Latest[str, Tuple[int, str]]]" = field(
+        default_factory=lambda: Latest(REMEMBERED)
+    )
 
     def spend(self, cost: Optional[float]) -> None:
         """Add to the cost of the run; None adds nothing."""
@@ -118,10 +99,10 @@ class RunSoFar:
         Inputs are compared as canonical JSON, at most `COMPARED_LENGTH` characters of them, with
         the `COMPARED_INPUTS` different ones of the tool that were seen, or were similar, last.
         """
-        known = self._inputs.get(seen.tool) or Latest.at_most(COMPARED_INPUTS)
-        self._inputs.put(seen.tool, known)
+        known = self._inputs.get(seen.tool) or Latest(COMPARED_INPUTS)
+        self._inputs[seen.tool] = known
         text = canonical_arguments(seen.call.arguments)
-        mine = known.put(seen.facts.call, (len(text), shortened(text, COMPARED_LENGTH)))
+        known[seen.facts.call] = mine = len(text), shortened(text, COMPARED_LENGTH)
         alike = Several(key for key, each in known.items() if _are_alike(each, mine, least))
         for key in alike:
             known.move_to_end(key)

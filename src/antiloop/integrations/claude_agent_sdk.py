@@ -13,8 +13,8 @@ except ImportError as error:
 
 from ..exceptions import LoopDetectedError
 from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection.latest import Latest
 from .claude_code import LoopGuard as _ClaudeCodeGuard
-from .latest import Latest
 
 T = TypeVar("T")
 

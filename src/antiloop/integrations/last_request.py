@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from ..formats.content import field_of
 from ..formats.openai_responses import is_call, is_result
-from .latest import Latest
+from ..loop_detection.latest import Latest
 
 _KEPT_FIRST_CALLS = 1000
 

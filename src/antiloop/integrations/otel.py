@@ -18,9 +18,9 @@ from ..formats.gen_ai import conversation_of
 from ..formats.otlp import is_same_call
 from ..formats.spans import Span
 from ..loop_detection import LoopVerdict
+from ..loop_detection.latest import Latest
 from ..loop_detection.messages import visible
 from .guard import reason_of
-from .latest import Latest
 from .lookout import Lookout
 from .otel_observer import OtelObserver
 from .otel_span import Key, agent_span_of, is_of_agents, key_of, parent_of

@@ -7,8 +7,8 @@ from ..formats.agent_span import AgentSpan
 from ..formats.otlp import completed, like_no_other
 from ..formats.span_rounds import SpanRounds
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..loop_detection.latest import Latest
 from ..types import ToolCall, ToolResult
-from .latest import Latest
 
 _TRACES_REMEMBERED = 100
 _VERDICTS_REMEMBERED = 100

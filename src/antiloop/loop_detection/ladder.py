@@ -4,6 +4,7 @@ from typing import Any, Dict, FrozenSet, Mapping, Optional, Tuple
 
 from .detection import EVERY_TOOL, LoopDetection
 from .evidence import Facts
+from .latest import Latest
 from .policy import Escalation, LoopAction
 from .shortening import shortened
 
@@ -28,7 +29,7 @@ class Ladder:
     ) -> None:
         self._escalation = escalation
         self._own = own or {}
-        self._loops: Dict[str, Tuple[int, int]] = {}
+        self._loops: Latest[str, Tuple[int, int]] = Latest(MAX_LOOPS)
         self._interventions = 0
         self.blocked: FrozenSet[str] = frozenset()
         """Fingerprints of the calls that are refused."""
@@ -45,13 +46,11 @@ class Ladder:
         A further detection needs a further lap, and a notice is given once per rung.
         """
         ladder = self._own.get(found.detector_name, self._escalation)
-        count, last = self._loops.pop(found.identity, (0, 0))
+        count, last = self._loops.get(found.identity, (0, 0))
         if count and round_number - last < ladder.every * found.period:
             self._loops[found.identity] = (count, last)
             return LoopAction.CONTINUE, count
         self._loops[found.identity] = (count + 1, round_number)
-        while len(self._loops) > MAX_LOOPS:
-            del self._loops[next(iter(self._loops))]
         return self._action(ladder, count), count
 
     def _action(self, ladder: Escalation, count: int) -> LoopAction:
@@ -93,7 +92,9 @@ class Ladder:
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that `to_dict` gave."""
-        self._loops = {str(name): (int(count), int(last)) for name, count, last in state["loops"]}
+        self._loops.clear()
+        for name, count, last in state["loops"]:
+            self._loops[str(name)] = int(count), int(last)
         self._interventions = int(state["interventions"])
         self.blocked = frozenset(str(key) for key in state.get("blocked", ()))
         self.blocked_by = str(state.get("blocked_by", ""))

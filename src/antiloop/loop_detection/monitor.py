@@ -29,6 +29,7 @@ from .detection import LoopDetection, LoopSeverity
 from .evidence import Facts, call_key
 from .fingerprint import text_fingerprint, text_of
 from .ladder import Ladder
+from .latest import Latest
 from .messages import notice, refusal
 from .outcome import Outcome
 from .policy import LoopAction
@@ -74,7 +75,7 @@ class LoopMonitor:
         detector = self._detector
         self._window = Window(detector.window, self._tools, detector.counted)
         self._ladder = Ladder(detector.escalation, detector.escalations)
-        self._reported: Dict[str, None] = {}
+        self._reported: Latest[str, None] = Latest(detector.window)
         keeps_texts = not all(isinstance(each, WindowDetector) for each in detector.detectors)
         # Only a detector of the user's own looks at texts.
         self._texts: Optional[Deque[Tuple[ToolCall, Result]]] = (
@@ -191,7 +192,8 @@ class LoopMonitor:
     def _load(self, snapshot: Mapping[str, Any]) -> None:
         self._ladder.load(snapshot["ladder"])
         tokens = str(snapshot["reported"])
-        self._reported = {tokens[at : at + _TOKEN]: None for at in range(0, len(tokens), _TOKEN)}
+        for at in range(0, len(tokens), _TOKEN):
+            self._reported[tokens[at : at + _TOKEN]] = None
         unpack(snapshot["window"], self._window)
 
     def _room(self) -> int:
@@ -280,8 +282,6 @@ class LoopMonitor:
                 new_results.append(results[position] if position < len(results) else None)
             if token is not None:
                 self._reported[token] = None
-        while len(self._reported) > self._detector.window:
-            del self._reported[next(iter(self._reported))]
         return new_calls, new_results
 
     def _token(self, call: ToolCall) -> str:

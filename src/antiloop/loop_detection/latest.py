@@ -1,4 +1,4 @@
-"""What is remembered of many runs, so that it cannot grow without end."""
+"""What is remembered of things without end: the latest of them."""
 
 from collections import OrderedDict
 from typing import TypeVar
@@ -8,7 +8,7 @@ V = TypeVar("V")
 
 
 class Latest(OrderedDict[K, V]):
-    """A dictionary of the values that were set last; older ones are forgotten.
+    """A dictionary of the values that were set last; it forgets what was set longest ago.
 
     Args:
         size: how many there are at most, 1 or more.
