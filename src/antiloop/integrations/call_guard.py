@@ -3,12 +3,15 @@
 import asyncio
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats.content import text_of
-from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..types import ToolCall, ToolResult
 from .lookout import Lookout
+
+if TYPE_CHECKING:
+    from ..agent import AgentObserver
 
 _GO_ON = LoopVerdict()
 
@@ -24,11 +27,18 @@ class CallGuard(Lookout):
 
     Args:
         run_id: what observers are told as the name of this run.
-        args, options: those of `Lookout`: ``detector``, ``ignore``, ``observers``.
+        detector, ignore, observers: as those of `Lookout`.
     """
 
-    def __init__(self, *args: Any, run_id: str = "", **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        detector: Optional[LoopDetector] = None,
+        *,
+        ignore: Iterable[str] = (),
+        observers: "Iterable[AgentObserver]" = (),
+        run_id: str = "",
+    ) -> None:
+        super().__init__(detector, ignore=ignore, observers=observers)
         self.run_id = run_id
         self.run: LoopMonitor = self.monitor()
         """What is known of the run: its `snapshot` and `restore`, its listeners."""
