@@ -180,6 +180,13 @@ def test_an_unknown_result_is_not_empty():
     assert "empty_result_loop" not in names_of(judged(*[("f", {}, None)] * 3))
 
 
+def test_an_answer_of_blanks_almost_without_end_is_judged_like_any_other():
+    blanks = " " * 300_000
+    for end, is_empty in (("x", False), ("}", True)):
+        report = judged(*[("f", {"n": n}, f'{{"a": 0{blanks}{end}') for n in range(3)])
+        assert ("empty_result_loop" in names_of(report)) is is_empty
+
+
 def test_three_retries_are_a_storm_wherever_in_the_run():
     retries = [part for at in range(3) for part in (other(at), RETRY)]
     storm = warning(judged(*retries), "retry_storm")

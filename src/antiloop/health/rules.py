@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 CallKey = Callable[[SeenCall, RunSoFar, "HealthProfile"], Optional[Hashable]]
 EventKey = Callable[[RunEvent, RunSoFar, "HealthProfile"], Optional[Hashable]]
-_HOLLOW = re.compile(
-    r'\s*\{(?:\s*"[^"]*"\s*:\s*(?:\[\s*\]|\{\s*\}|""|null|0)\s*,?)+\s*\}\s*$'
-)  # {"results": [], "total": 0}
+_EMPTY_FIELD = r'\s*"[^"]*"\s*:\s*(?:\[\s*\]|\{\s*\}|""|null|0)'
+# {"results": [], "total": 0}; where blanks may stand, there is one way to take them.
+_HOLLOW = re.compile(rf"\s*\{{{_EMPTY_FIELD}(?:(?:\s*,)?{_EMPTY_FIELD})*(?:\s*,)?\s*\}}\s*$")
 _TOLD = ("count", "item", "run", "rule", "profile")
 PROGRESS = ("state_updated", "memory_write")
 """Events that say that a run got on."""
