@@ -1,6 +1,6 @@
 """Codex CLI sessions: rollout files, one JSON object a line."""
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from ..formats import History
 from ..formats.amounts import moment_s
@@ -8,9 +8,8 @@ from ..formats.codex import RolloutBuilder, item_of, seconds_of
 from ..formats.content import field_of, optional_text, text_of
 from ..formats.openai_responses import is_call, is_result, tool_of
 from .recorded_run import RecordedRun
-from .records import OnTrouble, Record
 from .run_event import RunEvent
-from .run_under_way import TakeRecord, one_after_another
+from .sessions import SessionFormat
 from .usage import Usage, reply_event, usage_of
 
 _TOKENS = ("input_tokens",), ("output_tokens",)
@@ -24,17 +23,6 @@ def recognises(value: Any) -> bool:
     return _session_of(value) is not None or (
         value.get("type") in _TYPES and isinstance(value.get("payload"), dict)
     )
-
-
-def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each session; in an unbroken stream each begins with its own line."""
-    take = _Sessions(name, on_trouble).take
-    return one_after_another(run for record in found for run in take(record))
-
-
-def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
-    """Read a session line by line while it is written."""
-    return _Sessions(name, on_trouble).take
 
 
 def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
@@ -51,33 +39,13 @@ def _may_begin(line: Dict[str, Any]) -> bool:
     return recognises(line) or is_call(line) or is_result(line) or line.get("type") == "message"
 
 
-class _Sessions:
-    """The runs of a file, one after the other."""
-
-    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
-        self._run: Optional[_Run] = None
-        self._name = name
-        self._on_trouble = on_trouble
-
-    def take(self, record: Record) -> "List[_Run]":
-        """Add a line to the session that it belongs to."""
-        line, run = record.value, self._run
-        if not isinstance(line, dict) or (run is None and not _may_begin(line)):
-            self._on_trouble(record.line, "no line of a Codex session")
-            return []
-        session = _session_of(line)
-        if run is None or (session is not None and not run.is_told_again(session)):
-            run = self._run = _Run(record.place(self._name), session or {})
-        run.add(line)
-        return [run]
-
-
 class _Run:
     """What is known of one session."""
 
     is_over = False  # a session can be resumed at any time
 
-    def __init__(self, source: str, session: Dict[str, Any]) -> None:
+    def __init__(self, source: str, first: Dict[str, Any]) -> None:
+        session = _session_of(first) or {}
         self.run_id = optional_text(session.get("id")) or source
         self.source = source
         self._session = session
@@ -88,10 +56,11 @@ class _Run:
         self._counted = 0
         self._model: Optional[str] = None
 
-    def is_told_again(self, session: Dict[str, Any]) -> bool:
-        """Whether a session is this one, or the one that this one was forked from."""
+    def is_left_by(self, line: Dict[str, Any]) -> bool:
+        """Whether a line begins a session other than this one and the one it was forked from."""
+        session = _session_of(line)
         own = (self._session.get("id"), self._session.get("forked_from_id"))
-        return session.get("id") is not None and session["id"] in own
+        return session is not None and (session.get("id") is None or session["id"] not in own)
 
     def add(self, line: Dict[str, Any]) -> None:
         self._note_time(item_of(line), moment_s(line.get("timestamp")))
@@ -140,3 +109,7 @@ class _Run:
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,
         )
+
+
+_FORMAT = SessionFormat(_Run, _may_begin, "no line of a Codex session")
+read, follow = _FORMAT.read, _FORMAT.follow

@@ -1,15 +1,14 @@
 """Gemini CLI sessions: one document each, or one record a line."""
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List
 
 from ..formats import History, from_gemini_session
 from ..formats.amounts import moment_s
 from ..formats.content import field_of, items_of, optional_text, text_of
 from ..formats.gemini_session import SessionBuilder
 from .recorded_run import RecordedRun
-from .records import OnTrouble, Record
 from .run_event import RunEvent
-from .run_under_way import TakeRecord, one_after_another
+from .sessions import SessionFormat
 from .usage import Usage, reply_event, total_usage, usage_of
 
 _MESSAGES = ("user", "gemini", "info", "warning", "error")
@@ -20,41 +19,10 @@ def recognises(value: Any) -> bool:
     return isinstance(value, dict) and "projectHash" in value and "sessionId" in value
 
 
-def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each session."""
-    take = _Sessions(name, on_trouble).take
-    return one_after_another(session for record in found for session in take(record))
-
-
-def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
-    """Read a session record by record while it is written."""
-    return _Sessions(name, on_trouble).take
-
-
 def _may_begin(value: Dict[str, Any]) -> bool:
     """Whether a recording that was cut may begin with a record."""
     is_message = value.get("type") in _MESSAGES or bool(_messages_in(value))
     return is_message or recognises(value) or "$set" in value
-
-
-class _Sessions:
-    """The sessions of a file, one after the other."""
-
-    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
-        self._session: Optional[_Session] = None
-        self._name = name
-        self._on_trouble = on_trouble
-
-    def take(self, record: Record) -> "List[_Session]":
-        """Add a record to the session that it belongs to."""
-        value = record.value
-        if not isinstance(value, dict) or (self._session is None and not _may_begin(value)):
-            self._on_trouble(record.line, "no record of a Gemini CLI session")
-            return []
-        if self._session is None or self._session.is_left_by(value):
-            self._session = _Session(record.place(self._name), value)
-        self._session.add(value)
-        return [self._session]
 
 
 class _Session:
@@ -121,3 +89,7 @@ def _replies(messages: List[Any], usages: List[Usage]) -> Iterator[RunEvent]:
 def _usage(message: Any) -> Usage:
     amounts = field_of(message, "tokens")
     return usage_of(field_of(message, "model"), amounts, ("input",), ("output", "thoughts"))
+
+
+_FORMAT = SessionFormat(_Session, _may_begin, "no record of a Gemini CLI session")
+read, follow = _FORMAT.read, _FORMAT.follow

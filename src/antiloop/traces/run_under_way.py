@@ -1,6 +1,6 @@
 """Runs of which more may come."""
 
-from typing import Callable, Iterable, Iterator, Optional, Protocol
+from typing import Callable, Iterable, Protocol
 
 from ..exceptions import TraceUnreadable
 from ..formats import History
@@ -36,29 +36,6 @@ TakeRecord = Callable[[Record], Iterable[RunUnderWay]]
 Follow = Callable[[str, OnTrouble], TakeRecord]
 """Begins to read a file record by record, given its name; see `TraceFormat.follow`."""
 Read = Callable[[Iterable[Record], str, OnTrouble], Iterable[RecordedRun]]
-
-
-class UnendedRun(Protocol):
-    """A run that is given when its last record is read."""
-
-    def recorded(self) -> RecordedRun:
-        """Give what is known of the run."""
-        ...
-
-
-def one_after_another(runs: Iterable[UnendedRun]) -> Iterator[RecordedRun]:
-    """Yield each run when the next begins, and the last one at the end.
-
-    Args:
-        runs: for each record, the run that it belongs to.
-    """
-    run: Optional[UnendedRun] = None
-    for latest in runs:
-        if run is not None and latest is not run:
-            yield run.recorded()
-        run = latest
-    if run is not None:
-        yield run.recorded()
 
 
 class WholeRun:
