@@ -7,6 +7,7 @@ from ..formats import History
 from ..formats.amounts import moment_s, number, whole_number
 from ..formats.content import arguments_of, field_of, optional_text, text_of
 from ..formats.unrecorded import told_apart
+from ..loop_detection.latest import Latest
 from ..types import ToolCall, ToolResult
 from .recorded_run import RecordedRun
 from .run_event import RunEvent
@@ -35,7 +36,7 @@ class OpenRun:
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
         self._events: List[RunEvent] = []
-        self._waiting: Dict[int, Mapping[str, Any]] = {}
+        self._waiting: Latest[int, Mapping[str, Any]] = Latest(_WAITING)
         self._agent: Optional[str] = None
         self._rounds: Dict[str, int] = {}
         self._open_round: Optional[Tuple[int, Optional[str]]] = None
@@ -84,8 +85,6 @@ class OpenRun:
         self.calls.append(replace(told_apart(call, index), round=self._round_of(event)))
         self._results.append(None)
         self._waiting[index] = begun
-        if len(self._waiting) > _WAITING:
-            del self._waiting[next(iter(self._waiting))]
         return index
 
     def _round_of(self, event: Mapping[str, Any]) -> int:
