@@ -11,6 +11,7 @@ from .threshold import check_threshold
 
 KeyRule = Union[Sequence[str], Callable[[Any], Any]]
 StripRule = Union[Sequence[str], Callable[[str], str]]
+_LISTS = (list, tuple, set, frozenset)
 
 
 @beta
@@ -51,7 +52,7 @@ class ToolPolicy:
             if not (rule is None or callable(rule) or _are_names(rule)):
                 raise ValueError(f"{name} takes a list of names or a function, got {rule!r}")
         for name, values in self.poll.items() if isinstance(self.poll, Mapping) else ():
-            if not isinstance(values, (list, tuple, set, frozenset)):
+            if not isinstance(values, _LISTS):
                 raise ValueError(f"poll takes a list of values for {name!r}, got {values!r}")
 
     def polls(self, arguments: Any) -> bool:
@@ -84,8 +85,7 @@ class ToolPolicy:
 
 
 def _are_names(rule: Any) -> bool:
-    is_list = isinstance(rule, (list, tuple, set, frozenset))
-    return is_list and all(isinstance(name, str) for name in rule)
+    return isinstance(rule, _LISTS) and all(isinstance(name, str) for name in rule)
 
 
 NO_POLICY = ToolPolicy()
