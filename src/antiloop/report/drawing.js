@@ -13,7 +13,6 @@ const byId = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(byId(id).textContent);
 const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const oneLine = (text) => text.slice(0, PREVIEW).replace(/\s+/g, " ");
-const find = (words, text, from) => (words ? text.toLowerCase().indexOf(words, from) : -1);
 const state = (status) => "status is-" + status.toLowerCase().replace(/\W+/g, "-");
 
 /** Show what cannot be seen, such as marks that reverse the direction of a line, as escapes. */
@@ -100,7 +99,7 @@ function warningParts({ message, why, suggestion, penalty, is_open }, where) {
 
 /** Give the line of a text for a closed step: its start, or where what was searched is found. */
 function preview(text, words) {
-  const at = find(words, text, 0);
+  const at = words ? text.toLowerCase().indexOf(words) : -1;
   if (at < 0) return [oneLine(text)];
   const [start, end] = [at > BEFORE_MATCH ? at - BEFORE_MATCH : 0, at + words.length];
   return [(start ? "\u2026" : "") + oneLine(text.slice(start, at)),
@@ -109,9 +108,10 @@ function preview(text, words) {
 
 /** Give a whole text with all that was searched marked. */
 function marked(text, words) {
-  const parts = [];
+  if (!words) return [text];
+  const [parts, lower] = [[], text.toLowerCase()];
   let end = 0;
-  for (let at = find(words, text, 0); at >= 0; at = find(words, text, end)) {
+  for (let at = lower.indexOf(words); at >= 0; at = lower.indexOf(words, end)) {
     parts.push(text.slice(end, at), el("mark", "", text.slice(at, at + words.length)));
     end = at + words.length;
   }
