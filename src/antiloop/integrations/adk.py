@@ -1,6 +1,6 @@
 """Google ADK agents."""
 
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, List, Optional
 
 try:
     from google.adk.models.llm_response import LlmResponse
@@ -16,8 +16,6 @@ from ..loop_detection import LoopAction
 from ..types import ToolCall
 from .guard import Guard, stopped
 
-_ASKS_THE_USER = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
-
 
 class LoopGuard(Guard, BasePlugin):
     """Plugin for `App`; see `Guard` for its arguments.
@@ -31,9 +29,10 @@ class LoopGuard(Guard, BasePlugin):
     unbroken one.
     """
 
-    def __init__(self, *args: Any, ignore: Iterable[str] = (), **options: Any) -> None:
-        names = ignore if isinstance(ignore, str) else (*_ASKS_THE_USER, *ignore)
-        Guard.__init__(self, *args, ignore=names, **options)
+    own_tools = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        Guard.__init__(self, *args, **options)
         BasePlugin.__init__(self, name="antiloop")
 
     async def before_model_callback(

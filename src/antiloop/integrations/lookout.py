@@ -1,7 +1,7 @@
 """What all adapters share: what looks for loops, and who is told of them."""
 
 import logging
-from typing import TYPE_CHECKING, Iterable, Mapping, Optional
+from typing import TYPE_CHECKING, Iterable, Mapping, Optional, Tuple
 
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
@@ -27,6 +27,9 @@ class Lookout:
         TypeError: for one name where names are meant.
     """
 
+    own_tools: Tuple[str, ...] = ()
+    """Tools of the framework's own, whose calls are no evidence either."""
+
     def __init__(
         self,
         detector: Optional[LoopDetector] = None,
@@ -38,7 +41,8 @@ class Lookout:
             raise TypeError(f"ignore takes a list of tool names, not a text: [{ignore!r}]")
         self.detector = detector or LoopDetector.escalating()
         self.observers = tuple(observers)
-        self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in ignore}
+        names = (*self.own_tools, *ignore)
+        self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in names}
 
     def monitor(self) -> LoopMonitor:
         """Make the monitor of one run."""
