@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, Optional, Tupl
 
 from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection.verdict import GO_ON
 from ..types import ToolCall, ToolResult
 from .lookout import Lookout
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver
 
-_GO_ON = LoopVerdict()
 
 Answer = Tuple[ToolCall, Optional[ToolResult]]
 
@@ -42,7 +42,7 @@ class CallGuard(Lookout):
         self.run_id = run_id
         self.run: LoopMonitor = self.monitor()
         """What is known of the run: its `snapshot` and `restore`, its listeners."""
-        self.verdict = _GO_ON
+        self.verdict = GO_ON
         """The last verdict that was more than to go on."""
         self._lock = RLock()  # a listener may ask us something
         self._under_way: Dict[int, object] = {}
@@ -124,7 +124,7 @@ class CallGuard(Lookout):
         """Begin another run; listeners stay. What is still under way is none of its calls."""
         with self._lock:
             self.run.reset()
-            self.verdict, self._notice = _GO_ON, ""
+            self.verdict, self._notice = GO_ON, ""
             self._round.clear()
             self._under_way.clear()
 
@@ -135,12 +135,12 @@ class CallGuard(Lookout):
 
     def _leave(self, what: object, *answers: Answer) -> LoopVerdict:
         if self._under_way.pop(id(what), None) is None:
-            return _GO_ON  # it began in an earlier run
+            return GO_ON  # it began in an earlier run
         self._round += answers
         # A call that never ends must not keep all others unjudged.
         is_over = not self._under_way or len(self._round) >= self.detector.window
         if not (is_over and self._round):
-            return _GO_ON
+            return GO_ON
         calls, results = zip(*self._round)
         self._round.clear()
         verdict = self.run.after(calls, results)

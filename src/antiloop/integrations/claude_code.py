@@ -11,7 +11,7 @@ from ..loop_detection.tool_policy import NO_POLICY
 from ..types import ToolCall
 from .claude_events import Answers, answers_of, call_of
 from .guard import Guard, stopped
-from .transcript_tail import CALLS, PLANNING, holds_blocks, tail_of, transcript_of
+from .transcript_tail import PLANNING, holds_blocks, tail_of, transcript_of
 
 
 class LoopGuard(Guard):
@@ -28,9 +28,7 @@ class LoopGuard(Guard):
     calls cannot disturb one another. ``raise`` ends the run like ``stop``.
     """
 
-    def __init__(self, *args: Any, ignore: Iterable[str] = (), **options: Any) -> None:
-        names = ignore if isinstance(ignore, str) else (*PLANNING, *ignore)
-        super().__init__(*args, ignore=names, **options)
+    own_tools = PLANNING
 
     def answer(self, event: Mapping[str, Any]) -> Dict[str, Any]:
         """Give what the hook answers, as plain JSON; nothing for: go on."""
@@ -43,8 +41,8 @@ class LoopGuard(Guard):
         return self._after(event, _with(answers, history)) if answers else {}
 
     def _lines(self, event: Mapping[str, Any]) -> List[Any]:
-        window = self.detector.window * (CALLS // 50)
-        return list(_parsed(tail_of(transcript_of(dict(event)), window).split(b"\n")))
+        tail = tail_of(transcript_of(dict(event)), self._kept)
+        return list(_parsed(tail.split(b"\n")))
 
     def _before_tool(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
         monitor = self.monitor()

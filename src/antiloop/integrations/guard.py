@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 from ..formats import History, rounds_of
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.messages import visible
+from ..loop_detection.verdict import GO_ON
 from ..types import ToolCall
 from .lookout import Lookout
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver
 
-_GO_ON = LoopVerdict()
 _KEPT_WINDOWS = 4
 
 
@@ -52,7 +52,7 @@ class Guard(Lookout):
 
         The monitor begins anew where the user has spoken.
         """
-        verdict = _GO_ON
+        verdict = GO_ON
         if history.turn_starts and not self.across_turns:
             monitor.reset()
             history = history.last_turn()

@@ -23,7 +23,8 @@ except ImportError as error:
 
 from ..formats import from_openai_responses
 from ..formats.openai_responses import is_result
-from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection import LoopAction
+from ..loop_detection.verdict import GO_ON
 from ..types import ToolCall
 from .guard import Guard, stopped
 from .last_request import LastRequests
@@ -82,7 +83,7 @@ class LoopGuard(Guard):
         """Judge the round whose results have just come in, before the model reads them."""
         items = self.recent(self._requests.whole(data.model_data.input))
         last = self._requests.begin(data.agent.name, items)
-        verdict = LoopVerdict()
+        verdict = GO_ON
         if items and is_result(items[-1]):
             verdict = self.judge(from_openai_responses(items), last.agent)
         if verdict.action.ends_run:

@@ -16,6 +16,7 @@ except ImportError as error:
 
 from ..formats import from_pydantic_ai
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict, ToolPolicy
+from ..loop_detection.verdict import GO_ON
 from ..types import ToolCall
 from .guard import Guard, stopped
 
@@ -36,7 +37,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
 
     _run: Optional[LoopMonitor] = None
     _judged: Any = None
-    _latest = LoopVerdict()
+    _latest = GO_ON
 
     async def for_run(self, ctx: Any) -> "LoopGuard":
         """Give a guard of one run; what is known of it is kept there."""
@@ -66,7 +67,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
     def _verdict(self, ctx: Any, last: Any) -> LoopVerdict:
         monitor = self._monitor(ctx)
         if last.kind == "response":  # no round has come in: a paused reply goes on
-            return LoopVerdict()
+            return GO_ON
         together = ctx.messages[_last_reply(ctx.messages) :]
         if together[0] is not self._judged:
             self._latest = self.replay(monitor, from_pydantic_ai(together))
