@@ -8,7 +8,7 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import pytest
 from adapters import ADAPTERS
@@ -70,6 +70,20 @@ class Ran:
     @property
     def searches(self) -> int:
         return self.tools.count("search")
+
+
+def functions(script: Script, ran: Ran) -> List[Callable[[str], str]]:
+    """Give the tools of a script as plain functions."""
+
+    def search(query: str) -> str:
+        """Search."""
+        return ran.answer(script, "search")
+
+    def note(text: str) -> str:
+        """Note."""
+        return ran.answer(script, "note")
+
+    return [search, note]
 
 
 class Hearer(AgentObserver):
@@ -251,3 +265,13 @@ class Contract:
     def test_ignored_tools_pass(self, mode):
         ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), ignore=["search"])
         assert (ran.searches, ran.asked) == (6, 7)
+
+
+class FolderContract(Contract):
+    """The contract, for an adapter whose framework works in a folder."""
+
+    folder: Path
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path

@@ -3,7 +3,7 @@
 import asyncio
 from abc import abstractmethod
 
-from contract import Contract, Ran
+from contract import Contract, Ran, functions
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -28,17 +28,7 @@ def replied(script, ran, messages):
 
 
 def made_tools(script, ran):
-    @tool
-    def search(query: str) -> str:
-        """Search."""
-        return ran.answer(script, "search")
-
-    @tool
-    def note(text: str) -> str:
-        """Note."""
-        return ran.answer(script, "note")
-
-    return [search, note]
+    return list(map(tool, functions(script, ran)))
 
 
 async def drain(graph):

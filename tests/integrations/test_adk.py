@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
 
 pytest.importorskip("google.adk", reason="needs the extra 'adk'")
 # Imported like this, OpenTelemetry may warn, as it does on Python 3.11.
@@ -64,16 +64,8 @@ def texts_of(content):
 
 
 def made_agent(script, ran, name="finder", **options):
-    def search(query: str) -> str:
-        """Search."""
-        return ran.answer(script, "search")
-
-    def note(text: str) -> str:
-        """Note."""
-        return ran.answer(script, "note")
-
     model = ScriptedModel(model="scripted", script=script, ran=ran)
-    return LlmAgent(name=name, model=model, tools=[search, note], **options)
+    return LlmAgent(name=name, model=model, tools=functions(script, ran), **options)
 
 
 def made_app(agent, **options):

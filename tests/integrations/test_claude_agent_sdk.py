@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 import pytest
-from contract import Contract, Hearer, Ran, Script, detector, same
+from contract import FolderContract, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("claude_agent_sdk", reason="needs the extra 'claude-agent-sdk'")
 
@@ -22,12 +22,8 @@ def carried_out(folder, script, ran, *, ignore=(), **options):
     return asyncio.run(asked)
 
 
-class TestClaudeAgentSdk(Contract):
+class TestClaudeAgentSdk(FolderContract):
     name = "claude_agent_sdk"
-
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
 
     def carry_out(self, mode, script, ran, **options):
         carried_out(self.folder, script, ran, **options)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from claude_transcripts import Session, answered, called, rounds, said
-from contract import Contract, Ran, Script, detector, same
+from contract import FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopDetector, LoopPolicy
 from antiloop.cli.claude_settings import EVENTS, entry
@@ -37,12 +37,8 @@ def carried_out(folder, script, ran, *, detector=None, ignore=()):
     return asyncio.run(session(folder, script, ran, settings=settings))
 
 
-class TestClaudeCode(Contract):
+class TestClaudeCode(FolderContract):
     name = "claude_code"
-
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
 
     def carry_out(self, mode, script, ran, **options):
         carried_out(self.folder, script, ran, **options)

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import pytest
-from contract import Contract, Hearer, Ran, detector
+from contract import Contract, Hearer, Ran, detector, functions
 from hand_loop import carry_out, ended_by
 
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
@@ -24,15 +24,7 @@ STOP = detector(LoopPolicy.STOP)
 
 
 def sync_loop(guard, script, ran):
-    @guard
-    def search(query: str) -> str:
-        return ran.answer(script, "search")
-
-    @guard
-    def note(text: str) -> str:
-        return ran.answer(script, "note")
-
-    tools = {"search": search, "note": note}
+    tools = {each.__name__: guard(each) for each in functions(script, ran)}
 
     def use_tools(calls):
         with guard.round():

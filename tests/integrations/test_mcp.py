@@ -5,7 +5,7 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
-from contract import Contract, Ran, detector
+from contract import Contract, Ran, detector, functions
 from hand_loop import converse, ended_by
 
 pytest.importorskip("mcp", reason="needs the extra 'mcp'")
@@ -39,14 +39,8 @@ STOP = detector(LoopPolicy.STOP)
 async def connected(script, ran):
     server = MCPServer("tools")
 
-    @server.tool()
-    def search(query: str) -> str:
-        return ran.answer(script, "search")
-
-    @server.tool()
-    def note(text: str) -> str:
-        return ran.answer(script, "note")
-
+    for function in functions(script, ran):
+        server.tool()(function)
     async with Client(server) as session:
         yield session
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
 
 pytest.importorskip("agents", reason="needs the extra 'openai-agents'")
 
@@ -112,16 +112,9 @@ def said(text):
 
 
 def made_agent(script, ran, guard, **options):
-    @function_tool
-    def search(query: str) -> str:
-        return ran.answer(script, "search")
-
-    @function_tool
-    def note(text: str) -> str:
-        return ran.answer(script, "note")
-
+    tools = list(map(function_tool, functions(script, ran)))
     model = ScriptedModel(script, ran)
-    return guard.agent(Agent("helper", model=model, tools=[search, note], **options))
+    return guard.agent(Agent("helper", model=model, tools=tools, **options))
 
 
 def config(guard, **options):

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
 
 pytest.importorskip("pydantic_ai", reason="needs the extra 'pydantic-ai'")
 
@@ -67,14 +67,8 @@ def made_agent(script, ran, *, output_type=str, **options):
         scripted_model(script, ran), output_type=output_type, capabilities=[LoopGuard(**options)]
     )
 
-    @agent.tool_plain
-    def search(query: str) -> str:
-        return ran.answer(script, "search")
-
-    @agent.tool_plain
-    def note(text: str) -> str:
-        return ran.answer(script, "note")
-
+    for function in functions(script, ran):
+        agent.tool_plain(function)
     return agent
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
 
 pytest.importorskip("strands", reason="needs the extra 'strands'")
 
@@ -62,19 +62,9 @@ def texts_of(message):
 
 
 def made_agent(script, ran, *, hooks=(), model=ScriptedModel, session_manager=None, **options):
-    @tool
-    def search(query: str) -> str:
-        """Search."""
-        return ran.answer(script, "search")
-
-    @tool
-    def note(text: str) -> str:
-        """Note."""
-        return ran.answer(script, "note")
-
     return Agent(
         model(script, ran),
-        tools=[search, note],
+        tools=list(map(tool, functions(script, ran))),
         hooks=[*hooks, LoopGuard(**options)],
         session_manager=session_manager,
         callback_handler=None,
