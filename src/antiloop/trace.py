@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, Dict, List, Mapping, Tuple
 
+from .short_repr import counted, quoted, short_repr
 from .stability import beta
 
 _DEPTH = 40
@@ -44,6 +45,9 @@ class TraceStep:
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", to_plain(self.data))
 
+    def __repr__(self) -> str:
+        return short_repr(self, self.type.value, quoted(self.summary))
+
     def to_dict(self) -> Dict[str, Any]:
         """Give the step as plain JSON data."""
         return {"type": self.type.value, "summary": self.summary, "data": dict(self.data)}
@@ -73,6 +77,9 @@ class AgentTrace:
 
     run_id: str
     steps: Tuple[TraceStep, ...] = ()
+
+    def __repr__(self) -> str:
+        return short_repr(self, quoted(self.run_id), counted(len(self.steps), "step"))
 
     def of_type(self, *types: StepType) -> List[TraceStep]:
         """Give the steps of these types, in order."""

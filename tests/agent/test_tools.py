@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Dict, List, Literal, Optional
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from antiloop import ToolCall, ToolResult, tool
 from antiloop.agent import Tool
 from antiloop.agent.toolbox import Invocation, Toolbox, result_of
+from antiloop.agent.tools import ToolOptions
 from antiloop.loop_detection import ToolPolicy
 
 
@@ -339,3 +340,9 @@ def test_a_declared_method_keeps_what_it_declares():
 def test_an_unknown_declaration_is_refused():
     with pytest.raises(TypeError, match="polls"):
         tool(len, polls=True)
+
+
+def test_the_options_of_a_tool_are_those_of_its_policy():
+    own = {"name", "description", "timeout_s"}
+    declared = {each.name for each in fields(ToolPolicy)}
+    assert ToolOptions.__annotations__.keys() == own | declared

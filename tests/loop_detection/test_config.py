@@ -61,7 +61,7 @@ def test_what_is_left_out_has_its_default():
         ),
         ({**WHOLE, "tools": {"look": {"colour": 1}}}, "tools: look: unknown option 'colour'"),
         ({**WHOLE, "tools": []}, "tools: must be an object, got list"),
-        ({**WHOLE, "notice_role": "king"}, "notice_role: 'king'"),
+        ({**WHOLE, "notice_role": "king"}, "notice_role: unknown role 'king'; choose from sy"),
         ({**WHOLE, "window": 2}, "repeat looks at 3 rounds, but the window holds 2"),
     ],
 )

@@ -3,6 +3,8 @@
 import logging
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import ask, ask_rounds, call, step, verdicts
 
 from antiloop import (
@@ -168,10 +170,61 @@ class TestConstructor:
         with pytest.raises(ValueError, match="at least one detector, got none"):
             LoopDetector([])
 
-    @pytest.mark.parametrize("thing", [RepeatDetector, "repeat", None])
+    @pytest.mark.parametrize("thing", ["repeat", None, RepeatDetector().check])
     def test_what_is_no_detector_is_refused(self, thing):
-        with pytest.raises(TypeError, match="is no BaseDetector; subclass it"):
-            LoopDetector([thing])
+        with pytest.raises(TypeError, match=r"detectors\[1\] must be a BaseDetector, got"):
+            LoopDetector([RepeatDetector(), thing])
+
+    def test_a_class_instead_of_a_detector_is_refused(self):
+        with pytest.raises(TypeError, match=r"\[0\] is a class; pass an instance: RepeatDetector"):
+            LoopDetector([RepeatDetector])
+
+    @pytest.mark.parametrize(
+        "thing", [RepeatDetector(), RepeatDetector, None, "repeat", {"repeat": 3}, 3]
+    )
+    def test_one_thing_instead_of_a_list_of_detectors_is_refused(self, thing):
+        with pytest.raises(TypeError, match=r"detectors must be a list, got .*; pass \["):
+            LoopDetector(thing)
+
+    def test_detectors_may_come_from_any_iterable(self):
+        assert len(LoopDetector(iter([RepeatDetector(), StallDetector()])).detectors) == 2
+
+    @given(st.sampled_from(LoopPolicy), st.data())
+    def test_a_policy_may_be_named_by_a_word_in_either_case(self, policy, data):
+        word = "".join(data.draw(st.sampled_from([c, c.upper()])) for c in policy.value)
+        assert LoopDetector([RepeatDetector()], word).policy is policy
+
+    @pytest.mark.parametrize("policy", ["RISE", "notify", "", None, 3, RepeatDetector(), []])
+    def test_an_unknown_policy_is_refused_with_the_choices(self, policy):
+        with pytest.raises(ValueError, match="from raise, inject_message, block, stop, or pass an"):
+            LoopDetector([RepeatDetector()], policy)
+
+    def test_an_action_and_a_role_may_be_named_in_either_case(self):
+        assert Escalation(("NOTIFY", "Stop")) == Escalation(("notify", "stop"))
+        assert LoopDetector([RepeatDetector()], notice_role="USER").notice_role is Role.USER
+
+    def test_one_action_instead_of_a_list_is_refused(self):
+        with pytest.raises(TypeError, match="actions must be a list of actions, got 'notify'"):
+            Escalation("notify")
+
+    def test_a_policy_may_be_the_ladder_of_a_detector(self):
+        stop = LoopPolicy.STOP
+        made = LoopDetector([RepeatDetector()], escalations={"repeat": stop})
+        assert made.escalations == {"repeat": stop.escalation}
+
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            ({"escalations": {"repeat": "stop"}}, "repeat: must be an Escalation or a LoopPolicy"),
+            ({"escalations": [Escalation()]}, "escalations must be a mapping of names"),
+            ({"tools": {"wait": {"poll": True}}}, "wait: must be a ToolPolicy, .* ToolPolicy()"),
+            ({"tools": ["wait"]}, "tools must be a mapping of names"),
+            ({"inject_message": 3}, "inject_message must be a text, a function or None, got 3"),
+        ],
+    )
+    def test_an_option_of_another_type_is_refused(self, options, told):
+        with pytest.raises(TypeError, match=told):
+            LoopDetector([RepeatDetector()], **options)
 
     @pytest.mark.parametrize("window", [1, 0, -5, True, 10.0, None])
     def test_a_window_that_could_mean_nothing_is_refused(self, window):

@@ -4,15 +4,16 @@ import os
 from typing import Any, AsyncGenerator, Callable, Optional, Sequence, Union
 
 from ..exceptions import AgentError
+from ..short_repr import short_repr
 from ..stability import beta
 from ..types import Message
-from .config import AgentConfig
+from .config import AgentConfig, checked_config
 from .context import _RunContext, start_conversation
 from .core import agent_loop
 from .drivers import drive
 from .events import AgentEvent, RunFinished
 from .output import ResponseFormat
-from .providers.protocol import Provider
+from .providers.protocol import Provider, checked_provider
 from .requests import Steps
 from .result import AgentResult
 from .toolbox import Toolbox
@@ -32,7 +33,8 @@ class Agent:
 
     Raises:
         ValueError: if two tools share a name.
-        TypeError: if a tool has no name or no readable annotations.
+        TypeError: if a tool has no name or no readable annotations, or for a provider or a
+            configuration that is none.
 
     >>> from antiloop.agent import Agent, ScriptedProvider
     >>> Agent([], ScriptedProvider(["Hello!"])).run("Hi").text
@@ -46,8 +48,11 @@ class Agent:
         config: Optional[AgentConfig] = None,
     ) -> None:
         self._toolbox = Toolbox(tools)
-        self._provider = provider
-        self._config = config or AgentConfig()
+        self._provider = checked_provider(provider)
+        self._config = checked_config(config)
+
+    def __repr__(self) -> str:
+        return short_repr(self, repr(self._toolbox), type(self._provider).__name__)
 
     def run(
         self, prompt: Union[str, Sequence[Message]], *, response_format: Any = None
@@ -62,6 +67,7 @@ class Agent:
                 value is in the result's `output`.
 
         Raises:
+            TypeError: for a prompt that is neither a text nor a list of messages.
             LoopDetectedError: if the agent is stuck in a loop and the policy says to raise.
             Exception: whatever the provider raises.
         """

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
 from ..loop_detection import LoopDetector
 from ..stability import beta
@@ -16,7 +16,8 @@ class AgentConfig:
 
     Raises:
         ValueError: for a number out of range; the message names it.
-        TypeError: for a loop detector that is none.
+        TypeError: for a loop detector that is none, one observer instead of a list, or a system
+            prompt that is no text.
     """
 
     max_iterations: int = 25
@@ -42,7 +43,34 @@ class AgentConfig:
             raise TypeError(
                 f"loop_detector must be a LoopDetector or None, got {self.loop_detector!r}"
             )
-        object.__setattr__(self, "observers", tuple(self.observers))
+        check_prompt("system_prompt", self.system_prompt)
+        object.__setattr__(self, "observers", _checked_observers(self.observers))
+
+
+def checked_config(config: Any) -> AgentConfig:
+    """Give the configuration, the defaults for None; raises TypeError for what is none."""
+    if isinstance(config, AgentConfig):
+        return config
+    if config is not None:
+        hint = "; pass AgentConfig(**options)" if isinstance(config, dict) else ""
+        raise TypeError(f"config must be an AgentConfig or None, got {config!r}{hint}")
+    return AgentConfig()
+
+
+def check_prompt(name: str, value: Any) -> None:
+    """Refuse what is neither a text nor None."""
+    if not isinstance(value, (str, type(None))):
+        raise TypeError(f"{name} must be a text or None, got {value!r}")
+
+
+def _checked_observers(observers: Any) -> Tuple[Any, ...]:
+    if isinstance(observers, (str, type)) or not hasattr(observers, "__iter__"):
+        raise TypeError(f"observers must be a list of observers, got {observers!r}")
+    listed = tuple(observers)
+    for at, each in enumerate(listed):
+        if isinstance(each, type):
+            raise TypeError(f"observers[{at}] is a class; pass an instance: {each.__name__}()")
+    return listed
 
 
 def check_count(name: str, value: Any, least: int) -> None:

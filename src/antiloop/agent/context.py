@@ -120,9 +120,22 @@ def start_conversation(
     Args:
         prompt: what the user says, or a conversation to go on with.
         system_prompt: put first, unless the conversation begins with a system message.
+
+    Raises:
+        TypeError: for a prompt that is neither a text nor a list of messages.
     """
-    messages = [Message(Role.USER, prompt)] if isinstance(prompt, str) else list(prompt)
+    messages = [Message(Role.USER, prompt)] if isinstance(prompt, str) else _messages(prompt)
     has_system = bool(messages) and messages[0].role is Role.SYSTEM
     if system_prompt is not None and not has_system:
         messages.insert(0, Message(Role.SYSTEM, system_prompt))
+    return messages
+
+
+def _messages(prompt: Any) -> List[Message]:
+    if not hasattr(prompt, "__iter__"):
+        raise TypeError(f"the prompt must be a text or a list of Message, got {prompt!r}")
+    messages = list(prompt)
+    for at, each in enumerate(messages):
+        if not isinstance(each, Message):
+            raise TypeError(f"the prompt must hold Message objects; number {at} is {each!r}")
     return messages

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any, Optional, Tuple
 
 from ..loop_detection import LoopDetection
+from ..short_repr import counted, quoted, short_repr
 from ..stability import beta
 from ..trace import AgentTrace
 from ..types import Message, ToolCall, ToolResult
@@ -52,6 +53,13 @@ class AgentResult:
     """The loop that ended the run."""
     error: Optional[str] = None
     """What went wrong, where the run failed."""
+
+    def __repr__(self) -> str:
+        done = (
+            counted(self.iterations, "iteration"),
+            counted(len(self.tool_calls), "tool call"),
+        )
+        return short_repr(self, self.status.value, *done, quoted(self.error or self.text))
 
     @property
     def text(self) -> str:

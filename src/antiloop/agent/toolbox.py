@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
 from ..loop_detection import ToolPolicy
+from ..short_repr import short_repr
 from ..trace import to_plain
 from ..types import ToolCall, ToolResult
 from .providers.protocol import ToolSchema
@@ -51,15 +52,21 @@ class Toolbox:
 
     Raises:
         ValueError: if two tools share a name.
+        TypeError: for anything but a list of functions.
     """
 
     def __init__(self, tools: Iterable[Union[Tool, Callable[..., Any]]]) -> None:
+        if isinstance(tools, (str, Tool)) or not hasattr(tools, "__iter__"):
+            raise TypeError(f"tools must be a list of functions, got {tools!r}; pass [search]")
         self._tools: Dict[str, Tool] = {}
         for item in tools:
             made = item if isinstance(item, Tool) else Tool(item)
             if made.name in self._tools:
                 raise ValueError(f"two tools are named {made.name!r}; give one another name")
             self._tools[made.name] = made
+
+    def __repr__(self) -> str:
+        return short_repr(self, ", ".join(self._tools))
 
     @property
     def schemas(self) -> Tuple[ToolSchema, ...]:

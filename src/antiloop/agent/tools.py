@@ -4,18 +4,47 @@ import functools
 import inspect
 from types import MethodType
 from typing import (
+    TYPE_CHECKING,
     Any,
     Callable,
+    Mapping,
     Optional,
+    Sequence,
+    TypedDict,
+    Union,
     overload,
 )
 
 from ..loop_detection import ToolPolicy
+from ..loop_detection.tool_policy import KeyRule, StripRule
 from ..stability import beta
 from .config import check_seconds
 from .docstrings import parse_docstring
 from .providers.protocol import ToolSchema
 from .signature import Signature
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@beta
+class ToolOptions(TypedDict, total=False):
+    """The options of `tool`: what the model and loop detection are told about a tool."""
+
+    name: Optional[str]
+    """What the model calls it by; the function's name where not given."""
+    description: Optional[str]
+    """What the model is told; the docstring's text before its first section where not given."""
+    timeout_s: Optional[float]
+    """After this many seconds the call has failed; None for the agent's own limit."""
+    poll: Union[bool, Mapping[str, Sequence[Any]], None]
+    """As in `ToolPolicy`, like all that follow."""
+    exempt: bool
+    mutates: Optional[bool]
+    idempotent: Optional[bool]
+    key: Optional[KeyRule]
+    strip: Optional[StripRule]
+    thresholds: Mapping[str, int]
 
 
 @beta
@@ -44,6 +73,8 @@ class Tool:
         timeout_s: Optional[float] = None,
         **declared: Any,
     ) -> None:
+        if not callable(function):
+            raise TypeError(f"a tool must be a function, got {function!r}")
         name = name or getattr(function, "__name__", None)
         if not name:
             raise TypeError(f"{function!r} has no name; give one with tool(name=...)")
@@ -88,17 +119,11 @@ class Tool:
 
 
 @overload
-def tool(function: Callable[..., Any]) -> Tool: ...
+def tool(function: Callable[..., Any], **options: "Unpack[ToolOptions]") -> Tool: ...
 
 
 @overload
-def tool(
-    *,
-    name: Optional[str] = None,
-    description: Optional[str] = None,
-    timeout_s: Optional[float] = None,
-    **declared: Any,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(**options: "Unpack[ToolOptions]") -> Callable[[Callable[..., Any]], Tool]: ...
 
 
 @beta
@@ -106,7 +131,7 @@ def tool(function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
     """Make a tool of a function, as ``@tool`` or ``@tool(name=..., timeout_s=..., poll=True)``.
 
     What the model is told comes from the signature and the docstring, its ``Args:`` section
-    included. See `Tool` for the options.
+    included. See `ToolOptions` for the options.
 
     >>> @tool
     ... def search(query: str, limit: int = 5) -> str:

@@ -2,6 +2,8 @@
 
 import sys
 
+from ..short_repr import counted as counted
+
 _CLEAR = "\r\x1b[K"
 _shown = ""
 
@@ -15,15 +17,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
-def counted(number: int, noun: str) -> str:
-    """Say how many there are of something.
-
-    >>> counted(1, "run"), counted(1200, "run")
-    ('1 run', '1,200 runs')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def say(text: str, end: str = "\n") -> None:

@@ -1,8 +1,10 @@
 """What every detector is: a pure function from calls and results to a finding."""
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import Any, Dict, Iterable, Optional, Sequence
 
+from ..short_repr import short_repr
 from ..stability import beta
 from ..types import ToolCall
 from .compared import KEY_LENGTH, Result
@@ -26,6 +28,9 @@ class BaseDetector(ABC):
     name: str = "custom"
     """How the detector is called in verdicts, traces and logs."""
 
+    def __repr__(self) -> str:
+        return short_repr(self, f"name={self.name!r}")
+
     @abstractmethod
     def check(
         self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
@@ -47,6 +52,12 @@ class WindowDetector(BaseDetector):
 
     span: int
     """How many rounds must be in the window for the detector to fire at all."""
+
+    def __repr__(self) -> str:
+        options = list(inspect.signature(type(self)).parameters.values())
+        values = [(each, getattr(self, each.name, each.default)) for each in options]
+        shown = values[:1] + [pair for pair in values[1:] if pair[1] != pair[0].default]
+        return short_repr(self, *(f"{each.name}={value!r}" for each, value in shown))
 
     look_back: int = 0
     """How many rounds a detector looks back that allows for other calls in between."""

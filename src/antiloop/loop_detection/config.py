@@ -5,6 +5,7 @@ from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Type, Union
 
+from ..choices import choice_of
 from ..types import Role
 from .base import BaseDetector, WindowDetector
 from .call_limit import CallLimitDetector
@@ -125,13 +126,10 @@ def _written_policy(policy: Union[LoopPolicy, Escalation]) -> Any:
 
 
 def _read_policy(value: Any) -> Union[LoopPolicy, Escalation]:
-    names = [each.value for each in LoopPolicy]
     if isinstance(value, Mapping):
         ladder: Escalation = _made(Escalation, value)
         return ladder
-    if value not in names:
-        raise ValueError(f"unknown policy {value!r}; choose from {', '.join(names)}, or an object")
-    return LoopPolicy(value)
+    return choice_of(LoopPolicy, value, "policy", ", or an object")
 
 
 def _read_ladders(value: Any) -> Dict[str, Escalation]:
@@ -166,5 +164,5 @@ _READERS: Dict[str, Callable[[Any], Any]] = {
     "inject_message": lambda value: None if value is None else str(value),
     "window": lambda value: value,
     "tools": _read_tools,
-    "notice_role": Role,
+    "notice_role": lambda value: choice_of(Role, value, "role"),
 }

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any, Mapping, Tuple
 
 from ..exceptions import LoopDetectedError
+from ..short_repr import quoted, short_repr
 from ..stability import beta
 
 EVERY_TOOL = "*"
@@ -52,6 +53,9 @@ class LoopDetection:
     """Fingerprints of the calls that make up the loop: those that a block refuses."""
     scope: str = ""
     """The tool all of whose calls a block refuses, `EVERY_TOOL`, or empty for none."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, quoted(self.detector_name), quoted(self.message))
 
     def as_error(self) -> LoopDetectedError:
         """Give the finding as an exception that carries this detection."""

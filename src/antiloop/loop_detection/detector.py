@@ -4,8 +4,11 @@ import logging
 from dataclasses import replace
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
+from ..choices import choice_of
+from ..short_repr import short_repr
 from ..stability import beta
 from ..types import Role, ToolCall
+from .arguments import detectors_of, ladders_of, tools_of, words_of
 from .base import BaseDetector, WindowDetector
 from .compared import Result
 from .config import read_config, write_config
@@ -16,7 +19,7 @@ from .monitor import LoopMonitor
 from .near_repeat import NearRepeatDetector
 from .no_effect import NoEffectDetector
 from .ping_pong import PingPongDetector
-from .policy import Escalation, LoopPolicy
+from .policy import Escalation, LoopAction, LoopPolicy
 from .recurrence import RecurrenceDetector
 from .repeat import RepeatDetector
 from .stall import StallDetector
@@ -37,7 +40,7 @@ class LoopDetector:
 
     Args:
         detectors: asked in this order.
-        policy: what to do: a `LoopPolicy`, or an `Escalation` for a ladder of your own.
+        policy: what to do: a `LoopPolicy` or its name, or an `Escalation` for a ladder of your own.
         escalations: other ladders for certain detectors, by name.
         inject_message: the words of a notice instead of our own: a text, or a function of the
             detection that gives one.
@@ -47,13 +50,13 @@ class LoopDetector:
 
     Raises:
         ValueError: for no detectors, or a window in which a detector could never fire.
-        TypeError: for a detector that is no `BaseDetector`.
+        TypeError: for a detector that is no `BaseDetector`, or anything else of another type.
     """
 
     def __init__(
         self,
         detectors: Sequence[BaseDetector],
-        policy: Union[LoopPolicy, Escalation] = LoopPolicy.RAISE,
+        policy: Union[LoopPolicy, Escalation, str] = LoopPolicy.RAISE,
         *,
         escalations: Optional[Mapping[str, Escalation]] = None,
         inject_message: MessageRule = None,
@@ -61,16 +64,16 @@ class LoopDetector:
         tools: Optional[Mapping[str, ToolPolicy]] = None,
         notice_role: Role = Role.SYSTEM,
     ) -> None:
-        self.detectors: Tuple[BaseDetector, ...] = tuple(detectors)
+        self.detectors: Tuple[BaseDetector, ...] = detectors_of(detectors)
         if not isinstance(policy, Escalation):
-            policy = LoopPolicy(policy)
+            policy = choice_of(LoopPolicy, policy, "policy", ", or pass an Escalation")
         self.policy = policy
         self.escalation = policy.escalation if isinstance(policy, LoopPolicy) else policy
-        self.escalations = dict(escalations or {})
-        self.inject_message = inject_message
+        self.escalations = ladders_of(escalations)
+        self.inject_message = words_of(inject_message)
         self.window = window
-        self.tools = dict(tools or {})
-        self.notice_role = Role(notice_role)
+        self.tools = tools_of(tools)
+        self.notice_role = choice_of(Role, notice_role, "notice_role")
         self._validate()
         self._validate_tools()
         self._asked = [(each, isinstance(each, WindowDetector)) for each in self.detectors]
@@ -165,6 +168,11 @@ class LoopDetector:
                 if found is not None:
                     yield found
 
+    def __repr__(self) -> str:
+        names = ", ".join(detector.name for detector in self.detectors)
+        ladder = " -> ".join(LoopAction(action).value for action in self.escalation.actions)
+        return short_repr(self, f"[{names}]", ladder)
+
     def _validate_tools(self) -> None:
         names = [detector.name for detector in self.detectors]
         for tool, policy in self.tools.items():
@@ -182,7 +190,7 @@ class LoopDetector:
         if not self.detectors:
             raise ValueError("detectors must name at least one detector, got none")
         check_threshold("window", self.window)
-        names = [getattr(detector, "name", "") for detector in self.detectors]
+        names = [detector.name for detector in self.detectors]
         for name, ladder in self.escalations.items():
             if name not in names:
                 raise ValueError(f"escalations names {name!r}; there are {', '.join(names)}")
@@ -192,8 +200,6 @@ class LoopDetector:
                     " give it with policy=Escalation(...)"
                 )
         for detector in self.detectors:
-            if not isinstance(detector, BaseDetector):
-                raise TypeError(f"{detector!r} is no BaseDetector; subclass it")
             span = getattr(detector, "span", 0)
             if span > self.window:
                 raise ValueError(

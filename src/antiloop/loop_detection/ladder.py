@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, FrozenSet, Mapping, Optional, Tuple
 
+from ..short_repr import counted, short_repr
 from .detection import EVERY_TOOL, LoopDetection
 from .evidence import Facts
 from .latest import Latest
@@ -39,6 +40,10 @@ class Ladder:
         """The tool that is refused whatever its arguments, `EVERY_TOOL` for all of them."""
         self.reason = ""
         """What was found, in one sentence."""
+
+    def __repr__(self) -> str:
+        standing = [f"blocked by {self.blocked_by}"] if self.blocked else []
+        return short_repr(self, counted(len(self._loops), "loop"), *standing)
 
     def climb(self, found: LoopDetection, round_number: int) -> Tuple[LoopAction, int]:
         """Give the action for a detection in this round, and how many this loop had before.

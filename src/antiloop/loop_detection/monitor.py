@@ -21,6 +21,7 @@ from typing import (
 )
 
 from ..exceptions import SnapshotError
+from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
 from .base import WindowDetector, detection
@@ -46,7 +47,6 @@ SNAPSHOT_VERSION = 1
 _logger = logging.getLogger("antiloop")
 _TOKEN = 8  # hexadecimal digits that tell the reported calls apart
 _RANK = {action: rank for rank, action in enumerate(LoopAction)}
-
 
 Listener = Callable[[LoopVerdict], None]
 """Is told every verdict that is more than to go on."""
@@ -81,6 +81,9 @@ class LoopMonitor:
         self._texts: Optional[Deque[Tuple[ToolCall, Result]]] = (
             deque(maxlen=detector.window) if keeps_texts else None
         )
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(self.call_count, "call"), repr(self._ladder))
 
     @property
     def call_count(self) -> int:
@@ -223,9 +226,8 @@ class LoopMonitor:
             return GO_ON
         self._ladder.carry_out(best, found_best)
         found_best = replace(found_best, severity=best.severity)
-        words = found_best.message
-        if best is LoopAction.NOTIFY:
-            words = self._notice(found_best, rung)
+        is_notice = best is LoopAction.NOTIFY
+        words = self._notice(found_best, rung) if is_notice else found_best.message
         return LoopVerdict(best, found_best, words)
 
     def _judge_block(self, findings: List[LoopDetection]) -> None:
@@ -244,15 +246,11 @@ class LoopMonitor:
     def _blocked(self) -> LoopDetection:
         """Give the loop that is blocked, as the window shows it now."""
         ladder = self._ladder
-        name = ladder.blocked_by.rpartition(":")[0]
         found = [item for item in self._window if ladder.refuses(item.facts)]
-        again = detection(name, ladder.reason, found or list(self._window)[-1:])
-        return replace(
-            again,
-            identity=ladder.blocked_by,
-            scope=ladder.scope,
-            severity=LoopSeverity.CRITICAL,
-        )
+        name = ladder.blocked_by.rpartition(":")[0]
+        concerned = found or list(self._window)[-1:]
+        again = detection(name, ladder.reason, concerned, scope=ladder.scope)
+        return replace(again, identity=ladder.blocked_by, severity=LoopSeverity.CRITICAL)
 
     def _notice(self, found: LoopDetection, rung: int) -> str:
         try:

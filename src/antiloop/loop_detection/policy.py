@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional, Tuple, Union
 
+from ..choices import choice_of
 from ..stability import beta
 from .detection import LoopSeverity
 from .threshold import check_threshold
@@ -54,6 +55,7 @@ class Escalation:
 
     Raises:
         ValueError: for an empty or descending ladder, ``continue`` in it, or a number below 1.
+        TypeError: for one action instead of a list.
 
     >>> Escalation(("notify", "stop")).actions
     (<LoopAction.NOTIFY: 'notify'>, <LoopAction.STOP: 'stop'>)
@@ -68,6 +70,8 @@ class Escalation:
     max_interventions: Optional[int] = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.actions, (str, LoopAction)):
+            raise TypeError(f"actions must be a list of actions, got {self.actions!r}")
         actions = tuple(_action(action) for action in self.actions)
         object.__setattr__(self, "actions", actions)
         ranks = [_RANK[action] for action in actions]
@@ -87,7 +91,7 @@ _RANK = {action: rank for rank, action in enumerate(_LADDER)}
 
 def _action(value: Union[LoopAction, str]) -> LoopAction:
     try:
-        action = LoopAction(value)
+        action = choice_of(LoopAction, value, "action")
     except ValueError:
         action = LoopAction.CONTINUE
     if action not in _RANK:

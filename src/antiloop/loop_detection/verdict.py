@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from ..exceptions import LoopDetectedError
+from ..short_repr import short_repr
 from ..stability import beta
 from .detection import LoopDetection, LoopSeverity
 from .policy import LoopAction
@@ -20,6 +21,10 @@ class LoopVerdict:
     """Why; None where there is nothing to do."""
     message: str = ""
     """What to tell the model: the notice, or the result of the refused call."""
+
+    def __repr__(self) -> str:
+        found = [] if self.detection is None else [repr(self.detection)]
+        return short_repr(self, self.action.value, *found)
 
     @property
     def severity(self) -> LoopSeverity:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Iterator, Optional, Tuple
 
 from ..formats import rounds_of
+from ..short_repr import counted, quoted, short_repr
 from ..types import ToolCall, ToolResult
 from .run_event import RunEvent
 
@@ -36,6 +37,10 @@ class RecordedRun:
     """What the run cost, in the recorder's currency."""
     failed: bool = False
     """Whether the recording says that the run as a whole ended in an error."""
+
+    def __repr__(self) -> str:
+        steps = counted(len(self.calls), "call")
+        return short_repr(self, quoted(self.run_id), steps, quoted(self.source))
 
     def __len__(self) -> int:
         return len(self.calls)

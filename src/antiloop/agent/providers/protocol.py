@@ -79,3 +79,18 @@ class Provider(Protocol):
     def astream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         """Like `stream`, without blocking the event loop."""
         ...
+
+
+def checked_provider(provider: Any) -> Provider:
+    """Give the provider; raises TypeError for what cannot be asked."""
+    if isinstance(provider, type):
+        raise TypeError(f"the provider is a class; pass an instance: {provider.__name__}(...)")
+    asked = ("complete", "acomplete", "stream", "astream")
+    missing = [name for name in asked if not callable(getattr(provider, name, None))]
+    if missing:
+        raise TypeError(
+            f"the provider must have the methods {', '.join(asked)}; {provider!r} has no"
+            f" {', '.join(missing)}"
+        )
+    checked: Provider = provider
+    return checked

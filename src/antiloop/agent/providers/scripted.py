@@ -4,6 +4,7 @@ import re
 from typing import AsyncIterator, Callable, Iterable, Iterator, Sequence, Union
 
 from ...exceptions import ProviderError
+from ...short_repr import counted, short_repr
 from ...stability import beta
 from ...types import Role, ToolCall
 from .protocol import ModelReply, ModelRequest, StreamItem
@@ -43,6 +44,10 @@ class ScriptedProvider:
         self._repeat_last = repeat_last
         if not self._lines:
             raise ValueError("replies must hold at least one reply, got none")
+
+    def __repr__(self) -> str:
+        more = ["repeat_last=True"] if self._repeat_last else []
+        return short_repr(self, counted(len(self._lines), "line"), *more)
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Give the next reply.

@@ -1,0 +1,60 @@
+"""What a `LoopDetector` is made of, checked where it is given."""
+
+from typing import Any, Dict, Tuple
+
+from .base import BaseDetector
+from .policy import Escalation, LoopPolicy
+from .tool_policy import ToolPolicy
+
+
+def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
+    """Give the detectors of a list; raises TypeError for anything else."""
+    if isinstance(given, (str, dict, type)) or not hasattr(given, "__iter__"):
+        raise TypeError(f"detectors must be a list, got {given!r}; pass [RepeatDetector(3)]")
+    detectors = tuple(given)
+    for at, each in enumerate(detectors):
+        if isinstance(each, type):
+            name = each.__name__
+            raise TypeError(f"detectors[{at}] is a class; pass an instance: {name}()")
+        if not isinstance(each, BaseDetector):
+            raise TypeError(f"detectors[{at}] must be a BaseDetector, got {each!r}; subclass it")
+    return detectors
+
+
+def ladders_of(given: Any) -> Dict[str, Escalation]:
+    """Give the ladders by the names of detectors; raises TypeError where one is none."""
+    ladders = _mapping("escalations", given)
+    for name, ladder in ladders.items():
+        if isinstance(ladder, LoopPolicy):
+            ladders[name] = ladder.escalation
+        elif not isinstance(ladder, Escalation):
+            raise TypeError(
+                f"escalations: {name}: must be an Escalation or a LoopPolicy, got {ladder!r}"
+            )
+    return ladders
+
+
+def tools_of(given: Any) -> Dict[str, ToolPolicy]:
+    """Give what is declared about tools, by name; raises TypeError where it is something else."""
+    tools = _mapping("tools", given)
+    for name, policy in tools.items():
+        if not isinstance(policy, ToolPolicy):
+            raise TypeError(
+                f"tools: {name}: must be a ToolPolicy, got {policy!r}; pass ToolPolicy(...)"
+            )
+    return tools
+
+
+def words_of(given: Any) -> Any:
+    """Give the rule for the words of a notice; raises TypeError for what is none."""
+    if not (given is None or isinstance(given, str) or callable(given)):
+        raise TypeError(f"inject_message must be a text, a function or None, got {given!r}")
+    return given
+
+
+def _mapping(name: str, given: Any) -> Dict[str, Any]:
+    if given is None:
+        return {}
+    if not hasattr(given, "items"):
+        raise TypeError(f"{name} must be a mapping of names, got {given!r}")
+    return dict(given)
