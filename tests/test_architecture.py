@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,9 @@ PUBLIC = {
     *("LoopDetector", "LoopDetection", "LoopMonitor", "LoopPolicy"),
     *("BaseDetector", "RepeatDetector", "StallDetector", "PingPongDetector"),
 }
+
+
+GUARD = re.compile(r"[A-Z]\w*Guard|Lookout|Guarded\w+|LoopSpanProcessor|\w+Observer")
 
 
 def part_of(path):
@@ -181,10 +185,57 @@ def test_modules_that_hold_public_names_are_there_without_an_import():
         assert f"antiloop.{name}" in loaded_by(statement)
 
 
-def test_public_classes_of_loop_detection_are_beta():
-    from antiloop import loop_detection
+def public_names():
+    """Yield every public class and function with the place where it is public."""
+    packages = [path.parent for path in MODULES if path.name == "__init__.py"]
+    for path in packages:
+        name = ".".join(["antiloop", *path.relative_to(SOURCE).parts])
+        module = importlib.import_module(name)
+        yield from ((f"{name}.{each}", getattr(module, each)) for each in public_in(module))
+    for name in ("exceptions", "testing", "trace", "types", "loop_detection.presets"):
+        module = importlib.import_module(f"antiloop.{name}")
+        yield from ((f"{name}.{each}", thing) for each, thing in defined_in(module))
+
+
+def public_in(module):
+    return getattr(module, "__all__", ())
+
+
+def defined_in(module):
+    return [
+        (name, thing)
+        for name, thing in vars(module).items()
+        if name[0] != "_" and getattr(thing, "__module__", "") == module.__name__
+    ]
+
+
+def is_code(thing):
+    return inspect.isclass(thing) or inspect.isfunction(thing)
+
+
+def test_every_public_class_and_function_says_how_settled_it_is():
+    marks = {
+        name: vars(thing).get("__stability__") for name, thing in public_names() if is_code(thing)
+    }
+    assert {"antiloop.Agent", "antiloop.traces.read_runs", "exceptions.NoTrace"} <= set(marks)
+    assert {name for name, mark in marks.items() if mark not in ("beta", "stable")} == set()
+
+
+def test_the_whole_surface_of_detection_is_beta():
+    from antiloop import exceptions, loop_detection
 
     public = [getattr(loop_detection, name) for name in loop_detection.__all__]
-    classes = [thing for thing in public if inspect.isclass(thing)]
-    assert classes
-    assert {c.__name__ for c in classes if vars(c).get("__stability__") != "beta"} == set()
+    things = [*filter(is_code, public), exceptions.LoopDetectedError, exceptions.SnapshotError]
+    assert {t.__name__ for t in things if vars(t).get("__stability__") != "beta"} == set()
+
+
+def test_what_an_adapter_gives_is_beta():
+    # Read from the source: most frameworks are not installed here.
+    marked = {}
+    for path in (SOURCE / "integrations").glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and GUARD.fullmatch(node.name):
+                marks = [ast.unparse(each) for each in node.decorator_list]
+                marked[f"{path.stem}.{node.name}"] = "beta" in marks
+    assert {"adk.LoopGuard", "call_guard.CallGuard", "otel.LoopSpanProcessor"} <= set(marked)
+    assert {name for name, is_marked in marked.items() if not is_marked} == set()

@@ -17,7 +17,7 @@ detector raise.
 
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
 
-from .stability import stable
+from .stability import beta, stable
 
 if TYPE_CHECKING:
     from .agent import AgentResult
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .trace import AgentTrace
 
 
+@stable
 class AntiloopError(Exception):
     """Base of all errors of this package."""
 
@@ -34,27 +35,32 @@ class AgentError(AntiloopError):
     """The agent core loop could not go on."""
 
 
+@beta
 class ProviderError(AgentError):
     """A model provider answered with something that is no reply."""
 
 
+@beta
 class CallRefused(AntiloopError):
     """A guarded function was not run; the message is what to tell the model."""
 
 
+@beta
 class SnapshotError(AntiloopError, ValueError):
     """A monitor's snapshot cannot be restored; the message says what was found instead."""
 
 
+@beta
 class TraceUnreadable(AntiloopError):
     """No recorded run can be read; the message names the place and what was expected."""
 
 
+@beta
 class NoTrace(TraceUnreadable):
     """A file or stream can be read, but what it holds is no recorded run."""
 
 
-@stable
+@beta
 class LoopDetectedError(AgentError):
     """The agent was stuck in a tool-call loop and the policy says to raise.
 
@@ -63,8 +69,8 @@ class LoopDetectedError(AgentError):
         detector: name of the detector that found it, e.g. ``"repeat"``.
         details: the finding as plain JSON data.
 
-    The error survives pickling. ``detection``, ``trace`` and ``partial_result`` are set by who
-    raises it, where they are known.
+    Its text is the message, followed by the name of the detector. It survives pickling.
+    ``detection``, ``trace`` and ``partial_result`` are set where it is raised, if they are known.
     """
 
     detection: "Optional[LoopDetection]" = None
@@ -81,6 +87,9 @@ class LoopDetectedError(AgentError):
         self.message = message
         self.detector = detector
         self.details: Dict[str, Any] = dict(details or {})
+
+    def __str__(self) -> str:
+        return f"{self.message} (detector: {self.detector})" if self.detector else self.message
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.message, self.detector, self.details), self.__dict__

@@ -110,6 +110,7 @@ class AgentTrace:
         return json.dumps({"run_id": self.run_id, "steps": calls}) + "\n"
 
 
+@beta
 def to_plain(value: Any, depth: int = _DEPTH) -> Any:
     """Turn any value into plain JSON data; what JSON does not know becomes its text."""
     if isinstance(value, Enum):

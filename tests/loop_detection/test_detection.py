@@ -73,6 +73,12 @@ def test_the_error_survives_pickling_with_its_detection():
     assert error.detection == found
 
 
+def test_the_text_of_an_error_names_its_detector():
+    found = ask(RepeatDetector(2, name="my_repeat"), LS, LS)
+    assert str(found.as_error()) == f"{found.message} (detector: my_repeat)"
+    assert str(LoopDetectedError("stuck")) == "stuck"
+
+
 def test_a_verdict_gives_its_loop_as_an_error():
     found = ask(RepeatDetector(2), LS, LS)
     assert LoopVerdict(LoopAction.RAISE, found).as_error().detection is found

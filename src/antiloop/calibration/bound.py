@@ -9,9 +9,12 @@ runs to be drawn independently from those to come, and nothing else.
 import math
 from itertools import accumulate
 
+from ..stability import beta
+
 _PRECISION = 1e-12
 
 
+@beta
 def upper_bound(stops: int, runs: int, confidence: float = 0.95) -> float:
     """Give the share that the true share of stops stays under, with this confidence.
 
@@ -38,6 +41,7 @@ def upper_bound(stops: int, runs: int, confidence: float = 0.95) -> float:
     return high
 
 
+@beta
 def stops_allowed(runs: int, share: float, confidence: float = 0.95) -> int:
     """Give how many of the runs may be stopped with the bound at or under a share.
 
@@ -60,6 +64,7 @@ def stops_allowed(runs: int, share: float, confidence: float = 0.95) -> int:
     return low
 
 
+@beta
 def runs_needed(stops: int, share: float, confidence: float = 0.95) -> int:
     """Give how many runs, so many of them stopped, bring the bound to a share.
 

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
 from ..loop_detection import LoopDetector
+from ..stability import beta
 from ..traces import RecordedRun
 from .bound import runs_needed, stops_allowed, upper_bound
 from .change import Change, changes
@@ -15,6 +16,7 @@ Progress = Callable[[str], None]
 """Told now and then, in a few words, what is being done."""
 
 
+@beta
 @dataclass(frozen=True)
 class Calibration:
     """What a detector did to good runs, what it does with new thresholds, and what that supports.
@@ -63,6 +65,7 @@ class Calibration:
         return runs_needed(len(self.after.stops), self.max_false_stops, self.confidence)
 
 
+@beta
 def calibrate(
     runs: Sequence[RecordedRun],
     detector: LoopDetector,

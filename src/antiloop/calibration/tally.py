@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Dict, Iterable, Iterator, Optional, Tuple, cast
 
 from ..loop_detection import LoopAction, LoopDetection, LoopDetector
+from ..stability import beta
 from ..traces import RecordedRun, replay
 
 
+@beta
 @dataclass(frozen=True)
 class FalseStop:
     """The first call for a block, a stop or an exception in a run that went well."""
@@ -21,6 +23,7 @@ class FalseStop:
     """The first finding of the loop: what would have to be found later, for this not to happen."""
 
 
+@beta
 @dataclass(frozen=True)
 class Tally:
     """How many runs were told something or stopped."""
@@ -33,6 +36,7 @@ class Tally:
     """One for each run that would have been stopped, in the order of the runs."""
 
 
+@beta
 def tally(runs: Iterable[RecordedRun], detector: LoopDetector) -> Tally:
     """Replay runs, each up to its first stop, and count."""
     outcomes = [_outcome(run, detector) for run in runs]

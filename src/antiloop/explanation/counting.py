@@ -20,6 +20,7 @@ from ..loop_detection import (
 )
 from ..loop_detection.base import WindowDetector
 from ..loop_detection.window import Window
+from ..stability import beta
 from .matching import before
 
 _THRESHOLDS = ("threshold", "repetitions", "patience", "varied", "in_a_row")
@@ -31,6 +32,7 @@ _CONSECUTIVE = (RepeatDetector, StallDetector, NoEffectDetector)
 _LEAST, _NEVER = 2, 1_000_000
 
 
+@beta
 @dataclass(frozen=True)
 class Count:
     """What one detector counted at a step."""

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
+from ..stability import beta
 from ..traces import RecordedRun, replay
 from .counting import Count, counts_of
 from .matching import Match, matches_in
 from .rungs import Rung, rungs_of
 
 
+@beta
 @dataclass(frozen=True)
 class Explanation:
     """What was known when a round was judged, and what came of it."""
@@ -38,6 +40,7 @@ class Explanation:
     """Rounds in the window that had a new answer."""
 
 
+@beta
 def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None) -> Explanation:
     """Say why a verdict fell at a step of a run, or why none did.
 

@@ -7,8 +7,10 @@ from ..loop_detection import LoopDetection
 from ..loop_detection.evidence import Evidence, Facts
 from ..loop_detection.outcome import Outcome
 from ..loop_detection.window import Round, Window, differ
+from ..stability import beta
 
 
+@beta
 @dataclass(frozen=True)
 class Seen:
     """An earlier step with the same call."""
@@ -20,6 +22,7 @@ class Seen:
     ``refused``."""
 
 
+@beta
 @dataclass(frozen=True)
 class Match:
     """A call, and what the window holds that is equal to it."""

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Tuple
 
 from ..loop_detection import LoopAction, LoopDetector
+from ..stability import beta
 
 
+@beta
 @dataclass(frozen=True)
 class Rung:
     """Where one loop stands."""

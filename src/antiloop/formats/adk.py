@@ -2,11 +2,13 @@
 
 from typing import Any, Iterable, Optional
 
+from ..stability import beta
 from .content import field_of, flag_of, tag_of
 from .gemini import add_parts, words_in
 from .history import History, HistoryBuilder
 
 
+@beta
 def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
     """Read the tool calls and results of an ADK session.
 

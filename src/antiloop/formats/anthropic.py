@@ -2,11 +2,13 @@
 
 from typing import Any, Iterable, List
 
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
+@beta
 def from_anthropic(messages: Iterable[Any]) -> History:
     """Read the tool calls and results of an Anthropic conversation.
 

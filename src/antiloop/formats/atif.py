@@ -6,11 +6,13 @@ See https://harborframework.com/docs/trajectory-format.
 
 from typing import Any, Iterator, Mapping, Tuple
 
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
+@beta
 def from_atif(trajectory: Any) -> History:
     """Read the tool calls and results of an ATIF trajectory.
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, Iterable, Set
 
+from ..stability import beta
 from .anthropic import add_blocks, blocks_of, words_of
 from .content import field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
@@ -11,6 +12,7 @@ MAIN_AGENT = ""
 _REMINDER = "<system-reminder>"  # how Claude Code itself speaks, in the place of the user
 
 
+@beta
 def from_claude_transcript(lines: Iterable[Any], agent_id: str = MAIN_AGENT) -> History:
     """Read the tool calls and results of one agent in a Claude Code session.
 

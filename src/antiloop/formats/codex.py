@@ -3,6 +3,7 @@
 import re
 from typing import Any, Iterable, Mapping, Optional, Tuple
 
+from ..stability import beta
 from ..types import ToolResult
 from .amounts import number, whole_number
 from .content import arguments_of, field_of, tag_of, text_of
@@ -17,6 +18,7 @@ _WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d*)?) seconds", re.MULTILINE
 _RUNNING = "Process running with session"
 
 
+@beta
 def from_codex_rollout(lines: Iterable[Any]) -> History:
     """Read the tool calls and results of a Codex CLI session.
 

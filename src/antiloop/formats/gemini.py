@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, Iterable, List, Mapping
 
 from ..loop_detection.fingerprint import plain
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
@@ -11,6 +12,7 @@ from .history import History, HistoryBuilder
 _ANSWERS = ("output", "result", "error", "content")
 
 
+@beta
 def from_gemini(contents: Iterable[Any]) -> History:
     """Read the tool calls and results of a conversation with Gemini.
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
+from ..stability import beta
 from ..types import ToolResult
 from .amounts import moment_s
 from .content import arguments_of, field_of, optional_text, tag_of, text_of
@@ -12,6 +13,7 @@ _SAME_ROUND_S = 0.1
 _FINAL = ("success", "error", "cancelled")
 
 
+@beta
 def from_gemini_session(messages: Iterable[Any]) -> History:
     """Read the tool calls and results of a Gemini CLI session.
 

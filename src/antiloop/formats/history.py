@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..loop_detection.messages import NOTICE_MARKER
+from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .unrecorded import unlike_others
 
@@ -14,6 +15,7 @@ from .unrecorded import unlike_others
 _NOTICE = re.compile(r"\s*(?:<system-(?:notice|reminder)>\s*)?" + re.escape(NOTICE_MARKER))
 
 
+@beta
 @dataclass(frozen=True)
 class History:
     """The tool calls of one conversation, oldest first, each with its result.
@@ -62,6 +64,7 @@ class History:
         return History(self.calls[start:], self.results[start:])
 
 
+@beta
 def rounds_of(calls: Sequence[ToolCall]) -> Iterator[Tuple[int, int]]:
     """Yield where each round starts and where it stops, as for a slice.
 

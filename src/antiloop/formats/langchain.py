@@ -2,6 +2,7 @@
 
 from typing import Any, Iterable, List, Mapping
 
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
@@ -9,6 +10,7 @@ from .history import History, HistoryBuilder
 _CALLS = ("tool_calls", "invalid_tool_calls")
 
 
+@beta
 def from_langchain(messages: Iterable[Any]) -> History:
     """Read the tool calls and results of a LangChain conversation.
 

@@ -7,6 +7,7 @@ comes back as words of the user. See https://mini-swe-agent.com.
 import re
 from typing import Any, Dict, Iterable, Iterator, List
 
+from ..stability import beta
 from .amounts import whole_number
 from .content import field_of, items_of, tag_of, text_of
 from .history import History
@@ -18,6 +19,7 @@ _BLOCK = re.compile(
 _STATUS = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>")
 
 
+@beta
 def from_mini_swe_agent(messages: Iterable[Any]) -> History:
     r"""Read the commands and what they printed, with tool calls or without.
 

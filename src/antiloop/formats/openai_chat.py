@@ -2,6 +2,7 @@
 
 from typing import Any, Iterable
 
+from ..stability import beta
 from ..types import ToolResult
 from .content import (
     arguments_of,
@@ -16,6 +17,7 @@ from .content import (
 from .history import History, HistoryBuilder
 
 
+@beta
 def from_openai_chat(messages: Iterable[Any]) -> History:
     """Read the tool calls and results of an OpenAI chat conversation.
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Callable, Iterable, Optional
 
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
@@ -10,6 +11,7 @@ _ARGUMENTS = ("arguments", "input", "action", "actions", "operation", "queries",
 _RESULTS = ("output", "outputs", "results", "error")
 
 
+@beta
 def from_openai_responses(items: Iterable[Any]) -> History:
     """Read the tool calls and results of an OpenAI Responses conversation.
 

@@ -7,6 +7,7 @@ those of its agent SDK (``kind`` does).
 from typing import Any, Dict, Iterable, Mapping, Optional
 
 from ..loop_detection.fingerprint import plain
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, filled_field, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
@@ -21,6 +22,7 @@ _NOISE = frozenset(("blocking", "confirmation_state", "hidden", "security_risk",
 _RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 
 
+@beta
 def from_openhands(events: Iterable[Any]) -> History:
     """Read the tool calls and results of one OpenHands conversation.
 

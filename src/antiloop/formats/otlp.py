@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
+from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .agent_span import AgentSpan
 from .gen_ai import from_gen_ai
@@ -13,6 +14,7 @@ from .spans import Span, spans_of
 from .unrecorded import unlike_others
 
 
+@beta
 def from_otlp(documents: Iterable[Any]) -> History:
     """Read the tool calls of one agent run out of its OpenTelemetry spans.
 

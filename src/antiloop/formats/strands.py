@@ -2,11 +2,13 @@
 
 from typing import Any, Iterable, List
 
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
+@beta
 def from_strands(messages: Iterable[Any]) -> History:
     """Read the tool calls and results of a Strands agent, or of any Converse conversation.
 

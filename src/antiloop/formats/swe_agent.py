@@ -5,11 +5,13 @@ See https://swe-agent.com/latest/usage/trajectories/.
 
 from typing import Any, Iterable, Mapping
 
+from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
 
+@beta
 def from_swe_agent(steps: Iterable[Any]) -> History:
     """Read the tool calls and results of a SWE-agent run.
 

@@ -13,10 +13,12 @@ except ImportError as error:
 
 from ..formats import from_adk
 from ..loop_detection import LoopAction
+from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard, stopped
 
 
+@beta
 class LoopGuard(Guard, BasePlugin):
     """Plugin for `App`; see `Guard` for its arguments.
 

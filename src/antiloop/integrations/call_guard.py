@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, Optional, Tupl
 from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.verdict import GO_ON
+from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .lookout import Lookout
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Answer = Tuple[ToolCall, Optional[ToolResult]]
 
 
+@beta
 class CallGuard(Lookout):
     """Judge one run, all calls of which pass through here.
 

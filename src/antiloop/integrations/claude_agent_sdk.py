@@ -14,6 +14,7 @@ except ImportError as error:
 from ..exceptions import LoopDetectedError
 from ..loop_detection import LoopAction, LoopVerdict
 from ..loop_detection.latest import Latest
+from ..stability import beta
 from .claude_code import LoopGuard as _ClaudeCodeGuard
 
 T = TypeVar("T")
@@ -22,6 +23,7 @@ _logger = logging.getLogger("antiloop")
 _ERRORS_REMEMBERED = 1_000  # of sessions whose messages nobody asks `raising` for
 
 
+@beta
 class LoopGuard(_ClaudeCodeGuard):
     """Hooks for `ClaudeAgentOptions`; see `Guard` for its arguments.
 

@@ -8,12 +8,14 @@ from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopVerdict
 from ..loop_detection.evidence import call_key
 from ..loop_detection.tool_policy import NO_POLICY
+from ..stability import beta
 from ..types import ToolCall
 from .claude_events import Answers, answers_of, call_of
 from .guard import Guard, stopped
 from .transcript_tail import PLANNING, holds_blocks, tail_of, transcript_of
 
 
+@beta
 class LoopGuard(Guard):
     """Answers the events of Claude Code's hooks; see `Guard` for its arguments.
 

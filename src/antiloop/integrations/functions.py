@@ -5,6 +5,7 @@ import inspect
 from typing import Any, Awaitable, Callable, Tuple, TypeVar, cast, overload
 
 from ..formats.content import text_of
+from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .call_guard import CallGuard
 from .function_calls import call_maker_of, name_of, refuser_of
@@ -12,6 +13,7 @@ from .function_calls import call_maker_of, name_of, refuser_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@beta
 class LoopGuard(CallGuard):
     r"""Decorator for the functions of one run; see `CallGuard` for its arguments.
 
@@ -106,6 +108,7 @@ class LoopGuard(CallGuard):
         return f"{value}\n\n{notice}" if notice else value
 
 
+@beta
 class GuardedFunctions(Tuple[Any, ...]):
     """Functions of one run, in the order given; ``with`` begins the run."""
 
@@ -125,6 +128,7 @@ def guarded(function: F, /, **options: Any) -> F: ...
 def guarded(
     function: Callable[..., Any], /, *functions: Callable[..., Any], **options: Any
 ) -> GuardedFunctions: ...
+@beta
 def guarded(*functions: Callable[..., Any], **options: Any) -> Any:
     """Guard functions as one run of their own, as a short form of `LoopGuard`.
 

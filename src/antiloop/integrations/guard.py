@@ -7,6 +7,7 @@ from ..formats import History, rounds_of
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.messages import visible
 from ..loop_detection.verdict import GO_ON
+from ..stability import beta
 from ..types import ToolCall
 from .lookout import Lookout
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _KEPT_WINDOWS = 4
 
 
+@beta
 class Guard(Lookout):
     """Judge a conversation that a framework keeps.
 

@@ -16,6 +16,7 @@ except ImportError as error:
 from ..exceptions import SnapshotError
 from ..formats import from_langchain
 from ..loop_detection import LoopAction, LoopMonitor
+from ..stability import beta
 from .guard import Guard, stopped
 from .langchain_round import id_of, last_round, pending_in, read, user_spoke
 from .langgraph import call_of, is_refused, refusal_of, thread
@@ -23,12 +24,14 @@ from .langgraph import call_of, is_refused, refusal_of, thread
 _logger = logging.getLogger("antiloop")
 
 
+@beta
 class LoopGuardState(AgentState[Any]):
     """What is kept beside the messages, in every checkpoint, and is no part of the output."""
 
     antiloop: NotRequired[Annotated[Dict[str, Any], PrivateStateAttr]]  # type: ignore[valid-type]
 
 
+@beta
 class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     """Middleware for `create_agent`; see `Guard` for its arguments.
 

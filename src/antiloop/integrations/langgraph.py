@@ -12,10 +12,12 @@ except ImportError as error:
 
 from ..formats import from_langchain
 from ..loop_detection import LoopAction, LoopVerdict
+from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard
 
 
+@beta
 class LoopGuard(Guard):
     """Wrapper for a `ToolNode`, ``ToolNode(tools, **guard.wrappers)``; see `Guard` for arguments.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Iterable, Mapping, Optional, Tuple
 
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
+from ..stability import beta
 from ..trace import to_plain
 from ..types import Role
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("antiloop")
 
 
+@beta
 class Lookout:
     """Make the monitors of runs, and tell of what they find.
 

@@ -8,10 +8,12 @@ except ImportError as error:
     raise ImportError('antiloop.integrations.mcp needs mcp: pip install "antiloop[mcp]"') from error
 
 from ..formats.content import filled_field, flag_of, text_of
+from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .call_guard import CallGuard
 
 
+@beta
 class LoopGuard(CallGuard):
     """Stand in for a client session in one run; see `CallGuard` for the other arguments.
 

@@ -25,6 +25,7 @@ from ..formats import from_openai_responses
 from ..formats.openai_responses import is_result
 from ..loop_detection import LoopAction
 from ..loop_detection.verdict import GO_ON
+from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard, stopped
 from .last_request import LastRequests
@@ -36,6 +37,7 @@ _UNKNOWN = (
 )
 
 
+@beta
 class LoopGuard(Guard):
     """Guards runs of the OpenAI Agents SDK; see `Guard` for its arguments.
 

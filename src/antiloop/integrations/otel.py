@@ -20,6 +20,7 @@ from ..formats.spans import Span
 from ..loop_detection import LoopVerdict
 from ..loop_detection.latest import Latest
 from ..loop_detection.messages import visible
+from ..stability import beta
 from .guard import reason_of
 from .lookout import Lookout
 from .otel_observer import OtelObserver
@@ -33,6 +34,7 @@ _DEPTH = 100
 __all__ = ["LoopSpanProcessor", "OtelObserver"]
 
 
+@beta
 class LoopSpanProcessor(Lookout, SpanProcessor):
     """Watch the spans of tools, and report loops: ``provider.add_span_processor(...)``.
 

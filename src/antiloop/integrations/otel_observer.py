@@ -11,8 +11,10 @@ except ImportError as error:
 
 from ..agent import AgentObserver
 from ..loop_detection.messages import visible
+from ..stability import beta
 
 
+@beta
 class OtelObserver(AgentObserver):
     """Write each loop into the current span, and count it.
 

@@ -17,10 +17,12 @@ except ImportError as error:
 from ..formats import from_pydantic_ai
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict, ToolPolicy
 from ..loop_detection.verdict import GO_ON
+from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard, stopped
 
 
+@beta
 class LoopGuard(Guard, AbstractCapability[Any]):
     """Capability for ``Agent(..., capabilities=[LoopGuard()])``; see `Guard` for its arguments.
 

@@ -20,10 +20,12 @@ except ImportError as error:
 from ..exceptions import LoopDetectedError
 from ..formats import History, from_strands
 from ..loop_detection import LoopAction
+from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard, stopped
 
 
+@beta
 class LoopGuard(Guard):
     """Hooks for `Agent`; see `Guard` for its arguments.
 

@@ -6,6 +6,7 @@ them stand side by side in the reference.
 
 from typing import Callable, Dict
 
+from ..stability import beta
 from ..types import Role
 from .call_limit import CallLimitDetector
 from .detector import LoopDetector
@@ -18,6 +19,7 @@ from .tool_policy import ToolPolicy
 NOTIFY, BLOCK, STOP = LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP
 
 
+@beta
 def literal() -> LoopDetector:
     """Repeat 3, stall 3, ping-pong 2x3 on tool names, raise: each exactly as the bare class."""
     return LoopDetector(
@@ -26,6 +28,7 @@ def literal() -> LoopDetector:
     )
 
 
+@beta
 def patient() -> LoopDetector:
     """Warn late and refuse later: 10, 20, 30 within the last 30 calls, as OpenClaw does.
 
@@ -55,6 +58,7 @@ def patient() -> LoopDetector:
     )
 
 
+@beta
 def cycles() -> LoopDetector:
     """Find cycles of one, two and three calls: warn as the user, warn again, stop.
 
@@ -68,6 +72,7 @@ def cycles() -> LoopDetector:
     )
 
 
+@beta
 def budgeted() -> LoopDetector:
     """Warn at 3 and refuse at 5 equal calls, at 4 and 6 alternating ones; 25 calls a turn."""
     return LoopDetector(

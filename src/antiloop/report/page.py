@@ -13,6 +13,7 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, TextIO, Tuple
 
+from ..stability import beta
 from ..traces import RecordedRun
 from .run_data import run_data, summary
 
@@ -23,6 +24,7 @@ _SCRIPTS = ("drawing.js", "page.js")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
+@beta
 def write_page(judged: "Iterable[Tuple[RecordedRun, HealthReport]]", out: TextIO) -> None:
     """Write runs, each with its health, as one HTML page that needs no other file.
 

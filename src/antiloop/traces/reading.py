@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ..exceptions import NoTrace, TraceUnreadable
+from ..stability import beta
 from .recognition import LOOK_AHEAD, Recognition
 from .recorded_run import RecordedRun
 from .records import Record, records
@@ -14,6 +15,7 @@ from .source import open_lines
 _log = logging.getLogger("antiloop.traces")
 
 
+@beta
 def read_runs(
     path: str, *, source: Optional[str] = None, on_trouble: Callable[[str], None] = _log.warning
 ) -> Iterator[RecordedRun]:

@@ -5,10 +5,12 @@ from typing import Iterator, Optional, Tuple
 
 from ..formats import rounds_of
 from ..short_repr import counted, quoted, short_repr
+from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .run_event import RunEvent
 
 
+@beta
 @dataclass(frozen=True)
 class RecordedRun:
     """One run of an agent: what it called, and what came back."""

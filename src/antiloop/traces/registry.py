@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
+from ..stability import beta
 from . import (
     adk,
     anthropic,
@@ -28,6 +29,7 @@ from .records import OnTrouble, Record
 from .run_under_way import Follow, not_by_record
 
 
+@beta
 @dataclass(frozen=True)
 class TraceFormat:
     """One format of recorded runs."""

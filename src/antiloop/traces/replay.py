@@ -3,9 +3,11 @@
 from typing import Iterator, Tuple
 
 from ..loop_detection import LoopAction, LoopDetector, LoopVerdict
+from ..stability import beta
 from .recorded_run import RecordedRun
 
 
+@beta
 def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
     """Feed a run to a monitor of its own, round by round, and yield what it says.
 

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ..stability import beta
 
+
+@beta
 @dataclass(frozen=True)
 class RunEvent:
     """One thing that happened in a recorded run beside calls and results.

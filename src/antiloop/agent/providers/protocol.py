@@ -7,9 +7,11 @@ calls, so one provider can serve many runs at once.
 from dataclasses import dataclass
 from typing import Any, AsyncIterator, Iterator, Mapping, Optional, Protocol, Tuple, Union
 
+from ...stability import beta
 from ...types import Message, ToolCall
 
 
+@beta
 @dataclass(frozen=True)
 class ToolSchema:
     """A tool as the model is told about it."""
@@ -22,6 +24,7 @@ class ToolSchema:
     """JSON schema of the arguments, an object schema."""
 
 
+@beta
 @dataclass(frozen=True)
 class Usage:
     """Tokens spent; zero where the provider does not say."""
@@ -35,6 +38,7 @@ class Usage:
         )
 
 
+@beta
 @dataclass(frozen=True)
 class ModelRequest:
     """One question to the model."""
@@ -47,6 +51,7 @@ class ModelRequest:
     """JSON schema that the final answer must meet, or None for free text."""
 
 
+@beta
 @dataclass(frozen=True)
 class ModelReply:
     """One answer of the model: text, tool calls, or both."""
@@ -61,6 +66,7 @@ StreamItem = Union[str, ModelReply]
 """A stream yields pieces of text as they arrive, and last the whole reply."""
 
 
+@beta
 class Provider(Protocol):
     """A model that the core loop can ask. All four methods give the same reply to one request."""
 
