@@ -94,10 +94,14 @@ def test_a_run_failed_if_its_outermost_agent_did(read):
 def test_missing_arguments_are_told_once_for_each_run(read):
     line = exported(1, gen_ai__tool__name="ls")
     read(line)
-    assert read.trouble[0].endswith("so comparing 1 call of run '" + TRACE + "' is; skipped")
+    assert read.trouble[0].endswith(
+        f":1: 1 call of run '{TRACE}' has no arguments (recording them is opt-in),"
+        " so it cannot be compared; skipped"
+    )
     read(line, exported(2, gen_ai__tool__name="ls"))
     assert len(read.trouble) == 1
-    assert "comparing 2 calls" in read.trouble[0]
+    assert ":1: 2 calls of run" in read.trouble[0]
+    assert "so they cannot be compared" in read.trouble[0]
 
 
 def test_a_file_without_agents_says_so(read):

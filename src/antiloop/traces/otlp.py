@@ -44,8 +44,12 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
 
 
 def _no_arguments(run_id: str, count: int) -> str:
-    calls = "1 call" if count == 1 else f"{count} calls"
-    return f"no arguments are recorded (that is opt-in), so comparing {calls} of run {run_id!r} is"
+    calls, they = ("1 call", "it") if count == 1 else (f"{count} calls", "they")
+    have = "has" if count == 1 else "have"
+    return (
+        f"{calls} of run {run_id!r} {have} no arguments (recording them is opt-in),"
+        f" so {they} cannot be compared"
+    )
 
 
 @dataclass
