@@ -15,7 +15,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "antiloop"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    {"types", "exceptions", "stability", "trace", "lazy", "version", "choices", "short_repr"},
+    {"types", "exceptions", "stability", "trace", "lazy", "version"}
+    | {"choices", "regular_file", "short_repr"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
@@ -31,6 +32,7 @@ WITHIN_FOUNDATION = {
     "lazy": set(),
     "version": set(),
     "choices": set(),
+    "regular_file": set(),
     "short_repr": set(),
     "trace": {"types", "exceptions", "stability", "short_repr"},
 }

@@ -2,7 +2,7 @@
 
 import sys
 
-_FOR_PEOPLE = {"--install", "--uninstall", "--help", "-h"}
+_FOR_PEOPLE = {"--install", "--uninstall", "--status", "--help", "-h"}
 
 
 def main() -> int:

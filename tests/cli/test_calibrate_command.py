@@ -240,3 +240,13 @@ def test_the_example_that_ships_with_the_project_is_one_of_good_runs(capsys):
     assert main(["scan", EXAMPLE]) == 1  # that is what there is to calibrate
     assert main(["calibrate", "--preset", "patient", EXAMPLE]) == 1
     assert "30 runs" in capsys.readouterr().out
+
+
+def test_a_configuration_is_written_through_no_link_that_leads_elsewhere(runs, tmp_path, capsys):
+    precious, shipped = tmp_path / "precious", tmp_path / "repository" / "detector.json"
+    precious.write_text("precious")
+    shipped.parent.mkdir()
+    shipped.symlink_to(precious)
+    assert main(["calibrate", runs(1), "-o", str(shipped)]) == 2
+    assert precious.read_text() == "precious"
+    assert f"antiloop: {shipped}: a link that leads to {precious}" in capsys.readouterr().err

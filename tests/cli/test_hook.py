@@ -5,6 +5,7 @@ import json
 import os
 import runpy
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -12,8 +13,9 @@ import sys
 import pytest
 
 from antiloop import LoopDetector
-from antiloop.cli import hook, main
+from antiloop.cli import hook_program, main
 from antiloop.cli.claude_settings import EVENTS, entry, with_hook, without_hook
+from antiloop.cli.hook_settings import path_of
 
 OWN = {
     "permissions": {"allow": ["Bash(ls:*)"]},
@@ -140,6 +142,35 @@ def test_to_uninstall_leaves_what_was_there():
     assert main(["hook", "claude-code", "--uninstall"]) == 0
 
 
+@pytest.mark.parametrize("where", ["project", "--user", "--local"])
+def test_to_uninstall_leaves_no_file_in_which_nothing_is(where, capsys):
+    words = ["hook", "claude-code", "--yes", *([where] if where[0] == "-" else [])]
+    main([*words, "--install"])
+    path = path_of(where.strip("-"))
+    assert len(commands(read(path))) == 2
+    assert main([*words, "--uninstall"]) == 0
+    assert not os.path.exists(path)
+    assert capsys.readouterr().out.endswith(f"removed, as nothing else was in it: {path}\n")
+    assert main([*words, "--uninstall"]) == 0
+    assert not os.path.exists(path)
+
+
+def test_a_file_that_held_nothing_before_stays_as_it_is():
+    write("{}")
+    assert main(["hook", "claude-code", "--uninstall", "--yes"]) == 0
+    assert read() == {}
+
+
+def test_a_link_to_a_file_in_which_nothing_is_left_goes_with_it(tmp_path):
+    real = tmp_path / "real.json"
+    real.write_text(json.dumps(with_hook({}, "antiloop hook claude-code")), "utf-8")
+    os.mkdir(".claude")
+    os.symlink(real, FILE)
+    assert main(["hook", "claude-code", "--uninstall", "--yes"]) == 0
+    assert not os.path.lexists(FILE)
+    assert not real.exists()
+
+
 def test_a_hook_beside_ours_in_one_entry_stays():
     beside = {"type": "command", "command": "lint.sh"}
     both = {"matcher": "*", "hooks": [beside, *entry("antiloop hook claude-code")["hooks"]]}
@@ -164,19 +195,126 @@ def test_the_users_own_settings_hold_the_full_path(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("found", "options"),
-    [("True", ["-I", "-c", hook._START]), ("False", ["-m", "antiloop"])],
+    [("True", ["-I", "-c", hook_program.START]), ("False", ["-m", "antiloop"])],
 )
 def test_a_command_that_is_not_on_the_path_is_written_in_full(found, options, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(hook, "_START_UP", f"import sys; sys.exit(not {found})")
+    monkeypatch.setattr(hook_program, "_START_UP", f"import sys; sys.exit(not {found})")
     main(["hook", "claude-code", "--install", "--yes"])
     expected = [sys.executable, *options, "hook", "claude-code"]
     assert [shlex.split(each) for each in commands(read())] == [expected] * 2
 
 
+def test_local_settings_are_not_those_of_the_project(capsys):
+    assert main(["hook", "claude-code", "--install", "--yes", "--local"]) == 0
+    assert not os.path.exists(FILE)
+    written = commands(read(path_of("local")))
+    assert [shlex.split(each)[0] for each in written] == [sys.executable] * 2
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("place", "is_told"), [("--project", True), ("--local", False), ("--user", False)]
+)
+def test_a_path_of_this_machine_in_shared_settings_is_told_before_it_is_asked(
+    place, is_told, monkeypatch, capsys
+):
+    monkeypatch.setenv("PATH", "")
+    answering(monkeypatch, "n\n")
+    options = [] if place == "--project" else [place]
+    assert main(["hook", "claude-code", "--install", *options]) == 0
+    err = capsys.readouterr().err
+    assert (f"the path of this machine's Python, {sys.executable}" in err) is is_told
+    assert ("--local writes to your own settings" in err) is is_told
+
+
+def test_a_command_of_an_environment_in_shared_settings_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "base_prefix", "elsewhere")
+    main(["hook", "claude-code", "--install", "--yes"])
+    assert f"a command of the virtual environment {tmp_path}" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "other"))
+    main(["hook", "claude-code", "--install", "--yes"])
+    assert "virtual environment" not in capsys.readouterr().err
+
+
+def test_a_configuration_of_this_machine_in_shared_settings_is_told(tmp_path, capsys):
+    (tmp_path / "c.json").write_text(json.dumps(LoopDetector.default().to_config()), "utf-8")
+    main(["hook", "claude-code", "--install", "--yes", "--config", "c.json"])
+    assert f"the path of this machine's {tmp_path / 'c.json'}" in capsys.readouterr().err
+
+
+# --- the status
+
+
+def status(capsys):
+    number = main(["hook", "claude-code", "--status"])
+    out, err = capsys.readouterr()
+    return number, out.splitlines(), err
+
+
+def test_where_the_hook_is_installed_is_said(capsys):
+    user, local = path_of("user"), path_of("local")
+    nowhere = [f"{path}: not installed" for path in (user, FILE, local)]
+    assert status(capsys) == (1, nowhere, "")
+    main(["hook", "claude-code", "--install", "--yes"])
+    capsys.readouterr()
+    assert status(capsys) == (0, [nowhere[0], f"{FILE}: antiloop hook claude-code", nowhere[2]], "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (
+            {"hooks": {"PreToolUse": [entry("antiloop hook claude-code")]}},
+            "not called at PostToolBatch; --install again",
+        ),
+        (
+            {**with_hook({}, "antiloop hook claude-code"), "disableAllHooks": True},
+            "disableAllHooks switches all hooks off",
+        ),
+        (
+            with_hook({}, "/gone/bin/antiloop hook claude-code"),
+            "there is no program /gone/bin/antiloop; --install again",
+        ),
+        (with_hook({}, "'antiloop hook claude-code"), "there is no program 'antiloop hook"),
+    ],
+)
+def test_what_keeps_the_hook_from_running_is_said(settings, told, capsys):
+    write(settings)
+    number, out, _ = status(capsys)
+    assert number == 1
+    assert f"  {told}" in out[2]
+
+
+def test_a_hook_that_is_called_twice_is_said(capsys):
+    write(with_hook({}, "antiloop hook claude-code"))
+    write(with_hook({}, "antiloop hook claude-code --preset default"), path_of("local"))
+    number, out, _ = status(capsys)
+    assert (number, out[3]) == (
+        0,
+        "Different commands call it, so each call is judged several times.",
+    )
+
+
+def test_settings_that_cannot_be_read_have_no_status(capsys):
+    write("{")
+    number, _, err = status(capsys)
+    assert (number, err[: len(FILE) + 20]) == (2, f"antiloop: {FILE}: not JSON")
+
+
+def test_a_person_who_asks_for_the_status_is_answered_by_a_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["antiloop", "hook", "claude-code", "--status"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("antiloop", run_name="__main__")
+    assert ended.value.code == 1
+    assert "not installed" in capsys.readouterr().out
+
+
 def test_the_quick_start_answers_events():
     started = subprocess.run(
-        [sys.executable, "-c", hook._START, "hook", "claude-code"],
+        [sys.executable, "-c", hook_program.START, "hook", "claude-code"],
         input="{}",
         capture_output=True,
         text=True,
@@ -197,6 +335,42 @@ def test_a_link_and_the_rights_of_a_file_stay(tmp_path):
     assert len(commands(read(real))) == 2
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
     assert os.listdir(real.parent) == ["settings.json"]
+
+
+def test_settings_of_a_project_that_lead_out_of_it_are_refused(tmp_path, monkeypatch, capsys):
+    mine, project = tmp_path / "mine.json", tmp_path / "project"
+    mine.write_text("{}", "utf-8")
+    for link, target in ((FILE, mine), (".claude", tmp_path / "folder")):
+        monkeypatch.chdir(tmp_path)
+        shutil.rmtree(project, ignore_errors=True)
+        os.makedirs(project / os.path.dirname(link))
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        monkeypatch.chdir(project)
+        os.symlink(target, link)
+        assert main(["hook", "claude-code", "--install", "--yes"]) == 2
+        assert f"{FILE}: a link that leads to {tmp_path}" in capsys.readouterr().err
+    assert mine.read_text("utf-8") == "{}"
+    assert os.listdir(tmp_path / "folder") == []
+
+
+def test_your_own_settings_may_be_a_link_to_anywhere(tmp_path, monkeypatch):
+    real, folder = tmp_path / "dotfiles" / "settings.json", tmp_path / "home" / ".claude"
+    write("{}", str(real))
+    folder.mkdir(parents=True)
+    os.symlink(real, folder / "settings.json")
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    assert main(["hook", "claude-code", "--install", "--yes", "--user"]) == 0
+    assert len(commands(read(real))) == 2
+    assert os.path.islink(folder / "settings.json")
+
+
+@pytest.mark.parametrize("change", ["--install", "--uninstall", "--status"])
+def test_settings_that_are_a_pipe_are_refused_and_not_waited_for(change, capsys):
+    os.mkdir(".claude")
+    os.mkfifo(FILE)
+    assert main(["hook", "claude-code", change, *(["--yes"] if change != "--status" else [])]) == 2
+    assert capsys.readouterr().err.startswith(f"antiloop: {FILE}: a named pipe, not a file")
 
 
 @pytest.mark.parametrize(

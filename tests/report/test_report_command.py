@@ -70,9 +70,28 @@ def test_a_file_that_cannot_be_read_is_2_and_the_others_are_drawn(runs, page, ca
     assert err == f"antiloop: {missing}: No such file or directory\n"
 
 
-def test_without_any_run_the_page_says_so(page, capsys):
-    assert main(["report", "missing", "-o", str(page)]) == 2
-    assert capsys.readouterr().out == f"{page}: no runs\n"
+@pytest.mark.parametrize("given", ["missing", ".", "notes"])
+@pytest.mark.parametrize("output", ["report.html", "-"])
+def test_where_no_run_is_read_nothing_is_written(given, output, page, capsys, monkeypatch):
+    page.write_text("good")
+    (page.parent / "notes").write_text("no JSON\n")
+    monkeypatch.chdir(page.parent)
+    assert main(["report", given, "-o", output]) == 2
+    out, err = capsys.readouterr()
+    assert (out, page.read_text()) == ("", "good")
+    assert err.endswith(f"antiloop: {output}: not written, as there are no runs to show\n")
+    assert sorted(path.name for path in page.parent.iterdir()) == ["notes", "report.html"]
+
+
+def test_a_page_that_is_a_link_to_somewhere_else_is_refused(runs, page, tmp_path, capsys):
+    shipped = tmp_path / "repository" / "report.html"
+    shipped.parent.mkdir()
+    page.write_text("precious")
+    shipped.symlink_to(page)
+    assert main(["report", runs(fine=1), "-o", str(shipped)]) == 2
+    assert page.read_text() == "precious"
+    told = f"antiloop: {shipped}: a link that leads to {page}; name that file itself\n"
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize("where", ["none/report.html", "."])

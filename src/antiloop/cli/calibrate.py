@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 from .command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from .detector import add_detector, detector_of
 from .recordings import Recordings, add_recordings
+from .replaced_file import named_folders, replaced_file
 from .terminal import complain, is_watched, say, show_status
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _write(path: str, config: Mapping[str, Any]) -> bool:
         say(text)
         return True
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with replaced_file(path, within=named_folders(path)) as file:
             file.write(text + "\n")
     except OSError as error:
         complain(f"{path}: {reason_of(error)}")

@@ -41,6 +41,25 @@ def without_hook(settings: Any) -> Settings:
     return {name: value for name, value in whole.items() if name != "hooks"}
 
 
+def commands_in(settings: Any) -> Dict[str, List[str]]:
+    """Give the commands that call the hook, by event.
+
+    Raises:
+        ValueError: for what are no settings, naming the place.
+    """
+    without_hook(settings)  # says what is wrong, if anything
+    hooks = settings.get("hooks", {})
+    return {
+        event: [
+            hook["command"]
+            for each in hooks.get(event, [])
+            for hook in each.get("hooks", [])
+            if _is_ours(hook)
+        ]
+        for event in EVENTS
+    }
+
+
 def _others(entries: Any, place: str) -> List[Any]:
     """Give the entries of an event without ours; other hooks beside ours in one are kept."""
     others = []

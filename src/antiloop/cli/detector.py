@@ -8,6 +8,7 @@ from typing import Iterator
 
 from ..loop_detection import LoopDetector
 from ..loop_detection.presets import PRESETS
+from ..regular_file import opener
 from .command import add_names, reason_of
 
 
@@ -55,5 +56,5 @@ def _read(path: str) -> str:
         if sys.stdin is None:
             raise OSError("not open")
         return sys.stdin.read()
-    with open(path, encoding="utf-8-sig") as file:
+    with open(path, encoding="utf-8-sig", opener=opener) as file:
         return file.read()

@@ -1,25 +1,24 @@
 """``antiloop hook claude-code``: guard Claude Code, and put that into its settings."""
 
 import argparse
-import difflib
-import json
 import os
-import shlex
-import shutil
-import subprocess
 import sys
 from typing import Any, List
 
-from .command import COULD_NOT_RUN, add_command, reason_of
+from .command import COULD_NOT_RUN, add_command
 from .detector import read_config
-from .terminal import complain, printable, say
+from .terminal import complain
 
 _ABOUT = "Guard Claude Code against loops."
-_START_UP = "import antiloop.__main__ as antiloop"
-_START = f"{_START_UP}; antiloop.main()"
 _EXAMPLE = """\
 Claude Code itself calls this, with an event on standard input; --install writes that into its
-settings, here or, with --user, for all projects. The change is shown first.
+settings: those that all who work on this project share, with --local your own for this project,
+with --user yours for all projects. The change is shown first. What stands in shared settings should
+not depend on this machine: --install warns if it writes a path into them. --uninstall removes a
+file in which nothing else is left.
+
+--status says where the hook is installed and whether it can run. The exit status is 0 if it is and
+can, 1 if not, 2 if settings cannot be read.
 
 As a hook the exit status is always 0: a guard that breaks must not break the session. What went
 wrong stands on standard error.
@@ -40,8 +39,13 @@ def add(commands: Any) -> None:
     change = parser.add_mutually_exclusive_group()
     change.add_argument("--install", action="store_true", help="write it into the settings")
     change.add_argument("--uninstall", action="store_true", help="take it out of the settings")
-    parser.add_argument(
+    change.add_argument("--status", action="store_true", help="say where it is installed")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
         "--user", action="store_true", help="your own settings, not those of this project"
+    )
+    place.add_argument(
+        "--local", action="store_true", help="your own settings for this project, not shared"
     )
     parser.add_argument("--yes", action="store_true", help="write without asking")
     who = parser.add_mutually_exclusive_group()
@@ -62,79 +66,22 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Change the settings, or answer an event."""
-    if not (args.install or args.uninstall):
-        if _is_somebody_there():
-            complain("Claude Code calls this with an event; say --install to have it do so")
-            return COULD_NOT_RUN
-        from ..integrations.hook_process import main
+    """Change the settings, say what stands there, or answer an event."""
+    from .hook_settings import LOCAL, PROJECT, USER, install, show_status, uninstall
 
-        return main(_options(args))
-    path = _settings_path(args.user)
-    try:
-        return _change(path, args)
-    except (OSError, ValueError, RecursionError) as error:
-        complain(f"{path}: {reason_of(error)}; nothing was changed")
+    place = USER if args.user else LOCAL if args.local else PROJECT
+    if args.status:
+        return show_status()
+    if args.install:
+        return install(place, _options(args), args.config, is_agreed=args.yes)
+    if args.uninstall:
+        return uninstall(place, is_agreed=args.yes)
+    if sys.stdin is not None and sys.stdin.isatty():
+        complain("Claude Code calls this with an event; say --install to have it do so")
         return COULD_NOT_RUN
+    from ..integrations.hook_process import main
 
-
-def _change(path: str, args: argparse.Namespace) -> int:
-    from .claude_settings import with_hook, without_hook
-
-    text = _read(path)
-    before = json.loads(text) if text.strip() else {}
-    after = with_hook(before, _command(args)) if args.install else without_hook(before)
-    if after == before:
-        say(printable(f"{path}: nothing to change"))
-        return 0
-    changed = json.dumps(after, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    for line in difflib.unified_diff(
-        text.splitlines(), changed.splitlines(), path, path, lineterm=""
-    ):
-        say(printable(line))
-    if not (args.yes or _may_write()):
-        say("nothing was changed")
-        return 0
-    _write(path, changed)
-    say(printable(f"written: {path}"))
-    return 0
-
-
-def _is_somebody_there() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
-def _may_write() -> bool:
-    if not _is_somebody_there():
-        raise ValueError("nobody is there to be asked: say --yes")
-    sys.stdout.write("Write this? [y/N] ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _settings_path(is_users: bool) -> str:
-    if not is_users:
-        return os.path.join(".claude", "settings.json")
-    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude")
-    return os.path.join(os.path.expanduser(folder), "settings.json")
-
-
-def _command(args: argparse.Namespace) -> str:
-    """Give the command that is written."""
-    return shlex.join([*_program(args.user), "hook", "claude-code", *_options(args)])
-
-
-def _program(is_users: bool) -> List[str]:
-    """Say how antiloop is called: a project's settings are shared, so no path stands there."""
-    if not is_users and shutil.which("antiloop"):
-        return ["antiloop"]
-    # The quickest start, and the only one for which modules of the project cannot get in the way.
-    quick = [sys.executable, "-I", "-c"]
-    return [*quick, _START] if _works([*quick, _START_UP]) else [sys.executable, "-m", "antiloop"]
-
-
-def _works(command: List[str]) -> bool:
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603
+    return main(_options(args))
 
 
 def _options(args: argparse.Namespace) -> List[str]:
@@ -149,24 +96,3 @@ def _checked(path: str) -> str:
         raise argparse.ArgumentTypeError("-: the hook reads it each time, so it must be a file")
     read_config(path)
     return os.path.abspath(path)
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-
-
-def _write(path: str, text: str) -> None:
-    """Replace a file in one step; where it is a link, what it leads to."""
-    data = text.encode("utf-8")  # first of all: what cannot be encoded must leave nothing behind
-    real = os.path.realpath(path)
-    os.makedirs(os.path.dirname(real), exist_ok=True)
-    part = f"{real}.part"
-    with open(part, "wb") as file:
-        file.write(data)
-    if os.path.exists(real):
-        shutil.copymode(real, part)
-    os.replace(part, real)

@@ -1,15 +1,16 @@
 """``antiloop report``: recorded runs as one HTML page."""
 
 import argparse
-import os
 import sys
 from collections import Counter
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator, TextIO, Tuple
+from contextlib import nullcontext
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ContextManager, Iterator, TextIO, Tuple
 
-from .command import COULD_NOT_RUN, FOUND, add_command
+from .command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from .detector import add_detector, detector_of
 from .recordings import Recordings, add_recordings
+from .replaced_file import named_folders, replaced_file
 from .terminal import complain, printable, say
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 _ABOUT = "Write recorded runs and their health as one HTML page."
 _EXAMPLE = """\
-The page needs no other file and no network. The same recordings make the same page.
+The page needs no other file and no network. The same recordings make the same page. An older page
+is replaced when the new one is complete, and not at all if no run could be read. Where PAGE is a
+link, the file that it leads to is replaced if it stands in the folder of the link or in this one.
 
 example, from a clone of the repository:
   antiloop report docs/examples/runs.jsonl -o report.html
@@ -52,27 +55,30 @@ def run(args: argparse.Namespace) -> int:
     states: Counter[str] = Counter()
     trouble = _write(_judged(recordings.runs(), profile, states), args.output)
     if trouble:
-        complain(trouble)
+        complain(f"{args.output}: {trouble}")
         return COULD_NOT_RUN
     if args.output != "-":
         told = ", ".join(f"{number} {status.lower()}" for status, number in states.items())
-        say(printable(f"{args.output}: {told or 'no runs'}"))
+        say(printable(f"{args.output}: {told}"))
     if recordings.is_incomplete:
         return COULD_NOT_RUN
     return FOUND if states.keys() - {"Healthy"} else 0
 
 
 def _write(judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str) -> str:
-    """Write the page, and say what went wrong, if anything did."""
+    """Write the page once there is something to put into it; say what went wrong, if anything."""
     from ..report import write_page
 
+    first = next(judged, None)
+    if first is None:
+        return "not written, as there are no runs to show"
     try:
         with _opened(path) as page:
-            write_page(judged, page)
+            write_page(chain([first], judged), page)
     except BrokenPipeError:
         raise
     except OSError as error:
-        return f"{path}: {error.strerror}"
+        return reason_of(error)
     return ""
 
 
@@ -88,21 +94,8 @@ def _judged(
         yield recorded, health
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[TextIO]:
+def _opened(path: str) -> ContextManager[TextIO]:
     """Open the page for writing; it takes the place of an older one when it is complete."""
     if path == "-":
-        yield sys.stdout
-        return
-    whole = os.path.realpath(path)
-    # What is there already may be a device or a pipe, which is written to and not replaced.
-    part = f"{whole}.part" if os.path.isfile(whole) or not os.path.exists(whole) else whole
-    try:
-        with open(part, "w", encoding="ascii", newline="\n") as page:
-            yield page
-        if part != whole:
-            os.replace(part, whole)
-    except BaseException:
-        if part != whole and os.path.exists(part):
-            os.unlink(part)
-        raise
+        return nullcontext(sys.stdout)
+    return replaced_file(path, within=named_folders(path))

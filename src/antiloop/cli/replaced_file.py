@@ -1,0 +1,85 @@
+"""Writing a file in one step: what was there stays until the new file is complete."""
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import contextmanager
+from typing import Iterator, Optional, Sequence, TextIO, Tuple
+
+from ..regular_file import is_descriptor
+
+
+@contextmanager
+def replaced_file(path: str, within: Optional[Sequence[str]] = None) -> Iterator[TextIO]:
+    """Open a file for writing; it takes the place of an older one when the block ends.
+
+    Until then it has a random name in the same folder, so nobody can put a link there beforehand,
+    and an error leaves nothing behind. The mode of an older file is kept; its owner and further
+    hard links are not. Devices, pipes and open descriptors are written to, not replaced.
+
+    Args:
+        path: the file; where it is a link, what it leads to is replaced.
+        within: see `target_of`.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    if is_descriptor(path) or (os.path.exists(path) and not os.path.isfile(path)):
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
+    whole = target_of(path, within)
+    mode = stat.S_IMODE(os.stat(whole).st_mode) if os.path.exists(whole) else None
+    part = os.path.join(os.path.dirname(whole), f".antiloop-{secrets.token_hex(16)}")
+    new = _created(part, 0o666 if mode is None else 0o600)
+    try:
+        with new:
+            yield new
+        if mode is not None:
+            os.chmod(part, mode)
+        os.replace(part, whole)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def target_of(path: str, within: Optional[Sequence[str]] = None) -> str:
+    """Follow links to the file that a path leads to, which may be missing.
+
+    Args:
+        path: the file.
+        within: folders; links must not lead out of all of them, so that what comes with somebody
+            else's repository cannot choose which file is written. None: they may lead anywhere.
+
+    Raises:
+        OSError: if they do.
+    """
+    whole = os.path.realpath(path)
+    if within is not None and not any(_is_below(whole, folder) for folder in within):
+        raise OSError(errno.ELOOP, f"a link that leads to {whole}; name that file itself", path)
+    return whole
+
+
+def named_folders(path: str) -> Tuple[str, ...]:
+    """Give the folders that a person named with a path: the one it is in, and the current one."""
+    return (os.path.dirname(path) or os.curdir, os.curdir)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    above = os.path.realpath(folder)
+    try:
+        return os.path.commonpath([path, above]) == above
+    except ValueError:  # on another drive
+        return False
+
+
+def _created(path: str, mode: int) -> TextIO:
+    """Make a file that must not be there yet; a link of that name is not followed."""
+    return open(
+        path,
+        "x",
+        encoding="utf-8",
+        newline="\n",
+        opener=lambda name, flags: os.open(name, flags, mode),
+    )

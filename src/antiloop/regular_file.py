@@ -1,0 +1,74 @@
+"""Opening a file to read it, without waiting for ever on what is none.
+
+Nothing is imported here but what the interpreter has loaded already, as the hook for Claude Code
+uses it.
+"""
+
+import errno
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional, Tuple
+
+_DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
+_STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
+_KINDS: "Tuple[Tuple[int, str], ...]" = (
+    (stat.S_IFIFO, "a named pipe"),
+    (stat.S_IFSOCK, "a socket"),
+    (stat.S_IFCHR, "a device"),
+    (stat.S_IFBLK, "a device"),
+)
+
+
+class NotRegular(OSError):
+    """A path leads to a pipe, a socket or a device."""
+
+
+def is_descriptor(path: "str") -> bool:
+    """Whether a path names a file that this process has open, such as ``<(...)`` of a shell."""
+    return path in _STREAMS or path.startswith(_DESCRIPTORS)
+
+
+def what_it_is(path: str) -> "Optional[str]":
+    """Say what stands at a path, None if it is a regular file or a folder.
+
+    >>> what_it_is("/dev/null"), what_it_is("/dev")
+    ('a device', None)
+    """
+    try:
+        return _irregular(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return "a link to nothing" if os.path.islink(path) else "gone"
+    except OSError as error:
+        return str(error.strerror)
+
+
+def opener(path: str, flags: int) -> int:
+    """Open a regular file, or what this process has open; for the ``opener`` of `open`.
+
+    Raises:
+        NotRegular: for a named pipe, on which a reader would wait for a writer, and the like.
+        OSError: if it cannot be opened.
+    """
+    if is_descriptor(path):
+        return os.open(path, flags)
+    _check(path, os.stat(path).st_mode)  # before it is opened: that can do something to a device
+    file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    try:
+        _check(path, os.fstat(file).st_mode)  # it may have been replaced in between
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _check(path: str, mode: int) -> None:
+    kind = _irregular(mode)
+    if kind is not None:
+        raise NotRegular(errno.EINVAL, f"{kind}, not a file", path)
+
+
+def _irregular(mode: int) -> "Optional[str]":
+    return next((name for kind, name in _KINDS if stat.S_IFMT(mode) == kind), None)
