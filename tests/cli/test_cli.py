@@ -85,7 +85,9 @@ def test_jsonl_has_a_line_for_every_run_and_every_verdict(runs, capsys):
     }
     assert (stuck["health"], stuck["wasted_calls"]) == ("Likely stuck", 3)
     assert [verdict["step"] for verdict in stuck["verdicts"]] == [2, 3]
-    assert stuck["verdicts"][0].keys() == {"step", "detector", "action", "severity", "message"}
+    assert stuck["verdicts"][0].keys() == {
+        *("step", "detector", "action", "severity", "message", "known")
+    }
     assert {verdict["action"] for verdict in stuck["verdicts"]} == {"raise"}
     assert {verdict["severity"] for verdict in stuck["verdicts"]} == {"critical"}
 

@@ -1,7 +1,7 @@
 """What a scan says about one run."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, FrozenSet, Optional, Sequence, Tuple
 
 from ..health import HealthMonitor, HealthProfile, HealthReport, evaluate
 from ..health.settings import budget_from_environment
@@ -21,11 +21,22 @@ class JudgedRun:
     source: str
     """Where it was read, as ``name:line``."""
     health: HealthReport
+    known: Optional[FrozenSet[str]] = None
+    """Identities of its loops that a baseline knows; None where there is no baseline."""
 
     @property
     def verdicts(self) -> Verdicts:
         """Step and verdict, as `antiloop.traces.replay` yields them."""
         return self.health.verdicts
+
+    @property
+    def new_verdicts(self) -> Verdicts:
+        """Those about loops that no baseline knows."""
+        return [(step, verdict) for step, verdict in self.verdicts if not self.is_known(verdict)]
+
+    def is_known(self, verdict: "LoopVerdict") -> bool:
+        """Whether it is about a loop that a baseline knows."""
+        return bool(self.known and verdict.detection and verdict.detection.identity in self.known)
 
 
 def profile_of(detector: "LoopDetector") -> HealthProfile:

@@ -58,18 +58,20 @@ class TextWriter:
     def __init__(self) -> None:
         self._runs = 0
         self._stuck = 0
+        self._known = 0
         self._table = HealthTable()
 
     def run(self, judged: "JudgedRun") -> None:
         """Print one run, if there is anything to say about it."""
         self._runs += 1
         self._table.add(judged)
-        if not judged.verdicts:
+        self._stuck += bool(judged.verdicts)
+        self._known += len(judged.known or ())
+        if not judged.new_verdicts:
             return
-        self._stuck += 1
         steps = counted(judged.health.calls, "step")
         say(printable(f"{judged.run_id}, {steps} ({judged.source})"))
-        for step, verdict, again in merged(judged.verdicts):
+        for step, verdict, again in merged(judged.new_verdicts):
             say(printable(f"  step {step:>3}  {verdict.action.value:<6}  {message(verdict)}"))
             if again:
                 say(f"{'':20}{_again(again)}")
@@ -80,7 +82,11 @@ class TextWriter:
         if self._runs:
             for line in self._table.lines():
                 say(line)
-            say(f"\n{self._stuck:,} of {counted(self._runs, 'run')} got stuck.")
+            say(f"\n{self._stuck:,} of {counted(self._runs, 'run')} got stuck{self._left_out()}.")
+
+    def _left_out(self) -> str:
+        """Say how many loops are not shown, as a baseline knows them."""
+        return f"; {counted(self._known, 'known loop')} not shown" if self._known else ""
 
 
 def as_json(judged: "JudgedRun") -> Dict[str, Any]:
@@ -94,7 +100,10 @@ def as_json(judged: "JudgedRun") -> Dict[str, Any]:
         "wasted_calls": health.wasted_calls,
         "wasted_tokens": health.wasted_tokens,
         "cost": health.cost,
-        "verdicts": [verdict_as_json(step, verdict) for step, verdict in judged.verdicts],
+        "verdicts": [
+            {**verdict_as_json(step, verdict), "known": judged.is_known(verdict)}
+            for step, verdict in judged.verdicts
+        ],
     }
 
 

@@ -7,6 +7,7 @@ recording where its run stands; the step stands beside it, as a logical location
 import inspect
 import json
 import os
+from collections import Counter
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict
@@ -36,13 +37,17 @@ class SarifWriter:
 
     def __init__(self, detector: "LoopDetector") -> None:
         self._rules = [_rule(each) for each in detector.detectors]
+        self._seen: Counter[str] = Counter()
         head = {"$schema": _SCHEMA, "version": "2.1.0"}
         self._before = f'{json.dumps(head)[:-1]}, "runs": [{{"results": [\n'
 
     def run(self, judged: "JudgedRun") -> None:
         """Print the loops of one run."""
+        if not judged.verdicts:
+            return
+        self._seen[judged.run_id] += 1
         for said in merged(judged.verdicts):
-            say(self._before + json.dumps(_result(judged, said)), end="")
+            say(self._before + json.dumps(_result(judged, said, self._seen[judged.run_id])), end="")
             self._before = ",\n"
 
     def end(self) -> None:
@@ -61,16 +66,20 @@ def _rule(detector: "BaseDetector") -> Dict[str, Any]:
     return {"id": detector.name, **{name: {"text": text} for name, text in texts.items()}}
 
 
-def _result(judged: "JudgedRun", said: "Said") -> Dict[str, Any]:
+def _result(judged: "JudgedRun", said: "Said", nth: int) -> Dict[str, Any]:
+    """Describe a loop of the n-th stuck run with this id: ids may repeat."""
     step, verdict, again = said
     found = verdict.detection
     rule = found.detector_name if found else ""
-    loop = f"{judged.run_id}\0{found.identity if found else ''}\0{verdict.action.value}"
+    run = judged.run_id if nth == 1 else f"{judged.run_id}\0{nth}"
+    loop = f"{run}\0{found.identity if found else ''}\0{verdict.action.value}"
+    state = "unchanged" if judged.is_known(verdict) else "new"
     return {
         "ruleId": rule,
         "level": _LEVELS[verdict.severity.value],
         "message": {"text": f"Step {step}: {message(verdict)}".translate(_MARKUP)},
         "locations": [_location(judged, step)],
+        **({} if judged.known is None else {"baselineState": state}),
         # It is of the loop, wherever its run stands. GitHub looks at no other name than this.
         "partialFingerprints": {
             "primaryLocationLineHash": sha256(loop.encode("utf-8", "replace")).hexdigest()
