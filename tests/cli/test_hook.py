@@ -321,7 +321,7 @@ def test_the_quick_start_answers_events():
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert started.stderr.startswith("antiloop hook: KeyError")
+    assert started.stderr.startswith("antiloop hook: no event of a Claude Code hook")
 
 
 def test_a_link_and_the_rights_of_a_file_stay(tmp_path):
@@ -447,4 +447,4 @@ def test_a_configuration_that_cannot_be_read_is_not_written_down(config, capsys)
 def test_without_a_change_an_event_is_answered(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
     assert main(["hook", "claude-code", "--preset", "default"]) == 0
-    assert capsys.readouterr().err.startswith("antiloop hook: KeyError")
+    assert capsys.readouterr().err.startswith("antiloop hook: no event of a Claude Code hook")

@@ -76,7 +76,8 @@ def _parsed(lines: Iterable[bytes]) -> Iterable[Any]:
     for line in lines:
         if holds_blocks(line) or b'"user"' in line:
             try:
-                yield json.loads(line)
+                # One byte that is no text spoils no line.
+                yield json.loads(line.decode("utf-8", "surrogateescape"))
             except (ValueError, RecursionError):
                 continue  # half written, or of a version that is not known yet
 

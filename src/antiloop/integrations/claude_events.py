@@ -2,7 +2,7 @@
 
 from typing import Any, List, Mapping, Tuple
 
-from ..formats.content import field_of, items_of, text_of
+from ..formats.content import field_of, items_of, optional_text, text_of
 from ..types import ToolCall, ToolResult
 from .transcript_tail import is_failure
 
@@ -12,7 +12,7 @@ _ROUND = -1  # the round that has just run; those of a transcript count from 0
 
 def call_of(said: Mapping[str, Any]) -> ToolCall:
     """Give the call that an event, or a part of one, tells of."""
-    call_id = field_of(said, "tool_use_id")
+    call_id = optional_text(field_of(said, "tool_use_id"))
     return ToolCall(
         text_of(field_of(said, "tool_name")), field_of(said, "tool_input"), call_id, _ROUND
     )

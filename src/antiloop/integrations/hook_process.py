@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Sequence
 
 PRESET = "escalating"
+_KEPT = "surrogateescape"  # bytes that are no text differ still
+_SPACE = " \t\r\n"
 _KNOW_NEWS = ("default", "escalating")  # the presets that `Look` knows
 
 
@@ -48,30 +50,42 @@ class Options:
             self.preset = value
 
 
+class NoEvent(ValueError):
+    """What came on standard input is nothing that Claude Code sends to a hook."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"no event of a Claude Code hook on standard input: {why};"
+            " --install lets Claude Code send them"
+        )
+
+
 def main(arguments: "Sequence[str]") -> int:
     """Answer one event; the exit status is always 0."""
     try:
-        if sys.stdin.isatty():
-            raise ValueError("no event on standard input; --install lets Claude Code call this")
-        answer = _answer(sys.stdin.buffer.read().decode(), Options(arguments))
+        if sys.stdin is None or sys.stdin.isatty():
+            raise NoEvent("nothing is sent")
+        answer = _answer(sys.stdin.buffer.read().decode("utf-8", _KEPT), Options(arguments))
         if answer:
             import json
 
             sys.stdout.write(json.dumps(answer))
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - a guard that breaks must not break the session
-        sys.stderr.write(
-            f"antiloop hook: {type(error).__name__}: {error!s:.500}".encode(
-                "ascii", "backslashreplace"
-            ).decode()
-            + "\n"
-        )
+        words = f"antiloop hook: {_reason(error):.500}\n".replace("\n", " ").strip()
+        sys.stderr.write(words.encode("ascii", "backslashreplace").decode() + "\n")
     return 0
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
 def _answer(text: str, options: Options) -> "Dict[str, Any]":
     loads = _reader()
-    event = loads(text)
+    event = _event(text, loads)
     if options.config is None and options.preset in _KNOW_NEWS:
         look = Look(tail_of(transcript_of(event)), loads, (*PLANNING, *options.ignore))
         if look.is_news(event):
@@ -81,6 +95,20 @@ def _answer(text: str, options: Options) -> "Dict[str, Any]":
     return LoopGuard(_detector(options), ignore=options.ignore).answer(event)
 
 
+def _event(text: str, loads: "Callable[[str], Any]") -> "Dict[str, Any]":
+    """Read what Claude Code sent; raises `NoEvent` for all else."""
+    try:
+        event = loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise NoEvent(f"not JSON ({error})" if text.strip() else "it is empty") from error
+    if not isinstance(event, dict):
+        raise NoEvent(f"expected a JSON object, got {type(event).__name__}")
+    for name in ("hook_event_name", "transcript_path"):
+        if not isinstance(event.get(name), str):
+            raise NoEvent(f'no "{name}" in it')
+    return event
+
+
 def _detector(options: Options) -> "Any":
     from ..loop_detection import LoopDetector
     from ..loop_detection.presets import PRESETS
@@ -88,7 +116,9 @@ def _detector(options: Options) -> "Any":
     if options.config is not None:
         import json
 
-        with open(options.config, encoding="utf-8-sig") as file:
+        from ..regular_file import opener
+
+        with open(options.config, encoding="utf-8-sig", opener=opener) as file:
             return LoopDetector.from_config(json.load(file))
     if options.preset not in PRESETS:
         raise ValueError(f"no preset {options.preset!r}; choose from {', '.join(PRESETS)}")
@@ -107,9 +137,22 @@ def _reader() -> "Callable[[str], Any]":
         from json import loads
 
         return loads
-    decoder: Any = _Decoder()
-    scan = make_scanner(decoder)
-    return lambda text: scan(text, len(text) - len(text.lstrip()))[0]
+    scan = make_scanner(_Decoder())
+
+    def loads(text: str) -> "Any":
+        try:
+            value, end = scan(text, len(text) - len(text.lstrip(_SPACE)))
+        except (StopIteration, SystemError):
+            # It stops where there is no value. And to say what is wrong it needs a class of the
+            # module that is not imported; Python 3.10 and 3.11 have no better word for that.
+            end = -1
+        if end < 0 or text[end:].strip(_SPACE):
+            from json import loads as read_or_say_why
+
+            return read_or_say_why(text)
+        return value
+
+    return loads
 
 
 class _Decoder:

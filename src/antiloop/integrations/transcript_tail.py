@@ -5,6 +5,7 @@ call of a tool, and nearly all of them have nothing to say.
 """
 
 from ..loop_detection.plain_answer import is_plain_success
+from ..regular_file import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def tail_of(path: str, calls: int = CALLS) -> bytes:
     A line with a call names ``tool_use`` once or twice, so up to twice as many calls are read.
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=opener) as file:
             end = position = file.seek(0, 2)
             found = 0
             while position and found < 2 * calls and end - position < BYTES:
@@ -86,18 +87,20 @@ class Look:
         """Whether an event tells of nothing that was there before."""
         kind = event.get("hook_event_name")
         if kind == "PreToolUse":
-            return self._is_new(event, {event.get("tool_use_id")})
-        if kind != "PostToolBatch":
+            return self._is_new(event, [event.get("tool_use_id")])
+        calls = event.get("tool_calls")
+        if kind != "PostToolBatch" or not isinstance(calls, list):
             return False
-        calls = event["tool_calls"]
-        own = {call.get("tool_use_id") for call in calls}
+        if not all(isinstance(call, dict) for call in calls):
+            return False
+        own = [call.get("tool_use_id") for call in calls]
         return all(self._is_new(call, own) and self._is_answered_anew(call, own) for call in calls)
 
     def _is_new(self, call: "Dict[str, Any]", own: "Collection[Any]") -> bool:
-        tool, arguments = call["tool_name"], call.get("tool_input")
+        tool, arguments = call.get("tool_name"), call.get("tool_input")
         if tool in self._ignore:
             return True
-        if not isinstance(arguments, dict):
+        if not (isinstance(tool, str) and isinstance(arguments, dict)):
             return False
         return not any(
             block.get("name") == tool and block.get("input", arguments) == arguments
@@ -107,7 +110,7 @@ class Look:
 
     def _is_answered_anew(self, call: "Dict[str, Any]", own: "Collection[Any]") -> bool:
         text = plain_text(call.get("tool_response"))
-        if call["tool_name"] in self._ignore:
+        if call.get("tool_name") in self._ignore:
             return True
         if text is None or not is_plain_success(text, is_failure(text)):
             return False
@@ -123,8 +126,10 @@ class Look:
         for line in _lines_with(telling, self._tail):
             if kind in line:
                 try:
-                    content = self._loads(line.decode("utf-8", "replace"))["message"]["content"]
-                except (LookupError, TypeError, ValueError, RecursionError, StopIteration):
+                    content = self._loads(line.decode("utf-8", "surrogateescape"))["message"][
+                        "content"
+                    ]
+                except (LookupError, TypeError, ValueError, RecursionError):
                     continue
                 if isinstance(content, list):
                     yield from (block for block in content if isinstance(block, dict))
