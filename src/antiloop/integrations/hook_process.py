@@ -137,22 +137,23 @@ def _reader() -> "Callable[[str], Any]":
         from json import loads
 
         return loads
-    scan = make_scanner(_Decoder())
+    decoder: Any = _Decoder()
+    scan = make_scanner(decoder)
 
-    def loads(text: str) -> "Any":
+    def read(text: str) -> "Any":
         try:
             value, end = scan(text, len(text) - len(text.lstrip(_SPACE)))
         except (StopIteration, SystemError):
-            # It stops where there is no value. And to say what is wrong it needs a class of the
-            # module that is not imported; Python 3.10 and 3.11 have no better word for that.
+            # StopIteration: no value begins here. SystemError, in Python 3.10 and 3.11: what is
+            # wrong is told by a class of json.decoder, and that module is not imported.
             end = -1
         if end < 0 or text[end:].strip(_SPACE):
-            from json import loads as read_or_say_why
+            from json import loads
 
-            return read_or_say_why(text)
+            return loads(text)
         return value
 
-    return loads
+    return read
 
 
 class _Decoder:
