@@ -1,6 +1,7 @@
 """Recorded runs to draw, and the page that is made of them."""
 
 import json
+import re
 import shutil
 
 from antiloop import ToolCall, health, report
@@ -14,6 +15,9 @@ SWITCHES = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
+
+REPEAT = [("search", {"query": "cats"}, "No results.")] * 6
+DISTINCT = [("read", {"path": f"{n}.md"}, f"text of {n}") for n in range(60)]
 
 
 def run_of(*steps, run_id="r", **known):
@@ -40,3 +44,41 @@ def cycle(laps):
     """Go back and forth between two files that refer to each other."""
     pair = [("read", {"path": "a.md"}, "see b.md"), ("read", {"path": "b.md"}, "see a.md")]
     return [("list", {"path": "."}, "a.md, b.md"), *pair * laps, ("ask", {"who": "me"}, "thanks")]
+
+
+def step_of(page, step):
+    return page.locator(f"#step-{step}")
+
+
+def current_of(page):
+    return page.evaluate("document.querySelector('.current')?.id")
+
+
+def is_in_view(page, step):
+    """Whether a step can be seen: on the screen, and not covered by the bar."""
+    return page.evaluate(
+        """(id) => {
+          const row = document.querySelector(id + " .row"), box = row.getBoundingClientRect();
+          const top = document.elementFromPoint(box.left + 20, box.top + box.height / 2);
+          return box.top >= 0 && box.bottom <= innerHeight && row.contains(top);
+        }""",
+        f"#step-{step}",
+    )
+
+
+def right_of(element):
+    return element.evaluate("element => element.getBoundingClientRect().right")
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def wait_for_text(page, selector, text):
+    """Wait until an element says just this; the page lets no one evaluate code in it."""
+    page.locator(selector, has_text=re.compile(f"^{re.escape(text)}$")).wait_for()
+
+
+def widths(page):
+    return page.evaluate("[document.documentElement.scrollWidth, innerWidth]")

@@ -1,5 +1,6 @@
 """``antiloop report``, as a person and as a script use it."""
 
+import itertools
 import json
 import os
 
@@ -34,6 +35,13 @@ def test_a_run_that_is_stuck_is_1_and_told(runs, page, capsys):
     assert capsys.readouterr().out == f"{page}: 1 healthy, 1 likely stuck\n"
     assert page.read_bytes().startswith(b"<!doctype html>\n")
     assert [path.name for path in sorted(page.parent.iterdir())] == ["report.html", "runs.jsonl"]
+
+
+@pytest.mark.parametrize("names", [*itertools.permutations(["fine", "stuck", "worse"])])
+def test_the_totals_have_one_order_whatever_the_input(runs, page, capsys, names):
+    counts = {"fine": 1, "stuck": 9, "worse": 7}
+    main(["report", runs(**{name: counts[name] for name in names}), "-o", str(page)])
+    assert capsys.readouterr().out == f"{page}: 1 healthy, 2 likely stuck\n"
 
 
 def test_nothing_found_is_0(runs, page, capsys):

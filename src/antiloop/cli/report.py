@@ -44,6 +44,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge the runs and write the page."""
+    from ..health import HealthStatus
     from .judged_run import profile_of
 
     try:
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         complain(f"{args.output}: {trouble}")
         return COULD_NOT_RUN
     if args.output != "-":
-        told = ", ".join(f"{number} {status.lower()}" for status, number in states.items())
+        told = ", ".join(f"{states[each]} {each.lower()}" for each in HealthStatus if states[each])
         say(printable(f"{args.output}: {told}"))
     if recordings.is_incomplete:
         return COULD_NOT_RUN

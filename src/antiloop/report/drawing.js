@@ -8,6 +8,8 @@ const PREVIEW = 300; // characters of a text that a closed step shows at most
 const BEFORE_MATCH = 16; // characters of it that stand before what was searched
 const NEIGHBOURS = 6; // links to the same call before and after a step
 const MAP_COLUMNS = 400;
+const STATES = ["Failed", "Likely stuck", "Warning", "Healthy"]; // worst first
+const SHAPES = [[[0.1, 0.8]], [[0.1, 0.3], [0.6, 0.3]], [[0.35, 0.3]]]; // top and height of lines
 
 const byId = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(byId(id).textContent);
@@ -45,23 +47,26 @@ function link(hash, name, ...children) {
 // ---- runs ----
 
 function drawRuns(runs) {
-  const numbers = new Map();
-  for (const { status } of runs) numbers.set(status, (numbers.get(status) || 0) + 1);
-  const states = [...numbers].map(([status, number]) => `${number} ${status.toLowerCase()}`);
+  const states = STATES.map((state) => [state, runs.filter(({ status }) => status === state).length])
+    .filter(([, number]) => number).map(([state, number]) => `${number} ${state.toLowerCase()}`);
   byId("summary").textContent = [plural(runs.length, "run"), ...states].join(" \u00b7 ");
   const items = runs.map((one) => el("li", "", link(hashOf(one.number), "run",
     el("span", "id", one.id), el("span", state(one.status), `${one.status}, ${one.score}/100`),
     el("span", "quiet", `${plural(one.calls, "call")}, ${plural(one.warnings, "warning")}`))));
   const all = el("details", "", el("summary", "", plural(runs.length, "run") + ", worst first"),
     el("ol", "", ...items));
-  all.open = matchMedia("(min-width: 64em)").matches;
   byId("runs").append(all);
   byId("runs").hidden = runs.length < 2;
+  all.open = isBeside(byId("runs"));
 }
+
+/** Tell whether the list of runs stands beside the run, not above it. */
+const isBeside = (nav) => getComputedStyle(nav).position === "sticky";
 
 function drawAbout(about) {
   const title = el("h2", "", about.id);
   title.id = "run-id";
+  title.tabIndex = -1; // where the focus goes when the run is chosen
   const from = [about.source, about.agent && `agent ${about.agent}`, about.model].filter(Boolean);
   const figures = [
     ["health", `${about.score}/100`], ["calls", about.calls], ["wasted calls", about.wasted_calls],
@@ -118,8 +123,10 @@ function marked(text, words) {
   return [...parts, text.slice(end)];
 }
 
+const look = ({ tone, shape }) => `tone-${tone} shape-${shape}`;
+
 const mark = (call, isSeen) => (call.mark
-  ? el("i", `chip tone-${call.tone}${isSeen ? " seen" : ""}`, call.mark) : el("i", "dot"));
+  ? el("i", `chip ${look(call)}${isSeen ? " seen" : ""}`, call.mark) : el("i", "dot"));
 
 const flagText = ([first, ...others]) => first.name + (others.length ? ` +${others.length}` : "");
 
@@ -179,8 +186,10 @@ function drawTimes(run, step, times, isSeen) {
   const near = times.slice(Math.max(0, here - NEIGHBOURS), here + NEIGHBOURS + 1);
   const links = near.map((other) => (other === step
     ? el("b", "", step) : link(hashOf(run.number, other), "", other)));
+  const warned = times.filter((other) => run.concerned.has(other)).length;
+  const share = !warned || warned === times.length ? "" : `, ${warned} of them in what is warned of`;
   return el("p", "quiet", isSeen ? "Nothing new came back. " : "",
-    `The same call was made ${plural(times.length, "time")}, at step `,
+    `In the whole run this call was made ${plural(times.length, "time")}${share}: at step `,
     ...links.flatMap((one) => [one, " "]), near.length < times.length ? "and others." : "");
 }
 
@@ -189,18 +198,20 @@ function drawTimes(run, step, times, isSeen) {
 function drawMap(run, steps) {
   const columns = Math.max(1, Math.min(MAP_COLUMNS, steps.length));
   const all = svg("svg", { viewBox: `0 0 ${columns} ${run.lanes + 1}`, preserveAspectRatio: "none" });
-  const drawn = new Map(); // of the steps that share a column, one with nothing new is shown
-  const rect = (x, y, name) => all.append(svg("rect", { x, y, width: 1, height: 0.8, class: name }));
+  const cells = new Map(); // of the steps that share one, one with nothing new is shown
+  const rect = (x, y, height, name) => all.append(
+    svg("rect", { x, y, width: 1, height, class: name }));
   steps.forEach((step, position) => {
     const [number, , lane, isSeen] = run.steps[step];
     const x = Math.floor((position * columns) / steps.length);
-    const { mark, tone } = run.calls[number];
-    const [key, rank] = [x * run.lanes + lane, mark ? isSeen : -1];
-    if (!(drawn.get(key) >= rank)) {
-      drawn.set(key, rank);
-      rect(x, lane + 0.1, mark ? `tone-${tone}${isSeen ? " seen" : ""}` : "once");
-    }
-    if (run.warningsAt.has(step)) rect(x, run.lanes + 0.2, "flag");
+    const call = run.calls[number];
+    const [key, rank] = [x * run.lanes + lane, call.mark ? isSeen : -1];
+    if (!(cells.get(key)?.rank >= rank)) cells.set(key, { x, lane, rank, call });
+    if (run.warningsAt.has(step)) rect(x, run.lanes + 0.2, 0.8, "flag");
   });
+  for (const { x, lane, rank, call } of cells.values()) {
+    const name = call.mark ? look(call) + (rank ? " seen" : "") : "once";
+    for (const [top, height] of SHAPES[call.shape]) rect(x, lane + top, height, name);
+  }
   byId("map").replaceChildren(all, el("div", "here"));
 }

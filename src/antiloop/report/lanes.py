@@ -9,8 +9,10 @@ from typing import Dict, List, NamedTuple, Sequence
 
 LANES = 6
 """Lanes at most; calls beyond that share the last one, where their letters tell them apart."""
-TONES = 6
-"""Colours; letters go on where colours begin anew."""
+TONES = 8
+"""Colours of marks; the next shape begins with the first colour again."""
+SHAPES = 3
+"""Shapes of marks; where both begin anew, letters go on."""
 _PATIENCE = 20
 """Steps after which a call that did not come back gives its lane up."""
 

@@ -1,13 +1,13 @@
-// What is shown, and how one moves about in it. Where one is stands in the address, as
-// #run-NUMBER-step-NUMBER, so that the back button works and a place can be handed on.
+// What is shown: a run, its steps, and which of them the search leaves over.
 
 const CHUNK = 50; // steps that are drawn together when they come near, and dropped when they are far
-const [list, search, map] = ["steps", "search", "map"].map(byId);
+const [list, search, bar, map] = ["steps", "search", "bar", "map"].map(byId);
 const runs = read("index"); // worst first
 let run; // the run that is shown
 let shown = []; // those of its steps that the search leaves over
 let place = new Map(); // step -> where it stands in `shown`
 let current = -1; // the step that keys act on
+let stop; // the one step at which the Tab key stops: the current one, or the first
 const opened = new Set();
 
 const elementOf = (step) => byId(`step-${step}`);
@@ -35,7 +35,9 @@ function show(number) {
   drawWarnings(run);
   filter();
   for (const item of document.querySelectorAll("a.run")) {
-    item.setAttribute("aria-current", item.hash === hashOf(number));
+    const isShown = item.hash === hashOf(number);
+    item.setAttribute("aria-current", isShown);
+    item.tabIndex = isShown ? 0 : -1; // the list is one stop of the Tab key, arrows go on
   }
   showInList(document.querySelector("a.run[aria-current=true]"));
 }
@@ -53,7 +55,7 @@ function showInList(item) {
 const watcher = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     if (isIntersecting) fill(target);
-    else if (!target.querySelector(".open, .current")) target.replaceChildren();
+    else if (!target.querySelector(".open, .current, .row[tabindex='0']")) target.replaceChildren();
   }
   follow();
 }, { rootMargin: "1000px" });
@@ -79,9 +81,11 @@ function filter() {
     list.append(chunk);
     watcher.observe(chunk);
   }
+  stop = place.has(current) ? current : shown[0];
   if (shown.length) fill(list.firstChild);
   else list.append(el("p", "quiet", words ? "Nothing found." : "No calls."));
   drawMap(run, shown);
+  measure();
   follow();
 }
 
@@ -90,6 +94,7 @@ function fill(chunk) {
   chunk.append(...chunk.steps.map((step) => drawStep(run, step)));
   for (const step of chunk.steps) {
     elementOf(step).classList.toggle("current", step === current);
+    elementOf(step).firstChild.tabIndex = step === stop ? 0 : -1;
     setOpen(step, opened.has(step));
   }
 }
@@ -101,120 +106,26 @@ function setOpen(step, isOpen) {
   element.classList.toggle("open", isOpen);
   element.firstChild.setAttribute("aria-expanded", isOpen);
   const details = element.querySelector(".details");
-  if (isOpen && !details) element.append(drawDetails(run, step));
+  if (isOpen && !details) {
+    element.append(drawDetails(run, step));
+    for (const text of element.querySelectorAll("pre")) {
+      if (text.scrollHeight > text.clientHeight) text.tabIndex = 0; // so that keys can scroll it
+    }
+  }
   if (!isOpen && details) details.remove();
 }
 
+/** Tell the style how much of the screen the bar covers. */
+const measure = () => document.documentElement.style.setProperty(
+  "--bar", `${getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0}px`);
+
 /** Show in the map which part of the run is on the screen. */
 function follow() {
-  const bar = map.parentElement.getBoundingClientRect();
-  const at = (y) => document.elementFromPoint(bar.left + 24, y)?.closest(".step");
-  const [first, last] = [at(bar.bottom + 4), at(innerHeight - 4)];
+  const { left, bottom } = bar.getBoundingClientRect();
+  const at = (y) => document.elementFromPoint(left + 24, y)?.closest(".step");
+  const [first, last] = [at(bottom + 4), at(innerHeight - 4)];
   const share = (element, none) => (element ? place.get(stepOf(element)) / shown.length : none);
   map.lastChild.hidden = !first && !last;
   map.lastChild.style.setProperty("--from", share(first, 0));
   map.lastChild.style.setProperty("--to", share(last, 1));
 }
-
-// ---- moving ----
-
-function clearSearch() {
-  search.value = "";
-  filter();
-}
-
-function select(step, block) {
-  if (!place.has(step)) clearSearch();
-  elementOf(current)?.classList.remove("current");
-  current = step;
-  fill(list.children[Math.floor(place.get(step) / CHUNK)]);
-  const element = elementOf(step);
-  element.classList.add("current");
-  element.firstChild.focus({ preventScroll: true });
-  element.scrollIntoView({ block });
-}
-
-function go(hash) {
-  const [, number, step] = /^#run-(\d+)(?:-step-(\d+))?$/.exec(hash) || [];
-  const wanted = runs.find((one) => one.number === Number(number)) || runs[0];
-  if (!wanted) return;
-  show(wanted.number);
-  if (!(Number(step) < run.steps.length)) return;
-  select(Number(step), "nearest");
-  setOpen(current, true);
-  elementOf(current).scrollIntoView({ block: "start" });
-}
-
-function visit(hash) {
-  if (location.hash !== hash) history.pushState(null, "", hash);
-  go(hash); // at once, so that the next key finds where this one led
-}
-
-function move(by) {
-  const start = by > 0 ? -1 : shown.length;
-  const to = (place.has(current) ? place.get(current) : start) + by;
-  if (to >= 0 && to < shown.length) select(shown[to], "nearest");
-}
-
-function moveToWarning(by) {
-  const steps = [...run.warningsAt.keys()].sort((one, other) => one - other);
-  const before = steps.filter((step) => step < current);
-  const next = by > 0 ? steps.find((step) => step > current) : before.pop();
-  if (next !== undefined && next < run.steps.length) visit(hashOf(run.number, next));
-}
-
-function moveToRun(by) {
-  const next = runs[runs.findIndex((one) => one.number === run.number) + by];
-  if (next) visit(hashOf(next.number));
-}
-
-function leave() {
-  if (search.value) clearSearch();
-  else if (opened.has(current)) setOpen(current, false);
-  search.blur();
-}
-
-const KEYS = {
-  j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
-  n: () => moveToWarning(1), p: () => moveToWarning(-1),
-  "]": () => moveToRun(1), "[": () => moveToRun(-1),
-  "/": () => search.focus(), Escape: leave,
-};
-const TYPING = { Escape: leave, Enter: () => { filter(); move(1); } };
-
-document.addEventListener("keydown", (event) => {
-  const act = (event.target === search ? TYPING : KEYS)[event.key];
-  if (!act || !run || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  act();
-});
-
-document.addEventListener("click", (event) => {
-  const [row, followed] = ["button.row", "a"].map((kind) => event.target.closest(kind));
-  if (followed && followed.hash === location.hash) go(followed.hash);
-  if (!row) return;
-  select(stepOf(row.parentElement), "nearest");
-  setOpen(current, !opened.has(current));
-});
-
-map.addEventListener("click", (event) => {
-  const box = map.getBoundingClientRect();
-  const position = Math.floor(((event.clientX - box.left) / box.width) * shown.length);
-  if (position in shown) select(shown[position], "start");
-});
-
-let waiting;
-search.addEventListener("input", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(() => {
-    filter();
-    list.scrollIntoView();
-  }, 100);
-});
-addEventListener("scroll", () => requestAnimationFrame(follow), { passive: true });
-addEventListener("resize", follow);
-addEventListener("beforeprint", () => [...list.children].forEach(fill));
-addEventListener("hashchange", () => go(location.hash));
-
-drawRuns(runs);
-go(location.hash);

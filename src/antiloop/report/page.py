@@ -20,7 +20,7 @@ from .run_data import run_data, summary
 if TYPE_CHECKING:
     from ..health import HealthReport
 
-_SCRIPTS = ("drawing.js", "page.js")
+_SCRIPTS = ("drawing.js", "page.js", "moving.js")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 

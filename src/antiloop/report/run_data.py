@@ -14,7 +14,7 @@ from ..loop_detection.fingerprint import canonical_json, parsed_arguments, text_
 from ..loop_detection.shortening import shortened
 from ..traces import RecordedRun
 from ..types import ToolCall, ToolResult
-from .lanes import TONES, lanes_of, letters, marks_of
+from .lanes import SHAPES, TONES, lanes_of, letters, marks_of
 
 if TYPE_CHECKING:
     from ..health import HealthReport, HealthWarning
@@ -121,8 +121,9 @@ def _seen(facts: List[Facts]) -> List[int]:
 
 def _mark(number: Optional[int]) -> Dict[str, Any]:
     if number is None:
-        return {"mark": "", "tone": 0}
-    return {"mark": letters(number), "tone": number % TONES}
+        return {"mark": "", "tone": 0, "shape": 0}
+    shape = number // TONES % SHAPES
+    return {"mark": letters(number), "tone": number % TONES, "shape": shape}
 
 
 def _laps(health: "HealthReport", keys: List[str]) -> List[Tuple[int, int]]:

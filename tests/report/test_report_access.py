@@ -1,0 +1,283 @@
+"""The page for all: by keys alone, on a phone, with large text, and without some colours."""
+
+import pytest
+from report_pages import (
+    DISTINCT,
+    REPEAT,
+    current_of,
+    cycle,
+    is_in_view,
+    press,
+    run_of,
+    step_of,
+    wait_for_text,
+    widths,
+)
+
+SIXTY = [run_of(*REPEAT, *cycle(2), run_id=f"run{n}") for n in range(60)]
+FOCUSED = "(({ id, className, value, textContent: text }) => id || value || className + ':' + text)"
+IS_LARGE = {
+    "in the page": lambda page: page.evaluate("document.documentElement.style.fontSize = '200%'"),
+    "in the browser": lambda page: page.context.new_cdp_session(page).send(
+        "Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}}
+    ),
+}
+
+
+def focus_of(page):
+    return page.evaluate(f"{FOCUSED}(document.activeElement)")
+
+
+def tab_stops(page):
+    """Press Tab until the focus is back on the page itself, and give what had it."""
+    found = []
+    for _ in range(60):
+        press(page, "Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            return found
+        found.append(focus_of(page))
+    raise AssertionError(f"more than {len(found)} stops: {found}")
+
+
+def wait_for_address(page, end):
+    page.wait_for_url(lambda url: url.endswith(end))
+
+
+# ---- runs are chosen ----
+
+
+def is_at_the_head(page, name):
+    """Whether the head of a run is on the screen and has the focus."""
+    wait_for_text(page, "#run-id", name)
+    page.wait_for_function("document.activeElement.id === 'run-id'", polling=20)
+    top = page.evaluate("document.getElementById('run-id').getBoundingClientRect().top")
+    return 0 <= top < page.viewport_size["height"] / 2
+
+
+@pytest.mark.parametrize("number", [1, 59])
+def test_a_run_that_is_chosen_on_a_phone_is_shown(open_page, number):
+    page = open_page(*SIXTY, width=360, height=640)
+    page.locator("summary").click()
+    page.locator("a.run").nth(number).click()
+    assert is_at_the_head(page, f"run{number}")
+    assert page.locator("#runs details").get_attribute("open") is None
+
+
+def test_a_run_that_is_shown_already_can_be_chosen(open_page):
+    page = open_page(*SIXTY, width=360, height=640, at="#run-7")
+    page.locator("summary").click()
+    page.locator("a.run").nth(7).click()
+    assert is_at_the_head(page, "run7")
+
+
+def test_a_run_chosen_in_a_list_beside_shows_from_its_head(open_page):
+    page = open_page(*[run_of(*DISTINCT, run_id=f"run{n}") for n in range(3)])
+    page.evaluate("scrollTo(0, 1200)")
+    page.locator("a.run").nth(2).click()
+    assert is_at_the_head(page, "run2")
+    assert page.locator("#runs details").get_attribute("open") is not None
+    press(page, "[")
+    assert is_at_the_head(page, "run1")
+
+
+# ---- the address ----
+
+
+@pytest.mark.parametrize("keys", ["jjk", "njjj", "]jj[", "nj]jj[nk", "/"])
+def test_the_address_leads_back_to_where_one_is(open_page, keys):
+    page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT), run_of(*cycle(6), run_id="two"))
+    press(page, *(["/", "Escape", "j"] if keys == "/" else keys))
+    at = current_of(page), page.locator("#run-id").inner_text()
+    number = 0 if at[1] == "r" else 1
+    wait_for_address(page, f"#run-{number}-{at[0]}" if at[0] else f"#run-{number}")
+    page.reload()
+    wait_for_text(page, "#run-id", at[1])
+    assert current_of(page) == at[0]
+
+
+def test_walking_leaves_one_place_to_go_back_to(open_page):
+    page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT), at="#run-0-step-3")
+    page.locator("#warnings a").first.click()
+    step = int(current_of(page)[5:])
+    press(page, *"jjjjj")
+    wait_for_address(page, f"#run-0-step-{step + 5}")
+    page.go_back()
+    page.wait_for_selector("#step-3.current")
+
+
+def test_a_key_that_is_held_does_not_wear_the_address_out(open_page):
+    page = open_page(run_of(*DISTINCT * 10))
+    page.evaluate(
+        """() => {
+          const write = history.replaceState;
+          window.written = 0;
+          history.replaceState = (...given) => { written += 1; write.apply(history, given); };
+        }"""
+    )
+    before = page.evaluate("history.length")
+    press(page, *["j"] * 300)
+    wait_for_address(page, "#run-0-step-299")
+    assert page.evaluate("[history.length, written < 100]") == [before, True]
+
+
+def test_a_click_on_a_step_puts_it_into_the_address(open_page):
+    page = open_page(run_of(*DISTINCT))
+    step_of(page, 4).locator(".row").click()
+    wait_for_address(page, "#run-0-step-4")
+
+
+# ---- by keys alone ----
+
+
+def test_the_tab_key_reaches_everything_in_few_steps(open_page):
+    def stops(*runs):
+        return tab_stops(open_page(*runs))
+
+    many = stops(*SIXTY)
+    assert many.index("search") <= 4
+    few = stops(*SIXTY[:2])
+    assert len(many) == len(few)
+    long, short = ([run_of(*DISTINCT * n)] for n in (20, 1))
+    assert len(stops(*long)) == len(stops(*short))
+
+
+def test_the_first_stops_skip_to_the_search_and_the_steps(open_page):
+    page = open_page(*SIXTY)
+    press(page, "Tab")
+    assert focus_of(page) == "search"
+    assert page.locator("button.skip").first.bounding_box()["width"] > 50
+    press(page, "Enter")
+    assert page.evaluate("document.activeElement === document.getElementById('search')")
+    page.reload()
+    press(page, "Tab", "Tab", "Enter")
+    assert current_of(page) == "step-0"
+    assert is_in_view(page, 0)
+
+
+def test_the_list_of_runs_is_one_stop_and_arrows_move_in_it(open_page):
+    page = open_page(*SIXTY)
+    page.locator("a.run").first.focus()
+    press(page, "ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowDown")
+    assert "run1" in focus_of(page)
+    assert page.locator("#run-id").inner_text() == "run0"
+    press(page, "Tab", "Shift+Tab")
+    assert "run1" in focus_of(page)
+    press(page, "Enter")
+    assert is_at_the_head(page, "run1")
+
+
+def test_the_steps_are_one_stop_the_current_one(open_page):
+    page = open_page(run_of(*DISTINCT * 5))
+    stops = "[...document.querySelectorAll('.row')].filter((row) => row.tabIndex === 0).length"
+    page.locator("#search").focus()
+    press(page, "Tab")
+    assert page.evaluate("document.activeElement.parentElement.id") == "step-0"
+    press(page, *"jjj", "Shift+Tab", "Tab")
+    assert page.evaluate("document.activeElement.parentElement.id") == "step-3"
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_selector("#step-299")
+    assert page.evaluate(stops) == 1
+    page.locator("#search").fill("9.md")
+    wait_for_text(page, "#found", "30 of 300 steps")
+    page.locator("#search").focus()
+    press(page, "Tab")
+    assert page.evaluate("document.activeElement.parentElement.id") == "step-9"
+
+
+def test_a_long_text_can_be_scrolled_by_keys(open_page):
+    page = open_page(run_of(("read", {}, "line\n" * 300), ("ls", {}, "short")), at="#run-0-step-0")
+    assert page.locator("pre[tabindex='0']").count() == 1
+    page.locator("pre[tabindex='0']").focus()
+    press(page, "ArrowDown")
+    page.wait_for_function("document.activeElement.scrollTop > 0", polling=20)
+    assert current_of(page) == "step-0"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width", "at"),
+    [
+        ("light", 1280, ""),
+        ("light", 360, "#run-0-step-61"),
+        ("dark", 1280, "#run-0-step-61"),
+        ("dark", 360, ""),
+    ],
+)
+def test_axe_finds_nothing(open_page, scheme, width, at):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="extra 'browser'")
+    loud = ("read", {}, "line\n" * 300)
+    runs = run_of(*DISTINCT, *REPEAT, *cycle(6), loud), run_of(*cycle(1), run_id="fine")
+    page = open_page(*runs, width=width, scheme=scheme, at=at)
+    found = axe.Axe().run(page).response
+    assert len(found["passes"]) > 15
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+
+
+# ---- large text ----
+
+
+@pytest.mark.parametrize("enlarge", IS_LARGE.values(), ids=IS_LARGE)
+@pytest.mark.parametrize(("width", "height"), [(1280, 860), (360, 720)])
+def test_large_text_leaves_room_for_the_steps(open_page, enlarge, width, height):
+    page = open_page(run_of(*REPEAT, *cycle(6)), run_of(*cycle(1)), width=width, height=height)
+    before = page.evaluate("parseFloat(getComputedStyle(document.querySelector('h2')).fontSize)")
+    enlarge(page)
+    page.evaluate("location.hash = '#run-0-step-4'")
+    page.wait_for_selector("#step-4.current .details")
+    after = page.evaluate("parseFloat(getComputedStyle(document.querySelector('h2')).fontSize)")
+    assert after > 1.5 * before
+    assert page.locator("#bar").bounding_box()["height"] < height * 0.3
+    assert widths(page) == [width, width]
+    assert is_in_view(page, 4)
+
+
+def test_on_a_screen_of_few_lines_the_bar_moves_away(open_page):
+    page = open_page(run_of(*DISTINCT), width=320, height=256, at="#run-0-step-40")
+    assert page.locator("#bar").bounding_box()["y"] < -100
+    assert is_in_view(page, 40)
+
+
+# ---- marks ----
+
+
+def test_marks_look_different_from_each_other(open_page):
+    calls = [("t", {"n": n % 24}, f"x {n % 24}") for n in range(48)]
+    page = open_page(run_of(*calls))
+    looks = page.evaluate(
+        """[...document.querySelectorAll("#steps .chip")].slice(0, 24).map((chip) => {
+          const { borderTopColor, borderRadius } = getComputedStyle(chip);
+          return borderTopColor + borderRadius;
+        })"""
+    )
+    assert len(set(looks)) == 24
+    shapes = page.evaluate(
+        """Object.entries([...document.querySelectorAll("#map rect:not(.flag)")].reduce(
+          (all, rect) => ({ ...all, [rect.getAttribute("x")]: [
+            ...(all[rect.getAttribute("x")] || []), rect.getAttribute("class"),
+            rect.getAttribute("y"), rect.getAttribute("height")] }), {}))
+          .slice(0, 24).map(([, rects]) => rects.join())"""
+    )
+    assert len(set(shapes)) == 24
+
+
+# ---- totals and counts ----
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_totals_have_one_order(open_page, order):
+    runs = [
+        run_of(*REPEAT, run_id="stuck"),
+        run_of(*cycle(1), run_id="fine"),
+        run_of(*cycle(1), run_id="failed", failed=True),
+    ]
+    page = open_page(*(runs[n] for n in order))
+    wait_for_text(page, "#summary", "3 runs \u00b7 1 failed \u00b7 1 likely stuck \u00b7 1 healthy")
+
+
+def test_a_step_says_how_many_of_its_calls_a_warning_is_about(open_page):
+    moving = [("get", {}, f"{word} is new") for word in ("this", "that")]
+    page = open_page(run_of(*moving, *[("get", {}, "same")] * 3), at="#run-0-step-4")
+    said = step_of(page, 4).locator(".details").inner_text()
+    assert "In the whole run this call was made 5 times, 3 of them in what is warned of" in said
+    page = open_page(run_of(*REPEAT), at="#run-0-step-4")
+    said = step_of(page, 4).locator(".details").inner_text()
+    assert "In the whole run this call was made 6 times: at step" in said
