@@ -1,8 +1,11 @@
 import enum
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, List
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from antiloop import Agent, AgentTrace, ScriptedProvider, StepType, ToolCall, TraceStep
 from antiloop.trace import to_plain
@@ -134,3 +137,97 @@ def test_a_value_inside_itself_comes_to_an_end():
     loop = []
     loop.append(loop)
     assert "..." in json.dumps(to_plain(loop))
+
+
+@dataclass
+class Node:
+    name: str
+    parent: Any = None
+    children: List[Any] = field(default_factory=list)
+
+
+def test_objects_with_back_references_end_where_they_come_back():
+    root = Node("root")
+    root.children = [Node("leaf", root)]
+    leaf = {"name": "leaf", "parent": "...", "children": []}
+    assert to_plain(root) == {"name": "root", "parent": None, "children": [leaf]}
+
+
+def test_an_object_that_stands_there_twice_stands_there_twice():
+    row = {"a": [1]}
+    assert to_plain([row, row]) == [row, row]
+
+
+def test_a_long_list_is_kept_whole_and_one_that_nobody_reads_is_cut():
+    numbers = list(range(50_000))
+    assert to_plain(numbers) == numbers
+    cut = to_plain(range_of(10_000_000))
+    assert cut[-1] == "..."
+    assert len(cut) < 200_000
+
+
+def range_of(length):
+    """Give a list that is never made: who went through it all would take its time."""
+
+    class Long(list):
+        def __iter__(self):
+            return iter(range(length))
+
+    return Long()
+
+
+def nodes():
+    """Objects that refer to each other in every possible way."""
+    links = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=40)
+    return st.builds(linked, links, st.sampled_from([Node, list, dict]))
+
+
+def linked(links, kind):
+    made = [Node(str(number)) if kind is Node else kind() for number in range(6)]
+    for one, other in links:
+        if kind is Node:
+            made[one].children.append(made[other])
+        elif kind is list:
+            made[one].append(made[other])
+        else:
+            made[one][f"k{other}{len(made[one])}"] = made[other]
+    return made
+
+
+@given(nodes())
+@settings(deadline=None, max_examples=50)
+def test_whatever_refers_to_what_the_plain_data_are_bounded(made):
+    # Six objects that all refer to each other have more paths than anybody can wait for.
+    plain = to_plain(made)
+    assert len(json.dumps(plain)) < 10 * 2_000_000
+
+
+def test_the_work_is_bounded_where_references_cross():
+    looked = []
+
+    class Counted(dict):
+        def items(self):
+            looked.append(self)
+            return super().items()
+
+    value = Counted()
+    for _ in range(30):
+        value = Counted(a=value, b=value)
+    to_plain(value)
+    assert len(looked) <= 200_000  # and not 2**30
+
+
+def test_a_long_text_is_kept_and_many_are_cut():
+    text = "a" * 3_000_000
+    assert to_plain({"a": text}) == {"a": text}
+    assert to_plain([text] * 1000) == [text, "..."]
+
+
+def test_a_tool_may_return_objects_with_back_references():
+    def tree():
+        root = Node("root")
+        root.children = [Node(str(number), root) for number in range(30)]
+        return root
+
+    result = Agent([tree], ScriptedProvider([ToolCall("tree"), "Done."])).run("Go")
+    assert result.tool_results[0].text.count('"parent": "..."') == 30

@@ -1,15 +1,23 @@
 """The record of one run: what the agent did, step by step, as plain data."""
 
 import json
+from collections import deque
+from collections.abc import ItemsView, KeysView, ValuesView
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Set, Tuple, TypeVar
 
 from .short_repr import counted, quoted, short_repr
 from .stability import beta
 
+T = TypeVar("T")
+
 _DEPTH = 40
+_LENGTH = 2_000_000  # characters of JSON, roughly: no model and no person reads more
+_ITEM = 20  # characters for a number, a bracket, what surrounds a text
+_MORE = "..."
 _SCALARS = (str, int, float, bool, type(None))
+_LISTS = (list, tuple, set, frozenset, deque, KeysView, ValuesView, ItemsView)
 
 
 @beta
@@ -111,25 +119,72 @@ class AgentTrace:
 
 
 @beta
-def to_plain(value: Any, depth: int = _DEPTH) -> Any:
-    """Turn any value into plain JSON data; what JSON does not know becomes its text."""
-    if isinstance(value, Enum):
-        return to_plain(value.value, depth - 1)
-    if isinstance(value, _SCALARS):
+def to_plain(value: Any) -> Any:
+    """Turn any value into plain JSON data; what JSON does not know becomes its text.
+
+    What would not end, or would be far too long to read, ends in ``"..."``: objects inside
+    themselves, more than 40 levels, more than about two million characters.
+    """
+    return _Plain().of(value)
+
+
+class _Plain:
+    """Makes plain data of one value, with a bound on the whole.
+
+    Objects that are shared stand in the result once for each reference to them, which are more
+    than any memory holds where references cross. So what is written is counted, not what is read.
+    """
+
+    def __init__(self) -> None:
+        self._left = _LENGTH
+        self._inside: Set[int] = set()
+
+    def of(self, value: Any, depth: int = _DEPTH) -> Any:
+        if isinstance(value, Enum):
+            return self.of(value.value, depth - 1)
+        if isinstance(value, _SCALARS):
+            return self._counted(value)
+        members = _members(value)
+        if members is None:
+            return self._counted(str(value))
+        if depth <= 0 or id(value) in self._inside:
+            return self._counted(_MORE)
+        self._left -= _ITEM
+        self._inside.add(id(value))
+        try:
+            return self._filled(members, depth - 1)
+        finally:
+            self._inside.discard(id(value))
+
+    def _filled(self, members: Any, depth: int) -> Any:
+        if isinstance(members, _LISTS):
+            return [self.of(item, depth) for item in self._until_full(members, _MORE)]
+        pairs = self._until_full(members.items(), (_MORE, _MORE))
+        return {self._key(key, depth): self.of(item, depth) for key, item in pairs}
+
+    def _until_full(self, items: Iterable[T], more: T) -> Iterator[T]:
+        for item in items:
+            if self._left <= 0:
+                yield more
+                return
+            yield item
+
+    def _key(self, key: Any, depth: int) -> str:
+        plain = self.of(key, depth)
+        return plain if type(plain) is str else str(plain)
+
+    def _counted(self, value: Any) -> Any:
+        self._left -= _ITEM + (len(value) if isinstance(value, str) else 0)
         return value
-    if depth <= 0:
-        return "..."
-    if isinstance(value, Mapping):
-        return {_key(key): to_plain(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [to_plain(item, depth - 1) for item in value]
+
+
+def _members(value: Any) -> Any:
+    """Give a container's members, a mapping or a list; None for what is no container."""
+    if isinstance(value, (Mapping, *_LISTS)):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name), depth - 1) for f in fields(value)}
-    return str(value)
-
-
-def _key(key: Any) -> str:
-    return key if type(key) is str else str(to_plain(key))
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return None
 
 
 def _step_type(value: Any) -> StepType:
