@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Any, AsyncGenerator, List, Sequence, Union
 
 from ..types import ToolResult
+from .cancellation import end_all
 from .drivers import hooks, shielded
 from .events import AgentEvent, TextDelta
 from .providers.protocol import ModelReply, ModelRequest, Provider
@@ -114,7 +115,7 @@ async def _run_tools(invocations: Sequence[Invocation]) -> List[ToolResult]:
 
 
 async def _run_in_time(invocation: Invocation) -> ToolResult:
-    """Run a call, for no longer than it may take, and leave nothing running.
+    """Run a call for no longer than it may take, and leave nothing running if that can be had.
 
     Not `asyncio.wait_for`: before Python 3.12 it can swallow a cancellation that comes late.
     """
@@ -124,9 +125,7 @@ async def _run_in_time(invocation: Invocation) -> ToolResult:
         await asyncio.wait({work}, timeout=invocation.timeout_s)
         in_time = work.done()
     finally:
-        if not work.done():
-            work.cancel()
-            await asyncio.wait({work})
+        await end_all([work])
     name = invocation.call.tool_name
     if not in_time:
         return timeout_result(name, invocation.timeout_s)

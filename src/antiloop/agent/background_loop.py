@@ -1,11 +1,18 @@
 """An event loop on a thread of its own, for the async parts of a sync run."""
 
 import asyncio
+import logging
 import threading
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotInTime
 from typing import Any, Awaitable
 
+from .cancellation import GRACE_S, end_all
 from .threads import start_in_thread
+
+logger = logging.getLogger(__name__)
+
+_CLOSING_S = 3 * GRACE_S
 
 
 class BackgroundLoop:
@@ -27,15 +34,20 @@ class BackgroundLoop:
         self._stop = asyncio.Event()
         self._ready.set()
         await self._stop.wait()
+        # `asyncio.run` would wait for ever for a task that swallows its cancellation.
+        await end_all(asyncio.all_tasks() - {asyncio.current_task()})
 
     def submit(self, awaitable: Awaitable[Any]) -> "Future[Any]":
         """Start a coroutine and give the future of its result; cancelling that cancels it."""
         return asyncio.run_coroutine_threadsafe(_result(awaitable), self._loop)
 
     def close(self) -> None:
-        """Cancel what still runs, wait for it to end, and stop the loop."""
+        """Cancel what still runs, wait for it to end, but not for ever, and stop the loop."""
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.result()
+        try:
+            self._thread.result(timeout=_CLOSING_S)
+        except NotInTime:
+            logger.warning("an async tool cannot be cancelled and goes on in the background")
 
 
 async def _result(awaitable: Awaitable[Any]) -> Any:
