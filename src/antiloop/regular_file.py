@@ -32,17 +32,17 @@ def is_descriptor(path: "str") -> bool:
 
 
 def what_it_is(path: str) -> "Optional[str]":
-    """Say what stands at a path, None if it is a regular file or a folder.
+    """Say what stands at a path; None for a regular file, a folder, or nothing.
 
-    >>> what_it_is("/dev/null"), what_it_is("/dev")
-    ('a device', None)
+    >>> what_it_is("/dev/null"), what_it_is("/dev"), what_it_is("/dev/nothing")
+    ('a device', None, None)
     """
     try:
         return _irregular(os.stat(path).st_mode)
     except FileNotFoundError:
-        return "a link to nothing" if os.path.islink(path) else "gone"
+        return "a link to nothing" if os.path.islink(path) else None
     except OSError as error:
-        return str(error.strerror)
+        return error.strerror
 
 
 def opener(path: str, flags: int) -> int:

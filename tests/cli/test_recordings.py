@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import socket
 
 import pytest
 
@@ -101,9 +102,74 @@ def test_a_trace_in_a_directory_that_is_cut_off_is_told(archive, capsys):
     assert f"{archive / 'c.gz'}:1: cannot read on" in err
 
 
-def test_a_pipe_in_a_directory_is_not_waited_for(archive, capsys):
-    os.mkfifo(archive / "pipe")
-    assert scanned(capsys, archive) == (0, ["first", "second", "third"], "")
+def place(kind, path):
+    """Put something at a path that is no file."""
+    if kind == "a named pipe":
+        os.mkfifo(path)
+    elif kind == "a socket":
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+    else:
+        path.symlink_to(os.devnull if kind == "a device" else "nowhere")
+
+
+KINDS = ("a named pipe", "a socket", "a device", "a link to nothing")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_file_in_a_directory_is_told_and_passed_over(archive, kind, capsys):
+    place(kind, archive / "b" / "odd.jsonl")
+    told = f"antiloop: {archive / 'b' / 'odd.jsonl'}: {kind}; skipped\n"
+    assert scanned(capsys, archive) == (0, ["first", "second", "third"], told)
+
+
+def test_of_many_that_are_no_files_some_are_told(archive, capsys):
+    for number in range(13):
+        os.mkfifo(archive / f"pipe{number:02}")
+    status, _, err = scanned(capsys, archive)
+    lines = err.splitlines()
+    assert (status, len(lines)) == (0, 11)
+    assert lines[-1] == f"antiloop: {archive}: 3 further places like these skipped"
+
+
+COMMANDS = (
+    ["scan"],
+    ["scan", "--jobs", "2"],
+    ["watch"],
+    ["explain"],
+    ["calibrate"],
+    ["report", "-o", "-"],
+    ["scan", "docs", "--config"],
+    ["explain", "docs", "--config"],
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_what_is_no_file_is_refused_and_not_waited_for(kind, command, tmp_path, capsys):
+    path = tmp_path / "odd.jsonl"
+    place(kind, path)
+    try:
+        status = main([*command, str(path)])
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    assert f"{path}: {kind}, not a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [*COMMANDS[:5], ["report", "-o", os.devnull]], ids=" ".join)
+def test_what_a_shell_has_opened_is_read(command, capsys):
+    step = {**STEP, "result": "No results."}
+    data = json.dumps({"run_id": "a", "steps": [step] * 4}).encode() + b"\n"
+    read, write = os.pipe()
+    os.write(write, data)
+    os.close(write)
+    try:
+        status = main([*command, f"/dev/fd/{read}"])
+    finally:
+        os.close(read)
+    assert status == 1
+    assert "No such file" not in capsys.readouterr().err
 
 
 def test_a_directory_that_cannot_be_entered_is_told(archive, capsys, monkeypatch):

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Sequence, Tuple
 
-from antiloop.traces.records import records
+from antiloop.traces.records import numbered, records
 
 FIXTURES = Path(__file__).parents[1] / "traces" / "fixtures"
 DEEP, LONG = "(deep)", "(long)"
@@ -31,7 +31,9 @@ class Corpus:
         self.name = name
         folder = FIXTURES / name
         files = [path.read_text("utf-8").splitlines() for path in sorted(folder.iterdir())]
-        self._texts = [json.dumps([found.value for found in records(lines)]) for lines in files]
+        self._texts = [
+            json.dumps([found.value for found in records(numbered(lines))]) for lines in files
+        ]
         places = [place for values in self.all() for place in places_in(values)]
         self.keys = sorted({key for _, key in places if isinstance(key, str)})
         self.values = [json.dumps(holder[key]) for holder, key in places]

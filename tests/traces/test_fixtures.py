@@ -11,7 +11,7 @@ import pytest
 
 from antiloop.cli import main
 from antiloop.traces import FORMATS, read_runs
-from antiloop.traces.records import records
+from antiloop.traces.records import numbered, records
 from antiloop.traces.registry import recognise
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -42,7 +42,7 @@ def test_a_scan_leaves_a_healthy_run_alone(path, capsys):
 
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_the_format_is_recognised_by_what_the_file_holds(path):
-    value = next(records(path.read_text(encoding="utf-8").splitlines())).value
+    value = next(records(numbered(path.read_text(encoding="utf-8").splitlines()))).value
     assert path.name.startswith(("stuck", "healthy"))
     assert [known.name for known in FORMATS.values() if known.recognises(value)] == [path.parts[-2]]
     assert recognise(value).name == path.parts[-2]

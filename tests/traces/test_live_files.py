@@ -6,7 +6,7 @@ import os
 import pytest
 
 from antiloop import LoopDetector
-from antiloop.exceptions import NoTrace
+from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces.live_files import _FOLLOWED, LiveFile, LiveFolder, newest_file
 from antiloop.traces.live_lines import LiveLines
 
@@ -34,8 +34,12 @@ class Folder:
         self.path = path
         self.time = 0
         self.new = []
+        self.told = []
         self.recordings = LiveFolder(
-            str(path), begin, lambda path: self.new.append(os.path.basename(path))
+            str(path),
+            begin,
+            lambda path: self.new.append(os.path.basename(path)),
+            lambda what: self.told.append(os.path.basename(what)),
         )
 
     def add(self, name, *values):
@@ -122,8 +126,50 @@ def test_a_file_that_was_not_the_newest_for_long_is_let_go(folder):
     assert folder.steps() == [("01.jsonl:1", 2)]
 
 
-def test_a_file_that_is_gone_while_looking_is_the_oldest(tmp_path):
-    assert newest_file(str(tmp_path)) is None
-    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+def test_what_is_no_file_is_told_once_and_never_the_newest(folder, tmp_path):
+    folder.add("a.jsonl", *LOOP[:2])
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "z.jsonl").symlink_to(tmp_path / "nowhere")
+    assert folder.steps() == []
+    folder.add("a.jsonl", LOOP[2])
+    assert folder.steps() == [("a.jsonl:1", 2)]
+    told = ["pipe.jsonl: a named pipe; skipped", "z.jsonl: a link to nothing; skipped"]
+    assert folder.told == told
+    (tmp_path / "pipe.jsonl").unlink()
+    assert folder.steps() == []
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert folder.steps() == []
+    assert folder.told == [*told, told[0]]
+    assert folder.new == ["a.jsonl"]
+
+
+def test_a_file_that_becomes_a_pipe_is_not_waited_for(file, tmp_path):
+    add(tmp_path / "run.jsonl", *LOOP[:2])
+    assert steps(file) == []
+    (tmp_path / "run.jsonl").unlink()
+    os.mkfifo(tmp_path / "run.jsonl")
+    with pytest.raises(TraceUnreadable, match=r"run\.jsonl: a named pipe, not a file"):
+        steps(file)
+
+
+@pytest.mark.parametrize("first", ["", "\n", " \n\n"])
+def test_what_begins_anew_with_blank_lines_is_judged_anew(file, tmp_path, first):
+    path = tmp_path / "run.jsonl"
+    add(path, *LOOP[:2])
+    assert steps(file) == []
+    path.write_text(first)
+    add(path, LOOP[0])
+    assert steps(file) == []
+    add(path, LOOP[1])
+    assert steps(file) == []
+
+
+def test_a_folder_without_a_recording_has_no_newest(tmp_path):
+    assert newest_file(str(tmp_path)) == (None, {})
     add(tmp_path / "there.jsonl")
-    assert newest_file(str(tmp_path)) == str(tmp_path / "there.jsonl")
+    assert newest_file(str(tmp_path)) == (str(tmp_path / "there.jsonl"), {})
+
+
+def test_a_file_that_is_gone_while_looking_is_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "walk", lambda _: [(str(tmp_path), [], ["gone.jsonl"])])
+    assert newest_file(str(tmp_path)) == (None, {})

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces import FORMATS, read_runs, reading, recognition
+from antiloop.traces.records import numbered
 from antiloop.types import ToolCall, ToolResult
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}
@@ -269,7 +270,7 @@ def test_a_document_that_is_cut_off_is_refused_with_the_reason(read):
 
 def test_long_values_that_are_no_trace_are_not_held_while_one_is_sought(monkeypatch):
     monkeypatch.setattr(recognition, "MAX_LENGTH", 50)
-    lines = iter(['{"a": "xxxxxxxxxxxxxxxxxxx"}'] * 9)
+    lines = iter(list(numbered(['{"a": "xxxxxxxxxxxxxxxxxxx"}'] * 9)))
     with pytest.raises(NoTrace, match=r"f:1: no tool calls here; expected"):
         list(reading.read_lines(lines, "f", None, print))
     assert len(list(lines)) == 7

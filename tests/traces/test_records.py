@@ -5,16 +5,20 @@ import json
 
 import pytest
 
-from antiloop.traces.records import Record, records
+from antiloop.traces.records import Record, numbered, records
 from antiloop.traces.source import NOT_KEPT
 
 
+def records_of(text, **limit):
+    return records(numbered(text.splitlines(keepends=True)), **limit)
+
+
 def values(text):
-    return [(found.line, found.value) for found in records(text.splitlines(keepends=True))]
+    return [(found.line, found.value) for found in records_of(text)]
 
 
 def broken(text):
-    return {found.line: found.broken for found in records(text.splitlines(True)) if found.broken}
+    return {found.line: found.broken for found in records_of(text) if found.broken}
 
 
 def test_one_value_a_line():
@@ -62,7 +66,7 @@ def test_a_number_too_long_to_read_is_a_broken_line_and_no_crash():
 
 def test_lines_are_taken_one_at_a_time():
     endless = ('{"n": 1}\n' for _ in itertools.count())
-    assert next(records(endless)) == Record(1, {"n": 1})
+    assert next(records(numbered(endless))) == Record(1, {"n": 1})
 
 
 def indented(*documents):
@@ -71,7 +75,7 @@ def indented(*documents):
 
 def test_each_document_is_given_as_soon_as_it_ends():
     endless = itertools.cycle(indented({"a": [1, {"b": 2}]}).splitlines(True))
-    found = records(endless)
+    found = records(numbered(endless))
     assert [next(found) for _ in range(3)] == [
         Record(line, {"a": [1, {"b": 2}]}) for line in (1, 9, 17)
     ]
@@ -97,7 +101,7 @@ def test_a_document_that_is_cut_off_is_broken_at_its_last_line():
 
 def test_a_document_that_is_too_long_is_named_and_passed_over():
     text = indented({"a": 1}, list(range(100)), {"b": 2})
-    found = list(records(text.splitlines(True), max_length=100))
+    found = list(records_of(text, max_length=100))
     assert found == [
         Record(1, {"a": 1}),
         Record(4, broken="longer than 100 characters"),
@@ -107,7 +111,7 @@ def test_a_document_that_is_too_long_is_named_and_passed_over():
 
 def test_a_first_line_that_is_cut_off_makes_no_document_of_a_long_file():
     endless = itertools.chain(['{"a": [1,\n'], itertools.repeat('{"n": 1}\n'))
-    found = records(endless, max_length=100)
+    found = records(numbered(endless), max_length=100)
     assert next(found).broken
     assert next(found) == Record(2, {"n": 1})
 
@@ -120,4 +124,8 @@ def test_a_line_that_was_not_kept_says_why():
 def test_what_a_crash_left_before_a_line_is_passed_over_and_alone_is_a_broken_line():
     text = '{"a": 1}\n\0\0\n\0\0{"a": 3}\n'
     assert broken(text) == {2: "not JSON: Expecting value at column 1"}
-    assert [one.value for one in records(text.splitlines(True))] == [{"a": 1}, None, {"a": 3}]
+    assert [one.value for one in records_of(text)] == [
+        {"a": 1},
+        None,
+        {"a": 3},
+    ]

@@ -13,7 +13,7 @@ from antiloop.exceptions import TraceUnreadable
 from antiloop.traces.source import NOT_KEPT, open_lines
 
 TEXT = "one é\ntwo\u2028still two\n"
-LINES = ["one é\n", "two\u2028still two\n"]
+LINES = [(1, "one é"), (2, "two\u2028still two")]
 
 
 def read(path, **limit):
@@ -70,7 +70,7 @@ def test_a_closed_standard_input_is_said(monkeypatch):
 def test_bytes_that_are_no_text_stay_different(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"\xff\n\xfe\n")
-    first, second = read(path)
+    (_, first), (_, second) = read(path)
     assert first != second
 
 
@@ -94,7 +94,7 @@ def test_binary_data_is_refused_before_it_is_read(tmp_path):
 def test_padding_that_a_crash_left_is_no_binary_data(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"\0" * 9000 + b"one\ntwo\n\0\0")
-    assert read(path) == ["\0" * 9000 + "one\n", "two\n", "\0\0"]
+    assert read(path) == [(1, "\0" * 9000 + "one"), (2, "two"), (3, "\0\0")]
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:-12], lambda data: data[:-40] + b"x" * 40])
@@ -114,13 +114,16 @@ def test_a_line_that_is_too_long_is_not_kept_and_the_rest_is_read(tmp_path, end,
         f"one\n{'x' * 1000}\n{'y' * 10_000}\nfour\n{'z' * 200_000}{end}".encode(encoding)
     )
     too_long = f"{NOT_KEPT}longer than 500 bytes"
-    assert read(path, max_length=500) == ["one\n", too_long, too_long, "four\n", too_long]
+    assert read(path, max_length=500) == list(
+        enumerate(["one", too_long, too_long, "four", too_long], 1)
+    )
 
 
 def test_a_line_may_be_as_long_as_the_limit_and_no_longer(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"123\n1234\n12")
-    assert read(path, max_length=4) == ["123\n", f"{NOT_KEPT}longer than 4 bytes", "12"]
+    too_long = f"{NOT_KEPT}longer than 4 bytes"
+    assert read(path, max_length=4) == [(1, "123"), (2, too_long), (3, "12")]
 
 
 def test_a_line_without_end_is_told_at_once_and_takes_no_more_than_the_limit(monkeypatch):
@@ -129,9 +132,9 @@ def test_a_line_without_end_is_told_at_once_and_takes_no_more_than_the_limit(mon
     with open_lines("-", max_length=1_000_000) as (_, lines):
         tracemalloc.start()
         try:
-            assert next(lines) == f"{NOT_KEPT}longer than 1,000,000 bytes"
+            assert next(lines) == (1, f"{NOT_KEPT}longer than 1,000,000 bytes")
             assert stream.left > 62_000_000
-            assert next(lines) == "last\n"
+            assert next(lines) == (2, "last")
             assert tracemalloc.get_traced_memory()[1] < 3_000_000
         finally:
             tracemalloc.stop()
@@ -140,7 +143,7 @@ def test_a_line_without_end_is_told_at_once_and_takes_no_more_than_the_limit(mon
 def test_what_unpacks_to_very_much_is_not_kept(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(gzip.compress(b"x" * 10_000_000 + b"\nlast"))
-    assert read(path, max_length=1000) == [f"{NOT_KEPT}longer than 1,000 bytes", "last"]
+    assert read(path, max_length=1000) == [(1, f"{NOT_KEPT}longer than 1,000 bytes"), (2, "last")]
 
 
 @pytest.mark.parametrize("tail", [b"x", b"\x00\xd8", b"\x00\xd8\x00\x00"])
@@ -148,4 +151,4 @@ def test_broken_utf_16_is_read_as_far_as_it_goes(tmp_path, tail):
     path = tmp_path / "f"
     path.write_bytes("one\ntwo".encode("utf-16") + tail)
     first, second = read(path)
-    assert (first, second[:3]) == ("one\n", "two")
+    assert (first, second[0], second[1][:3]) == ((1, "one"), 2, "two")

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, Sequence
 
+from ..regular_file import what_it_is
 from .command import add_names
 from .progress import Progress
 from .skipped import Skipped
@@ -136,7 +137,9 @@ class Recordings:
         if path == "-" or not os.path.isdir(path):
             yield RecordingFile(path)
             return
-        found = list(_files_under(path, self._cannot_enter))
+        others = Skipped(path)
+        found = list(_files_under(path, self._cannot_enter, others.tell))
+        others.end()
         if not found:
             self._complain(f"{path}: no files here")
         yield from (RecordingFile(each, path) for each in found)
@@ -149,9 +152,15 @@ class Recordings:
         self.is_incomplete = True
 
 
-def _files_under(path: str, on_trouble: Callable[[OSError], None]) -> Iterator[str]:
-    """Yield all files below a directory in the order of their names; pipes and devices are none."""
+def _files_under(
+    path: str, on_trouble: Callable[[OSError], None], on_other: Callable[[str], None]
+) -> Iterator[str]:
+    """Yield all files below a directory in the order of their names; tell what is none."""
     for folder, folders, names in os.walk(path, onerror=on_trouble):
         folders.sort()
-        files = (os.path.join(folder, name) for name in sorted(names))
-        yield from filter(os.path.isfile, files)
+        for each in (os.path.join(folder, name) for name in sorted(names)):
+            kind = what_it_is(each)
+            if kind is None:
+                yield each
+            else:
+                on_other(f"{each}: {kind}; skipped")

@@ -29,7 +29,7 @@ def judged_runs(
     found = _by_others if is_parallel(args) else _here
     with closing(found(recordings, profile, args)) as parts:
         for file, piece, told in parts:
-            if piece.first == 1:
+            if piece.is_first:
                 recordings.begin(file)
             for each in told:
                 if isinstance(each, JudgedRun):

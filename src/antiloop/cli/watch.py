@@ -76,7 +76,7 @@ def _said(args: argparse.Namespace) -> "Iterator[LiveVerdict]":
 
     if os.path.isdir(args.path):
         complain(f"waiting for what is written below {args.path}")
-        return _until_interrupted(LiveFolder(args.path, begin, _tell_file))
+        return _until_interrupted(LiveFolder(args.path, begin, _tell_file, complain))
     if os.path.isfile(args.path):
         _tell_file(args.path)
         return _until_interrupted(LiveFile(args.path, begin))
@@ -98,7 +98,7 @@ def _of_stream(path: str, begin: "Begin") -> "Iterator[LiveVerdict]":
 
     with open_lines(path) as (name, lines):
         recording = begin(name)
-        for number, line in enumerate(lines, 1):
+        for number, line in lines:
             yield from recording.take(number, line)
         yield from recording.end()
 

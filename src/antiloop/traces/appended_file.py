@@ -5,6 +5,8 @@ import os
 import threading
 from typing import Optional, Union
 
+from ..regular_file import opener
+
 _log = logging.getLogger("antiloop.traces")
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
@@ -60,7 +62,7 @@ class AppendedFile:
 
 def _ends_within_a_line(path: Path) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=opener) as file:
             file.seek(-1, os.SEEK_END)
             return file.read() != b"\n"
     except OSError:  # missing, empty, or a pipe

@@ -1,10 +1,12 @@
 """A file that somebody else is writing, as lines."""
 
 import os
-from typing import BinaryIO, Iterator, List, Optional, Tuple
+from typing import BinaryIO, Iterator, Optional
 
 from ..exceptions import NoTrace, TraceUnreadable
-from .source import MAX_LENGTH, is_binary, not_kept
+from ..regular_file import opener
+from .line_splitter import LineSplitter
+from .source import MAX_LENGTH, Line, is_binary, not_kept
 
 _CHUNK = 1 << 16
 _HEAD = 1 << 12
@@ -13,7 +15,7 @@ _KEPT = 64
 
 
 class GrowingFile:
-    """Gives the lines of a file as they are completed, each once.
+    """Gives the lines of a file that are not blank as they are completed, each once.
 
     A last line that is half written waits for its end; one of more than ``max_length`` bytes, its
     end included, is told at once, as by `open_lines`, and passed over. A file that was replaced is
@@ -29,9 +31,11 @@ class GrowingFile:
         self.path = path
         self._max_length = max_length
         self._file: Optional[BinaryIO] = None
+        self.times_begun = 0
+        """How often it began anew; the lines are counted from 1 again then."""
         self._begin()
 
-    def new_lines(self) -> Iterator[Tuple[int, str]]:
+    def new_lines(self) -> Iterator[Line]:
         """Yield lines with their numbers, which begin at 1 again where the file does.
 
         Raises:
@@ -54,16 +58,17 @@ class GrowingFile:
             self._file = None
 
     def _begin(self) -> None:
-        self._number = 0
+        self.times_begun += 1
         self._position = 0
         self._kept = b""
-        self._half: List[bytes] = []
-        self._held = 0
+        self._lines = LineSplitter(self._max_length)
 
     def _open(self) -> Optional[BinaryIO]:
         self.close()
         try:
-            self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - kept open
+            self._file = open(  # noqa: SIM115 - kept open
+                self.path, "rb", buffering=0, opener=opener
+            )
         except FileNotFoundError:
             return None
         self._begin()
@@ -81,32 +86,16 @@ class GrowingFile:
         except FileNotFoundError:
             return False
 
-    def _rest_of(self, file: BinaryIO) -> Iterator[Tuple[int, str]]:
+    def _rest_of(self, file: BinaryIO) -> Iterator[Line]:
         file.seek(self._position)
         for chunk in iter(lambda: file.read(_CHUNK), b""):
             if self._position == 0 and is_binary(chunk[:_HEAD]):
                 raise NoTrace(f"{self.path}:1: no lines of text here that could be followed")
             self._position += len(chunk)
             self._kept = (self._kept + chunk)[-_KEPT:]
-            yield from self._completed(chunk)
+            for number, line in self._lines.take(chunk):
+                yield number, not_kept(self._max_length) if line is None else _text(line)
 
-    def _completed(self, chunk: bytes) -> Iterator[Tuple[int, str]]:
-        *whole, half = chunk.split(b"\n")
-        for line in whole:
-            yield from self._take(line)
-            if self._held < self._max_length:
-                self._number += 1
-                yield self._number, b"".join(self._half).decode("utf-8-sig", "surrogateescape")
-            self._half, self._held = [], 0
-        yield from self._take(half)
 
-    def _take(self, part: bytes) -> Iterator[Tuple[int, str]]:
-        """Hold a part of a line; where it becomes too long, let go of it and say so, once."""
-        is_kept = self._held < self._max_length
-        self._held += len(part)
-        if self._held < self._max_length:
-            self._half.append(part)
-        elif is_kept:
-            self._half = []
-            self._number += 1
-            yield self._number, not_kept(self._max_length)
+def _text(line: bytes) -> str:
+    return line.decode("utf-8-sig", "surrogateescape")

@@ -1,22 +1,27 @@
 """Recordings cut in pieces that are read apart: by other processes, or on other machines."""
 
+import io
 import os
+import sys
 from dataclasses import dataclass
 from itertools import chain, starmap
 from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ..exceptions import TraceUnreadable
+from ..regular_file import is_descriptor
 from .reading import read_lines, read_records, read_runs
 from .recognition import Recognition
 from .recorded_run import RecordedRun
-from .records import numbered, record_of
+from .records import Held, numbered, record_of
 from .registry import FORMATS
-from .source import open_lines
+from .source import Line, open_lines
 
 SMALL_FILE = 1 << 18
 """Bytes of a file that is not worth cutting."""
 PIECE = 1 << 19
 """Characters of a piece, if its last line ends there."""
+WHOLE = sys.maxsize
+"""Characters of a piece that holds all there is."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +32,12 @@ class Piece:
     """The file, or ``-``."""
     source: Optional[str] = None
     """Its format, as in ``FORMATS``; None to recognise it."""
-    lines: Optional[Tuple[str, ...]] = None
-    """What stands there; None where whoever reads the piece opens the file."""
+    text: Optional[str] = None
+    """The lines; None where whoever reads the piece opens the file."""
     first: int = 1
     """The number of its first line."""
+    is_first: bool = True
+    """Whether no other piece of the file comes before."""
     is_cut: bool = False
     """Whether each line is a record of its own, and other pieces hold the other lines."""
     size: int = 0
@@ -45,17 +52,18 @@ def pieces_of(path: str, source: Optional[str] = None) -> Iterator[Piece]:
     It is cut between lines if each of them holds whole runs. Formats in which a run spreads over
     many lines, and documents, are one piece.
     """
-    size = 0 if path == "-" else _size(path)
-    if path != "-" and size < SMALL_FILE:
+    is_ours = path == "-" or is_descriptor(path)  # and nobody else can open it
+    size = 0 if is_ours else _size(path)
+    if not is_ours and size < SMALL_FILE:
         yield Piece(path, source, size=size)
         return
     try:
         with open_lines(path) as (_, lines):
             head, known = _head(lines, source)
             if known is not None:
-                yield from _cut(path, known, chain(head, lines))
-            elif path == "-":
-                yield from _cut(path, source, chain(head, lines), is_cut=False)
+                yield from _cut(path, known, chain(head, lines), PIECE)
+            elif is_ours:
+                yield from _cut(path, source, chain(head, lines), WHOLE)
             else:
                 yield Piece(path, source, size=size)
     except TraceUnreadable as error:
@@ -70,15 +78,16 @@ def read_piece(piece: Piece, on_trouble: Callable[[str], None]) -> Iterator[Reco
     """
     if piece.error is not None:
         raise piece.error
-    if piece.lines is None:
+    if piece.text is None:
         yield from read_runs(piece.path, source=piece.source, on_trouble=on_trouble)
         return
     name = "stdin" if piece.path == "-" else piece.path
+    lines = numbered(io.StringIO(piece.text, newline="\n"), piece.first)
     if piece.is_cut:
-        found = starmap(record_of, numbered(piece.lines, piece.first))
+        found = starmap(record_of, lines)
         yield from read_records(found, name, FORMATS[str(piece.source)], on_trouble)
     else:
-        yield from read_lines(piece.lines, name, piece.source, on_trouble)
+        yield from read_lines(lines, name, piece.source, on_trouble)
 
 
 def _size(path: str) -> int:
@@ -88,15 +97,13 @@ def _size(path: str) -> int:
         return 0
 
 
-def _head(lines: Iterable[str], source: Optional[str]) -> Tuple[List[str], Optional[str]]:
-    """Take the lines up to the first record; name its format if it may be cut after each."""
-    head: List[str] = []
+def _head(lines: Iterable[Line], source: Optional[str]) -> Tuple[List[Line], Optional[str]]:
+    """Take the lines until the format is clear; name it if it may be cut after each of them."""
+    head: List[Line] = []
     recognition = Recognition(source)
     for line in lines:
         head.append(line)
-        record = next(starmap(record_of, numbered([line])), None)
-        if record is None:
-            continue
+        record = record_of(*line)
         known = recognition.look(record)
         if known is not None:
             return head, known.name if known.follow is None else None
@@ -105,23 +112,33 @@ def _head(lines: Iterable[str], source: Optional[str]) -> Tuple[List[str], Optio
     return head, None
 
 
-def _cut(
-    path: str, source: Optional[str], lines: Iterable[str], *, is_cut: bool = True
-) -> Iterator[Piece]:
+def _cut(path: str, source: Optional[str], lines: Iterable[Line], size: int) -> Iterator[Piece]:
     """Yield the lines in pieces, or in one, and at the end why not all of them could be read."""
-    held: List[str] = []
-    size, first = 0, 1
-    error = None
+    is_first, is_cut = True, size != WHOLE
     try:
-        for line in lines:
-            held.append(line)
-            size += len(line)
-            if is_cut and size >= PIECE:
-                yield Piece(path, source, tuple(held), first, is_cut, size)
-                held, size, first = [], 0, first + len(held)
-    except TraceUnreadable as trouble:
-        error = trouble
-    if held:
-        yield Piece(path, source, tuple(held), first, is_cut, size)
-    if error is not None:
-        yield Piece(path, source, first=first + len(held), error=error)
+        for held in _filled(lines, size):
+            text, length = held.text(), held.length
+            yield Piece(path, source, text, held.first, is_first, is_cut=is_cut, size=length)
+            is_first = False
+    except TraceUnreadable as error:
+        yield Piece(path, source, is_first=is_first, error=error)
+        return
+    if is_first:  # whoever reads it says that nothing is there
+        yield Piece(path, source, "")
+
+
+def _filled(lines: Iterable[Line], size: int) -> Iterator[Held]:
+    """Put lines together up to a size, which the blank lines between them count to."""
+    held = Held()
+    try:
+        for number, line in lines:
+            if held.length and held.length + number - held.last >= size:
+                yield held
+                held = Held()
+            held.add(number, line)
+    except TraceUnreadable:
+        if held.length:
+            yield held
+        raise
+    if held.length:
+        yield held

@@ -10,7 +10,7 @@ from .recognition import LOOK_AHEAD, Recognition
 from .recorded_run import RecordedRun
 from .records import Record, records
 from .registry import FORMATS, TraceFormat, expected
-from .source import open_lines
+from .source import Line, open_lines
 
 _log = logging.getLogger("antiloop.traces")
 
@@ -47,7 +47,7 @@ def _read_runs(
 
 
 def read_lines(
-    lines: Iterable[str], name: str, source: Optional[str], on_trouble: Callable[[str], None]
+    lines: Iterable[Line], name: str, source: Optional[str], on_trouble: Callable[[str], None]
 ) -> Iterator[RecordedRun]:
     """Yield the runs in the lines of a file; see `read_runs`."""
     unreadable: List[TraceUnreadable] = []
@@ -62,7 +62,7 @@ def read_lines(
         raise unreadable[0]
 
 
-def _readable(lines: Iterable[str], unreadable: List[TraceUnreadable]) -> Iterator[str]:
+def _readable(lines: Iterable[Line], unreadable: List[TraceUnreadable]) -> Iterator[Line]:
     """Yield lines as far as they can be read, and note why not further."""
     try:
         yield from lines

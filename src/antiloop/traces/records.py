@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
-from .source import MAX_LENGTH, NOT_KEPT, PADDING
+from .source import MAX_LENGTH, NOT_KEPT, PADDING, Line
 
-Line = Tuple[int, str]
-"""Its number, and its text without what surrounds it."""
 OnTrouble = Callable[[int, str], None]
 """Called with a line number and what is wrong there; the rest is read all the same."""
 
@@ -41,14 +39,14 @@ class Record:
         return place if self.item is None else f"{place}[{self.item}]"
 
 
-def records(lines: Iterable[str], max_length: int = MAX_LENGTH) -> Iterator[Record]:
+def records(lines: Iterable[Line], max_length: int = MAX_LENGTH) -> Iterator[Record]:
     """Yield the JSON values of a stream, broken ones marked.
 
     Where each line is a value of its own, only one line is held in memory. Documents that spread
     over many lines are recognised by the first line; then one document is held, and of no more
     than ``max_length`` characters.
     """
-    found = numbered(lines)
+    found = iter(lines)
     first = next(found, None)
     if first is None:
         return
@@ -102,7 +100,7 @@ def _are_values(text: str) -> bool:
 
 def _batches(lines: Iterator[Line], max_length: int) -> Iterator[Tuple[str, int, List[Record]]]:
     """Yield lines that go together, the number of the first, and the documents that they are."""
-    held = _Held()
+    held = Held()
     tried = 0
     for number, line in lines:
         held.add(number, line)
@@ -118,29 +116,29 @@ def _batches(lines: Iterator[Line], max_length: int) -> Iterator[Tuple[str, int,
                 tried = held.length
                 continue
             yield held.text(), held.first, found
-        held, tried = _Held(), 0
+        held, tried = Held(), 0
     if held.length:
         yield held.text(), held.first, _decoded(held.text(), held.first)[0]
 
 
-class _Held:
+class Held:
     """Lines that go together, as one text, which takes less than many short ones."""
 
     def __init__(self) -> None:
         self.first = 0
         self.length = 0
-        self._last = 0
+        self.last = 0
         self._text = io.StringIO(newline="\n")
 
     def add(self, number: int, line: str) -> None:
         """Add the next line; lines that are left out become empty ones again."""
         if not self.length:
-            self.first = self._last = number
-        self.length += self._text.write("\n" * (number - self._last)) + self._text.write(line)
-        self._last = number
+            self.first = self.last = number
+        self.length += self._text.write("\n" * (number - self.last)) + self._text.write(line)
+        self.last = number
 
     def text(self) -> str:
-        """Give the lines."""
+        """Give the lines, as `numbered` reads them."""
         return self._text.getvalue()
 
 

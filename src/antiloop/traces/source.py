@@ -7,10 +7,14 @@ import sys
 import zlib
 from contextlib import contextmanager
 from functools import partial
-from typing import AnyStr, Callable, Iterator, Optional, Tuple, cast
+from typing import Iterator, Tuple, cast
 
 from ..exceptions import NoTrace, TraceUnreadable
+from ..regular_file import NotRegular, opener
+from .line_splitter import LineSplitter
 
+Line = Tuple[int, str]
+"""Its number, and its text without the blanks at its end."""
 MAX_LENGTH = 1 << 26
 """Bytes of the longest line that is kept, its end included."""
 NOT_KEPT = "\ud800"
@@ -23,13 +27,16 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @contextmanager
-def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, Iterator[str]]]:
-    """Open a file, or standard input for ``-``; give its name and its lines.
+def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, Iterator[Line]]]:
+    """Open a file, or standard input for ``-``; give its name and its lines that are not blank.
 
     Gzip and byte order marks are recognised by the first bytes. Bytes that are no text are kept
     as lone surrogates, so that what differs in the file still differs. A line of more than
     ``max_length`` bytes is given as `NOT_KEPT` and the reason, so memory is bounded by that length
     also where no line ever ends.
+
+    A path to what is no file, such as a named pipe, is refused, since nobody may ever write to it.
+    What this process has open already, such as ``<(...)`` of a shell, is read.
 
     Raises:
         TraceUnreadable: if it cannot be opened or unpacked, or is no text; also while reading.
@@ -42,24 +49,45 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
         yield name, _lines(stdin, name, max_length)
         return
     try:
-        raw = io.BufferedReader(io.FileIO(path), _CHUNK)
+        raw = io.BufferedReader(io.FileIO(path, opener=opener), _CHUNK)
+    except NotRegular as error:
+        raise TraceUnreadable(f"{name}: {error.strerror}; send it to standard input, -") from error
     except OSError as error:
         raise TraceUnreadable(f"{name}: {error.strerror or error}") from error
     with raw:
         yield name, _lines(cast(io.BufferedReader, raw), name, max_length)
 
 
-def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[str]:
-    number = 0
+def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Line]:
+    splitter = LineSplitter(max_length)
+    too_long = not_kept(max_length)
     try:
         if stream.peek(2)[:2] == _GZIP:
             packed = cast(io.RawIOBase, gzip.GzipFile(fileobj=stream))
             stream = io.BufferedReader(packed, _CHUNK)
-        for line in _decoded(stream, _encoding(stream, name), max_length):
-            number += 1
-            yield line
+        for chunk in _chunks(stream, _encoding(stream, name)):
+            for number, line in splitter.take(chunk):
+                yield number, too_long if line is None else decoded(line)
     except (OSError, EOFError, zlib.error) as error:
-        raise TraceUnreadable(f"{name}:{number + 1}: cannot read on: {error}") from error
+        raise TraceUnreadable(f"{name}:{splitter.number + 1}: cannot read on: {error}") from error
+    yield from ((number, decoded(line)) for number, line in splitter.end() if line)
+
+
+def decoded(line: bytes) -> str:
+    """Give a line as text; bytes that are none differ still."""
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _chunks(stream: io.BufferedReader, encoding: str) -> Iterator[bytes]:
+    """Yield what a stream holds, as UTF-8, as soon as it comes."""
+    chunks = iter(partial(stream.read1, _CHUNK), b"")
+    if encoding == "utf-8":
+        yield from chunks
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    for chunk in chunks:
+        yield decoder.decode(chunk).encode()
+    yield decoder.decode(b"", True).encode()
 
 
 def _encoding(stream: io.BufferedReader, name: str) -> str:
@@ -79,33 +107,6 @@ def is_binary(head: bytes) -> bool:
     return b"\0" in head.lstrip(b"\0")
 
 
-def _decoded(stream: io.BufferedReader, encoding: str, max_length: int) -> Iterator[str]:
-    too_long = not_kept(max_length)
-    if encoding == "utf-8":
-        for line in _kept(stream.readline, b"\n", max_length):
-            yield too_long if line is None else line.decode("utf-8", "surrogateescape")
-        return
-    text = io.TextIOWrapper(stream, encoding, errors="replace", newline="\n")
-    for words in _kept(text.readline, "\n", max_length // 2):
-        yield too_long if words is None else words
-    text.detach()  # or the stream would be closed with it
-
-
 def not_kept(max_length: int) -> str:
     """Give what stands in the place of a line that is longer than this."""
     return f"{NOT_KEPT}longer than {max_length:,} bytes"
-
-
-def _kept(
-    read_line: Callable[[int], AnyStr], end: AnyStr, max_length: int
-) -> Iterator[Optional[AnyStr]]:
-    """Yield lines, and None for each that is too long, as soon as that is known."""
-    for line in iter(partial(read_line, max_length), end[:0]):
-        if len(line) < max_length or line.endswith(end):
-            yield line
-            continue
-        del line  # it is long, and what follows may never end
-        yield None
-        rest = read_line(_CHUNK)
-        while rest and not rest.endswith(end):
-            rest = read_line(_CHUNK)
