@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from antiloop.cli import main, progress, recordings, scan
+from antiloop.cli import main, recordings, scan
 from antiloop.cli.terminal import printable
 from antiloop.loop_detection import LoopDetector
 from antiloop.loop_detection.presets import PRESETS
@@ -176,7 +176,7 @@ def test_help_has_a_line_on_every_preset(name, capsys):
     with pytest.raises(SystemExit):
         main(["scan", "--help"])
     about = PRESETS[name].__doc__.splitlines()[0]
-    assert f"\n  {name:<11} {about}\n" in capsys.readouterr().out
+    assert f" {name} {about} " in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -273,7 +273,9 @@ def test_a_wrong_command_line_cannot_command_the_terminal(capsys):
 def test_the_usage_of_a_command_is_short(capsys):
     with pytest.raises(SystemExit):
         main(["scan"])
-    assert len(capsys.readouterr().err.splitlines()) == 5
+    usage, error = capsys.readouterr().err.splitlines()
+    assert usage == "usage: antiloop scan [OPTION ...] PATH [PATH ...]"
+    assert error == "antiloop scan: error: the following arguments are required: PATH"
 
 
 def test_help_names_every_format(capsys):
@@ -293,26 +295,6 @@ def test_help_ends_with_an_example_that_works(arguments, capsys, monkeypatch):
     assert program == "antiloop"
     monkeypatch.chdir(ROOT)
     assert main(example) in (0, 1)
-
-
-def test_progress_is_shown_to_a_person_only(runs, monkeypatch, capsys):
-    times = iter(range(20))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
-    path = runs(a=[], b=[])
-    main(["scan", path, path])
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    main(["scan", path, path])
-    shown = capsys.readouterr().err.split("\r\x1b[K")
-    assert shown[1] == "0 runs, file 1 of 2"
-    assert shown[-2:] == ["4 runs, file 2 of 2", ""]
-
-
-def test_a_short_scan_shows_no_progress(runs, monkeypatch, capsys):
-    monkeypatch.setattr(progress.time, "monotonic", lambda: 0)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    main(["scan", runs(a=[], b=[])])
-    assert capsys.readouterr().err == ""
 
 
 def test_a_reader_who_stops_reading_is_no_error(runs):

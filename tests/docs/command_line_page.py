@@ -21,9 +21,16 @@ nothing was found, 1 if something was, and 2 if it could not do all of its work 
 wrongly. After Ctrl-C it is 130, after a pipe was closed 141, unless the command says something
 else below. What a recording holds is escaped, so that it cannot command a terminal.
 
-`antiloop COMMAND --help` tells the same; this page is made from it. `antiloop --version` tells the
-version.
+`antiloop help COMMAND` and `antiloop COMMAND --help` tell the same; this page is made from it.
+`antiloop --version` tells the version. Names of options are not abbreviated; where one is misspelt,
+the name that may be meant is told.
+
+On a terminal, lines are broken to fit it, long work shows how far it has come, and what is found
+has colours. In a file or a pipe there is nothing of the kind.
+
+These options may stand before a command or after it:
 """
+EVERYWHERE = ("verbosity", "color")
 NAMES = {
     "presets:": "\nThe presets are described [on a page of their own](presets.md).\n",
     "formats:": "\nWhat is read of each format is [on a page of its own](formats.md).\n",
@@ -38,7 +45,13 @@ def page():
         for name, parser in commands
     ]
     overview = "\n".join(["", "| command | what it does |", "|---|---|", *rows, ""])
-    return HEAD + overview + "".join(section(name, parser) for name, parser in commands)
+    common = [action for action in _parser()._actions if action.dest in EVERYWHERE]
+    return (
+        HEAD
+        + table(_parser(), common)
+        + overview
+        + "".join(section(name, parser) for name, parser in commands)
+    )
 
 
 def commands_of(parser, before=""):
@@ -60,13 +73,17 @@ def about(parser):
 
 
 def section(name, parser):
-    actions = [action for action in parser._actions if action.dest != "help"]
+    actions = [action for action in parser._actions if action.dest not in ("help", *EVERYWHERE)]
     text = f"\n## `antiloop {name}`\n\n{parser.description}\n"
     if actions:
         text += "\n".join(["", "```sh", usage(parser, actions), "```", ""])
-        rows = [row(parser, action) for action in actions if not has_commands(action)]
-        text += "\n".join(["", "| argument | values | what it is |", "|---|---|---|", *rows, ""])
+        text += table(parser, [action for action in actions if not has_commands(action)])
     return text + "".join(map(paragraph, (parser.epilog or "").strip().split("\n\n")))
+
+
+def table(parser, actions):
+    rows = [row(parser, action) for action in actions]
+    return "\n".join(["", "| argument | values | what it is |", "|---|---|---|", *rows, ""])
 
 
 def usage(parser, actions):
@@ -106,8 +123,13 @@ def row(parser, action):
     values = [f"`{choice}`" for choice in action.choices or ()]
     if not values and action.option_strings and value(action):
         values = [f"`{value(action)}`"]
-    told = parser._get_formatter()._expand_help(action)
+    told = parser._get_formatter()._expand_help(action).replace(listed(action), "")
     return f"| {names} | {', '.join(values)} | {' '.join(told.split())} |".replace("|  |", "| |")
+
+
+def listed(action):
+    """Give what a help says of the choices, which have a column of their own."""
+    return f": {', '.join(action.choices)}" if "%(choices)s" in action.help else "\0"
 
 
 def paragraph(text):

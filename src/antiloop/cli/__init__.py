@@ -12,9 +12,10 @@ import sys
 from typing import Optional, Sequence, TextIO
 
 from ..version import __version__
-from . import calibrate, demo, explain, hook, report, scan, watch
-from .command import COULD_NOT_RUN, Parser, reason_of
-from .terminal import complain
+from . import calibrate, demo, explain, help_page, hook, report, scan, watch
+from .command import COULD_NOT_RUN, add_telling, reason_of
+from .parser import Parser
+from .terminal import choose, complain
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
@@ -31,6 +32,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         argv: the arguments without the program's name; those of the process if None.
     """
     _prepare_output()
+    choose()
     try:
         status = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -53,6 +55,7 @@ def _run(arguments: Sequence[str]) -> int:
         parser.print_help(sys.stderr)
         return COULD_NOT_RUN
     args = parser.parse_args(arguments)
+    choose(getattr(args, "verbosity", 0), getattr(args, "color", "auto"))
     status: int = args.run(args)
     return status
 
@@ -80,10 +83,13 @@ def _parser() -> argparse.ArgumentParser:
         prog="antiloop",
         description="Notices when an LLM agent is stuck in a tool-call loop.",
         epilog=_EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"antiloop {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"antiloop {__version__}", help="tell the version"
+    )
+    add_telling(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (demo, scan, watch, explain, report, calibrate, hook):
         command.add(commands)
+    help_page.add(commands, parser)
     return parser

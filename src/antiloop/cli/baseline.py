@@ -26,7 +26,8 @@ from typing import (
 
 from .command import reason_of
 from .output import message
-from .terminal import complain, counted
+from .replaced_file import named_folders, replaced_file
+from .terminal import complain, counted, note
 
 if TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -119,12 +120,12 @@ class NewBaseline:
             complain(f"{self._path}: not written, as not everything could be read")
             return False
         try:
-            with open(self._path, "w", encoding="ascii", newline="\n") as file:
+            with replaced_file(self._path, within=named_folders(self._path)) as file:
                 file.write(written(self._loops))
         except OSError as error:
             complain(f"{self._path}: {reason_of(error)}")
             return False
-        complain(f"{self._path}: {counted(len(set(self._loops)), 'loop')} written")
+        note(f"{self._path}: {counted(len(set(self._loops)), 'loop')} written")
         return True
 
 
@@ -169,7 +170,7 @@ class Baseline:
         """Say how many known loops of the files that were scanned were not found again."""
         count = sum(map(len, self._loops.values())) - len(self._seen)
         if count and is_whole:
-            complain(f"{self._path}: {counted(count, 'known loop')} not found any more")
+            note(f"{self._path}: {counted(count, 'known loop')} not found any more")
         return True
 
     def _move(self, place: _Place, loops: Sequence[KnownLoop]) -> None:

@@ -9,7 +9,7 @@ from .command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from .detector import add_detector, detector_of
 from .recordings import Recordings, add_recordings
 from .replaced_file import named_folders, replaced_file
-from .terminal import complain, is_watched, say, show_status
+from .terminal import complain, is_watched, say, show_status, tell_page
 
 if TYPE_CHECKING:
     from ..traces import RecordedRun
@@ -53,7 +53,13 @@ def add(commands: Any) -> None:
         help="where the configuration is written; - is standard output, and the report goes to"
         " standard error",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        metavar="NAME",
+        help="of the report: %(choices)s (default: text)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,8 +81,10 @@ def run(args: argparse.Namespace) -> int:
     show_status("")
     if args.output == "-":
         sys.stderr.write(report + "\n")
-    else:
+    elif args.format == "json":
         say(report)
+    else:
+        tell_page(report)
     if args.output and not _write(args.output, done.config):
         return COULD_NOT_RUN
     return 0 if done.holds else FOUND

@@ -2,21 +2,10 @@
 
 import argparse
 import json
-from textwrap import fill
-from typing import Any, Callable, Iterable, NoReturn
-
-from .terminal import printable
+from typing import Any, Callable, Iterable, Sequence
 
 FOUND, COULD_NOT_RUN = 1, 2
 """Exit statuses; 0 is: it ran, and nothing was found."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Reads a command line; what is wrong with it is told escaped, as all else is."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end with status 2."""
-        super().error(printable(message))
 
 
 def add_command(
@@ -24,14 +13,51 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a command whose help ends with an example."""
     parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=about[0].lower() + about[1:].rstrip("."),
-        description=about,
-        epilog=example,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        name, help=about[0].lower() + about[1:].rstrip("."), description=about, epilog=example
     )
     parser.set_defaults(run=run)
+    add_telling(parser)
     return parser
+
+
+def add_telling(parser: argparse.ArgumentParser) -> None:
+    """Add what may be said before a command and after it: how much is told, and in colours.
+
+    What is left out has no value, so that one place does not overrule the other.
+    """
+    group = parser.add_argument_group("for every command")
+    unset: Any = argparse.SUPPRESS
+    for short, name, value, about in (
+        ("-q", "--quiet", -1, "tell findings and trouble, nothing else"),
+        ("-v", "--verbose", 1, "tell also what is read, what is fine, and all that is skipped"),
+    ):
+        group.add_argument(
+            short,
+            name,
+            action="store_const",
+            const=value,
+            dest="verbosity",
+            default=unset,
+            help=about,
+        )
+    group.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default=unset,
+        metavar="WHEN",
+        help="colours: %(choices)s (default: auto, on a terminal, unless NO_COLOR is set)",
+    )
+
+
+def add_format(parser: argparse.ArgumentParser, choices: Sequence[str], of_what: str) -> None:
+    """Add ``--format`` to a command."""
+    parser.add_argument(
+        "--format",
+        choices=choices,
+        default="text",
+        metavar="NAME",
+        help=f"of {of_what}: %(choices)s (default: text)",
+    )
 
 
 def reason_of(error: Exception) -> str:
@@ -45,8 +71,5 @@ def reason_of(error: Exception) -> str:
 
 def add_names(parser: argparse.ArgumentParser, title: str, names: Iterable[str]) -> None:
     """Put what an option may name before the end of a command's help."""
-    listed = "\n".join(
-        fill(each, 100, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-        for each in names
-    )
+    listed = "\n".join(f"  {each}" for each in names)
     parser.epilog = f"{title}:\n{listed}\n\n{parser.epilog}"

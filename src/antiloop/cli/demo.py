@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from .command import add_command
-from .terminal import printable, say
+from .terminal import printable, tell
 
 _ABOUT = "Watch a scripted agent get stuck, be told, and be stopped."
 _EXAMPLE = """\
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:  # noqa: ARG001 - all commands are cal
 
     timeline = Timeline()
     stuck_agent(timeline).run(_QUESTION)
-    say(f"A scripted agent is asked: {_QUESTION}")
+    tell(f"A scripted agent is asked: {_QUESTION}")
     for line in timeline.lines:
-        say(printable(line))
+        tell(printable(line))
     return 0

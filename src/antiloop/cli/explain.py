@@ -8,7 +8,7 @@ from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
 from .recordings import add_source
 from .skipped import Skipped
-from .terminal import complain, say
+from .terminal import complain, say, tell_page
 
 if TYPE_CHECKING:
     from ..traces import RecordedRun
@@ -45,7 +45,13 @@ def add(commands: Any) -> None:
         help="which step, counted from 0; the first with a verdict if left out, or else the last",
     )
     add_source(parser)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the answer")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        metavar="NAME",
+        help="of the answer: %(choices)s (default: text)",
+    )
     add_detector(parser)
 
 
@@ -64,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         say(json.dumps(as_json(recorded, told), indent=2))
     else:
-        say(as_text(recorded, told))
+        tell_page(as_text(recorded, told))
     return FOUND if told.verdict.detection else 0
 
 

@@ -49,7 +49,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--yes", action="store_true", help="write without asking")
     who = parser.add_mutually_exclusive_group()
-    who.add_argument("--preset", choices=PRESETS, help="who looks (default: escalating)")
+    who.add_argument(
+        "--preset", choices=PRESETS, metavar="NAME", help="who looks (default: escalating)"
+    )
     who.add_argument(
         "--config",
         type=_checked,

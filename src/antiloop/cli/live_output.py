@@ -5,8 +5,8 @@ from typing import Optional
 
 from ..loop_detection import LoopVerdict
 from ..traces.run_under_way import RunUnderWay
-from .output import message, verdict_as_json
-from .terminal import printable, say
+from .output import tell_verdict, verdict_as_json
+from .terminal import printable, say, tell
 
 
 class LiveTextWriter:
@@ -18,9 +18,9 @@ class LiveTextWriter:
     def write(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:
         """Print one verdict."""
         if run is not self._run:
-            say(printable(f"{run.run_id} ({run.source})"))
+            tell(printable(f"{run.run_id} ({run.source})"))
             self._run = run
-        say(printable(f"  step {step:>3}  {verdict.action.value:<6}  {message(verdict)}"))
+        tell_verdict(step, verdict)
 
 
 class LiveJsonlWriter:

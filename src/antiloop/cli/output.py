@@ -4,13 +4,26 @@ import json
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Protocol, Tuple
 
 from .health_table import HealthTable
-from .terminal import counted, printable, say
+from .terminal import (
+    counted,
+    is_quiet,
+    is_verbose,
+    page_columns,
+    painted,
+    printable,
+    say,
+    tell,
+)
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopVerdict
     from .judged_run import JudgedRun, Verdicts
 
     Said = Tuple[int, LoopVerdict, List[int]]
+
+
+_HANG = 20
+"""Characters before the message in the line of a verdict."""
 
 
 class Writer(Protocol):
@@ -65,28 +78,42 @@ class TextWriter:
         """Print one run, if there is anything to say about it."""
         self._runs += 1
         self._table.add(judged)
+        shown = judged.verdicts if is_verbose() else judged.new_verdicts
         self._stuck += bool(judged.verdicts)
         self._known += len(judged.known or ())
-        if not judged.new_verdicts:
+        if not (shown or is_verbose()):
             return
         steps = counted(judged.health.calls, "step")
-        say(printable(f"{judged.run_id}, {steps} ({judged.source})"))
-        for step, verdict, again in merged(judged.new_verdicts):
-            say(printable(f"  step {step:>3}  {verdict.action.value:<6}  {message(verdict)}"))
+        tell(printable(f"{judged.run_id}, {steps} ({judged.source})"))
+        for step, verdict, again in merged(shown):
+            tell_verdict(step, verdict, " (known)" if judged.is_known(verdict) else "")
             if again:
-                say(f"{'':20}{_again(again)}")
+                tell(f"{'':{_HANG}}{_again(again)}", _HANG)
+        if not shown:
+            tell(f"  {painted('nothing found', 'green')}")
         say("")
 
     def end(self) -> None:
         """Print the sum."""
-        if self._runs:
-            for line in self._table.lines():
+        if self._runs and not is_quiet():
+            for line in self._table.lines(page_columns()):
                 say(line)
-            say(f"\n{self._stuck:,} of {counted(self._runs, 'run')} got stuck{self._left_out()}.")
+            say("")
+            tell(f"{self._stuck:,} of {counted(self._runs, 'run')} got stuck{self._left_out()}.")
 
     def _left_out(self) -> str:
         """Say how many loops are not shown, as a baseline knows them."""
-        return f"; {counted(self._known, 'known loop')} not shown" if self._known else ""
+        if not self._known:
+            return ""
+        return f"; {counted(self._known, 'known loop')}{'' if is_verbose() else ' not shown'}"
+
+
+def tell_verdict(step: int, verdict: "LoopVerdict", known: str = "") -> None:
+    """Print the line of a verdict."""
+    action = verdict.action.value
+    style = "yellow" if verdict.severity.value == "warning" else "red"
+    padded = painted(action, style) + " " * (6 - len(action))
+    tell(f"  step {step:>3}  {padded}  {printable(message(verdict))}{known}", _HANG)
 
 
 def as_json(judged: "JudgedRun") -> Dict[str, Any]:

@@ -2,13 +2,13 @@
 
 import time
 
-from .terminal import is_watched, show_status
+from .terminal import counted, is_watched, show_status
 
 _INTERVAL_S = 0.5
 
 
 class Progress:
-    """Counts runs and files, and shows both on a terminal, twice a second.
+    """Counts runs and files, and shows on a terminal, twice a second, how fast and where it is.
 
     Args:
         files: how many there are.
@@ -17,18 +17,20 @@ class Progress:
     def __init__(self, files: int) -> None:
         self._files = files
         self._files_begun = 0
+        self._file = ""
         self._runs = 0
         self._is_watched = is_watched()
-        self._shown_at = time.monotonic()
+        self._begun_at = self._shown_at = time.monotonic()
 
     def run_done(self) -> None:
         """Count a run."""
         self._runs += 1
         self._show()
 
-    def file_begun(self) -> None:
-        """Count a file."""
+    def file_begun(self, path: str) -> None:
+        """Count a file, which is read from here on."""
         self._files_begun += 1
+        self._file = "stdin" if path == "-" else path
         self._show()
 
     def end(self) -> None:
@@ -37,8 +39,15 @@ class Progress:
             show_status("")
 
     def _show(self) -> None:
-        if not self._is_watched or time.monotonic() - self._shown_at < _INTERVAL_S:
+        if not self._is_watched:
             return
-        self._shown_at = time.monotonic()
-        files = f", file {self._files_begun:,} of {self._files:,}" if self._files > 1 else ""
-        show_status(f"{self._runs:,} runs{files}")
+        now = time.monotonic()
+        if now - self._shown_at < _INTERVAL_S:
+            return
+        self._shown_at = now
+        rate = self._runs / (now - self._begun_at)
+        # The name stands last: it may be long, and what does not fit is left out.
+        show_status(
+            f"file {self._files_begun:,} of {self._files:,}, {counted(self._runs, 'run')},"
+            f" {rate:,.0f} a second: {self._file}"
+        )

@@ -9,7 +9,7 @@ from ..regular_file import what_it_is
 from .command import add_names
 from .progress import Progress
 from .skipped import Skipped
-from .terminal import complain, counted
+from .terminal import complain, counted, detail, note
 
 if TYPE_CHECKING:
     from ..exceptions import TraceUnreadable
@@ -108,7 +108,8 @@ class Recordings:
 
     def begin(self, file: RecordingFile) -> None:
         """Note that a file is read from here on."""
-        self.progress.file_begun()
+        self.progress.file_begun(file.path)
+        detail(f"reading {'stdin' if file.path == '-' else file.path}")
         self.skipped.begin(file.path)
 
     def give_up(self, file: RecordingFile, error: "TraceUnreadable") -> None:
@@ -131,7 +132,7 @@ class Recordings:
                 self._complain(f"{under}: no recorded runs in {counted(count, 'file')}")
             else:
                 files = counted(there[under], "file")
-                complain(f"{under}: {count:,} of {files} hold no runs; skipped")
+                note(f"{under}: {count:,} of {files} hold no runs; skipped")
 
     def _files_at(self, path: str) -> Iterator[RecordingFile]:
         if path == "-" or not os.path.isdir(path):

@@ -11,7 +11,7 @@ from .command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from .detector import add_detector, detector_of
 from .recordings import Recordings, add_recordings
 from .replaced_file import named_folders, replaced_file
-from .terminal import complain, printable, say
+from .terminal import complain, is_quiet, printable, tell
 
 if TYPE_CHECKING:
     from ..health import HealthProfile, HealthReport
@@ -58,9 +58,9 @@ def run(args: argparse.Namespace) -> int:
     if trouble:
         complain(f"{args.output}: {trouble}")
         return COULD_NOT_RUN
-    if args.output != "-":
+    if args.output != "-" and not is_quiet():
         told = ", ".join(f"{states[each]} {each.lower()}" for each in HealthStatus if states[each])
-        say(printable(f"{args.output}: {told}"))
+        tell(printable(f"{args.output}: {told}"))
     if recordings.is_incomplete:
         return COULD_NOT_RUN
     return FOUND if states.keys() - {"Healthy"} else 0

@@ -36,7 +36,13 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "scan", run, "Find loops in recorded runs.", _EXAMPLE)
     add_recordings(parser)
-    parser.add_argument("--format", choices=FORMATS, default="text", help="of what is printed")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        metavar="NAME",
+        help="of what is printed: %(choices)s (default: text)",
+    )
     baseline = parser.add_mutually_exclusive_group()
     baseline.add_argument(
         "--baseline",

@@ -1,6 +1,6 @@
 """What is skipped of a recording: told, but not line for line where it is most of a file."""
 
-from .terminal import complain, counted
+from .terminal import complain, counted, is_verbose
 
 _TOLD = 10
 
@@ -24,13 +24,13 @@ class Skipped:
     def tell(self, what: str) -> None:
         """Tell of one place, with its file and line."""
         self._count += 1
-        if self._count <= _TOLD:
+        if self._count <= _TOLD or is_verbose():
             complain(what)
 
     def end(self) -> None:
         """Say how many places were not told of, if any."""
         others = self._count - _TOLD
-        if others > 0:
+        if others > 0 and not is_verbose():
             name = "stdin" if self._path == "-" else self._path
             complain(f"{name}: {counted(others, 'further place')} like these skipped")
         self._count = 0

@@ -6,10 +6,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Iterator
 
-from .command import COULD_NOT_RUN, FOUND, add_command
+from .command import COULD_NOT_RUN, FOUND, add_command, add_format
 from .detector import add_detector, detector_of
 from .recordings import add_source
-from .terminal import complain
+from .terminal import complain, note
 
 if TYPE_CHECKING:
     from ..traces.live_files import Begin
@@ -39,9 +39,7 @@ def add(commands: Any) -> None:
         " - for standard input",
     )
     add_source(parser)
-    parser.add_argument(
-        "--format", choices=("text", "jsonl"), default="text", help="of what is printed"
-    )
+    add_format(parser, ("text", "jsonl"), "what is printed")
     add_detector(parser)
 
 
@@ -75,7 +73,7 @@ def _said(args: argparse.Namespace) -> "Iterator[LiveVerdict]":
         return LiveLines(name, detector, args.source, complain)
 
     if os.path.isdir(args.path):
-        complain(f"waiting for what is written below {args.path}")
+        note(f"waiting for what is written below {args.path}")
         return _until_interrupted(LiveFolder(args.path, begin, _tell_file, complain))
     if os.path.isfile(args.path):
         _tell_file(args.path)
@@ -104,4 +102,4 @@ def _of_stream(path: str, begin: "Begin") -> "Iterator[LiveVerdict]":
 
 
 def _tell_file(path: str) -> None:
-    complain(f"watching {path}")
+    note(f"watching {path}")

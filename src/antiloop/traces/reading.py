@@ -97,7 +97,9 @@ def _recognise(
             break
     if recognition.likely is not None:
         return recognition.likely, recognition.looked_at
-    first = next(iter(recognition.looked_at), Record(1))
+    if not recognition.looked_at:
+        raise NoTrace(f"{name}: no recorded runs here: it is empty")
+    first = recognition.looked_at[0]
     found = f" ({first.broken})" if first.broken else ""
     raise NoTrace(f"{name}:{first.line}: no tool calls here{found}; expected {expected()}")
 
