@@ -1,14 +1,19 @@
 """What is kept of a call is made once; what is remembered beside it changes nothing."""
 
 import copy
+import json
 import pickle
+import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import fresh_answers, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
 from antiloop.loop_detection import ToolPolicy, compared, evidence
 from antiloop.loop_detection.evidence import Facts
+from antiloop.loop_detection.noise import without_noise
 from antiloop.loop_detection.outcome import Outcome
 from antiloop.loop_detection.shortening import shortened
 
@@ -157,6 +162,80 @@ def test_of_a_restored_call_the_arguments_are_known_in_short():
 def test_an_unknown_result_has_no_forms():
     facts = Facts.of(ToolCall("f", {"q": "cats"}), None)
     assert (facts.steady, facts.gist, facts.skeleton) == (None, None, None)
+
+
+def texts_in(facts):
+    """How many characters are kept of one call and its result."""
+    kept = [facts._text, facts._arguments]
+    return sum(len(json.dumps(each, default=repr)) for each in kept)
+
+
+@pytest.mark.parametrize("size", [100, 8_000, 1_300_000])
+def test_a_few_kilobytes_are_kept_of_each_call(size):
+    facts = Facts.of(ToolCall("write", {"text": "word " * (size // 5)}), "page " * (size // 5))
+    assert texts_in(facts) < 20_000
+
+
+def test_a_monitor_does_not_keep_whole_results_alive():
+    monitor = LoopDetector.escalating().monitor()
+    tracemalloc.start()
+    try:
+        for number in range(60):
+            text = f"{number} was read at 12:00:01 " + "many words " * 20_000
+            monitor.after([ToolCall("read", {"n": number, "text": text})], [text])
+            monitor.snapshot()
+        del text
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert monitor.call_count == 60
+    assert held < 1_000_000
+
+
+@pytest.mark.parametrize("extra", [0, 9_000])
+def test_long_arguments_are_judged_as_short_ones(extra):
+    padding = {"zz": "more words " * (extra // 11)}
+
+    def facts(arguments, text="Error: page 1 is missing", tool="shell"):
+        return Facts.of(ToolCall(tool, {**arguments, **padding}), text)
+
+    sed, look = facts({"command": "sed -i s/a/b/ x"}), facts({"command": "ls"})
+    assert (sed.changes_world, look.changes_world) == (True, False)
+    assert facts({"command": "edit"}, tool="editor").mutates
+    assert facts({"q": "cats dogs"}).near == facts({"q": "dog, cat"}).near
+    assert facts({"q": "cats dogs"}).near != facts({"q": "dog"}).near
+    assert facts({"q": "missing"}).gist != facts({"q": "cats"}).gist
+    assert facts({"q": "cats"}, None).near is None
+    of_its_own = facts({"q": "cats"}).of_its_own(3)
+    assert of_its_own.near == facts({"q": "cat"}).near
+    assert of_its_own.shown == facts({"q": "cats"}).shown
+    assert isinstance(facts({"q": "cats"}).arguments, str) == bool(extra)
+
+
+texts = st.text("ab1 \n:", max_size=12)
+times = st.sampled_from(["9:00:01", "12:00:01", "12:00:02", "", "word"])
+
+
+@given(
+    begin=texts,
+    one=times,
+    other=times,
+    fill=st.integers(0, 9_000),
+    word=st.sampled_from(["1", "words "]),
+    ends=st.tuples(texts, texts),
+)
+def test_a_text_that_is_cut_equals_the_same_as_the_whole(begin, one, other, fill, word, ends):
+    middle = word * (fill // len(word))
+    whole = [f"{begin}{time}{middle}{end}" for time, end in zip((one, other), ends)]
+    cut = [Facts.of(ToolCall("read"), text).steady for text in whole]
+    assert (cut[0] == cut[1]) == (without_noise(whole[0]) == without_noise(whole[1]))
+
+
+def test_a_result_that_is_changed_in_place_is_another_result():
+    call, result = ToolCall("read", {"page": 1}), ["page one"]
+    before = Facts.of(call, result).result
+    result[0] = "page two"
+    assert Facts.of(call, result).result != before
 
 
 def test_answers_say_the_same_if_failures_only_echo_or_count():

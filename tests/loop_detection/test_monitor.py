@@ -357,6 +357,40 @@ def test_its_loop_is_blocked_by_the_calls_it_names():
     assert monitor.before(LOOK).action is LoopAction.BLOCK
 
 
+class Arguments(BaseDetector):
+    """A detector of the user's own: gives what it sees."""
+
+    name = "arguments"
+
+    def check(self, tool_calls, tool_results):
+        seen = [(call.arguments, result) for call, result in zip(tool_calls, tool_results)]
+        return LoopDetection(self.name, "Seen.", {"seen": seen})
+
+
+def test_it_sees_calls_and_results_as_they_were_when_they_came():
+    monitor = monitor_of(Arguments(), policy=Escalation(("notify", "stop")))
+    arguments, result = {"at": ["a"]}, ["page"]
+    monitor.after([ToolCall("look", arguments)], [result])
+    arguments["at"].append("b")
+    result.append("more")
+    seen = monitor.after([LOOK], ["r"]).detection.details["seen"]
+    assert seen == [({"at": ["a"]}, ["page"]), (LOOK.arguments, "r")]
+
+
+class Uncopyable:
+    """A value that cannot be copied."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("mine")
+
+
+def test_it_sees_what_cannot_be_copied_as_plain_json():
+    monitor = monitor_of(Arguments(), policy=Escalation(("stop",)))
+    verdict = monitor.after([ToolCall("look", {"at": Uncopyable()})], [Uncopyable()])
+    ((arguments, result),) = verdict.detection.details["seen"]
+    assert json.dumps([arguments, result]).count("Uncopyable") == 2
+
+
 class Always(BaseDetector):
     name = "always"
 

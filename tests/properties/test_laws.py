@@ -137,6 +137,32 @@ def test_arguments_as_json_text_change_nothing(make, run):
 
 
 @presets
+@given(run=runs())
+def test_what_is_changed_in_place_after_it_came_changes_nothing(make, run):
+    expected = verdicts(make, run)
+    monitor, said_then = make().monitor(), []
+    calls, results = in_calls(run, arguments=dict)
+    for batch, answers in batches(run, calls, results):
+        said_then.append(monitor.after(batch, answers))
+        for call in batch:
+            call.arguments.clear()
+            call.arguments["changed"] = [*map(str, batch)]
+    assert said_then == expected
+
+
+@presets
+@given(run=runs())
+def test_calls_that_are_reused_with_other_arguments_are_other_calls(make, run):
+    reused = {tool: ToolCall(tool, {}) for tool in TOOLS}
+    monitor, other = make().monitor(), make().monitor()
+    for (tool, arguments, result), *_ in run:
+        reused[tool].arguments.clear()
+        reused[tool].arguments.update(arguments)
+        verdict = monitor.after([reused[tool]], [result])
+        assert verdict == other.after([ToolCall(tool, arguments)], [result])
+
+
+@presets
 @given(st.lists(st.integers(1, 4), max_size=25))
 def test_calls_and_results_that_all_differ_are_no_loop(make, sizes):
     numbers = iter(range(1000))

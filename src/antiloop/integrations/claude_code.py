@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional
 from ..formats import History, from_claude_transcript
 from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopVerdict
-from ..loop_detection.evidence import call_key
+from ..loop_detection.compared import asked_of
 from ..loop_detection.tool_policy import NO_POLICY
 from ..stability import beta
 from ..types import ToolCall
@@ -59,7 +59,7 @@ class LoopGuard(Guard):
     def _is_of_loop(self, call: ToolCall, verdict: LoopVerdict) -> bool:
         policy = self.detector.tools.get(call.tool_name, NO_POLICY)
         found = verdict.detection
-        return found is not None and call_key(call, policy) in found.members
+        return found is not None and asked_of(call, policy).key in found.members
 
     def _after(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
         verdict = self.judge(history, text_of(event.get("session_id")))

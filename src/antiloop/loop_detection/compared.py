@@ -4,7 +4,7 @@ import logging
 from typing import Any, Callable, Optional, Tuple, Union, cast
 
 from ..types import ToolCall, ToolResult
-from .fingerprint import parsed_arguments, plain, plain_json, text_fingerprint, text_of
+from .fingerprint import copied, parsed_arguments, plain, plain_json, text_fingerprint, text_of
 from .outcome import Outcome, outcome
 from .tool_policy import NO_POLICY, ToolPolicy
 
@@ -14,17 +14,58 @@ Result = Union[ToolResult, str, None]
 KEY_LENGTH = 10
 """Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
 
+KEPT = 8_000
+"""Characters of arguments, and of a result, that are kept at most to be compared more loosely."""
+
 _logger = logging.getLogger("antiloop")
+_NOTHING = (None, None, None, None)
+_ANOTHER = object()  # the arguments of no call
 
 
-def asked_of(call: ToolCall, policy: ToolPolicy) -> Tuple[str, str, Optional[bool], Any]:
-    """Give the half of the facts that needs no result: tool, key, what is declared, arguments."""
-    tool = text_of(call.tool_name)
-    arguments = parsed_arguments(call.arguments)
+class Asked:
+    """What is known of a call before its result, and the facts of its last one."""
+
+    __slots__ = ("arguments", "facts", "is_long", "key", "mutates", "result", "tool")
+
+    def __init__(self, tool: str, compared: str, mutates: Optional[bool], arguments: Any) -> None:
+        self.tool = tool
+        self.key = text_fingerprint(f"{tool}\x00{compared}")[:KEY_LENGTH]
+        self.mutates = mutates
+        """What is declared."""
+        self.arguments = arguments
+        """As plain JSON; nobody else holds them."""
+        self.is_long = len(compared) > KEPT
+        """Whether the arguments are too long to be kept."""
+        self.result: Result = None
+        """The result that the facts are about."""
+        self.facts: Any = None
+
+
+def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
+    """Give the half of the facts that needs no result.
+
+    What is remembered with the call holds only as long as its arguments are the same: the caller
+    may change them in place at any time.
+    """
+    given = call.arguments
+    known = call.__dict__.get("_asked", _NOTHING)
+    if known[0] is policy and known[1] is given:
+        return cast(Asked, known[3])
+    arguments = parsed_arguments(given)
+    text = plain_json(arguments)
+    if known[0] is policy and known[2] == text:
+        return cast(Asked, known[3])
+    if arguments is given:
+        arguments = copied(arguments)
+    tool, compared = text_of(call.tool_name), text
     if policy.key is not None:
-        arguments = plain(_declared(policy.compared_arguments, arguments, tool, "key"))
-    key = text_fingerprint(f"{tool}\x00{plain_json(arguments)}")[:KEY_LENGTH]
-    return tool, key, policy.mutates, arguments
+        arguments = copied(plain(_declared(policy.compared_arguments, arguments, tool, "key")))
+        compared = plain_json(arguments)
+    asked = Asked(tool, compared, policy.mutates, arguments)
+    if len(text) <= KEPT and type(call.tool_name) is str:
+        # What is remembered beside the fields of a call takes no part in equality.
+        call.__dict__["_asked"] = (policy, given if type(given) is str else _ANOTHER, text, asked)
+    return asked
 
 
 def answer_of(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:

@@ -1,15 +1,14 @@
 """What is kept of one call and its result: fingerprints and a judgement."""
 
 import json
-from typing import Any, Callable, Dict, Mapping, Optional
+from copy import copy
+from typing import Any, Callable, Dict, Mapping, Optional, Union
 
-from ..types import ToolCall
-from .compared import KEY_LENGTH, Result, answer_of, asked_of
-from .fingerprint import (
-    canonical_json,
-    text_fingerprint,
-)
-from .noise import does_nothing, gist, near_arguments, skeleton, without_noise
+from ..types import ToolCall, ToolResult
+from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
+from .fingerprint import plain_json, text_fingerprint
+from .kept_text import BEGINNING, KeptText, kept_text
+from .noise import does_nothing, gist, near_arguments, skeleton
 from .outcome import Outcome
 from .shortening import shortened
 from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
@@ -25,13 +24,15 @@ class Facts:
     since most steps of a healthy run are never compared that far: ``steady`` is the result without
     noise, ``gist`` its words without numbers and echoes of the arguments, ``near`` the arguments
     without cosmetic differences, ``skeleton`` the result's different lines without numbers. An
-    unknown result is None, and so are its forms.
+    unknown result is None, and so are its forms. At most a few kB of both texts are kept.
     """
 
     __slots__ = (
+        "_alters",
+        "_arguments",
         "_forms",
         "_mutates",
-        "_source",
+        "_text",
         "answer",
         "call",
         "is_long",
@@ -50,7 +51,6 @@ class Facts:
         result: Optional[str],
         kind: Outcome,
         is_long: bool,
-        source: Any = None,
     ) -> None:
         self.tool = tool
         self.call = call
@@ -65,36 +65,58 @@ class Facts:
         """The result as that of this tool."""
         self.label: Optional[str] = None
         self._forms: Optional[Dict[str, Optional[str]]] = None
-        self._source = source
+        self._alters: Optional[bool] = None
+        self._arguments: Any = ...  # what is no argument: they are not known any more
+        self._text: Union[KeptText, str, None] = None
 
     @classmethod
-    def of(cls, call: ToolCall, result: Result, policy: ToolPolicy = NO_POLICY) -> "Facts":
+    def of(
+        cls,
+        call: ToolCall,
+        result: Result,
+        policy: ToolPolicy = NO_POLICY,
+        asked: Optional[Asked] = None,
+    ) -> "Facts":
         """Make the facts of a call and its result; never raises on what a model or tool made."""
-        known_policy, asked, known_result, facts = call.__dict__.get("_facts", _NOTHING)
-        if known_policy is not policy:
-            asked = asked_of(call, policy)
-        elif facts is not None and known_result is result:
-            return facts  # type: ignore[no-any-return]
-        tool, key, mutates, arguments = asked
-        text, kind = answer_of(result, tool, policy)
-        if text is None:
-            facts = cls(tool, key, mutates, None, kind, False, (arguments, None))
-        else:
-            is_long = len(text) > ACKNOWLEDGEMENT_LENGTH
-            result_key = text_fingerprint(text)[:KEY_LENGTH]
-            facts = cls(tool, key, mutates, result_key, kind, is_long, (arguments, text))
+        asked = asked or asked_of(call, policy)
+        if asked.facts is None or asked.result is not result:
+            facts = cls._made_of(asked, result, policy)
+            if not _is_immutable(result):
+                return facts
+            asked.result, asked.facts = result, facts
+        return asked.facts  # type: ignore[no-any-return]
+
+    @classmethod
+    def _made_of(cls, asked: Asked, result: Result, policy: ToolPolicy) -> "Facts":
+        text, kind = answer_of(result, asked.tool, policy)
+        key = None if text is None else text_fingerprint(text)[:KEY_LENGTH]
+        is_long = text is not None and len(text) > ACKNOWLEDGEMENT_LENGTH
+        facts = cls(asked.tool, asked.key, asked.mutates, key, kind, is_long)
+        facts._arguments = asked.arguments
+        facts._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
         if policy.poll:
-            facts.is_polled = policy.polls(arguments)
+            facts.is_polled = policy.polls(asked.arguments)
             if facts.is_polled and kind is Outcome.SUCCESS:
                 facts.outcome = Outcome.WAITING
-        # What is remembered beside the fields of a call takes no part in equality.
-        call.__dict__["_facts"] = (policy, asked, result, facts)
+        if asked.is_long:
+            facts.settle()
         return facts
 
     def of_its_own(self, index: int) -> "Facts":
         """Give these facts as those of a call that equals no other."""
         key = f"{index:0{KEY_LENGTH}x}"
-        return Facts(self.tool, key, self._mutates, key, self.outcome, self.is_long, self._source)
+        other = copy(self)
+        other.call = other.result = key
+        other.answer = f"{self.tool}\x00{key}"
+        return other
+
+    def settle(self) -> None:
+        """Derive now what may be asked of the arguments later, and let go of them."""
+        self.label = self.shown
+        self._mutates, self._alters = self.mutates, self.changes_world
+        for name in _FORMS:
+            self.form(name)
+        self._arguments = ...
 
     def form(self, name: str) -> Optional[str]:
         """Give one of the looser forms by its name, None where it is not known."""
@@ -109,10 +131,10 @@ class Facts:
         self._forms = dict(forms)
 
     def _made(self, name: str) -> Optional[str]:
-        if self._source is None or self.result is None:
+        if self._text is None:
             return None
-        arguments, text = self._source
-        return text_fingerprint(_FORMS[name](self, arguments, text))[:KEY_LENGTH]
+        text = KeptText(self._text) if isinstance(self._text, str) else self._text
+        return text_fingerprint(_FORMS[name](self, self._arguments, text))[:KEY_LENGTH]
 
     def says_like(self, other: "Facts") -> bool:
         """Whether two answers say the same; failures do if only echoes and numbers differ."""
@@ -126,7 +148,7 @@ class Facts:
     def mutates(self) -> bool:
         """Whether the tool is declared to change the world, or sounds like it."""
         if self._mutates is None:
-            self._mutates = seems_to_mutate(self.tool, self._source[0])
+            self._mutates = seems_to_mutate(self.tool, self._arguments)
         return self._mutates
 
     @property
@@ -136,12 +158,14 @@ class Facts:
         A tool does by its name or declaration, a command line by its words, and what says nothing
         was done for its effect, unless it has none or only looks.
         """
-        if self.mutates or self._source is None:
-            return self.mutates
-        arguments = self._source[0]
+        if self._alters is None:
+            self._alters = self.mutates or self._seems_to_alter()
+        return self._alters
+
+    def _seems_to_alter(self) -> bool:
         if self.outcome is Outcome.SILENT:
-            return not (does_nothing(arguments) or seems_to_read(self.tool))
-        return command_changes(arguments)
+            return not (does_nothing(self._arguments) or seems_to_read(self.tool))
+        return command_changes(self._arguments)
 
     @property
     def steady(self) -> Optional[str]:
@@ -167,26 +191,31 @@ class Facts:
     def shown(self) -> str:
         """The arguments, shortened, for a person or a model to read."""
         if self.label is None:
-            self.label = shortened(canonical_json(self._source[0]))
+            self.label = shortened(plain_json(self._arguments))
         return self.label
 
     @property
     def arguments(self) -> Any:
         """The arguments as plain JSON, shortened text where they are long or no longer kept."""
-        if self._source is None:
+        if self._arguments is ...:
             return self.label
-        text = canonical_json(self._source[0])
+        text = plain_json(self._arguments)
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
 
 
-_FORMS: Dict[str, Callable[[Facts, Any, str], str]] = {
-    "steady": lambda facts, _, text: without_noise(text, facts.outcome is Outcome.WAITING),
+_FORMS: Dict[str, Callable[[Facts, Any, KeptText], str]] = {
+    "steady": lambda facts, _, text: text.without_noise(facts.outcome is Outcome.WAITING),
     "gist": lambda facts, arguments, text: (
-        gist(text, arguments) if facts.outcome.says_something else ""
+        gist(text.begin, arguments) if facts.outcome.says_something else ""
     ),
     "near": lambda _, arguments, __: near_arguments(arguments),
-    "skeleton": lambda _, __, text: skeleton(text),
+    "skeleton": lambda _, __, text: skeleton(text.begin),
 }
+
+
+def _is_immutable(result: Any) -> bool:
+    text = result.text if type(result) is ToolResult else result
+    return type(text) is str or text is None
 
 
 class Evidence:
@@ -233,16 +262,3 @@ class Evidence:
         if kind in (Outcome.WAITING, Outcome.SILENT):
             return False
         return kind.is_failure or kind is Outcome.EMPTY or self.is_known
-
-
-def call_key(call: ToolCall, policy: ToolPolicy = NO_POLICY) -> str:
-    """Give the fingerprint of a call alone, and remember it with the call."""
-    known_policy, asked, _, __ = call.__dict__.get("_facts", _NOTHING)
-    if known_policy is not policy:
-        asked = asked_of(call, policy)
-        call.__dict__["_facts"] = (policy, asked, None, None)
-    key: str = asked[1]
-    return key
-
-
-_NOTHING = (None, None, None, None)

@@ -71,6 +71,19 @@ def plain(value: Any) -> Any:
     return value if _is_plain(value, _PLAIN_DEPTH) else _Simplifier().simplify(value)
 
 
+def copied(value: Any) -> Any:
+    """Copy what `plain` gave, so that nobody else can change it."""
+    if type(value) is list:
+        return list(map(copied, value))
+    if type(value) is not dict:
+        return value
+    copy = value.copy()
+    for key, item in value.items():
+        if type(item) is dict or type(item) is list:
+            copy[key] = copied(item)
+    return copy
+
+
 def canonical_arguments(arguments: Any) -> str:
     """Write arguments as canonical JSON; JSON text is parsed, nothing at all is ``{}``.
 

@@ -25,14 +25,15 @@ from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
 from .base import WindowDetector, detection
-from .compared import Result
+from .compared import Asked, Result, asked_of
 from .detection import LoopDetection, LoopSeverity
-from .evidence import Facts, call_key
+from .evidence import Facts
 from .fingerprint import text_fingerprint, text_of
 from .ladder import Ladder
 from .latest import Latest
 from .messages import notice, refusal
 from .outcome import Outcome
+from .own_copy import own_copy
 from .policy import LoopAction
 from .snapshot import LIMIT, pack, unpack
 from .tool_policy import ToolPolicy
@@ -117,12 +118,15 @@ class LoopMonitor:
             tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; what is missing, or
                 None, is unknown.
         """
-        calls, results = self._new(tool_calls, tool_results) if self.enabled else ([], [])
+        if not self.enabled:
+            return GO_ON
+        calls, results, asked = self._new(tool_calls, tool_results)
         if not calls:
             return GO_ON
-        self._window.append(calls, results)
+        self._window.append(calls, results, asked)
         if self._texts is not None:
-            self._texts.extend(zip_longest(calls, results[: len(calls)]))
+            pairs = zip_longest(calls, results[: len(calls)])
+            self._texts.extend(own_copy(*pair) for pair in pairs)
         verdict = self._judge()
         if verdict.action is not LoopAction.CONTINUE:
             self._tell(verdict)
@@ -261,30 +265,31 @@ class LoopMonitor:
 
     def _new(
         self, calls: Sequence[ToolCall], results: Sequence[Result]
-    ) -> Tuple[Sequence[ToolCall], Sequence[Result]]:
+    ) -> Tuple[Sequence[ToolCall], Sequence[Result], Sequence[Optional[Asked]]]:
         """Leave out calls that were reported before: hooks before and after may both report."""
         for call in calls:
             if call.id is not None:
                 return self._first_reports(calls, results)
-        return calls, results
+        return calls, results, ()
 
     def _first_reports(
         self, calls: Sequence[ToolCall], results: Sequence[Result]
-    ) -> Tuple[Sequence[ToolCall], Sequence[Result]]:
+    ) -> Tuple[Sequence[ToolCall], Sequence[Result], Sequence[Optional[Asked]]]:
         new_calls: List[ToolCall] = []
         new_results: List[Result] = []
+        all_asked: List[Optional[Asked]] = []
         for position, call in enumerate(calls):
-            token = None if call.id is None else self._token(call)
+            asked = token = None
+            if call.id is not None:
+                asked = asked_of(call, self._policy(call))
+                token = _token(call, asked)
             if token is None or token not in self._reported:
                 new_calls.append(call)
                 new_results.append(results[position] if position < len(results) else None)
+                all_asked.append(asked)
             if token is not None:
                 self._reported[token] = None
-        return new_calls, new_results
-
-    def _token(self, call: ToolCall) -> str:
-        key = call_key(call, self._policy(call))
-        return text_fingerprint(f"{text_of(call.id)}\x00{text_of(call.round)}\x00{key}")[:_TOKEN]
+        return new_calls, new_results, all_asked
 
     def _policy(self, call: ToolCall) -> ToolPolicy:
         return self._window.policy(call.tool_name)
@@ -295,3 +300,9 @@ class LoopMonitor:
                 listener(verdict)
             except Exception:
                 _logger.exception("listener %r raised; the run goes on", listener)
+
+
+def _token(call: ToolCall, asked: Asked) -> str:
+    """Give what tells a reported call apart."""
+    told = f"{text_of(call.id)}\x00{text_of(call.round)}\x00{asked.key}"
+    return text_fingerprint(told)[:_TOKEN]

@@ -43,19 +43,26 @@ _NUMBERING = re.compile(
 _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
 _COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
 
-_LONG = 2_000  # characters of a text that take part in a comparison beyond exact equality
+LONG = 2_000
+"""Characters of a text that take part in a comparison beyond exact equality."""
 _STEMS = 64
 
 
-def without_noise(text: str, is_waiting: bool = False) -> str:
+def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) -> str:
     """Mask clock times, random ids and counters.
 
     In the answer of somebody who waits (``is_waiting``) counters and durations are what moves, so
-    only clock times and ids are masked. A text with nothing else in it is given back unchanged.
+    only clock times and ids are masked. A text with nothing else in it is given back unchanged,
+    unless it is said that it ``goes_on`` with words.
     """
     pattern = _CLOCKS if is_waiting else _VOLATILE
-    masked = pattern.sub("#", text[:_LONG]) + text[_LONG:]
-    return masked if _LETTERS.search(masked) else text
+    masked = pattern.sub("#", text[:LONG]) + text[LONG:]
+    return masked if goes_on or has_words(masked) else text
+
+
+def has_words(text: str, start: int = 0) -> bool:
+    """Whether a text holds a word from a place on."""
+    return _LETTERS.search(text, start) is not None
 
 
 def gist(text: str, arguments: Any) -> str:
@@ -65,8 +72,8 @@ def gist(text: str, arguments: Any) -> str:
     'error not found'
     """
     spoken = " ".join(text for _, text in _leaves(arguments))
-    echoed = {word for word in words(spoken[:_LONG]) if len(word) > 2}
-    kept = (word for word in words(text[:_LONG]) if word not in echoed and not word.isdigit())
+    echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
+    kept = (word for word in words(text[:LONG]) if word not in echoed and not word.isdigit())
     return " ".join(kept)
 
 
@@ -76,7 +83,7 @@ def skeleton(text: str) -> str:
     >>> skeleton('sent, message_id=m-17') == skeleton('sent, message_id=m-18')
     True
     """
-    lines = _ID_FIELD.sub(r"\1\2#", text[:_LONG]).splitlines()
+    lines = _ID_FIELD.sub(r"\1\2#", text[:LONG]).splitlines()
     return "\n".join(sorted({_DIGITS.sub("#", line) for line in lines}))
 
 
@@ -120,7 +127,7 @@ def words(text: str) -> List[str]:
 
 
 def _stems(text: str) -> str:
-    stems = {_stem(word) for word in words(_CLOCKS.sub(" ", text[:_LONG]))}
+    stems = {_stem(word) for word in words(_CLOCKS.sub(" ", text[:LONG]))}
     telling = {stem for stem in stems if stem.isdigit() or len(stem) > 2}
     return " ".join(sorted(telling or stems)[:_STEMS])
 

@@ -3,7 +3,7 @@
 from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..types import ToolCall
-from .compared import Result
+from .compared import Asked, Result
 from .evidence import Evidence, Facts
 from .outcome import Outcome
 from .tool_policy import NO_POLICY, ToolPolicy
@@ -74,8 +74,18 @@ class Window:
             window.append(calls[first:last], results[first:last])
         return window
 
-    def append(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+    def append(
+        self,
+        calls: Sequence[ToolCall],
+        results: Sequence[Result],
+        asked: Sequence[Optional[Asked]] = (),
+    ) -> None:
         """Add calls of one round; results that are missing are unknown.
+
+        Args:
+            calls: in order.
+            results: ``results[i]`` belongs to ``calls[i]``.
+            asked: what is known of the calls already, where anything is.
 
         Calls that bear the number of the last round join it: some callers learn of parallel calls
         one by one.
@@ -87,7 +97,7 @@ class Window:
             result = results[position] if position < len(results) else None
             policy = self.policy(call.tool_name) if self.policies else NO_POLICY
             if not policy.exempt:
-                facts = Facts.of(call, result, policy)
+                facts = Facts.of(call, result, policy, asked[position] if asked else None)
                 if policy.idempotent is False and not facts.outcome.is_failure:
                     facts = facts.of_its_own(self.call_count + position)
                 if facts.call not in evidence:
