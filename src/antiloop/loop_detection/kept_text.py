@@ -30,7 +30,7 @@ def kept_text(text: str) -> KeptText:
     """Keep of a text what comparisons need: at most `BEGINNING` characters.
 
     >>> [len(part) for part in kept_text("word " * 100_000)[:2]]
-    [2784, 64]
+    [4384, 64]
     """
     # One character more than is masked: the last two may be the first of a word.
     begin, rest = _folded(text, "", LONG + 1)
