@@ -25,16 +25,15 @@ from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
 from .base import WindowDetector, detection
-from .compared import Asked, Result, asked_of
+from .compared import Result
 from .detection import LoopDetection, LoopSeverity
 from .evidence import Facts
-from .fingerprint import text_fingerprint, text_of
 from .ladder import Ladder
-from .latest import Latest
 from .messages import notice, refusal
 from .outcome import Outcome
 from .own_copy import own_copy
 from .policy import LoopAction
+from .reported import Reported
 from .snapshot import LIMIT, pack, unpack
 from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 SNAPSHOT_VERSION = 1
 
 _logger = logging.getLogger("antiloop")
-_TOKEN = 8  # hexadecimal digits that tell the reported calls apart
 _RANK = {action: rank for rank, action in enumerate(LoopAction)}
 
 Listener = Callable[[LoopVerdict], None]
@@ -76,7 +74,7 @@ class LoopMonitor:
         detector = self._detector
         self._window = Window(detector.window, self._tools, detector.counted)
         self._ladder = Ladder(detector.escalation, detector.escalations)
-        self._reported: Latest[str, None] = Latest(detector.window)
+        self._reported = Reported(detector.window)
         keeps_texts = not all(isinstance(each, WindowDetector) for each in detector.detectors)
         # Only a detector of the user's own looks at texts.
         self._texts: Optional[Deque[Tuple[ToolCall, Result]]] = (
@@ -120,7 +118,7 @@ class LoopMonitor:
         """
         if not self.enabled:
             return GO_ON
-        calls, results, asked = self._new(tool_calls, tool_results)
+        calls, results, asked = self._reported.new(tool_calls, tool_results, self._policy)
         if not calls:
             return GO_ON
         self._window.append(calls, results, asked)
@@ -173,7 +171,7 @@ class LoopMonitor:
         return {
             "version": SNAPSHOT_VERSION,
             "ladder": self._ladder.to_dict(),
-            "reported": "".join(self._reported),
+            "reported": self._reported.to_text(),
             "window": pack(self._window, self._room()),
         }
 
@@ -198,14 +196,12 @@ class LoopMonitor:
 
     def _load(self, snapshot: Mapping[str, Any]) -> None:
         self._ladder.load(snapshot["ladder"])
-        tokens = str(snapshot["reported"])
-        for at in range(0, len(tokens), _TOKEN):
-            self._reported[tokens[at : at + _TOKEN]] = None
+        self._reported.load(str(snapshot["reported"]))
         unpack(snapshot["window"], self._window)
 
     def _room(self) -> int:
         """How many characters the window may take in a snapshot."""
-        rest = len(json.dumps(self._ladder.to_dict())) + _TOKEN * len(self._reported) + 100
+        rest = len(json.dumps(self._ladder.to_dict())) + len(self._reported.to_text()) + 100
         return LIMIT * max(1, self._detector.window // 50) - rest
 
     def _judge(self) -> LoopVerdict:
@@ -263,34 +259,6 @@ class LoopMonitor:
             _logger.exception("inject_message raised; our own words are used")
             return notice(None, found, rung)
 
-    def _new(
-        self, calls: Sequence[ToolCall], results: Sequence[Result]
-    ) -> Tuple[Sequence[ToolCall], Sequence[Result], Sequence[Optional[Asked]]]:
-        """Leave out calls that were reported before: hooks before and after may both report."""
-        for call in calls:
-            if call.id is not None:
-                return self._first_reports(calls, results)
-        return calls, results, ()
-
-    def _first_reports(
-        self, calls: Sequence[ToolCall], results: Sequence[Result]
-    ) -> Tuple[Sequence[ToolCall], Sequence[Result], Sequence[Optional[Asked]]]:
-        new_calls: List[ToolCall] = []
-        new_results: List[Result] = []
-        all_asked: List[Optional[Asked]] = []
-        for position, call in enumerate(calls):
-            asked = token = None
-            if call.id is not None:
-                asked = asked_of(call, self._policy(call))
-                token = _token(call, asked)
-            if token is None or token not in self._reported:
-                new_calls.append(call)
-                new_results.append(results[position] if position < len(results) else None)
-                all_asked.append(asked)
-            if token is not None:
-                self._reported[token] = None
-        return new_calls, new_results, all_asked
-
     def _policy(self, call: ToolCall) -> ToolPolicy:
         return self._window.policy(call.tool_name)
 
@@ -300,9 +268,3 @@ class LoopMonitor:
                 listener(verdict)
             except Exception:
                 _logger.exception("listener %r raised; the run goes on", listener)
-
-
-def _token(call: ToolCall, asked: Asked) -> str:
-    """Give what tells a reported call apart."""
-    told = f"{text_of(call.id)}\x00{text_of(call.round)}\x00{asked.key}"
-    return text_fingerprint(told)[:_TOKEN]
