@@ -16,7 +16,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
-    | {"choices", "regular_file", "short_repr"},
+    | {"choices", "frozen", "regular_file", "short_repr"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
@@ -34,7 +34,8 @@ WITHIN_FOUNDATION = {
     "choices": set(),
     "regular_file": set(),
     "short_repr": set(),
-    "trace": {"types", "exceptions", "stability", "short_repr"},
+    "frozen": {"short_repr"},
+    "trace": {"types", "exceptions", "stability", "short_repr", "frozen"},
 }
 PUBLIC = {
     *("Agent", "AgentConfig", "AgentResult", "RunStatus", "tool", "ScriptedProvider"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Set, Tuple, TypeVar
 
+from .frozen import frozen, thawed
 from .short_repr import counted, quoted, short_repr
 from .stability import beta
 
@@ -48,17 +49,17 @@ class TraceStep:
     summary: str = ""
     """What happened, for a person."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What happened, as plain JSON; values of other types are turned into it."""
+    """What happened, as plain JSON that cannot be changed; other values are turned into it."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "data", to_plain(self.data))
+        object.__setattr__(self, "data", frozen(to_plain(self.data)))
 
     def __repr__(self) -> str:
         return short_repr(self, self.type.value, quoted(self.summary))
 
     def to_dict(self) -> Dict[str, Any]:
         """Give the step as plain JSON data."""
-        return {"type": self.type.value, "summary": self.summary, "data": dict(self.data)}
+        return {"type": self.type.value, "summary": self.summary, "data": thawed(self.data)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TraceStep":

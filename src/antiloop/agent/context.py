@@ -1,8 +1,9 @@
 """Everything that one run knows about itself."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, List, Optional, Sequence, Union
 
+from ..frozen import frozen
 from ..loop_detection import LoopDetection, LoopMonitor, LoopVerdict
 from ..trace import AgentTrace, StepType, TraceStep
 from ..types import Message, Role, ToolCall, ToolResult
@@ -138,4 +139,20 @@ def _messages(prompt: Any) -> List[Message]:
     for at, each in enumerate(messages):
         if not isinstance(each, Message):
             raise TypeError(f"the prompt must hold Message objects; number {at} is {each!r}")
-    return messages
+    return [_owned(message) for message in messages]
+
+
+def owned(call: ToolCall, round_: Optional[int]) -> ToolCall:
+    """Give a call of a round as it is now: what is changed in its arguments later does not count.
+
+    Tools, observers and who reads the events would else change what the model has said.
+    """
+    return replace(call, arguments=frozen(call.arguments), round=round_)
+
+
+def _owned(message: Message) -> Message:
+    if not message.tool_calls:
+        return message
+    return replace(
+        message, tool_calls=tuple(owned(call, call.round) for call in message.tool_calls)
+    )

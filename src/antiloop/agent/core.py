@@ -9,11 +9,12 @@ from itertools import zip_longest
 from typing import Optional, Sequence, Tuple, Union
 
 from ..exceptions import LoopDetectedError
+from ..frozen import frozen
 from ..loop_detection import LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection.outcome import REFUSED_MARKER
 from ..trace import StepType, to_plain
 from ..types import Role, ToolCall, ToolResult
-from .context import _Round, _RunContext
+from .context import _Round, _RunContext, owned
 from .events import (
     LoopDetected,
     ModelReplied,
@@ -75,7 +76,7 @@ def _ask(ctx: _RunContext) -> Steps[ModelReply]:
     request = ctx.request()
     yield from tell("on_model_start", ctx.run_id, request)
     reply = yield from ask_model(request)
-    calls = tuple(replace(call, round=ctx.iteration) for call in reply.tool_calls)
+    calls = tuple(owned(call, ctx.iteration) for call in reply.tool_calls)
     reply = replace(reply, tool_calls=calls)
     ctx.take_reply(reply)
     yield from tell("on_model_end", ctx.run_id, reply)
@@ -148,7 +149,7 @@ def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
     if verdict is None or verdict.detection is None or verdict.action is LoopAction.CONTINUE:
         return False
     detection, action = verdict.detection, verdict.action
-    details = to_plain(detection.details)
+    details = frozen(to_plain(detection.details))
     kind = StepType.GRAPH_STALL if detection.detector_name == "stall" else _LOOP
     ctx.record(kind, detection.message, details=details, action=action)
     name = detection.detector_name

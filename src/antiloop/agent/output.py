@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any, Mapping, Tuple
 
+from ..frozen import frozen
 from .annotations import annotation_schema, build_value, is_record
 from .schema import schema_errors
 
@@ -25,7 +26,7 @@ class ResponseFormat:
             raise TypeError(f"response_format must be a dataclass or a JSON schema, got {wanted!r}")
         self._annotation = Any if isinstance(wanted, Mapping) else wanted
         self.schema: Mapping[str, Any] = (
-            wanted if isinstance(wanted, Mapping) else annotation_schema(wanted)
+            frozen(wanted) if isinstance(wanted, Mapping) else frozen(annotation_schema(wanted))
         )
 
     def read(self, text: str) -> Tuple[Any, str]:

@@ -2,9 +2,10 @@
 
 import inspect
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Awaitable, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
+from ..frozen import frozen, thawed
 from ..loop_detection import ToolPolicy
 from ..short_repr import short_repr
 from ..trace import to_plain
@@ -71,7 +72,10 @@ class Toolbox:
     @property
     def schemas(self) -> Tuple[ToolSchema, ...]:
         """What the model is told, in the order given."""
-        return tuple(made.schema for made in self._tools.values())
+        return tuple(
+            replace(made.schema, parameters=frozen(made.schema.parameters))
+            for made in self._tools.values()
+        )
 
     @property
     def policies(self) -> Dict[str, ToolPolicy]:
@@ -92,7 +96,7 @@ class Toolbox:
             names = ", ".join(self._tools) or "none"
             return _error(f"Unknown tool {call.tool_name!r}. Available tools: {names}.")
         try:
-            arguments = _parse_arguments(call.arguments)
+            arguments = thawed(_parse_arguments(call.arguments))  # the tool's own
             problems = schema_errors(arguments, chosen.signature.schema, "arguments")
             if problems:
                 raise ValueError("; ".join(problems))
@@ -106,7 +110,7 @@ class Toolbox:
 def result_of(value: Any) -> ToolResult:
     """Give what a tool returned as the model reads it: text as it is, None as "", else JSON."""
     if isinstance(value, ToolResult):
-        return value
+        return value if type(value.text) is str else replace(value, text=result_of(value.text).text)
     if value is None or isinstance(value, str):
         return ToolResult(value or "")
     return ToolResult(json.dumps(to_plain(value), ensure_ascii=False))

@@ -2,11 +2,14 @@
 
 import asyncio
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats.content import text_of
+from ..frozen import frozen
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection.fingerprint import parsed_arguments
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall, ToolResult
@@ -47,18 +50,21 @@ class CallGuard(Lookout):
         self.verdict = GO_ON
         """The last verdict that was more than to go on."""
         self._lock = RLock()  # a listener may ask us something
-        self._under_way: Dict[int, object] = {}
+        # By id: what is under way, held so that nothing else gets the id, and how it began.
+        self._under_way: Dict[int, Tuple[object, Optional[ToolCall]]] = {}
         self._round: List[Answer] = []
         self._notice = ""
 
     def begin(self, call: ToolCall) -> Optional[ToolResult]:
         """Note that a call begins; give its result if it is refused.
 
-        `end` must follow, with the same object.
+        `end` must follow, with the same object. The arguments count as they are now: whoever runs
+        the call may change them.
         """
+        now = replace(call, arguments=frozen(parsed_arguments(call.arguments)))
         with self._lock:
-            self._under_way[id(call)] = call
-            verdict = self.run.before(call)
+            self._under_way[id(call)] = (call, now)
+            verdict = self.run.before(now)
         return ToolResult(verdict.message, True) if verdict.action is LoopAction.BLOCK else None
 
     async def abegin(self, call: ToolCall) -> Optional[ToolResult]:
@@ -78,7 +84,7 @@ class CallGuard(Lookout):
             LoopDetectedError: if the run should end.
         """
         with self._lock:
-            self._carry_out(self._leave(call, (call, result)))
+            self._carry_out(self._leave(call, result))
 
     def fail(self, call: ToolCall, error: BaseException) -> None:
         """Note that a call raised; a cancellation is nothing that came back.
@@ -100,7 +106,7 @@ class CallGuard(Lookout):
         """
         block = object()
         with self._lock:
-            self._under_way[id(block)] = block
+            self._under_way[id(block)] = (block, None)
         try:
             yield
         except BaseException:
@@ -133,12 +139,15 @@ class CallGuard(Lookout):
     def _abandon(self, call: ToolCall) -> None:
         """Raise nothing, so that a cancellation goes on."""
         with self._lock:
-            self._leave(call, (call, None))
+            self._leave(call)
 
-    def _leave(self, what: object, *answers: Answer) -> LoopVerdict:
-        if self._under_way.pop(id(what), None) is None:
+    def _leave(self, what: object, result: Optional[ToolResult] = None) -> LoopVerdict:
+        known = self._under_way.pop(id(what), None)
+        if known is None:
             return GO_ON  # it began in an earlier run
-        self._round += answers
+        _, call = known
+        if call is not None:
+            self._round.append((call, result))
         # A call that never ends must not keep all others unjudged.
         is_over = not self._under_way or len(self._round) >= self.detector.window
         if not (is_over and self._round):

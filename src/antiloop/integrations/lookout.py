@@ -3,6 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, Iterable, Mapping, Optional, Tuple
 
+from ..frozen import frozen
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
 from ..stability import beta
@@ -55,7 +56,7 @@ class Lookout:
         found = verdict.detection
         if found is None or verdict.action is LoopAction.CONTINUE:
             return
-        details = to_plain(found.details)
+        details = frozen(to_plain(found.details))
         for observer in self.observers:
             try:
                 observer.on_tool_loop_detected(run_id, found.detector_name, details)

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any, Mapping, Tuple
 
 from ..exceptions import LoopDetectedError
+from ..frozen import frozen
 from ..short_repr import quoted, short_repr
 from ..stability import beta
 
@@ -56,6 +57,10 @@ class LoopDetection:
 
     def __repr__(self) -> str:
         return short_repr(self, quoted(self.detector_name), quoted(self.message))
+
+    def __post_init__(self) -> None:
+        # Everybody who is told of a loop is shown this one object.
+        object.__setattr__(self, "details", frozen(self.details))
 
     def as_error(self) -> LoopDetectedError:
         """Give the finding as an exception that carries this detection."""

@@ -1,0 +1,104 @@
+"""Values that nobody can change in place: what a run has recorded is shown to many.
+
+They are the lists and dictionaries that they look like, for ``==``, `json` and ``isinstance``. What
+is copied or unpickled of them can be changed again.
+"""
+
+import copy
+from typing import Any, Dict, List, Mapping, NoReturn, Tuple
+
+from .short_repr import counted
+
+_ATOMS = (str, int, float, bool, type(None))
+
+
+def frozen(value: Any) -> Any:
+    """Give a copy of a value, at every depth, whose lists and dictionaries cannot be changed.
+
+    What cannot be copied, such as an open file or a list inside itself, stays the same object.
+
+    >>> frozen({"a": [1]})["a"].append(2)
+    Traceback (most recent call last):
+    TypeError: this list of 1 item is on record and cannot be changed; copy.deepcopy() it first
+    """
+    try:
+        return _frozen(value)
+    except Exception:  # noqa: BLE001 - foreign code ran, or the value is too deep: it is shared
+        return value
+
+
+def thawed(value: Any) -> Any:
+    """Give a copy of a frozen value that can be changed.
+
+    >>> thawed(frozen({"a": [1]}))
+    {'a': [1]}
+    """
+    if isinstance(value, FrozenDict):
+        return {key: thawed(item) for key, item in value.items()}
+    if isinstance(value, FrozenList):
+        return list(map(thawed, value))
+    if type(value) is tuple:
+        return tuple(map(thawed, value))
+    return value if isinstance(value, _ATOMS) else _copied(value)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, _ATOMS):
+        return value
+    if isinstance(value, Mapping):
+        return FrozenDict((key, _frozen(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return FrozenList(map(_frozen, value))
+    return tuple(map(_frozen, value)) if type(value) is tuple else _copied(value)
+
+
+def _copied(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - foreign code ran: what it cannot copy is shared
+        return value
+
+
+def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+    kind = "dict" if isinstance(self, dict) else "list"
+    raise TypeError(
+        f"this {kind} of {counted(len(self), 'item')} is on record and cannot be changed;"
+        " copy.deepcopy() it first"
+    )
+
+
+class FrozenDict(Dict[Any, Any]):
+    """A dictionary that cannot be changed."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return dict, (thawed(self),)
+
+    def __deepcopy__(self, memo: Any) -> Dict[Any, Any]:
+        return thawed(self)  # type: ignore[no-any-return]
+
+    def copy(self) -> Dict[Any, Any]:
+        """Give a dictionary that can be changed."""
+        return dict(self)
+
+
+class FrozenList(List[Any]):
+    """A list that cannot be changed."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = _refuse
+    reverse = sort = _refuse
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return list, (thawed(self),)
+
+    def __deepcopy__(self, memo: Any) -> List[Any]:
+        return thawed(self)  # type: ignore[no-any-return]
+
+    def copy(self) -> List[Any]:
+        """Give a list that can be changed."""
+        return list(self)
