@@ -1,7 +1,10 @@
 """Event logs: which events make one run, which calls one round, and which result is whose."""
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from antiloop import LoopDetector
 from antiloop.types import ToolCall, ToolResult
 
 
@@ -88,14 +91,83 @@ def test_a_failed_call_is_an_error(read):
 
 def test_calls_that_start_before_the_first_is_completed_are_one_round(read):
     (run,) = read(
-        started(call_id="1"),
-        started(call_id="2"),
+        started(call_id="1", input={"n": 1}),
+        started(call_id="2", input={"n": 2}),
         completed(call_id="2"),
         started(call_id="3"),
         completed(call_id="1"),
         started(call_id="4", agent="other"),
     )
     assert list(run.rounds()) == [(0, 2), (2, 3), (3, 4)]
+
+
+BETWEEN = [
+    event("llm_call_completed", model="m"),
+    event("llm_call_started"),
+    event("state_updated", output={"n": 1}),
+    event("memory_write", input="x"),
+    event("retry_triggered"),
+    event("user_message"),
+    event("handoff_started", to_agent="other"),
+]
+
+
+@pytest.mark.parametrize("between", BETWEEN, ids=lambda event: event["type"])
+def test_what_lies_between_two_replies_begins_a_round(read, between):
+    (run,) = read(started("ls"), started("cd"), between, started("cat"))
+    assert list(run.rounds()) == [(0, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("type_", ["memory_read", "something_else"])
+def test_other_events_do_not(read, type_):
+    (run,) = read(started("ls"), event(type_), started("cat"))
+    assert list(run.rounds()) == [(0, 2)]
+
+
+def test_what_another_agent_does_begins_no_round(read):
+    (run,) = read(
+        started("ls", agent="one"),
+        event("state_updated", agent="other"),
+        started("cat", agent="one"),
+        event("state_updated", agent="one"),
+        started("cd", agent="one"),
+    )
+    assert list(run.rounds()) == [(0, 2), (2, 3)]
+
+
+def test_the_same_call_again_begins_a_round(read):
+    (run,) = read(*(started(input={"p": n % 2}) for n in range(4)), started(input={"p": "0"}))
+    assert list(run.rounds()) == [(0, 2), (2, 5)]
+
+
+def test_where_replies_are_recorded_they_alone_tell_the_rounds(read):
+    reply = event("llm_call_completed")
+    (run,) = read(reply, started(), started(), reply, started())
+    assert list(run.rounds()) == [(0, 2), (2, 3)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.sampled_from(["a", "b", "c", "|"]), min_size=1))
+def test_calls_that_never_complete_are_rounds_as_far_as_nothing_lies_between(read, happened):
+    log = [event("state_updated") if each == "|" else started(each) for each in happened]
+    expected, together = [], ""
+    for each in happened:
+        if each == "|" or each in together:
+            expected, together = [*expected, together], ""
+        together += each.strip("|")
+    expected = [each for each in [*expected, together] if each]
+    runs = read(*log)
+    found = [
+        "".join(call.tool_name for call in run.calls[start:stop])
+        for run in runs
+        for start, stop in run.rounds()
+    ]
+    assert found == expected
+
+
+def test_a_loop_of_calls_that_never_complete_is_found(read):
+    (run,) = read(*[started(input={"p": 1})] * 3)
+    assert LoopDetector.default().check(run.calls, run.results).repetitions == 3
 
 
 def test_a_round_may_be_named(read):

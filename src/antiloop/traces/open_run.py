@@ -1,12 +1,13 @@
 """A run while its events are still coming in."""
 
 from dataclasses import replace
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from ..formats import History
 from ..formats.amounts import moment_s, number, whole_number
 from ..formats.content import arguments_of, field_of, optional_text, text_of
 from ..formats.unrecorded import told_apart
+from ..loop_detection.fingerprint import call_fingerprint
 from ..loop_detection.latest import Latest
 from ..types import ToolCall, ToolResult
 from .recorded_run import RecordedRun
@@ -16,6 +17,12 @@ from .totals import total
 _WAITING = 100
 """How many calls may be without a result at one time before the oldest ones are given up."""
 _COMPLETED = ("tool_call_completed", "tool_call_failed")
+_BEGINS_ROUND = frozenset(
+    """
+    handoff_completed handoff_started llm_call_completed llm_call_started memory_write
+    retry_triggered state_updated user_message
+    """.split()
+)
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -25,7 +32,8 @@ class OpenRun:
     A result belongs to the call with its ``call_id``, or else to the oldest open call of its tool,
     or of any tool where it names none.
     Calls are one round if they say so by an equal ``round``, or if an agent starts them before the
-    first of them is completed.
+    first of them is completed, and nothing lies between that begins a round: a reply of the model,
+    a change of state, words of the user. Where no reply is recorded, the same call again does too.
     """
 
     def __init__(self, run_id: str, source: str) -> None:
@@ -40,6 +48,8 @@ class OpenRun:
         self._agent: Optional[str] = None
         self._rounds: Dict[str, int] = {}
         self._open_round: Optional[Tuple[int, Optional[str]]] = None
+        self._calls_of_round: Set[str] = set()
+        self._tells_replies = False
         self._failed = False
 
     def add(self, event: Mapping[str, Any]) -> None:
@@ -52,6 +62,7 @@ class OpenRun:
         if event["type"] in _COMPLETED:
             self._events.append(self._complete(event))
             return
+        self._end_round(event)
         if event["type"] == "user_message":
             self._turn_starts.append(step)
         elif event["type"] == "run_failed":
@@ -82,18 +93,32 @@ class OpenRun:
 
     def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Mapping[str, Any]) -> int:
         index = len(self.calls)
-        self.calls.append(replace(told_apart(call, index), round=self._round_of(event)))
+        call = told_apart(call, index)
+        self.calls.append(replace(call, round=self._round_of(call, event)))
         self._results.append(None)
         self._waiting[index] = begun
         return index
 
-    def _round_of(self, event: Mapping[str, Any]) -> int:
+    def _end_round(self, event: Mapping[str, Any]) -> None:
+        """Let the next call begin a round, if this event lies between two replies of its agent."""
+        self._tells_replies = self._tells_replies or event["type"].startswith("llm_call_")
+        if event["type"] not in _BEGINS_ROUND or self._open_round is None:
+            return
+        agents = (optional_text(event.get("agent")), self._open_round[1])
+        if None in agents or agents[0] == agents[1]:
+            self._open_round = None
+
+    def _round_of(self, call: ToolCall, event: Mapping[str, Any]) -> int:
         if event.get("round") is not None:
             # Negative, so that they never equal the numbers of the others, which are indices.
             return self._rounds.setdefault(text_of(event["round"]), -1 - len(self._rounds))
         agent = optional_text(event.get("agent"))
-        if self._open_round is None or self._open_round[1] != agent:
+        key = call_fingerprint(call.tool_name, call.arguments)
+        is_again = key in self._calls_of_round and not self._tells_replies
+        if self._open_round is None or self._open_round[1] != agent or is_again:
             self._open_round = len(self.calls), agent
+            self._calls_of_round.clear()
+        self._calls_of_round.add(key)
         return self._open_round[0]
 
     def _complete(self, event: Mapping[str, Any]) -> RunEvent:
