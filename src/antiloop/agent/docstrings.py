@@ -10,7 +10,7 @@ _SECTION = re.compile(
     r"|^>>> ",
     re.IGNORECASE,
 )
-_ENTRY = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
+_ENTRY = re.compile(r"^\*{0,2}(\w+)(?:\s*\([^)]*\))?\s*:\s*(.*)$")
 
 
 class Docstring(NamedTuple):

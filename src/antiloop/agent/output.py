@@ -8,7 +8,7 @@ from ..frozen import frozen
 from .annotations import annotation_schema, build_value, is_record
 from .schema import schema_errors
 
-_FENCED = re.compile(r"^```\w*\s*\n(.*?)\n?```$", re.DOTALL)
+_FENCED = re.compile(r"^```\w*[^\S\n]*\n(.*?)\n?```$", re.DOTALL)
 
 
 class ResponseFormat:

@@ -15,6 +15,7 @@ except ImportError as error:
 from .engines import EngineFailed
 from .processes import interrupts_ignored
 
+_ADDRESS = re.compile(r".+:\d{1,5}")
 _TIMEOUT_S = 10
 _LOCAL = {
     "threads_per_worker": 1,
@@ -33,7 +34,7 @@ def open_engine(address: Optional[str], jobs: Optional[int]) -> Iterator[Tuple[E
             yield engine
         return
     # A client that is given anything else hangs for a while before it ends.
-    if not re.fullmatch(r".+:\d{1,5}", address):
+    if not _ADDRESS.fullmatch(address):
         raise EngineFailed(f"--engine dask://{address}: give its address as dask://HOST:PORT")
     with _connected(address) as engine:
         yield engine

@@ -5,7 +5,7 @@ import unicodedata
 from typing import Iterator, List, Optional
 
 _STYLE = re.compile(r"\x1b\[\d*m")
-_WORD = re.compile(r" *[^ ]+")
+_WORD = re.compile(r"(?<! ) *[^ ]+")
 
 
 def fitted(line: str, width: int, hang: Optional[int] = None) -> List[str]:

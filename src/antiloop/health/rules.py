@@ -25,6 +25,7 @@ EventKey = Callable[[RunEvent, RunSoFar, "HealthProfile"], Optional[Hashable]]
 _EMPTY_FIELD = r'\s*"[^"]*"\s*:\s*(?:\[\s*\]|\{\s*\}|""|null|0)'
 # {"results": [], "total": 0}; where blanks may stand, there is one way to take them.
 _HOLLOW = re.compile(rf"\s*\{{{_EMPTY_FIELD}(?:(?:\s*,)?{_EMPTY_FIELD})*(?:\s*,)?\s*\}}\s*$")
+_FIELD_END = re.compile(r"[.\[]")
 _TOLD = ("count", "item", "run", "rule", "profile")
 PROGRESS = ("state_updated", "memory_write")
 """Events that say that a run got on."""
@@ -67,7 +68,7 @@ class HealthRule:
         if self.window is not None:
             require_number(self, "window", self.threshold, whole=True)
         for _, name, _, _ in Formatter().parse(self.message):
-            if name is not None and re.split(r"[.\[]", name)[0] not in _TOLD:
+            if name is not None and _FIELD_END.split(name)[0] not in _TOLD:
                 raise ValueError(
                     f"the message of {self.name!r} asks for {name!r}; there are {', '.join(_TOLD)}"
                 )

@@ -49,6 +49,7 @@ _ADVICE: Mapping[str, Sequence[str]] = {
         "give your final answer with what you have, and say what is uncertain",
     ),
 }
+_TAG = re.compile(r"<(?=\s*(?:/\s*)?system-notice)", re.IGNORECASE)
 _KINDS = {
     "failure": "failing",
     "invalid": "failing",
@@ -110,7 +111,7 @@ def system_notice(text: str) -> str:
     how these models are used to be told where a text comes from. The text may quote what a tool or
     the model wrote, so the tag inside it is defused: it can neither end the notice nor begin one.
     """
-    inner = re.sub(r"<(?=\s*/?\s*system-notice)", "&lt;", text, flags=re.IGNORECASE)
+    inner = _TAG.sub("&lt;", text)
     return f"<system-notice>\n{inner}\n</system-notice>"
 
 

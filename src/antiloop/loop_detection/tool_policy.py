@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..stability import beta
 from .noise import command_line
@@ -79,9 +79,17 @@ class ToolPolicy:
             return text
         if callable(self.strip):
             return self.strip(text)
-        names = "|".join(re.escape(name) for name in self.strip)
-        value = r"\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\]|[^\s,;}]+"
-        return re.sub(rf"(\b(?:{names})\b\"?\s*[:=]\s*)(?:{value})", r"\1#", text)
+        return field_values(tuple(self.strip)).sub(r"\1#", text)
+
+
+@lru_cache(maxsize=256)
+def field_values(names: Tuple[str, ...]) -> "re.Pattern[str]":
+    """Give the pattern of fields with these names: the first group ends where the value begins."""
+    named = "|".join(map(re.escape, names))
+    # A list ends where another one begins: to look for its end further would take for ever in a
+    # text that opens many.
+    value = r"\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\]|[^\s,;}]+"
+    return re.compile(rf"(\b(?:{named})\b\"?\s*[:=]\s*)(?:{value})")
 
 
 def _are_names(rule: Any) -> bool:

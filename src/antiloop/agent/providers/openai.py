@@ -10,6 +10,7 @@ from .protocol import ModelReply, ModelRequest, ToolSchema, Usage
 from .sdk import Clients, Collector, SdkProvider, checked_options
 from .wire import clean, number, part, read_arguments, shortened, with_call_ids, write_arguments
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 _RESERVED = "messages tools stream response_format"
 
 
@@ -117,7 +118,7 @@ def openai_response_format(schema: Mapping[str, Any]) -> Dict[str, Any]:
 
     Not `strict`: that refuses every schema with an optional or an open-ended part.
     """
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", str(schema.get("title") or "answer"))[:64]
+    name = _NOT_IN_NAMES.sub("_", str(schema.get("title") or "answer"))[:64]
     return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
 
 
