@@ -1,9 +1,12 @@
 """The default profile: the same warnings, but only with evidence."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from judged_runs import (
     LOOK,
     RETRY,
@@ -113,11 +116,72 @@ def test_a_loop_that_comes_back_opens_its_warnings_again():
     assert warning(report, "loop_repeat").count == 8
 
 
-def test_the_worst_of_several_loops_is_told():
-    steps = [*[LOOK] * 3, read("a.py"), read("b.py"), *[("peek", {}, "nothing new")] * 5]
-    found = warning(health.evaluate(run_of(*steps)), "loop_repeat")
-    assert (found.step, found.count) == (7, 8)
-    assert found.message.startswith("Tool 'peek' was called 5 times")
+@pytest.mark.parametrize("literal", [True, False])
+def test_each_loop_has_a_warning_of_its_own_that_names_its_tool(literal):
+    tools = ["look", "peek", "stare"]
+    steps = [
+        step
+        for tool in tools
+        for step in (*[(tool, {"at": tool}, f"{tool} is shut")] * 4, read(tool), read(f"{tool}.b"))
+    ]
+    report = health.evaluate(run_of(*steps), literal=literal)
+    names = {each.name for each in report.warnings}
+    assert {"repeated_tool_call_exact_input", "no_progress", "repeated_tool_call"} <= names
+    assert ("loop_repeat" in names) is not literal
+    for name in names:
+        own = [each for each in report.warnings if each.name == name]
+        found = {tool: [each for each in own if f"'{tool}'" in each.message] for tool in tools}
+        for at, tool in enumerate(tools):
+            assert [each.steps for each in found[tool]] == [tuple(range(6 * at, 6 * at + 4))]
+            assert found[tool][0].step == 6 * at + 2
+    paid = [each.name for each in report.warnings if each.penalty]
+    assert len(paid) == len(set(paid))
+
+
+def test_a_rule_takes_its_penalty_once_by_a_loop_that_goes_on():
+    ended = [*[LOOK] * 4, read("a.py"), read("b.py")]
+    report = health.evaluate(run_of(*ended, *[("peek", {}, "nothing new")] * 4))
+    exact = [each for each in report.warnings if each.name == "repeated_tool_call_exact_input"]
+    assert [(each.is_open, each.penalty) for each in exact] == [(False, 0), (True, 25)]
+    assert report.score == health.evaluate(run_of(*[LOOK] * 4)).score
+
+
+def test_loops_without_end_have_few_warnings():
+    steps = [step for n in range(120) for step in [("get", {"n": n}, f"answer {n}")] * 3]
+    report = health.evaluate(run_of(*steps), literal=True)
+    exact = [each for each in report.warnings if each.name == "repeated_tool_call_exact_input"]
+    assert len(exact) == 51
+    assert sum(each.count for each in exact) == len(steps)
+
+
+counted = st.lists(
+    st.tuples(st.sampled_from(["get", "see"]), st.integers(0, 2), st.integers(0, 1)),
+    min_size=3,
+    max_size=24,
+)
+
+
+@given(counted, st.integers(1, 5))
+def test_what_a_message_counts_is_what_there_was(steps, times):
+    calls = [(tool, {"n": n}, f"answer {r}") for tool, n, r in steps for _ in range(times)]
+    for literal in (True, False):
+        for each in health.evaluate(run_of(*calls), literal=literal).warnings:
+            if not each.name.startswith(("repeated_tool_call_exact", "no_progress")):
+                continue
+            told_count = int(re.search(r"called (\d+) times( in loops)?", each.message)[1])
+            assert told_count == each.count == len(each.steps)
+            tool = re.match(r"Tool '(\w+)'", each.message)[1]
+            assert {calls[step][0] for step in each.steps} == {tool}
+            same = [call for call in calls if call[:2] == calls[each.step][:2]]
+            if literal and "exact" in each.name:
+                assert told_count == len(same)
+            assert (" in loops" in each.message) is not literal
+
+
+def test_a_loop_longer_than_the_window_tells_all_its_calls():
+    found = warning(health.evaluate(run_of(*[LOOK] * 70)), "loop_repeat")
+    assert found.count == 70
+    assert found.message.endswith("with the same arguments. 70 calls in all.")
 
 
 def test_the_user_closes_what_was_open():

@@ -1,6 +1,10 @@
 """The table to the letter: each rule at its boundary."""
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from judged_runs import (
     LOOK,
     RETRY,
@@ -17,6 +21,7 @@ from judged_runs import (
 
 from antiloop import ToolCall, ToolResult, health
 from antiloop.health import HealthStatus
+from antiloop.health.empty_result import is_empty_result
 from antiloop.traces import RecordedRun
 
 PENALTIES = {
@@ -161,6 +166,13 @@ ANSWERS_OF_NOTHING = [
     '{"results": [], "total": 0}',
     '{"next": null, "rows": {}, "text": ""}',
     ToolResult("", is_error=True),
+    '{"data": {"items": []}}',
+    '{"data": {"items": [], "page": {"next": null, "total": 0}}, "message": "Not found"}',
+    "Not found",
+    "404: Not Found.",
+    "No data available",
+    "no documents",
+    "There are no matching documents.",
 ]
 
 
@@ -171,9 +183,36 @@ def test_a_tool_that_gives_nothing(answer):
     assert "empty_result_loop" not in names_of(judged(*steps[:2], other(1)))
 
 
-@pytest.mark.parametrize("answer", ['{"found": 1, "rows": []}', '{"ok": false}', '{"rows": [0]}'])
+GIVEN = [
+    '{"found": 1, "rows": []}',
+    '{"ok": false}',
+    '{"rows": [0]}',
+    '{"data": {"items": [], "page": {"next": "b"}}}',
+    "Not found in the cache; read from disk: 7 rows.",
+    "no data loss",
+    "[" * 5_000,
+    '{"a":' * 5_000 + "0" + "}" * 5_000,
+]
+
+
+@pytest.mark.parametrize("answer", GIVEN)
 def test_a_tool_that_gives_something(answer):
     assert "empty_result_loop" not in names_of(judged(*[("search", {}, answer)] * 3))
+
+
+fields = st.text("abc", min_size=1, max_size=3)
+nothings = st.recursive(
+    st.sampled_from([None, 0, "", [], {}, "Not found", "no documents"]),
+    lambda inner: st.dictionaries(fields, inner, max_size=3),
+)
+
+
+@given(st.dictionaries(fields, nothings, min_size=1), fields, st.sampled_from([1, True, "x", [0]]))
+def test_an_object_is_empty_as_long_as_nothing_in_it_is_something(empty, name, thing):
+    assert is_empty_result(json.dumps(empty))
+    assert not is_empty_result(json.dumps({**empty, name: thing}))
+    assert not is_empty_result(json.dumps({"data": {**empty, name: thing}}))
+    assert is_empty_result(json.dumps({"data": empty}, indent=2))
 
 
 def test_an_unknown_result_is_not_empty():

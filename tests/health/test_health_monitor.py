@@ -96,7 +96,13 @@ def test_an_unknown_rule_is_refused():
 
 @pytest.mark.parametrize(
     "numbers",
-    [{"threshold": 0}, {"threshold": 2.5}, {"threshold": 9, "window": 8}, {"penalty": -1}],
+    [
+        {"threshold": 0},
+        {"threshold": 2.5},
+        {"threshold": 9, "window": 8},
+        {"penalty": -1},
+        {"per": "run"},
+    ],
 )
 def test_a_rule_that_could_not_mean_anything_is_refused(numbers):
     with pytest.raises(ValueError, match="must be"):
@@ -119,7 +125,9 @@ def test_a_profile_that_could_not_mean_anything_is_refused(numbers, told):
 
 
 def test_a_message_asks_for_what_there_is():
-    with pytest.raises(ValueError, match="'retry_storm' asks for 'cuont'; there are count, item"):
+    with pytest.raises(
+        ValueError, match="'retry_storm' asks for 'cuont'; there are count, times, item"
+    ):
         HealthProfile().with_rule("retry_storm", message="{cuont} retries")
 
 

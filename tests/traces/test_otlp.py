@@ -133,3 +133,21 @@ def test_neither_the_order_of_spans_nor_a_second_export_changes_anything(tmp_pat
     lines = written + random.sample(written, 3)
     random.shuffle(lines)
     assert told(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "tokens"),
+    [
+        ({"total": "70"}, 70),
+        ({"prompt": "50", "completion": "20"}, 70),
+        ({"prompt": "50", "completion": "20", "total": "75"}, 75),
+        ({"prompt": "50"}, 50),
+        ({}, None),
+    ],
+)
+def test_the_tokens_of_a_reply_are_its_total_or_the_sum_of_its_parts(read, told, tokens):
+    counts = {f"llm__token_count__{name}": value for name, value in told.items()}
+    kind = "openinference__span__kind"
+    reply = exported(1, **{kind: "LLM"}, **counts)
+    (run,) = read(reply, exported(2, 5, **{kind: "TOOL", "tool__name": "ls"}))
+    assert run.events[0].tokens == tokens

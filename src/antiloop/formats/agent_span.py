@@ -31,6 +31,8 @@ class AgentSpan:
     """For a model: what it read."""
     output_tokens: Optional[int] = None
     """For a model: what it wrote."""
+    tokens: Optional[int] = None
+    """For a model: both together; also known where the parts are not."""
     cost: Optional[float] = None
     """For a model: what it cost."""
     requests: Tuple[ToolCall, ...] = ()

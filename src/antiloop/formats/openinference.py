@@ -96,6 +96,7 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
         model=optional_text(told.get("llm.model_name")),
         input_tokens=whole_number(told.get("llm.token_count.prompt")),
         output_tokens=whole_number(told.get("llm.token_count.completion")),
+        tokens=whole_number(told.get("llm.token_count.total")),
         cost=number(told.get("llm.cost.total")),
         requests=tuple(call for message in written for call in _calls_in(message)),
         answers=tuple(

@@ -48,7 +48,7 @@ class Counter:
         return tally if tally.count >= rule.threshold else None
 
 
-@dataclass
+@dataclass(eq=False)
 class RaisedWarning:
     """A warning while its run goes on."""
 
@@ -76,20 +76,24 @@ class RaisedWarning:
         """Say what happened; names in it are untrusted."""
         self._message = visible(message)
 
+    def is_open(self, profile: HealthProfile) -> bool:
+        """Whether it goes on."""
+        return not self.rule.can_end or self.quiet_rounds < profile.recovery_rounds
+
     def warning(self, profile: HealthProfile, calls: int, *, is_charged: bool) -> HealthWarning:
         """Give it as it stands.
 
         Args:
             profile: says what is given back.
             calls: of the run up to now.
-            is_charged: whether rules over calls take something for loops already.
+            is_charged: whether its penalty is taken; by another warning, if not.
         """
         rule = self.rule
-        penalty = 0 if rule.is_finding and is_charged else rule.penalty
-        is_open = not rule.can_end or self.quiet_rounds < profile.recovery_rounds
+        penalty = rule.penalty if is_charged else 0
+        is_open = self.is_open(profile)
         return HealthWarning(
             rule.name,
-            self._message,
+            self._whole_message(),
             rule.why,
             rule.suggestion,
             max(0, min(self._step, calls - 1)),
@@ -98,6 +102,12 @@ class RaisedWarning:
             penalty if is_open else penalty * (1 - profile.recovery),
             is_open,
         )
+
+    def _whole_message(self) -> str:
+        """Add how many calls it is about, where what was found last is only a part of them."""
+        if not self.rule.is_finding or len(self._items) <= self._count:
+            return self._message
+        return f"{self._message} {len(self._items):,} calls in all."
 
 
 def _steps(steps: Iterable[int], calls: int) -> Tuple[int, ...]:

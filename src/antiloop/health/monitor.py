@@ -30,6 +30,10 @@ LOOP = HealthRule(
 )
 
 
+WARNINGS = 50
+"""Warnings of one rule; one more stands for all further loops."""
+
+
 @beta
 class HealthMonitor:
     """Takes the rounds and events of one run in their order, and reports at any time.
@@ -54,7 +58,8 @@ class HealthMonitor:
         self._loops = detector.monitor()
         self._run = RunSoFar()
         self._failed = False
-        self._raised: Dict[str, RaisedWarning] = {}
+        self._raised: Dict[Tuple[str, Hashable], RaisedWarning] = {}
+        self._raised_of: Dict[str, int] = {}
         self._verdicts: List[Tuple[int, LoopVerdict]] = []
         # A finding names calls of the detector's window, which counts parallel calls once.
         self._unnamed: Latest[int, SeenCall] = Latest(4 * detector.window)
@@ -110,10 +115,11 @@ class HealthMonitor:
     def report(self) -> HealthReport:
         """Give what is known of the run up to now."""
         profile, run = self._profile, self._run
-        raised = self._raised.values()
-        # A loop that tripped rules of the table is charged by these.
-        is_charged = any(each.rule.of_call for each in raised)
-        warnings = tuple(each.warning(profile, run.calls, is_charged=is_charged) for each in raised)
+        charged = self._charged()
+        warnings = tuple(
+            each.warning(profile, run.calls, is_charged=each in charged)
+            for each in self._raised.values()
+        )
         lost = sum(each.penalty for each in warnings)
         score = max(0, int(100 - lost - (profile.failure_penalty if self._failed else 0)))
         return HealthReport(
@@ -126,6 +132,18 @@ class HealthMonitor:
             run.cost,
             tuple(self._verdicts),
         )
+
+    def _charged(self) -> List[RaisedWarning]:
+        """Choose the warnings that take something: one of each rule, an open one if there is any.
+
+        A loop that tripped rules of the table is charged by these.
+        """
+        raised = self._raised.values()
+        by_rule: Dict[str, RaisedWarning] = {}
+        for each in sorted(raised, key=lambda each: not each.is_open(self._profile)):
+            by_rule.setdefault(each.rule.name, each)
+        has_calls = any(each.rule.of_call for each in raised)
+        return [each for each in by_rule.values() if not (has_calls and each.rule.is_finding)]
 
     def _status(self, score: int) -> HealthStatus:
         if self._failed:
@@ -182,7 +200,7 @@ class HealthMonitor:
 
     def _raise_loop(self, found: LoopDetection, steps: Sequence[int]) -> None:
         name, penalty = f"loop_{found.detector_name}", self._profile.loop_penalty
-        raised = self._raised_by(replace(LOOP, name=name, penalty=penalty))
+        raised = self._raised_by(replace(LOOP, name=name, penalty=penalty), found.identity)
         tally = Tally(len(steps), deque((step, step) for step in steps))
         if raised.grow(found.identity, tally, steps[-1]):
             raised.tell(found.message)
@@ -209,13 +227,22 @@ class HealthMonitor:
         tally = None if key is None else counter.add(key, item)
         if tally is None:
             return
-        rule, raised = counter.rule, self._raised_by(counter.rule)
+        rule = counter.rule
+        raised = self._raised_by(rule, _owner(rule, key, what))
         if raised.grow(key, tally, item[1]):
             names = {"rule": rule, "run": self._run, "profile": self._profile}
-            raised.tell(rule.message.format(count=tally.count, item=what, **names))
+            times = f"{tally.count:,} times"
+            if rule.of_call and self._profile.needs_evidence:
+                times += " in loops"  # other calls of the tool are not counted
+            raised.tell(rule.message.format(count=tally.count, times=times, item=what, **names))
 
-    def _raised_by(self, rule: HealthRule) -> RaisedWarning:
-        return self._raised.setdefault(rule.name, RaisedWarning(rule))
+    def _raised_by(self, rule: HealthRule, owner: Hashable) -> RaisedWarning:
+        """Give the warning of a loop; the last one of a rule stands for all further loops."""
+        if (rule.name, owner) not in self._raised:
+            count = self._raised_of.get(rule.name, 0)
+            self._raised_of[rule.name] = count + 1
+            owner = owner if count < WARNINGS else None
+        return self._raised.setdefault((rule.name, owner), RaisedWarning(rule))
 
     def _note_amounts(self, event: RunEvent) -> None:
         """Take in what an event cost."""
@@ -229,3 +256,10 @@ class HealthMonitor:
             self._wasted_tokens += tokens
         else:
             self._tokens[event.step] = self._tokens.get(event.step, 0) + tokens
+
+
+def _owner(rule: HealthRule, key: Hashable, what: Union[SeenCall, RunEvent]) -> Hashable:
+    """Say whose warning it is: of what counts as the same, of the tool, or of the rule."""
+    if rule.per == "tool":
+        return what.tool
+    return key if rule.per == "key" else None

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import TYPE_CHECKING, Callable, Hashable, Optional, Tuple
 
-from ..loop_detection.compared import Result
 from ..loop_detection.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
-from ..types import ToolResult
+from .empty_result import is_empty_result
 from .limits import require_number
 from .run_so_far import RunSoFar, SeenCall
 
@@ -22,11 +21,9 @@ if TYPE_CHECKING:
 
 CallKey = Callable[[SeenCall, RunSoFar, "HealthProfile"], Optional[Hashable]]
 EventKey = Callable[[RunEvent, RunSoFar, "HealthProfile"], Optional[Hashable]]
-_EMPTY_FIELD = r'\s*"[^"]*"\s*:\s*(?:\[\s*\]|\{\s*\}|""|null|0)'
-# {"results": [], "total": 0}; where blanks may stand, there is one way to take them.
-_HOLLOW = re.compile(rf"\s*\{{{_EMPTY_FIELD}(?:(?:\s*,)?{_EMPTY_FIELD})*(?:\s*,)?\s*\}}\s*$")
 _FIELD_END = re.compile(r"[.\[]")
-_TOLD = ("count", "item", "run", "rule", "profile")
+_TOLD = ("count", "times", "item", "run", "rule", "profile")
+_OWNERS = ("key", "tool", "rule")
 PROGRESS = ("state_updated", "memory_write")
 """Events that say that a run got on."""
 
@@ -48,7 +45,8 @@ class HealthRule:
     threshold: int
     """How many of the same are a warning."""
     message: str
-    """What happened: a format text over ``count``, ``item``, ``run``, ``rule`` and ``profile``."""
+    """What happened: a format text over ``count``, ``times`` (the count in words, and whether only
+    calls of loops are counted), ``item``, ``run``, ``rule`` and ``profile``."""
     why: str
     """Why it matters."""
     suggestion: str
@@ -61,12 +59,16 @@ class HealthRule:
     """How many of the latest tool calls are looked at; all of the run where None."""
     can_end: bool = True
     """Whether the warning is closed when the run gets on."""
+    per: str = "key"
+    """What has a warning of its own: each ``key``, each ``tool``, or the ``rule`` as a whole."""
 
     def __post_init__(self) -> None:
         require_number(self, "penalty", 0)
         require_number(self, "threshold", 1, whole=True)
         if self.window is not None:
             require_number(self, "window", self.threshold, whole=True)
+        if self.per not in _OWNERS:
+            raise ValueError(f"per must be one of {', '.join(_OWNERS)}, got {self.per!r}")
         for _, name, _, _ in Formatter().parse(self.message):
             if name is not None and _FIELD_END.split(name)[0] not in _TOLD:
                 raise ValueError(
@@ -96,13 +98,8 @@ def _tool_since_progress(seen: SeenCall, *_: object) -> Hashable:
 
 
 def _tool_without_result(seen: SeenCall, *_: object) -> Optional[Hashable]:
-    is_empty = seen.facts.outcome in (Outcome.EMPTY, Outcome.SILENT) or _is_hollow(seen.result)
-    return seen.tool if is_empty else None
-
-
-def _is_hollow(result: Result) -> bool:
-    text = result.text if isinstance(result, ToolResult) else result
-    return isinstance(text, str) and _HOLLOW.match(text) is not None
+    is_silent = seen.facts.outcome in (Outcome.EMPTY, Outcome.SILENT)
+    return seen.tool if is_silent or is_empty_result(seen.result) else None
 
 
 def _retry(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:
@@ -156,7 +153,7 @@ RULES: Tuple[HealthRule, ...] = (
         threshold=3,
         window=8,
         of_call=_tool,
-        message="Tool {item.tool!r} was called {count:,} times within {rule.window} tool calls.",
+        message="Tool {item.tool!r} was called {times} within {rule.window} tool calls.",
         why="An agent that keeps to one tool may not know what else to do.",
         suggestion="Look at what the tool gave, and tell the agent what to do with it.",
     ),
@@ -165,7 +162,8 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=20,
         threshold=3,
         of_call=_similar_input,
-        message="Tool {item.tool!r} was called {count:,} times with nearly the same input.",
+        per="tool",
+        message="Tool {item.tool!r} was called {times} with nearly the same input.",
         why="Small changes of the input mostly bring the same answer again.",
         suggestion="Say in the tool's description which inputs make a difference, "
         "or let its answer say what to change.",
@@ -175,8 +173,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=25,
         threshold=3,
         of_call=_exact_input,
-        message="Tool {item.tool!r} was called {count:,} times with the same input: "
-        "{item.facts.shown}.",
+        message="Tool {item.tool!r} was called {times} with the same input: {item.facts.shown}.",
         why="The same question mostly gets the same answer; each time costs tokens and time.",
         suggestion="Keep the answer where the agent sees it, or refuse the call with "
         "LoopDetector.escalating().",
@@ -186,7 +183,8 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=30,
         threshold=3,
         of_call=_tool_since_progress,
-        message="Tool {item.tool!r} was called {count:,} times, and neither state nor memory "
+        per="tool",
+        message="Tool {item.tool!r} was called {times}, and neither state nor memory "
         "was changed in between.",
         why="Nothing was made of the answers, so the next call starts where the last one did.",
         suggestion="Let the agent write down what it has learnt before it calls again, "
@@ -197,7 +195,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=20,
         threshold=3,
         of_call=_tool_without_result,
-        message="Tool {item.tool!r} gave nothing {count:,} times.",
+        message="Tool {item.tool!r} gave nothing {times}.",
         why="The agent looks for what is not there, or asks for it in the wrong words.",
         suggestion="Let the tool say what it searched and what it could find instead; "
         "tell the agent when to give up.",
@@ -207,6 +205,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=20,
         threshold=3,
         of_event=_retry,
+        per="rule",
         message="{count:,} retries were triggered.",
         why="What fails several times in a row is seldom transient; retries hide the cause.",
         suggestion="Wait longer between retries, cap them, and give the agent the error.",
@@ -216,6 +215,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=10,
         threshold=1,
         of_event=_long_step,
+        per="rule",
         message="A step took {item.latency_s:g} s; the limit is {profile.long_step_s:g} s.",
         why="A step that hangs holds up the whole run.",
         suggestion="Give the tool a timeout, or let it start the work and be polled.",
@@ -225,6 +225,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=15,
         threshold=1,
         of_event=_cost_spike,
+        per="rule",
         can_end=False,
         message="One event cost {item.cost:.2f} of the {run.cost:.2f} of the run so far.",
         why="One step that costs as much as all others shows a prompt or an answer out of hand.",

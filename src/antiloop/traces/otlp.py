@@ -123,7 +123,7 @@ def _event(step: int, one: AgentSpan) -> RunEvent:
         cost=one.cost,
         input_tokens=one.input_tokens,
         output_tokens=one.output_tokens,
-        tokens=total([one.input_tokens, one.output_tokens]),
+        tokens=total([one.input_tokens, one.output_tokens]) if one.tokens is None else one.tokens,
         error=span.error,
     )
 
