@@ -21,6 +21,8 @@ from antiloop import (
     tool,
 )
 from antiloop.agent.toolbox import Toolbox
+from antiloop.health import evaluate
+from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import RecordedRun
 
@@ -52,6 +54,8 @@ def objects(text):
         *verdicts,
         *(verdict.detection for verdict in verdicts if verdict.detection),
         AgentTrace(text, (TraceStep(StepType.ERROR, text, {"text": text}),)),
+        AgentConfig(system_prompt=text),
+        evaluate(RecordedRun(text, (ToolCall(text),) * 9)),
         RecordedRun(text, (ToolCall(text),) * 3, source=f"{text}:1"),
     ]
 
@@ -129,6 +133,14 @@ def test_what_a_repr_says():
     assert repr(monitor).startswith("LoopMonitor(4 calls, Ladder(1 loop, blocked by repeat:")
     assert repr(monitor.after([], [])) == "LoopVerdict(continue)"
     assert repr(RecordedRun("r", (), source="f:1")) == "RecordedRun('r', 0 calls, 'f:1')"
+
+
+def test_a_configuration_names_what_was_chosen():
+    assert repr(AgentConfig()) == "AgentConfig()"
+    chosen = AgentConfig(max_iterations=3, loop_detector=LoopDetector.default())
+    detector = "LoopDetector([repeat, stall, ping_pong], raise)"
+    assert repr(chosen) == f"AgentConfig(max_iterations=3, loop_detector={detector})"
+    assert repr(LoopGuard(LoopDetector.default())) == f"LoopGuard({detector})"
 
 
 def test_arguments_stay_out_of_a_repr():

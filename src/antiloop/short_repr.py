@@ -31,6 +31,15 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _PART else f"{text[: _PART - 3]}...")
 
 
+def shown(value: Any) -> str:
+    """Give the ``repr`` of a value, a long text cut.
+
+    >>> shown(3)
+    '3'
+    """
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
 def counted(number: int, noun: str) -> str:
     """Say how many there are of something.
 

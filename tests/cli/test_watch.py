@@ -167,3 +167,11 @@ def test_ctrl_c_ends_a_real_process_quietly(run, path):
     assert (process.returncode, out) == (1, b"")
     assert lines[1].startswith(b"  step   2  raise")
     assert err == f"antiloop: watching {path}\n".encode()
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_standard_input_with_nothing_in_it_is_called_empty(text, monkeypatch, capsys):
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode())))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["watch", "-"]) == 2
+    assert capsys.readouterr().err == "antiloop: stdin: no recorded runs here: it is empty\n"

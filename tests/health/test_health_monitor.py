@@ -168,3 +168,9 @@ def test_a_finding_that_names_no_calls_is_of_the_latest():
     report = health.evaluate(run_of(read("a"), read("b")), profile=profile)
     assert [(each.name, each.steps) for each in report.warnings] == [("loop_grumpy", (0, 1))]
     assert report.wasted_calls == 0
+
+
+@pytest.mark.parametrize("profile", [{}, LoopDetector.default(), HealthProfile])
+def test_a_profile_that_is_none_is_refused(profile):
+    with pytest.raises(TypeError, match="profile must be a HealthProfile or None, got"):
+        HealthMonitor(profile)

@@ -261,3 +261,15 @@ def test_a_run_that_is_read_from_its_history_decides_as_the_unbroken_one(detecto
         so_far = History(waiting.calls, so_far.results + tuple(results))
         verdict = unbroken.after(calls, results)
         assert said(guarding.judge(so_far)) == said(verdict)
+
+
+@pytest.mark.parametrize("detector", [{}, RepeatDetector(3), LoopDetector, "default", False])
+def test_a_detector_that_is_none_is_refused(detector):
+    with pytest.raises(TypeError, match="detector must be a LoopDetector or None, got"):
+        Guard(detector)
+
+
+@pytest.mark.parametrize("observers", [AgentObserver(), None])
+def test_one_observer_instead_of_a_list_is_refused(observers):
+    with pytest.raises(TypeError, match="observers must be a list of observers, got"):
+        Guard(observers=observers)

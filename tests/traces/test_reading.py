@@ -159,12 +159,19 @@ def test_a_broken_first_line_is_no_reason_to_give_up(read):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n \n", "root:x:0:0\n", "{}", "[]", "[1, 2]", '"text"', '{"messages": "none"}', "[[]]"],
+    ["root:x:0:0\n", "{}", "[]", "[1, 2]", '"text"', '{"messages": "none"}', "[[]]"],
 )
 def test_what_is_no_trace_is_refused_with_what_was_expected(read, text):
     with pytest.raises(
         TraceUnreadable, match=r"f:\d+: no tool calls here.*; expected one \{.*chat"
     ):
+        read(text)
+    assert read.trouble == []
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n \n", "\ufeff"])
+def test_an_empty_file_is_called_so(read, text):
+    with pytest.raises(NoTrace, match=r"f: no recorded runs here: it is empty$"):
         read(text)
     assert read.trouble == []
 

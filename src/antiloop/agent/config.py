@@ -1,10 +1,11 @@
 """How an agent runs."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Optional, Sequence, Tuple, Union
 
 from ..loop_detection import LoopDetector
+from ..short_repr import short_repr, shown
 from ..stability import beta
 from .observer import AgentObserver, AsyncAgentObserver
 
@@ -45,6 +46,11 @@ class AgentConfig:
             )
         check_prompt("system_prompt", self.system_prompt)
         object.__setattr__(self, "observers", _checked_observers(self.observers))
+
+    def __repr__(self) -> str:
+        values = [(each, getattr(self, each.name)) for each in fields(self)]
+        chosen = [(each.name, value) for each, value in values if value != each.default]
+        return short_repr(self, *(f"{name}={shown(value)}" for name, value in chosen))
 
 
 def checked_config(config: Any) -> AgentConfig:

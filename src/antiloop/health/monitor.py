@@ -50,6 +50,8 @@ class HealthMonitor:
     """
 
     def __init__(self, profile: Optional[HealthProfile] = None) -> None:
+        if not isinstance(profile, (HealthProfile, type(None))):
+            raise TypeError(f"profile must be a HealthProfile or None, got {profile!r}")
         self._profile = profile or HealthProfile()
         rules = self._profile.rules
         self._of_calls = [(Counter(rule), rule.of_call) for rule in rules if rule.of_call]

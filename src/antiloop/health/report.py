@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any, Dict, Optional, Tuple
 
 from ..loop_detection import LoopVerdict
+from ..short_repr import counted, short_repr
 from ..stability import beta
 
 
@@ -68,6 +69,10 @@ class HealthReport:
     """What the run cost, in the recorder's currency; None where unknown."""
     verdicts: Tuple[Tuple[int, LoopVerdict], ...] = ()
     """Step and verdict, as `antiloop.traces.replay` yields them for the profile's detector."""
+
+    def __repr__(self) -> str:
+        warnings = counted(len(self.warnings), "warning")
+        return short_repr(self, str(self.score), self.status.value, warnings)
 
     def to_dict(self) -> Dict[str, Any]:
         """Give the report as plain JSON data."""

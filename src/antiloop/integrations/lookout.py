@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Iterable, Mapping, Optional, Tuple
 from ..frozen import frozen
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
+from ..short_repr import short_repr
 from ..stability import beta
 from ..trace import to_plain
 from ..types import Role
@@ -27,7 +28,8 @@ class Lookout:
         observers: are told of each loop through `on_tool_loop_detected`; what they raise is logged.
 
     Raises:
-        TypeError: for one name where names are meant.
+        TypeError: for one name or observer where several are meant, or for a detector that is no
+            `LoopDetector`.
     """
 
     own_tools: Tuple[str, ...] = ()
@@ -42,10 +44,17 @@ class Lookout:
     ) -> None:
         if isinstance(ignore, str):
             raise TypeError(f"ignore takes a list of tool names, not a text: [{ignore!r}]")
+        if not isinstance(detector, (LoopDetector, type(None))):
+            raise TypeError(f"detector must be a LoopDetector or None, got {detector!r}")
+        if not hasattr(observers, "__iter__"):
+            raise TypeError(f"observers must be a list of observers, got {observers!r}")
         self.detector = detector or LoopDetector.escalating()
         self.observers = tuple(observers)
         names = (*self.own_tools, *ignore)
         self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in names}
+
+    def __repr__(self) -> str:
+        return short_repr(self, repr(self.detector))
 
     def monitor(self) -> LoopMonitor:
         """Make the monitor of one run."""

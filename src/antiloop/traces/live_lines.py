@@ -8,7 +8,7 @@ from .live_replay import LiveReplay
 from .reading import good_records
 from .recognition import Recognition
 from .records import Record, record_of
-from .registry import TraceFormat, expected
+from .registry import EMPTY, TraceFormat, expected
 from .run_under_way import RunUnderWay, TakeRecord, each_by_itself
 
 LiveVerdict = Tuple[RunUnderWay, int, LoopVerdict]
@@ -82,6 +82,8 @@ class LiveLines:
         return self._said_after(waiting, *self._known)
 
     def _no_trace(self) -> NoTrace:
+        if not self._recognition.looked_at:
+            return NoTrace(f"{self._name}: {EMPTY}")
         return NoTrace(f"{self._name}: no lines of a recorded run here; expected {expected()}")
 
     def _said_after(

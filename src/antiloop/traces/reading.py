@@ -9,7 +9,7 @@ from ..stability import beta
 from .recognition import LOOK_AHEAD, Recognition
 from .recorded_run import RecordedRun
 from .records import Record, records
-from .registry import FORMATS, TraceFormat, expected
+from .registry import EMPTY, FORMATS, TraceFormat, expected
 from .source import Line, open_lines
 
 _log = logging.getLogger("antiloop.traces")
@@ -98,7 +98,7 @@ def _recognise(
     if recognition.likely is not None:
         return recognition.likely, recognition.looked_at
     if not recognition.looked_at:
-        raise NoTrace(f"{name}: no recorded runs here: it is empty")
+        raise NoTrace(f"{name}: {EMPTY}")
     first = recognition.looked_at[0]
     found = f" ({first.broken})" if first.broken else ""
     raise NoTrace(f"{name}:{first.line}: no tool calls here{found}; expected {expected()}")

@@ -154,6 +154,10 @@ def likely(value: Any) -> Optional[TraceFormat]:
     return next((known for known in FORMATS.values() if known.recognises(value)), None)
 
 
+EMPTY = "no recorded runs here: it is empty"
+"""What is said of a file with nothing in it, or nothing but blank lines."""
+
+
 def expected() -> str:
     """Say what could have been read, for an error message."""
     *others, last = (known.expected for known in FORMATS.values())
