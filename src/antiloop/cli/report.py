@@ -15,6 +15,7 @@ from .terminal import complain, is_quiet, printable, tell
 
 if TYPE_CHECKING:
     from ..health import HealthProfile, HealthReport
+    from ..loop_detection.masking import MaskRule
     from ..traces import RecordedRun
 
 _ABOUT = "Write recorded runs and their health as one HTML page."
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
         return COULD_NOT_RUN
     recordings = Recordings(args.paths, args.source)
     states: Counter[str] = Counter()
-    trouble = _write(_judged(recordings.runs(), profile, states), args.output)
+    judged = _judged(recordings.runs(), profile, states)
+    trouble = _write(judged, args.output, profile.detector.mask)
     if trouble:
         complain(f"{args.output}: {trouble}")
         return COULD_NOT_RUN
@@ -66,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
     return FOUND if states.keys() - {"Healthy"} else 0
 
 
-def _write(judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str) -> str:
+def _write(
+    judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str, mask: "MaskRule"
+) -> str:
     """Write the page once there is something to put into it; say what went wrong, if anything."""
     from ..report import write_page
 
@@ -75,7 +79,7 @@ def _write(judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str) -> s
         return "not written, as there are no runs to show"
     try:
         with _opened(path) as page:
-            write_page(chain([first], judged), page)
+            write_page(chain([first], judged), page, mask)
     except BrokenPipeError:
         raise
     except OSError as error:

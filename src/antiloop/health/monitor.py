@@ -179,7 +179,8 @@ class HealthMonitor:
 
     def _see(self, call: ToolCall, result: Result) -> None:
         """Take in one call: to the letter it counts, with evidence it waits for a finding."""
-        facts = Facts.of(call, result, self._loops.window.policy(call.tool_name))
+        window = self._loops.window
+        facts = Facts.of(call, result, window.policy(call.tool_name), masking=window.masking)
         seen = SeenCall(self._run.calls, call, result, facts, self._run.progress)
         self._run.calls += 1
         if self._profile.needs_evidence:

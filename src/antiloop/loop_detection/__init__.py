@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .detection import LoopDetection, LoopSeverity
     from .detector import LoopDetector
     from .failure_streak import FailureStreakDetector
+    from .masking import mask_secrets
     from .monitor import LoopMonitor
     from .near_repeat import NearRepeatDetector
     from .no_effect import NoEffectDetector
@@ -42,6 +43,7 @@ __all__ = [
     "StallDetector",
     "ToolPolicy",
     "UnknownToolDetector",
+    "mask_secrets",
     "presets",
 ]
 
@@ -51,6 +53,7 @@ _HOMES = {
     "detection": "LoopDetection LoopSeverity",
     "detector": "LoopDetector",
     "failure_streak": "FailureStreakDetector",
+    "masking": "mask_secrets",
     "monitor": "LoopMonitor",
     "near_repeat": "NearRepeatDetector",
     "no_effect": "NoEffectDetector",

@@ -10,6 +10,7 @@ from ..types import Role
 from .base import BaseDetector, WindowDetector
 from .call_limit import CallLimitDetector
 from .failure_streak import FailureStreakDetector
+from .masking import MASKINGS
 from .near_repeat import NearRepeatDetector
 from .no_effect import NoEffectDetector
 from .ping_pong import PingPongDetector
@@ -51,6 +52,7 @@ def write_config(detector: "LoopDetector") -> Dict[str, Any]:
         "window": detector.window,
         "tools": {name: _written_tool(name, policy) for name, policy in detector.tools.items()},
         "notice_role": detector.notice_role.value,
+        "mask": _data(detector.mask, "mask"),
     }
 
 
@@ -149,6 +151,12 @@ def _read_each(reader: Callable[[Any], Any], value: Any) -> Dict[str, Any]:
     return {name: _read(str(name), reader, each) for name, each in _object(value).items()}
 
 
+def _read_mask(value: Any) -> str:
+    if not isinstance(value, str) or value not in MASKINGS:
+        raise ValueError(f"unknown mask {value!r}; choose from {', '.join(MASKINGS)}")
+    return value
+
+
 def _data(value: Any, place: str) -> Any:
     if callable(value):
         raise ValueError(f"{place}: a function cannot be written as JSON")
@@ -165,4 +173,5 @@ _READERS: Dict[str, Callable[[Any], Any]] = {
     "window": lambda value: value,
     "tools": _read_tools,
     "notice_role": lambda value: choice_of(Role, value, "role"),
+    "mask": _read_mask,
 }

@@ -14,6 +14,7 @@ from .compared import Result
 from .config import read_config, write_config
 from .detection import LoopDetection
 from .failure_streak import FailureStreakDetector
+from .masking import Masking, MaskRule, masking_of
 from .messages import MessageRule
 from .monitor import LoopMonitor
 from .near_repeat import NearRepeatDetector
@@ -47,6 +48,8 @@ class LoopDetector:
         window: how many recent calls are looked at.
         tools: what is declared about tools, by name.
         notice_role: who says a notice: system (default) or user.
+        mask: what of the arguments is shown and kept: all but ``"secrets"``, none of the
+            ``"arguments"``, or what a function gives that is called with them or with a text.
 
     Raises:
         ValueError: for no detectors, or a window in which a detector could never fire.
@@ -63,6 +66,7 @@ class LoopDetector:
         window: int = 50,
         tools: Optional[Mapping[str, ToolPolicy]] = None,
         notice_role: Role = Role.SYSTEM,
+        mask: MaskRule = "secrets",
     ) -> None:
         self.detectors: Tuple[BaseDetector, ...] = detectors_of(detectors)
         if not isinstance(policy, Escalation):
@@ -74,6 +78,8 @@ class LoopDetector:
         self.window = window
         self.tools = tools_of(tools)
         self.notice_role = choice_of(Role, notice_role, "notice_role")
+        self.mask = mask
+        self.masking = masking_of(mask)
         self._validate()
         self._validate_tools()
         self._asked = [(each, isinstance(each, WindowDetector)) for each in self.detectors]
@@ -140,7 +146,9 @@ class LoopDetector:
             tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; what is missing, or
                 None, is unknown.
         """
-        window = Window.of(tool_calls, tool_results, self.window, self.tools, self.counted)
+        window = Window.of(
+            tool_calls, tool_results, self.window, self.tools, self.counted, self.masking
+        )
         return next(self.findings(window, tool_calls, tool_results), None)
 
     def monitor(self, tools: Optional[Mapping[str, ToolPolicy]] = None) -> LoopMonitor:
@@ -162,6 +170,7 @@ class LoopDetector:
                 else:
                     found = detector.check(tool_calls, tool_results)
                     found = found and _completed(found, window, len(tool_calls))
+                    found = found and _masked(found, self.masking)
             except Exception:
                 _logger.exception("detector %r raised; it is left out this time", detector.name)
             else:
@@ -219,3 +228,11 @@ def _completed(found: LoopDetection, window: Window, given: int) -> LoopDetectio
     tool = found.details.get("tool", "")
     identity = found.identity or f"{found.detector_name}:{tool}"
     return replace(found, identity=identity, indices=indices, members=members)
+
+
+def _masked(found: LoopDetection, masking: Masking) -> LoopDetection:
+    """Mask what a detector of the user's own says; it was shown calls and results as they are."""
+    details = masking.value(dict(found.details))
+    if not isinstance(details, dict):
+        details = {}
+    return replace(found, message=masking.text(found.message), details=details)

@@ -6,11 +6,12 @@ from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from ..types import ToolCall, ToolResult
 from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
-from .fingerprint import plain_json, text_fingerprint
+from .fingerprint import canonical_json, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
+from .masking import SECRETS, Masking
 from .noise import does_nothing, gist, near_arguments, skeleton
 from .outcome import Outcome
-from .shortening import shortened
+from .shortening import beginning_of, shortened
 from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
 
 ACKNOWLEDGEMENT_LENGTH = 400
@@ -38,6 +39,7 @@ class Facts:
         "is_long",
         "is_polled",
         "label",
+        "masking",
         "outcome",
         "result",
         "tool",
@@ -64,6 +66,8 @@ class Facts:
         self.answer = f"{tool}\x00{result}"
         """The result as that of this tool."""
         self.label: Optional[str] = None
+        self.masking = SECRETS
+        """What of the arguments may be shown."""
         self._forms: Optional[Dict[str, Optional[str]]] = None
         self._alters: Optional[bool] = None
         self._arguments: Any = ...  # what is no argument: they are not known any more
@@ -76,22 +80,27 @@ class Facts:
         result: Result,
         policy: ToolPolicy = NO_POLICY,
         asked: Optional[Asked] = None,
+        masking: Masking = SECRETS,
     ) -> "Facts":
         """Make the facts of a call and its result; never raises on what a model or tool made."""
         asked = asked or asked_of(call, policy)
-        if asked.facts is None or asked.result is not result:
-            facts = cls._made_of(asked, result, policy)
+        known = asked.facts
+        if known is None or asked.result is not result or known.masking is not masking:
+            facts = cls._made_of(asked, result, policy, masking)
             if not _is_immutable(result):
                 return facts
             asked.result, asked.facts = result, facts
         return asked.facts  # type: ignore[no-any-return]
 
     @classmethod
-    def _made_of(cls, asked: Asked, result: Result, policy: ToolPolicy) -> "Facts":
+    def _made_of(
+        cls, asked: Asked, result: Result, policy: ToolPolicy, masking: Masking
+    ) -> "Facts":
         text, kind = answer_of(result, asked.tool, policy)
         key = None if text is None else text_fingerprint(text)[:KEY_LENGTH]
         is_long = text is not None and len(text) > ACKNOWLEDGEMENT_LENGTH
         facts = cls(asked.tool, asked.key, asked.mutates, key, kind, is_long)
+        facts.masking = masking
         facts._arguments = asked.arguments
         facts._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
         if policy.poll:
@@ -112,7 +121,7 @@ class Facts:
 
     def settle(self) -> None:
         """Derive now what may be asked of the arguments later, and let go of them."""
-        self.label = self.shown
+        self.label = self._label(beginning_of(self._arguments))
         self._mutates, self._alters = self.mutates, self.changes_world
         for name in _FORMS:
             self.form(name)
@@ -189,17 +198,20 @@ class Facts:
 
     @property
     def shown(self) -> str:
-        """The arguments, shortened, for a person or a model to read."""
+        """The arguments, masked and shortened, for a person or a model to read."""
         if self.label is None:
-            self.label = shortened(plain_json(self._arguments))
+            self.label = self._label(self._arguments)
         return self.label
+
+    def _label(self, arguments: Any) -> str:
+        return shortened(canonical_json(self.masking.arguments(arguments)))
 
     @property
     def arguments(self) -> Any:
-        """The arguments as plain JSON, shortened text where they are long or no longer kept."""
+        """The arguments, masked, as plain JSON; shortened text where long or no longer kept."""
         if self._arguments is ...:
             return self.label
-        text = plain_json(self._arguments)
+        text = canonical_json(self.masking.arguments(self._arguments))
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
 
 

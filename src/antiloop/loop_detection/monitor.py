@@ -72,7 +72,7 @@ class LoopMonitor:
 
     def _start(self) -> None:
         detector = self._detector
-        self._window = Window(detector.window, self._tools, detector.counted)
+        self._window = Window(detector.window, self._tools, detector.counted, detector.masking)
         self._ladder = Ladder(detector.escalation, detector.escalations)
         self._reported = Reported(detector.window)
         keeps_texts = not all(isinstance(each, WindowDetector) for each in detector.detectors)
@@ -102,7 +102,7 @@ class LoopMonitor:
         """
         if not self.enabled or not self._ladder.blocked:
             return GO_ON
-        facts = Facts.of(call, None, self._policy(call))
+        facts = Facts.of(call, None, self._policy(call), masking=self._window.masking)
         if not self._ladder.refuses(facts):
             return GO_ON
         blocked = self._blocked()

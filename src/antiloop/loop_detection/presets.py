@@ -74,7 +74,10 @@ def cycles() -> LoopDetector:
 
 @beta
 def budgeted() -> LoopDetector:
-    """Warn at 3 and refuse at 5 equal calls, at 4 and 6 alternating ones; 25 calls a turn."""
+    """Warn at 3 and refuse at 5 equal calls, at 4 and 6 alternating ones; 25 calls a turn.
+
+    No arguments stand in what it says, nor in snapshots.
+    """
     return LoopDetector(
         [
             RepeatDetector(3),
@@ -86,6 +89,7 @@ def budgeted() -> LoopDetector:
             "repeat": Escalation((NOTIFY, NOTIFY, BLOCK)),
             "ping_pong": Escalation((NOTIFY, BLOCK)),
         },
+        mask="arguments",
     )
 
 

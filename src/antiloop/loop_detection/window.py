@@ -5,6 +5,7 @@ from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, 
 from ..types import ToolCall
 from .compared import Asked, Result
 from .evidence import Evidence, Facts
+from .masking import SECRETS, Masking
 from .outcome import Outcome
 from .tool_policy import NO_POLICY, ToolPolicy
 
@@ -32,6 +33,7 @@ class Window:
         size: how many calls are kept, None for all.
         policies: what is declared about tools, by name.
         counted: tools whose calls are counted beyond the window, by name.
+        masking: what of the arguments may be shown.
     """
 
     def __init__(
@@ -39,9 +41,11 @@ class Window:
         size: Optional[int] = None,
         policies: Optional[Policies] = None,
         counted: Iterable[str] = (),
+        masking: Masking = SECRETS,
     ) -> None:
         self.size = size
         self.policies: Policies = policies or {}
+        self.masking = masking
         self.rounds: List[Round] = []
         self.call_count = 0
         """Calls seen so far, also those that left the window."""
@@ -63,9 +67,10 @@ class Window:
         size: Optional[int] = None,
         policies: Optional[Policies] = None,
         counted: Iterable[str] = (),
+        masking: Masking = SECRETS,
     ) -> "Window":
         """Make the window of a whole run; only its last `size` calls are looked at."""
-        window = cls(size, policies, counted)
+        window = cls(size, policies, counted, masking)
         start = 0 if size is None else max(0, len(calls) - size)
         if window.counts:
             window._count(calls[:start])
@@ -97,7 +102,8 @@ class Window:
             result = results[position] if position < len(results) else None
             policy = self.policy(call.tool_name) if self.policies else NO_POLICY
             if not policy.exempt:
-                facts = Facts.of(call, result, policy, asked[position] if asked else None)
+                known = asked[position] if asked else None
+                facts = Facts.of(call, result, policy, known, self.masking)
                 if policy.idempotent is False and not facts.outcome.is_failure:
                     facts = facts.of_its_own(self.call_count + position)
                 if facts.call not in evidence:

@@ -13,6 +13,7 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, TextIO, Tuple
 
+from ..loop_detection.masking import MaskRule, masking_of
 from ..stability import beta
 from ..traces import RecordedRun
 from .run_data import run_data, summary
@@ -25,17 +26,27 @@ _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 @beta
-def write_page(judged: "Iterable[Tuple[RecordedRun, HealthReport]]", out: TextIO) -> None:
+def write_page(
+    judged: "Iterable[Tuple[RecordedRun, HealthReport]]",
+    out: TextIO,
+    mask: MaskRule = "secrets",
+) -> None:
     """Write runs, each with its health, as one HTML page that needs no other file.
 
     The runs are written as they come, so memory is that of one run and a line for each of them. The
     same runs make the same bytes, and these are ASCII.
+
+    Args:
+        judged: the runs, each with its health.
+        out: where to.
+        mask: what of arguments and results is shown, as for `LoopDetector`.
     """
+    masking = masking_of(mask)
     before, after = _frame()
     out.write(before)
     summaries: List[Dict[str, Any]] = []
     for number, (run, health) in enumerate(judged):
-        out.write(_block(f"data-{number}", run_data(run, health)))
+        out.write(_block(f"data-{number}", run_data(run, health, masking)))
         summaries.append(summary(run, health, number))
     # A run that failed may have a good score; the healthy ones still come last.
     summaries.sort(key=lambda one: (one["status"] == "Healthy", one["score"], one["number"]))

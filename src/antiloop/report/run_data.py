@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, Hashable, Iterable, List, Optional,
 from ..formats.amounts import number
 from ..loop_detection.evidence import Facts
 from ..loop_detection.fingerprint import canonical_json, parsed_arguments, text_of
+from ..loop_detection.masking import SECRETS, Masking
 from ..loop_detection.shortening import shortened
 from ..traces import RecordedRun
 from ..types import ToolCall, ToolResult
@@ -45,7 +46,9 @@ def summary(run: RecordedRun, health: "HealthReport", position: int) -> Dict[str
     }
 
 
-def run_data(run: RecordedRun, health: "HealthReport") -> Dict[str, Any]:
+def run_data(
+    run: RecordedRun, health: "HealthReport", masking: Masking = SECRETS
+) -> Dict[str, Any]:
     """Give the steps and warnings of a run.
 
     Each step is ``[call, result, lane, is_seen]``: numbers of a call and of a result (-1 where it
@@ -58,7 +61,7 @@ def run_data(run: RecordedRun, health: "HealthReport") -> Dict[str, Any]:
     steps = zip(calls.numbers, results.numbers, lanes, _seen(facts))
     return {
         "steps": [list(step) for step in steps],
-        **_texts(run, facts, calls.firsts, results.firsts),
+        **_texts(run, facts, calls.firsts, results.firsts, masking),
         "lanes": max(lanes, default=0) + 1,
         "rounds": [start for start, _ in run.rounds()],
         "turns": list(run.turn_starts),
@@ -68,11 +71,15 @@ def run_data(run: RecordedRun, health: "HealthReport") -> Dict[str, Any]:
 
 
 def _texts(
-    run: RecordedRun, facts: List[Facts], called: List[int], answered: List[int]
+    run: RecordedRun,
+    facts: List[Facts],
+    called: List[int],
+    answered: List[int],
+    masking: Masking,
 ) -> Dict[str, Any]:
-    """Give each different call and result, as found at these steps."""
-    arguments = [_arguments(run.calls[step]) for step in called]
-    results = [_words(run.results[step]) for step in answered]
+    """Give each different call and result, as found at these steps, masked."""
+    arguments = [_arguments(run.calls[step], masking) for step in called]
+    results = [masking.text(_words(run.results[step])) for step in answered]
     limit = _limit([*arguments, *results])
     marks = marks_of([fact.call for fact in facts])
     return {
@@ -158,9 +165,9 @@ def _warning(warning: "HealthWarning") -> Dict[str, Any]:
     }
 
 
-def _arguments(call: ToolCall) -> str:
+def _arguments(call: ToolCall, masking: Masking) -> str:
     """Write arguments for a person: one line a field, text as it is."""
-    arguments = parsed_arguments(call.arguments)
+    arguments = masking.arguments(parsed_arguments(call.arguments))
     if isinstance(arguments, dict):
         return "\n".join(f"{name}: {_value(value)}" for name, value in arguments.items())
     return _value(arguments)

@@ -8,8 +8,14 @@ from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Type, Union
 
 from ..loop_detection.fingerprint import plain
+from ..loop_detection.masking import MaskRule, masking_of
 from ..stability import beta
 from .appended_file import AppendedFile
+
+_NAMES_AND_NUMBERS = frozenset(
+    ["tool", "agent", "to_agent", "model", "call_id", "round", "tokens", "cost", "latency_ms"]
+)
+"""Fields that are never masked."""
 
 
 @beta
@@ -26,6 +32,9 @@ class RunRecorder:
         run_id: names the run; a fresh one by default.
         agent: who runs, where a single event says nothing else.
         clock: gives seconds since 1970.
+        mask: what is written of arguments, results and other texts, as for `LoopDetector`. Left
+            out, all of it is written as it is: a run that is judged from its recording must hold
+            what the detectors compared.
 
     Raises:
         OSError: if the file cannot be opened.
@@ -46,10 +55,12 @@ class RunRecorder:
         run_id: Optional[str] = None,
         agent: Optional[str] = None,
         clock: Callable[[], float] = time.time,
+        mask: Optional[MaskRule] = None,
     ) -> None:
         self.run_id = uuid.uuid4().hex if run_id is None else run_id
         self._agent = agent
         self._clock = clock
+        self._masking = None if mask is None else masking_of(mask)
         self._file = AppendedFile(path)
         self.event("run_started")
 
@@ -178,5 +189,16 @@ class RunRecorder:
         line = {"run_id": self.run_id, "type": type_, "timestamp": self._clock()}
         if self._agent is not None:
             line["agent"] = self._agent
-        line.update((name, plain(value)) for name, value in fields.items() if value is not None)
+        line.update(
+            (name, self._shown(name, plain(value)))
+            for name, value in fields.items()
+            if value is not None
+        )
         return json.dumps(line).encode("ascii")
+
+    def _shown(self, name: str, value: Any) -> Any:
+        if self._masking is None or name in _NAMES_AND_NUMBERS:
+            return value
+        if name == "input":
+            return plain(self._masking.arguments(value))
+        return plain(self._masking.value(value))
