@@ -17,12 +17,13 @@ def test_everything_that_is_data_comes_back():
         window=77,
         tools={"look": ToolPolicy(poll={"action": ("log",)}, key=("at",), thresholds={"again": 9})},
         notice_role=Role.USER,
+        mask="arguments",
     )
     config = json.loads(json.dumps(made.to_config()))
     copy = LoopDetector.from_config(config)
     assert copy.to_config() == config
     assert (copy.window, copy.inject_message, copy.notice_role) == (77, "Stop it.", Role.USER)
-    assert copy.policy == made.policy
+    assert (copy.policy, copy.mask) == (made.policy, "arguments")
     assert copy.tools["look"].thresholds == {"again": 9}
 
 
@@ -62,6 +63,8 @@ def test_what_is_left_out_has_its_default():
         ({**WHOLE, "tools": {"look": {"colour": 1}}}, "tools: look: unknown option 'colour'"),
         ({**WHOLE, "tools": []}, "tools: must be an object, got list"),
         ({**WHOLE, "notice_role": "king"}, "notice_role: unknown role 'king'; choose from sy"),
+        ({**WHOLE, "mask": "all"}, "mask: unknown mask 'all'; choose from secrets, arguments"),
+        ({**WHOLE, "mask": 7}, "mask: unknown mask 7; choose from secrets, arguments"),
         ({**WHOLE, "window": 2}, "repeat looks at 3 rounds, but the window holds 2"),
     ],
 )
@@ -82,6 +85,7 @@ class Own(BaseDetector):
     [
         (LoopDetector([Own()]), "detectors: Own is not one of ours"),
         (LoopDetector([RepeatDetector()], inject_message=str), "inject_message: a function"),
+        (LoopDetector([RepeatDetector()], mask=str), "mask: a function"),
         (
             LoopDetector([RepeatDetector()], tools={"look": ToolPolicy(strip=str.lower)}),
             "tools: look: strip: a function",

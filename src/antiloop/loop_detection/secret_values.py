@@ -133,7 +133,7 @@ _FORMS: Tuple[Tuple[Tuple[str, ...], "re.Pattern[str]", str], ...] = tuple(
         (("npm_", "hf_"), rf"{_BEGIN}(?:npm|hf)_[A-Za-z0-9]{{20,}}", MASK),
         (("ya29.",), rf"{_BEGIN}ya29\.[\w-]{{8,}}", MASK),
         (("eyJ",), r"(?:(?<![\w-])|(?<=\\[nrt]))eyJ[\w-]+(?:\.[\w-]*){2,4}", MASK),
-        (("earer", "EARER"), r"\b((?i:bearer)\s+)[\w.~+/=-]+", rf"\g<1>{MASK}"),
+        (("earer", "EARER"), r"((?:\b|(?<=\\[nrt]))(?i:bearer)\s+)[\w.~+/=-]+", rf"\g<1>{MASK}"),
         (("://",), r"(://[^\s/?#:@\"'<>]*:)[^\s/?#\"'<>]*@", rf"\g<1>{MASK}@"),
         (
             ("-u", "-user"),
@@ -149,14 +149,22 @@ _HINT = re.compile(r"pass|pwd|secret|cred|auth|cookie|key|token|sess|jwt|bearer"
 _NAME = re.compile(r"[\w.-]*")
 _FIRST_WORDS = ("api ", "access ", "private ", "secret ", "client ", "auth ", "session ")
 _SEPARATOR = re.compile(r"(\\*[\"'])?[ \t]*(=>|:=|==?|:(?!:|//))[ \t]*")
-_AFTER_OPTION = re.compile(r"(\\*[\"'],|)[ \t]+(?!-)()")
+_SPACE = r"(?:\s|\\+[nrt])*"
+_AFTER_OPTION = re.compile(rf"(?:(\\*[\"']),{_SPACE}|[ \t]+)(?!-)()")
+# ["password", "..."] and "name": "password", "value": "..."
+_IN_PAIR = re.compile(rf"(\\*[\"']),{_SPACE}()")
+_AFTER_ESCAPE = re.compile(r"\\[nrt]\Z")
+_PAIR_BEGINS = re.compile(rf"[\[(]{_SPACE}\\*[\"']\Z")
+_BEFORE_VALUE = re.compile(rf"(\\*[\"']),{_SPACE}\\*[\"']value\\*[\"']:[ \t]*()")
 _OPENING = re.compile(r"[bruf]{0,2}(\\*)(\"\"\"|'''|[\"'`])")
 _QUOTED = {quote: re.compile(rf"[^{quote}\\]*(?:\\.[^{quote}\\]*)*", re.DOTALL) for quote in "\"'`"}
-_BRACKET = re.compile(r"[\[\]{}]")
+_BRACKET = re.compile(r"[\[\]{}]|(?<!\\)\\*[\"']")
 _WHOLE_LINE = re.compile(r"(?:[^\r\n\"'\\]|\\[^\"'rn])*")
 _BARE = re.compile(
     r"(?:(?i:basic|bearer|token|digest|apikey|negotiate)[ \t]+)?(?:[^\s\"'`&\\]|\\[^\s\"'])*"
 )
+# A line begins with the text, a line break, escaped or not, or a quote.
+_LINE_BEGINS = re.compile(r"(?:\A|[\r\n\"'`])[ \t-]*[\w.-]\Z|\\[nrt]\Z")
 _EMPTY = frozenset(["", "none", "null", "true", "false"])
 _LINE_NAME = re.compile(r"(?:authori[sz]ation|cookie)$", re.IGNORECASE)
 
@@ -197,9 +205,13 @@ def _named(text: str) -> Iterator[_Named]:
         start = _name_start(text, hint.start(), seen)
         seen = _end(_NAME, text, hint.end())
         name = text[start:seen]
-        found = _SEPARATOR.match(text, seen)
+        if _AFTER_ESCAPE.search(text[max(0, start - 1) : start + 1]):
+            name = f"{name} {name[1:]}"  # its first letter may be that of a line break
+        found = _SEPARATOR.match(text, seen) or _BEFORE_VALUE.match(text, seen)
         if found is None and name.startswith("-"):
             found = _AFTER_OPTION.match(text, seen)
+        elif found is None and _PAIR_BEGINS.search(text[max(0, start - 20) : start]):
+            found = _IN_PAIR.match(text, seen)
         # Test runners print "PASS: test_login".
         if found is not None and (name.strip("-").lower(), found[0].strip()) != ("pass", ":"):
             yield _Named(name, start, found[1] or "", found[2], found.end())
@@ -243,11 +255,15 @@ def _end(pattern: "re.Pattern[str]", text: str, at: int) -> int:
 
 def _balanced(text: str, at: int) -> int:
     """Give where the bracket that opens here is closed."""
-    depth = 0
-    for bracket in _BRACKET.finditer(text, at):
-        depth += 1 if bracket[0] in "[{" else -1
+    depth, quote = 0, ""
+    for found in _BRACKET.finditer(text, at):
+        mark = found[0]
+        if quote or mark[-1] in "\"'":
+            quote = "" if mark == quote else quote or mark
+            continue
+        depth += 1 if mark in "[{" else -1
         if not depth:
-            return bracket.end()
+            return found.end()
     return len(text)
 
 
@@ -255,10 +271,8 @@ def _takes_line(text: str, named: _Named) -> bool:
     """Whether a value is all the rest of its line: that of a header, and of YAML."""
     if _LINE_NAME.search(named.name):
         return True
-    return named.separator == ":" and _begins_line(text, named.start)
-
-
-def _begins_line(text: str, at: int) -> bool:
-    before = text[max(0, at - 40) : at]
-    indent = before[before.rfind("\n") + 1 :]
-    return not indent.strip(" \t-") and (len(before) < 40 or len(indent) < len(before))
+    is_line = named.separator == ":" and not named.quote
+    return (
+        is_line
+        and _LINE_BEGINS.search(text[max(0, named.start - 40) : named.start + 1]) is not None
+    )

@@ -1,0 +1,231 @@
+"""What is taken for a secret, and what is not."""
+
+import json
+import logging
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planted import KEYS, MARK, PLAIN_KEYS, is_told, planted
+
+from antiloop import BaseDetector, LoopDetection, LoopDetector, RepeatDetector, ToolCall
+from antiloop.loop_detection import mask_secrets
+from antiloop.loop_detection.masking import MASK, masking_of
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(planted)
+def test_no_secret_is_left_in_any_value(value):
+    assert not is_told(json.dumps(mask_secrets(value)))
+
+
+@given(json_values)
+def test_what_is_masked_stays_masked(value):
+    once = mask_secrets(value)
+    assert mask_secrets(once) == once
+
+
+@given(json_values)
+def test_a_value_that_is_masked_is_not_changed_itself(value):
+    before = json.dumps(value)
+    mask_secrets(value)
+    assert json.dumps(value) == before
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_value_of_a_key_that_names_a_secret_is_masked(key):
+    assert mask_secrets({key: MARK, "user": "bob"}) == {key: MASK, "user": "bob"}
+
+
+@pytest.mark.parametrize("key", PLAIN_KEYS)
+def test_the_value_of_another_key_stays(key):
+    assert mask_secrets({key: "bob"}) == {key: "bob"}
+    assert mask_secrets(f"{key}=bob and {key}: bob") == f"{key}=bob and {key}: bob"
+
+
+@pytest.mark.parametrize("value", [None, True, False, ""])
+def test_that_there_is_none_is_no_secret(value):
+    assert mask_secrets({"password": value}) == {"password": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("mysql --password a1b2 -h db", "mysql --password *** -h db"),
+        ("PASSWORD='a 1' B=2 ./run", "PASSWORD='***' B=2 ./run"),
+        ("curl -H 'Authorization: Bearer a.b' u", "curl -H 'Authorization: ***' u"),
+        ("curl -u bob:a1b2 https://a.b", "curl -u bob:*** https://a.b"),
+        ("https://bob:a1b2@a.b/c", "https://bob:***@a.b/c"),
+        ("a?token=a1b2&page=2", "a?token=***&page=2"),
+        ('{"token": "a", "b": 1}', '{"token": "***", "b": 1}'),
+        ('x {"credentials": {"a": "}"}, "b": 1', 'x {"credentials": "***", "b": 1'),
+        ("x {'credentials': {'a': ['b']}, 'b': 1}", "x {'credentials': '***', 'b': 1}"),
+        ("password = '''a\n'b''' + c", "password = '''***''' + c"),
+        ("password: one two\nuser: bob", "password: ***\nuser: bob"),
+        ("it says password: one two", "it says password: *** two"),
+        ("see sk-ant-api03-abcdefgh.", "see ***."),
+        ("token=", "token="),
+        ("password: null", "password: null"),
+        ("password = 'a", "password = '***"),
+        ('{"a": {\\"token\\": \\"b', '{"a": {\\"token\\": \\"***'),
+        ("Bearer abc", "Bearer ***"),
+    ],
+)
+def test_the_rest_of_a_text_stays_readable(text, masked):
+    assert mask_secrets(text) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("--- PASS: TestLogin (0.00s)", "tests/test_auth.py::test_token - ok", "task-force-one"),
+        *("git@github.com:a/b.git", "ssh://git@example.org/a", "git push -u origin main"),
+        *("max_tokens=5", "12 passed, 1 failed", "the key is on the table", "sk-learn"),
+        *("https://a.b:8080/c@d", "a key", "password", "[not json}", '{"a": 1,}', "sudo -u bob"),
+    ],
+)
+def test_an_innocent_text_stays(text):
+    assert mask_secrets(text) == text
+
+
+def test_json_with_a_key_twice_is_masked_in_both():
+    text = json.dumps({"a": {"password": MARK}})[:-1] + ', "a": 1}'
+    assert not is_told(mask_secrets(text))
+
+
+def test_what_lies_too_deep_is_masked_whole():
+    deep, shallow = MARK, ["cats"]
+    for _ in range(100):
+        deep = [deep]
+    assert not is_told(json.dumps(mask_secrets(deep)))
+    assert mask_secrets({"a": shallow, "b": (1,)}) == {"a": ["cats"], "b": [1]}
+    assert not is_told(json.dumps(mask_secrets({"a": "[" * 100_000 + f'"password={MARK}"'})))
+    for _ in range(100):
+        deep = {"a": deep}
+    assert not is_told(json.dumps(mask_secrets(deep)))
+
+
+def test_keys_that_are_no_text_and_keys_that_are_secrets_are_masked():
+    made = {1: "a", "ghp_" + MARK * 8: 2}
+    assert mask_secrets(made) == {1: "a", MASK: 2}
+
+
+def test_a_long_key_is_looked_at_from_both_ends():
+    assert mask_secrets({"x" * 500 + "_password": MARK}) == {"x" * 500 + "_password": MASK}
+    assert mask_secrets("x" * 500 + f"_password={MARK}") == "x" * 500 + "_password=***"
+
+
+def test_a_letter_that_grows_when_it_is_made_small_shifts_nothing():
+    assert mask_secrets("İİİİ password=a") == "İİİİ password=***"
+
+
+HOSTILE = (
+    *("sk-", "-sk-", "eyJ", "eyJa.", "-----BEGIN ", "-----BEGIN A-----", "-u=", " -u x", "-u"),
+    *("password=[", 'password="', 'password=\\"', "password=,", "password=", "\npassword:"),
+    *("password=\\", "password='''", "password=`", "password ", "key\\", '"key":', "keykey"),
+    *("bearer ", "cookie:", "--token ", '--token\\",', "api ", "session ", "x://a:b", "://a:"),
+    *("password={'", "password=[\\", 'token={"', "token={\\", "['password'", '"name", "value"'),
+    *('{"a":', '["', "\\", " ", "a.", "-", "token[", "Authorization: Basic ", "gho_", "AKIA"),
+)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_time_grows_with_the_text_only(unit):
+    """At this size a quadratic pattern would take far longer."""
+    started = time.process_time()
+    mask_secrets(unit * (60_000 // len(unit)))
+    assert time.process_time() - started < 5
+
+
+class TestRule:
+    """``LoopDetector(mask=...)``."""
+
+    @staticmethod
+    def found(mask, **arguments):
+        monitor = LoopDetector([RepeatDetector(3)], "inject_message", mask=mask).monitor()
+        verdicts = [monitor.record_call("look", arguments, "same") for _ in range(3)]
+        return verdicts[-1], monitor.snapshot()
+
+    def test_secrets_are_masked_where_nothing_is_said(self):
+        detector = LoopDetector([RepeatDetector(3)])
+        assert detector.mask == "secrets"
+        found = detector.check([ToolCall("look", {"password": MARK, "q": "cats"})] * 3, [])
+        assert found.details["arguments"] == {"password": MASK, "q": "cats"}
+
+    def test_arguments_can_be_left_out_altogether(self):
+        verdict, snapshot = self.found("arguments", q="cats")
+        assert "cats" not in json.dumps([verdict.message, verdict.detection.details, snapshot])
+        assert verdict.detection.details["arguments"] == MASK
+
+    def test_a_function_takes_its_place(self):
+        verdict, snapshot = self.found(lambda value: {"seen": sorted(value)}, q="cats")
+        assert verdict.detection.details["arguments"] == {"seen": ["q"]}
+        assert 'look {"seen":["q"]}' in verdict.message
+        assert snapshot["window"]["labels"][-1] == '{"seen":["q"]}'
+
+    def test_a_function_that_raises_shows_nothing(self, caplog):
+        def broken(value):
+            raise KeyError(value["q"])
+
+        with caplog.at_level(logging.ERROR, "antiloop"):
+            verdict, snapshot = self.found(broken, q=MARK)
+        assert verdict.detection.details["arguments"] == MASK
+        assert not is_told(json.dumps([verdict.message, snapshot]) + caplog.text)
+        assert "mask= raised KeyError" in caplog.text
+
+    def test_a_function_that_changes_what_it_is_given_falsifies_nothing(self):
+        calls = [{"q": ["cats"]} for _ in range(3)]
+        monitor = LoopDetector([RepeatDetector(3)], mask=lambda value: value.clear()).monitor()
+        verdicts = [monitor.record_call("look", each, "same") for each in calls]
+        assert verdicts[-1].detection is not None
+        assert calls == [{"q": ["cats"]}] * 3
+
+    def test_detectors_of_one_process_mask_each_by_its_own_rule(self):
+        calls = [ToolCall("look", {"q": "cats"})] * 3
+        shown = [
+            LoopDetector([RepeatDetector(3)], mask=mask).check(calls, []).details["arguments"]
+            for mask in ("secrets", "arguments", str, "secrets")
+        ]
+        assert shown == [{"q": "cats"}, MASK, "{'q': 'cats'}", {"q": "cats"}]
+
+    @pytest.mark.parametrize(
+        ("mask", "error", "words"),
+        [
+            ("all", ValueError, "unknown mask 'all'; choose from secrets, arguments"),
+            (None, TypeError, "mask must be a name or a function, got None"),
+        ],
+    )
+    def test_what_is_no_rule_is_refused(self, mask, error, words):
+        with pytest.raises(error, match=words):
+            LoopDetector([RepeatDetector(3)], mask=mask)
+        with pytest.raises(error, match=words):
+            masking_of(mask)
+
+
+class Own(BaseDetector):
+    """Says what it was shown, as a detector of the user's own may."""
+
+    name = "own"
+
+    def check(self, tool_calls, tool_results):
+        shown = dict(tool_calls[-1].arguments)
+        return LoopDetection("own", f"again: {shown}, {tool_results[-1]}", {"last": shown})
+
+
+def test_what_a_detector_of_your_own_says_is_masked():
+    monitor = LoopDetector([Own()], "inject_message").monitor()
+    verdict = monitor.record_call("look", {"password": MARK, "q": "cats"}, f"token={MARK}")
+    assert verdict.detection.details == {"last": {"password": MASK, "q": "cats"}}
+    assert "again: {'password': '***', 'q': 'cats'}, token=***" in verdict.message
+    assert not is_told(json.dumps(monitor.snapshot()))
+
+
+def test_details_that_a_mask_makes_something_else_are_left_out():
+    monitor = LoopDetector([Own()], "inject_message", mask=lambda value: 7).monitor()
+    verdict = monitor.record_call("look", {"password": MARK}, "x")
+    assert (verdict.detection.message, verdict.detection.details) == ("7", {})

@@ -1,0 +1,217 @@
+"""No secret in an argument or a result is shown or kept, and to mask it changes no verdict."""
+
+import contextlib
+import io
+import json
+import pickle
+
+import pytest
+from claude_transcripts import Session, rounds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planted import KEYS, MARK, arguments, is_told, keyed, planted
+
+from antiloop import AgentObserver, LoopDetector, ToolCall, ToolResult, health, report
+from antiloop.cli import main
+from antiloop.integrations.claude_code import LoopGuard as ClaudeGuard
+from antiloop.integrations.functions import LoopGuard
+from antiloop.loop_detection import Escalation, RepeatDetector
+from antiloop.loop_detection.presets import PRESETS
+from antiloop.traces import RecordedRun, RunRecorder, read_runs, replay
+
+few = settings(max_examples=20)
+NAMES = pytest.mark.parametrize("name", PRESETS)
+
+
+@st.composite
+def runs(draw, values=arguments):
+    """Draw a run that gets stuck with secrets in hand, each call as tool, arguments, result."""
+    one, other = draw(values), draw(values)
+    answer = draw(st.sampled_from(["same", "", "Error: 404", "still running"]))
+    kind = draw(st.sampled_from(["repeat", "turns", "tools", "near"]))
+    if kind == "repeat":
+        return [("update", one, answer)] * 9
+    if kind == "near":
+        return [("get", {"request_id": number, "a": one}, answer) for number in range(9)]
+    names = "ab" if kind == "tools" else "aa"
+    return [(names[number % 2], (one, other)[number % 2], answer) for number in range(16)]
+
+
+def played(monitor, run):
+    """Give the verdict on each call, refused where it was refused."""
+    for tool, given_arguments, result in run:
+        call = ToolCall(tool, given_arguments)
+        refusal = monitor.before(call)
+        yield refusal
+        yield monitor.after([call], [refusal.message or result])
+
+
+def error_text(found):
+    error = found.as_error()
+    return f"{error} {error!r} {error.details} {pickle.dumps(error)!r}"
+
+
+@NAMES
+@settings(max_examples=40)
+@given(run=runs())
+def test_no_secret_is_in_verdicts_and_snapshots(name, run):
+    monitor = PRESETS[name]().monitor()
+    for verdict in played(monitor, run):
+        found = verdict.detection
+        told = json.dumps([verdict.message, monitor.snapshot()])
+        if found is not None:
+            told += json.dumps(found.details) + repr(verdict) + str(vars(found)) + error_text(found)
+        assert not is_told(told)
+
+
+@given(run=runs(st.builds(lambda value: {"q": value, "note": MARK}, planted)))
+def test_the_budgeted_preset_keeps_no_arguments_at_all(run):
+    monitor = PRESETS["budgeted"]().monitor()
+    for verdict in played(monitor, run):
+        details = verdict.detection.details if verdict.detection else None
+        assert not is_told(json.dumps([verdict.message, details, monitor.snapshot()]))
+
+
+def decided(verdict):
+    found = verdict.detection
+    parts = (found.identity, found.indices, found.members, found.wasted_calls) if found else ()
+    return (verdict.action, *parts)
+
+
+def masked_by(mask, made):
+    """Give a detector like another, with a mask of its own."""
+    return LoopDetector(
+        made.detectors,
+        made.policy,
+        escalations=made.escalations,
+        window=made.window,
+        tools=made.tools,
+        mask=mask,
+    )
+
+
+MASKS = ("secrets", "arguments", lambda value: value, lambda value: 1 / 0)
+holders = st.builds(lambda key, value: {key: value}, st.sampled_from(KEYS), keyed)
+
+
+@NAMES
+@few
+@given(run=runs(holders))
+def test_what_is_masked_makes_no_difference_to_a_verdict(name, run):
+    run = [*run, *[("update", {"password": MARK}, "same")] * 12]
+    calls = [(ToolCall(tool, value), result) for tool, value, result in run]
+    said = []
+    for mask in MASKS:
+        monitor = masked_by(mask, PRESETS[name]()).monitor()
+        said.append([decided(monitor.after([call], [result])) for call, result in calls])
+    assert all(each == said[0] for each in said)
+    assert any(len(each) > 1 for each in said[0])
+
+
+def recorded(run):
+    calls = tuple(ToolCall(tool, value) for tool, value, _ in run)
+    return RecordedRun("r", calls, tuple(ToolResult(text) for *_, text in run), source="r:1")
+
+
+@settings(max_examples=40)
+@given(run=runs(), result=planted)
+def test_no_secret_is_in_a_report(run, result):
+    text = result if isinstance(result, str) else json.dumps(result)
+    told = recorded([*run, ("read", {}, text)])
+    page = io.StringIO()
+    report.write_page([(told, health.evaluate(told))], page)
+    assert not is_told(page.getvalue())
+    assert not is_told(json.dumps(health.evaluate(told).to_dict()))
+
+
+COMMANDS = (
+    *(["scan"], ["scan", "--format", "json"], ["scan", "--format", "jsonl"]),
+    *(["scan", "--format", "sarif"], ["scan", "--preset", "escalating"]),
+    *(["explain"], ["explain", "--format", "json"], ["explain", "--preset", "escalating"]),
+    ["report", "-o", "-"],
+)
+
+
+def printed(command, path):
+    """Give all that a command prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        assert main([command[0], path, *command[1:]]) in (0, 1)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@few
+@given(run=runs())
+def test_no_secret_is_printed(tmp_path_factory, command, run):
+    path = tmp_path_factory.mktemp("runs") / "runs.jsonl"
+    steps = [{"tool_name": t, "arguments": a, "result": r} for t, a, r in run]
+    path.write_text(json.dumps({"run_id": "r", "steps": steps}) + "\n")
+    assert not is_told(printed(command, str(path)))
+
+
+def test_the_sources_of_what_is_printed_hold_the_secret(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    steps = [{"tool_name": "a", "arguments": {"password": MARK}, "result": "same"}] * 5
+    path.write_text(json.dumps({"run_id": "r", "steps": steps}) + "\n")
+    run = next(iter(read_runs(str(path))))
+    assert run.calls[0].arguments == {"password": MARK}
+    assert '{"password":"***"}' in printed(["explain"], str(path))
+
+
+@few
+@given(run=runs())
+def test_observers_and_guards_are_told_no_secret(run):
+    class Heard(AgentObserver):
+        told = ""
+
+        def on_tool_loop_detected(self, run_id, detector_name, details):
+            self.told += json.dumps(details)
+
+    heard = Heard()
+    guard = LoopGuard(LoopDetector([RepeatDetector(2)], Escalation()), observers=[heard])
+    given_back = []
+
+    @guard
+    def tool(value):
+        return "same"
+
+    for _, value, __ in run[:1] * 5:
+        try:
+            given_back.append(tool(value))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not tell
+            given_back.append(str(error))
+    assert heard.told
+    assert not is_told(heard.told + "".join(given_back))
+
+
+@few
+@given(run=runs())
+def test_a_recording_holds_what_was_compared_unless_it_is_masked(tmp_path_factory, run):
+    folder = tmp_path_factory.mktemp("runs")
+    for mask in (None, "secrets"):
+        path = str(folder / str(mask))
+        with RunRecorder(path, run_id="r", mask=mask) as recorder:
+            for tool, value, result in run:
+                recorder.tool_call(tool, value, result)
+            recorder.tool_call("read", {}, f"password={MARK}", call_id="t1", tokens=7)
+    told = next(iter(read_runs(str(folder / "None"))))
+    with open(folder / "secrets", encoding="utf-8") as masked:
+        assert not is_told(masked.read())
+    detector = LoopDetector.default()
+    alike = [(step, verdict.action) for step, verdict in replay(recorded(run), detector)]
+    assert [(step, verdict.action) for step, verdict in replay(told, detector)] == alike
+
+
+@few
+@given(value=arguments)
+def test_the_hook_of_claude_code_tells_no_secret(tmp_path_factory, value):
+    session = Session(tmp_path_factory.mktemp("session"))
+    line = {"command": json.dumps(value)}
+    guard = ClaudeGuard(LoopDetector([RepeatDetector(3)], Escalation()))
+    session.write(*rounds(2, **line))
+    said = [guard.answer(session.after(number=2, **line))]
+    session.write(*rounds(2, first=2, **line))
+    said += [guard.answer(session.before(**line)), guard.answer(session.after(number=4, **line))]
+    assert all(said)
+    assert not is_told(json.dumps(said))
