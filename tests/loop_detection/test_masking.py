@@ -229,3 +229,21 @@ def test_details_that_a_mask_makes_something_else_are_left_out():
     monitor = LoopDetector([Own()], "inject_message", mask=lambda value: 7).monitor()
     verdict = monitor.record_call("look", {"password": MARK}, "x")
     assert (verdict.detection.message, verdict.detection.details) == ("7", {})
+
+
+def test_the_beginning_of_long_arguments_is_enough_for_a_label():
+    verdicts = []
+    for arguments in (
+        {"password": MARK, "text": "cats and dogs " * 1_000},
+        {"pages": ["cats and dogs"] * 1_000, "token": MARK},
+        {"numbers": list(range(10_000)), "token": MARK},
+        {"text": MARK * 5_000},
+        {f"key{number:04}": "cats" for number in range(1_000)},
+    ):
+        monitor = LoopDetector([RepeatDetector(3)], "inject_message").monitor()
+        verdicts.append([monitor.record_call("look", arguments, "same") for _ in range(3)][-1])
+    shown = [verdict.detection.details["arguments"] for verdict in verdicts]
+    assert shown[0] == '{"password":"***","text":"ca...cats and dogs cats and ..."}'
+    assert shown[3] == '{"text":"..."}'
+    assert not is_told(json.dumps(shown[:3]))
+    assert all(len(each) <= 60 for each in shown)

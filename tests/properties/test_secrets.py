@@ -215,3 +215,14 @@ def test_the_hook_of_claude_code_tells_no_secret(tmp_path_factory, value):
     said += [guard.answer(session.before(**line)), guard.answer(session.after(number=4, **line))]
     assert all(said)
     assert not is_told(json.dumps(said))
+
+
+@given(value=planted, at=st.integers(1_800, 2_100))
+def test_a_secret_that_is_cut_is_not_told(value, at):
+    text = value if isinstance(value, str) else json.dumps(value)
+    long = {"a": "word " * (at // 5) + f"{text} " + "word " * 2_000, "z": value}
+    monitor = LoopDetector.escalating().monitor()
+    for _ in range(4):
+        verdict = monitor.record_call("write", long, "same")
+        details = verdict.detection and verdict.detection.details
+        assert not is_told(json.dumps([verdict.message, details, monitor.snapshot()]))
