@@ -58,7 +58,8 @@ def without_secrets(value: Any, depth: int = _DEPTH) -> Any:
     if isinstance(value, dict):
         return _mapping(value, depth - 1) if depth else MASK
     if isinstance(value, (list, tuple)):
-        return list(_items(value, depth - 1)) if depth else MASK
+        kept = _items(value, depth - 1) if depth else [MASK]
+        return tuple(kept) if isinstance(value, tuple) else list(kept)
     return value
 
 
