@@ -7,6 +7,7 @@ import copy
 import logging
 from typing import Any, Callable, Dict, Union
 
+from ..stability import beta
 from .fingerprint import text_of
 
 MASK = "***"
@@ -18,6 +19,7 @@ MaskRule = Union[str, Callable[[Any], Any]]
 _logger = logging.getLogger("antiloop")
 
 
+@beta
 def mask_secrets(value: Any) -> Any:
     """Replace the secrets in a text or in plain JSON values with ``***``.
 
