@@ -65,13 +65,15 @@ class RunNames:
 
     def __init__(self) -> None:
         self._file = ""
+        self._first = ("", "")
         self._seen: Counter[str] = Counter()
 
     def place_of(self, judged: "JudgedRun") -> _Place:
         """Name a run; runs come in the order of their files."""
         path = judged.source.rpartition(":")[0]
-        if path != self._file:
-            self._file = path
+        this = (judged.run_id, judged.source)
+        if path != self._file or this == self._first:  # a file may be given twice
+            self._file, self._first = path, this
             self._seen.clear()
         run = "" if judged.run_id == judged.source else judged.run_id
         self._seen[run] += 1
