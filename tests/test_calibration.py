@@ -14,7 +14,6 @@ from antiloop.loop_detection import (
     CallLimitDetector,
     Escalation,
     LoopDetection,
-    RecurrenceDetector,
     ToolPolicy,
 )
 from antiloop.loop_detection.config import TYPES
@@ -253,20 +252,6 @@ def test_what_cannot_be_helped_is_said():
     assert len(done.after.stops) == 1
     assert not done.holds
     assert done.runs_needed == runs_needed(1, 0.01)
-
-
-def test_a_run_that_only_the_new_thresholds_stop_is_found_too():
-    # While repeat speaks of a call, recurrence keeps quiet about it, and so did not climb.
-    detector = LoopDetector(
-        [RepeatDetector(3), RecurrenceDetector(4)], Escalation(("notify", "notify", "stop"))
-    )
-    shadowed = run_of(*[("ls", 1, "a")] * 4, ("cat", 1, "b"), *[("ls", 1, "a")] * 2)
-    assert [stop.run for stop in tally([shadowed, streak(7)], detector).stops] == [streak(7)]
-    alone = calibrate([streak(7)], detector)
-    assert tally([shadowed], LoopDetector.from_config(alone.config)).stops != ()
-    done = calibrate([shadowed, streak(7)], detector)
-    assert done.after.stops == ()
-    assert {change.detector for change in done.changes} == {"repeat", "recurrence"}
 
 
 def test_progress_is_told():

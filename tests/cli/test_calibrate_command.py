@@ -151,7 +151,7 @@ def test_runs_that_are_stopped_still_are_named(runs, tmp_path, capsys):
     path.write_text(json.dumps({"run_id": "busy", "steps": turns}))
     assert main(["calibrate", "--config", str(config), str(path)]) == 1
     out = capsys.readouterr().out
-    assert "\nStopped still:\n  two             1 run: busy\n" in out
+    assert "\nStopped still:\n  repeat          1 run: busy\n" in out
     assert "1 run, 1 of them stopped, support 100 % at 95 % confidence, not 1 %; that takes" in out
 
 

@@ -104,20 +104,24 @@ def test_what_was_counted_lines_up_whatever_the_names(runs, capsys):
 
 
 def test_why_a_streak_that_is_long_enough_says_nothing_is_told(capsys):
-    run = ["--run", "refund-window", "--preset", "escalating", EXAMPLE]
+    run = ["--run", "refund-window", "--preset", "cycles", EXAMPLE]
     assert main(["explain", "--step", "10", *run]) == 0
-    told = lines_of(capsys)
-    assert "enough, but told before: a further lap must come first" in told
-    assert "enough, but an earlier detector speaks of these calls" in told
+    assert "enough, but found before: it must go on for longer first" in lines_of(capsys)
 
 
 def test_the_rung_of_the_ladder_is_marked(capsys):
     run = ["--run", "refund-window", "--preset", "escalating", EXAMPLE]
     main(["explain", "--step", "16", *run])
     told = lines_of(capsys)
-    assert "ping_pong       notify -> [block] -> stop, found 2 times" in told
+    assert "near_repeat     notify -> [block] -> stop, found once" in told
+    assert "repeat          notify -> block -> [stop], found 3 times, now again" in told
+
+
+def test_a_loop_whose_calls_are_refused_is_marked(capsys):
+    main(["explain", "--step", "10", "--run", "refund-window", "--preset", "escalating", EXAMPLE])
+    told = lines_of(capsys)
     assert (
-        "repeat          notify -> block -> [stop], found 3 times, now again; its calls are refused"
+        "ping_pong       notify -> [block] -> stop, found 2 times, now again; its calls are refused"
     ) in told
 
 

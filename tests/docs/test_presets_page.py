@@ -68,8 +68,12 @@ def figures_of(detector):
 def ladder_of(policy):
     if not isinstance(policy, dict):
         return ", ".join(action.value for action in LoopPolicy(policy).escalation.actions)
-    every = "" if policy["every"] == 1 else f"; every {policy['every']}"
-    return ", ".join(policy["actions"]) + every
+    options = [
+        f"; every {policy['every']}" * (policy["every"] != 1),
+        "; per lap" * policy["per_lap"],
+        "; starts anew" * (not policy["resumes"]),
+    ]
+    return ", ".join(policy["actions"]) + "".join(options)
 
 
 def detector_rows(config):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from antiloop import loop_detection
-from antiloop.loop_detection import Escalation, LoopPolicy, ladder
+from antiloop.loop_detection import Escalation, LoopPolicy, ladder, rungs
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DETECTORS = (REFERENCE / "detectors.md").read_text(encoding="utf-8")
@@ -82,8 +82,9 @@ def test_every_field_of_a_verdict_is_told():
 
 def test_what_the_ladder_remembers_is_as_written():
     rules = section(POLICIES, "Rules of the ladder")
-    assert f"The last {ladder.MAX_LOOPS} loops" in rules
-    assert f"the\nlast {ladder.MAX_MEMBERS}." in rules
+    assert f"The last {rungs.MAX_LOOPS} loops" in rules
+    assert f"the last {ladder.MAX_REFUSED} |" in rules
+    assert f"At most {ladder.MAX_BLOCKS} loops are refused" in rules
 
 
 def test_the_ladders_of_the_policies_are_as_written():

@@ -70,7 +70,11 @@ def test_a_detection_becomes_an_error_that_carries_it():
     found = ask(RepeatDetector(2), *[step("ls")] * 2)
     error = found.as_error()
     assert isinstance(error, LoopDetectedError)
-    assert (str(error), error.detector, error.details) == (found.message, "repeat", found.details)
+    assert (str(error), error.detector, error.details) == (
+        f"{found.message} (detector: repeat)",
+        "repeat",
+        found.details,
+    )
     assert error.detection is found
 
 

@@ -205,7 +205,8 @@ def test_long_arguments_are_judged_as_short_ones(extra):
     assert facts({"q": "cats dogs"}).near == facts({"q": "dog, cat"}).near
     assert facts({"q": "cats dogs"}).near != facts({"q": "dog"}).near
     assert facts({"q": "missing"}).gist != facts({"q": "cats"}).gist
-    assert facts({"q": "cats"}, None).near is None
+    assert facts({"q": "cats"}, None).near == facts({"q": "cats"}).near
+    assert facts({"q": "cats"}, None).steady is None
     of_its_own = facts({"q": "cats"}).of_its_own(3)
     assert of_its_own.near == facts({"q": "cat"}).near
     assert of_its_own.shown == facts({"q": "cats"}).shown

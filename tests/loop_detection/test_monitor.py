@@ -87,7 +87,10 @@ def test_other_calls_run_while_one_is_refused():
 
 def test_a_block_refuses_every_member_of_the_cycle():
     monitor = monitor_of(PingPongDetector(2, 3))
-    assert actions(monitor, [[LOOK], [READ]] * 4)[5:] == ["notify", "continue", "block"]
+    assert actions(monitor, [[LOOK], [READ], [LOOK], [READ], [LOOK], [READ], [LOOK]])[5:] == [
+        "notify",
+        "block",
+    ]
     assert {monitor.before(call).action for call in (LOOK, READ)} == {LoopAction.BLOCK}
 
 
@@ -323,6 +326,22 @@ def test_monitors_share_nothing():
     actions(one, [[LOOK]] * 2)
     assert actions(other, [[LOOK]]) == ["continue"]
     assert other.call_count == 1
+
+
+def test_a_ladder_of_its_own_is_restored_too():
+    detector = LoopDetector(
+        [RepeatDetector(3)], escalations={"repeat": Escalation(("notify", "block", "stop"))}
+    )
+    monitor = detector.monitor()
+    actions(monitor, [[LOOK]] * 4)
+    assert repr(monitor) == "LoopMonitor(4 calls, Ladder(1 block))"
+    snapshot = json.loads(json.dumps(monitor.snapshot()))
+    restored = detector.monitor()
+    restored.restore(snapshot)
+    assert actions(restored, [[LOOK]]) == ["stop"]
+    without = LoopDetector([RepeatDetector(3)], LoopPolicy.STOP).monitor()
+    without.restore(snapshot)
+    assert actions(without, [[READ]]) == ["continue"]
 
 
 class Texts(BaseDetector):

@@ -1,6 +1,7 @@
 """Each preset by its figures: at which call which action falls, and what it leaves alone."""
 
 import json
+import logging
 
 import pytest
 
@@ -46,11 +47,11 @@ REPEATED = {
 }
 IN_TURN = {
     "default": [(6, "raise"), (8, "raise")],
-    "escalating": [(6, "notify"), (8, "block"), (10, "stop")],
+    "escalating": [(6, "notify"), (7, "block"), (8, "stop")],
     "literal": [(6, "raise"), (8, "raise")],
     "patient": [(10, "notify"), (20, "block")],
     "cycles": [(6, "notify"), (8, "notify"), (10, "stop")],
-    "budgeted": [(4, "notify"), (6, "block")],
+    "budgeted": [(4, "notify"), (5, "notify"), (6, "block")],
 }
 
 
@@ -189,3 +190,65 @@ def test_the_default_has_exactly_three_detectors():
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_says_in_one_line_what_it_is(name):
     assert PRESETS[name].__doc__.splitlines()[0].endswith((".", ";", ":"))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_a_cycle_is_found_at_its_second_full_lap_with_two_laps(length):
+    lap = [(name, {}, "r") for name in "abc"[:length]]
+    monitor = presets.cycles(laps=2).monitor()
+    said = [monitor.record_call(*call).action.value for call in lap * 2]
+    assert said == ["continue"] * (2 * length - 1) + ["notify"]
+
+
+def test_the_breaker_has_the_last_word_of_the_patient_preset():
+    for calls, name in ((same(30), "breaker"), (turns(30), "ping_pong_breaker")):
+        monitor = presets.patient().monitor()
+        verdict = [monitor.record_call(*call) for call in calls][-1]
+        assert (verdict.action.value, verdict.detection.detector_name) == ("block", name)
+
+
+@pytest.mark.parametrize("tool", ["process.poll", "process.log"])
+def test_dotted_names_of_polls_are_polls_too(tool):
+    assert played("patient", changing(29, tool)) == []
+
+
+@pytest.mark.parametrize(("name", "count"), [("patient", 20), ("budgeted", 5)])
+def test_warnings_and_refusals_are_logged(name, count, caplog):
+    monitor = presets.PRESETS[name]().monitor()
+    with caplog.at_level(logging.WARNING, "antiloop"):
+        for call in same(count):
+            monitor.record_call(*call)
+    levels = [record.levelname for record in caplog.records]
+    assert set(levels[:-1]) == {"WARNING"}
+    assert levels[-1] == "ERROR"
+    assert "notify: [antiloop] Notice: Tool" in caplog.text
+
+
+def test_other_presets_log_nothing(caplog):
+    monitor = LoopDetector.escalating().monitor()
+    for call in same(5):
+        monitor.record_call(*call)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("calls", [same(12), turns(12)])
+def test_every_budgeted_call_past_a_threshold_says_so(calls):
+    monitor = presets.budgeted().monitor()
+    said = [monitor.record_call(*call).severity.value for call in calls]
+    first = said.index("critical")
+    assert said[first - 2 :] == ["warning", "warning", *["critical"] * (12 - first)]
+
+
+def test_a_budgeted_row_that_is_broken_begins_anew():
+    monitor = presets.budgeted().monitor()
+    calls = [*same(4), ("read", {}, "other"), *same(4)]
+    said = [monitor.record_call(*call).severity.value for call in calls]
+    assert said[5:] == ["ok", "ok", "warning", "warning"]
+
+
+def test_a_used_up_budget_is_looked_at_before_the_same_call():
+    monitor = presets.budgeted().monitor()
+    for number in range(23):
+        monitor.record_call("read", {"n": number}, f"text {'x' * number}")
+    verdict = [monitor.record_call(*call) for call in same(5)][-1]
+    assert verdict.detection.detector_name == "call_limit"

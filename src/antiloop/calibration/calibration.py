@@ -98,8 +98,8 @@ def calibrate(
     suspects: Dict[int, RecordedRun] = {}
     while len(after.stops) > allowed and _grows(suspects, after):
         _fit(thresholds, list(suspects.values()), allowed, on_progress)
-        # Mostly, what was left alone is left alone by higher thresholds, but one detector keeps
-        # quiet where another speaks of the same calls.
+        # What was left alone is mostly left alone by higher thresholds, too, but a loop may be found
+        # later as one with a shorter lap.
         on_progress("replaying all runs")
         after = tally(runs, thresholds.detector())
     changed = changes(detector, thresholds.detector())

@@ -98,16 +98,12 @@ def _count(count: "Count", rungs: "Sequence[Rung]", width: int) -> Iterator[str]
 
 def _reason(count: "Count", rungs: "Sequence[Rung]") -> str:
     """Say what came of a streak that is long enough."""
-    rung = next((rung for rung in rungs if rung.identity == count.identity), None)
-    if rung is None:
-        return "enough, but an earlier detector speaks of these calls"
-    if not rung.is_found_now:
-        return "enough, but told before: a further lap must come first"
-    return "enough"
+    is_further = any(rung.is_found_now for rung in rungs if rung.identity == count.identity)
+    return "enough" if is_further else "enough, but found before: it must go on for longer first"
 
 
 def _rung(rung: "Rung", width: int) -> str:
-    at = min(rung.found, len(rung.actions)) - 1
+    at = min(rung.climbed, len(rung.actions)) - 1
     ladder = [f"[{name}]" if at == here else name for here, name in enumerate(rung.actions)]
     times = "once" if rung.found == 1 else f"{rung.found} times"
     now = ", now again" if rung.is_found_now and rung.found > 1 else ""

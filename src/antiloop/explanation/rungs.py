@@ -18,10 +18,12 @@ class Rung:
     """What makes it the same loop next time."""
     actions: Tuple[str, ...]
     """Its ladder, mild to strong; after the last action it stays there."""
+    climbed: int
+    """How many rungs it has behind it, also as another loop of the same calls."""
     found: int
-    """How often it was found as a further lap, this step included."""
+    """How often it took a rung itself, this step included."""
     is_found_now: bool
-    """Whether this step is such a further lap."""
+    """Whether it took one at this step."""
     is_refused: bool
     """Whether its calls are refused from here on."""
 
@@ -36,15 +38,24 @@ def rungs_of(
         before: the snapshot before a step.
         after: the snapshot after it.
     """
-    found_before = {identity: found for identity, found, _ in before["ladder"]["loops"]}
-    for identity, found, _ in after["ladder"]["loops"]:
-        name = identity.rpartition(":")[0]
-        ladder = detector.escalations.get(name, detector.escalation)
+    standing_before = {identity: taken for _, identity, _, taken in _standings(before)}
+    refused = {block[0] for block in after["ladder"]["blocks"]}
+    for group, identity, climbed, taken in _standings(after):
+        ladder = detector.escalations.get(group, detector.escalation)
         yield Rung(
-            name,
+            identity.rpartition(":")[0],
             identity,
             tuple(action.value for action in map(LoopAction, ladder.actions)),
-            found,
-            found > found_before.get(identity, 0),
-            after["ladder"].get("blocked_by") == identity,
+            climbed,
+            taken,
+            taken > standing_before.get(identity, 0),
+            identity in refused,
         )
+
+
+def _standings(snapshot: Mapping[str, Any]) -> Iterator[Tuple[str, str, int, int]]:
+    """Yield whose ladder it is, the loop, how far it climbed, and how many rungs it took."""
+    ladder = snapshot["ladder"]
+    for group, rungs in [("", ladder["main"]), *ladder["own"].items()]:
+        for identity, climbed, taken, *_ in rungs["loops"]:
+            yield group, identity, climbed, taken

@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import Any, Dict, Iterable, Optional, Sequence
+from typing import Any, Dict, Iterable, Optional, Sequence, Tuple
 
 from ..short_repr import short_repr
 from ..stability import beta
@@ -107,7 +107,7 @@ def detection(
     lap: Optional[Sequence[Evidence]] = None,
     identity: Optional[Iterable[Optional[str]]] = None,
     details: Optional[Dict[str, Any]] = None,
-    scope: str = "",
+    refused: Optional[Tuple[str, ...]] = None,
 ) -> LoopDetection:
     """Put a finding together.
 
@@ -119,7 +119,7 @@ def detection(
         lap: the calls of the last lap; the last call where left out.
         identity: what makes this the same loop next time; the calls' fingerprints where left out.
         details: what the detector has to add to the common fields.
-        scope: the tool that is meant whatever its arguments.
+        refused: keys of what a block refuses; the calls themselves where left out.
     """
     lap = found[-1:] if lap is None else lap
     members = tuple(dict.fromkeys(item.facts.call for item in found))
@@ -146,7 +146,7 @@ def detection(
         ),
         wasted_calls=len(found) - len(lap),
         members=members,
-        scope=scope,
+        refused=refused,
     )
 
 

@@ -1,11 +1,13 @@
 """A cap on calls: a budget, not a loop."""
 
+from dataclasses import replace
 from typing import Iterable, Mapping, Optional
 
 from ..stability import beta
 from .base import WindowDetector, detection
-from .detection import EVERY_TOOL, LoopDetection
+from .detection import LoopDetection
 from .evidence import Evidence
+from .refusal import EVERY_TOOL, tool_key
 from .threshold import check_threshold
 from .window import Window
 
@@ -56,7 +58,7 @@ class CallLimitDetector(WindowDetector):
         last = window.rounds[-1].evidence if window.rounds else []
         count = window.turn_calls if self.per_turn else window.call_count
         if last and self.limit is not None and count > self.limit:
-            return self._detection(f"{count} calls were made", count, self.limit, last[-1], "")
+            return self._detection(f"{count} calls were made", count, self.limit, last[-1], None)
         for item in last:
             tool = item.facts.tool
             count, cap = window.count_of(tool, self.per_turn), self.per_tool.get(tool)
@@ -67,13 +69,14 @@ class CallLimitDetector(WindowDetector):
         return None
 
     def _detection(
-        self, made: str, count: int, cap: int, latest: Evidence, tool: str
+        self, made: str, count: int, cap: int, latest: Evidence, tool: Optional[str]
     ) -> LoopDetection:
-        return detection(
+        found = detection(
             self.name,
             f"{made}; the budget is {cap}.",
             [latest],
-            identity=(tool,),
+            identity=() if tool is None else (tool,),
             details={"tool": latest.facts.tool, "count": count, "limit": cap},
-            scope=tool or EVERY_TOOL,
+            refused=(EVERY_TOOL if tool is None else tool_key(tool),),
         )
+        return replace(found, is_lasting=True)

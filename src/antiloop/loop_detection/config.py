@@ -53,6 +53,7 @@ def write_config(detector: "LoopDetector") -> Dict[str, Any]:
         "tools": {name: _written_tool(name, policy) for name, policy in detector.tools.items()},
         "notice_role": detector.notice_role.value,
         "mask": _data(detector.mask, "mask"),
+        "log_verdicts": detector.log_verdicts,
     }
 
 
@@ -123,6 +124,8 @@ def _written_policy(policy: Union[LoopPolicy, Escalation]) -> Any:
     return {
         "actions": [LoopAction(action).value for action in policy.actions],
         "every": policy.every,
+        "per_lap": policy.per_lap,
+        "resumes": policy.resumes,
         "max_interventions": policy.max_interventions,
     }
 
@@ -174,4 +177,5 @@ _READERS: Dict[str, Callable[[Any], Any]] = {
     "tools": _read_tools,
     "notice_role": lambda value: choice_of(Role, value, "role"),
     "mask": _read_mask,
+    "log_verdicts": bool,
 }

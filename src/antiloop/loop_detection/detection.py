@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Mapping, Tuple
+from typing import Any, Mapping, Optional, Tuple
 
 from ..exceptions import LoopDetectedError
 from ..frozen import frozen
 from ..short_repr import quoted, short_repr
 from ..stability import beta
-
-EVERY_TOOL = "*"
-"""The scope of what concerns all tools."""
 
 
 @beta
@@ -51,9 +48,14 @@ class LoopDetection:
     wasted_calls: int = 0
     """Calls that brought nothing new: all but those of the first lap."""
     members: Tuple[str, ...] = ()
-    """Fingerprints of the calls that make up the loop: those that a block refuses."""
-    scope: str = ""
-    """The tool all of whose calls a block refuses, `EVERY_TOOL`, or empty for none."""
+    """Fingerprints of the calls that make up the loop."""
+    refused: Optional[Tuple[str, ...]] = None
+    """Keys of what a block refuses; None for the members. Empty where a refusal would hit healthy
+    work: a loop that was found before takes the last action of the ladder instead."""
+    is_lasting: bool = False
+    """Whether a block stays, whatever else the agent does, as that of a budget."""
+    spacing: int = 1
+    """How many rounds must pass before the same loop takes a further rung, 1 or more."""
 
     def __repr__(self) -> str:
         return short_repr(self, quoted(self.detector_name), quoted(self.message))

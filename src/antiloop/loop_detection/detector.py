@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import replace
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ..choices import choice_of
 from ..short_repr import short_repr
@@ -50,6 +50,8 @@ class LoopDetector:
         notice_role: who says a notice: system (default) or user.
         mask: what of the arguments is shown and kept: all but ``"secrets"``, none of the
             ``"arguments"``, or what a function gives that is called with them or with a text.
+        log_verdicts: log each notice as a warning, and what is stronger as an error, with the
+            logger ``antiloop``.
 
     Raises:
         ValueError: for no detectors, or a window in which a detector could never fire.
@@ -67,8 +69,9 @@ class LoopDetector:
         tools: Optional[Mapping[str, ToolPolicy]] = None,
         notice_role: Role = Role.SYSTEM,
         mask: MaskRule = "secrets",
+        log_verdicts: bool = False,
     ) -> None:
-        self.detectors: Tuple[BaseDetector, ...] = detectors_of(detectors)
+        self.detectors: List[BaseDetector] = list(detectors_of(detectors))
         if not isinstance(policy, Escalation):
             policy = choice_of(LoopPolicy, policy, "policy", ", or pass an Escalation")
         self.policy = policy
@@ -80,6 +83,7 @@ class LoopDetector:
         self.notice_role = choice_of(Role, notice_role, "notice_role")
         self.mask = mask
         self.masking = masking_of(mask)
+        self.log_verdicts = log_verdicts
         self._validate()
         self._validate_tools()
         self._asked = [(each, isinstance(each, WindowDetector)) for each in self.detectors]

@@ -9,8 +9,8 @@ from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
 from .fingerprint import canonical_json, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
 from .masking import SECRETS, Masking
-from .noise import does_nothing, gist, near_arguments, skeleton
-from .outcome import Outcome
+from .noise import command_line, does_nothing, gist, near_arguments, skeleton
+from .outcome import Outcome, names_no_tool
 from .shortening import beginning_of, shortened
 from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
 
@@ -32,6 +32,8 @@ class Facts:
         "_alters",
         "_arguments",
         "_forms",
+        "_is_command",
+        "_is_missing",
         "_mutates",
         "_text",
         "answer",
@@ -57,6 +59,8 @@ class Facts:
         self.tool = tool
         self.call = call
         self._mutates = mutates
+        self._is_command: Optional[bool] = None
+        self._is_missing: Optional[bool] = None
         self.result = result
         self.outcome = kind
         self.is_long = is_long
@@ -123,6 +127,7 @@ class Facts:
         """Derive now what may be asked of the arguments later, and let go of them."""
         self.label = self._label(beginning_of(self._arguments))
         self._mutates, self._alters = self.mutates, self.changes_world
+        self._is_command = self.is_command
         for name in _FORMS:
             self.form(name)
         self._arguments = ...
@@ -140,7 +145,8 @@ class Facts:
         self._forms = dict(forms)
 
     def _made(self, name: str) -> Optional[str]:
-        if self._text is None:
+        is_known = self._arguments is not ... if name == "near" else self._text is not None
+        if not is_known:
             return None
         text = KeptText(self._text) if isinstance(self._text, str) else self._text
         return text_fingerprint(_FORMS[name](self, self._arguments, text))[:KEY_LENGTH]
@@ -159,6 +165,29 @@ class Facts:
         if self._mutates is None:
             self._mutates = seems_to_mutate(self.tool, self._arguments)
         return self._mutates
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the call is a line for a shell, which does all kinds of work."""
+        if self._is_command is None:
+            self._is_command = command_line(self._arguments) is not None
+        return self._is_command
+
+    @is_command.setter
+    def is_command(self, value: bool) -> None:
+        self._is_command = value
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the answer is that there is no such tool."""
+        if self._is_missing is None:
+            is_invalid = self.outcome is Outcome.INVALID
+            self._is_missing = is_invalid and names_no_tool(str(self._text))
+        return self._is_missing
+
+    @is_missing.setter
+    def is_missing(self, value: bool) -> None:
+        self._is_missing = value
 
     @property
     def changes_world(self) -> bool:
@@ -215,7 +244,7 @@ class Facts:
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
 
 
-_FORMS: Dict[str, Callable[[Facts, Any, KeptText], str]] = {
+_FORMS: Dict[str, Callable[[Facts, Any, Any], str]] = {
     "steady": lambda facts, _, text: text.without_noise(facts.outcome is Outcome.WAITING),
     "gist": lambda facts, arguments, text: (
         gist(text.begin, arguments) if facts.outcome.says_something else ""
@@ -233,7 +262,10 @@ def _is_immutable(result: Any) -> bool:
 class Evidence:
     """One call of a run: its facts, and what they were worth when they came."""
 
-    __slots__ = ("_is_change", "call_id", "facts", "index", "is_fresh", "is_known", "is_new")
+    __slots__ = (
+        *("_is_change", "call_id", "facts", "index"),
+        *("is_fresh", "is_known", "is_new", "is_unseen"),
+    )
 
     def __init__(
         self,
@@ -254,6 +286,10 @@ class Evidence:
         """Whether the window has not seen the call."""
         self.is_known = is_known
         """Whether the window has seen both the call and its answer."""
+        self.is_unseen = False
+        """Whether the answer is not known while another call of the round brings something new.
+
+        Some tools run at the provider and never show what they gave: that is no evidence."""
         self._is_change = is_change
 
     @property

@@ -1,11 +1,13 @@
 """The same failure under changing arguments, and calls that come to nothing one after the other."""
 
+from dataclasses import replace
 from typing import List, Optional
 
 from ..stability import beta
 from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
+from .refusal import whole_tool
 from .threshold import check_threshold
 from .window import Window
 
@@ -21,7 +23,8 @@ class FailureStreakDetector(WindowDetector):
     arguments: "ticket 1000 not found", "ticket 1001 not found". A long answer that is the same to
     the letter counts as well: it acknowledges nothing, and was read before. Whatever the tool, a
     row of rounds that failed, found nothing or told what was known is a streak too; rounds that are
-    neither that nor new are passed over.
+    neither that nor new are passed over. To refuse the calls of such a row would be in vain, as the
+    next ones are other calls: the ladder takes its last action instead.
 
     Args:
         threshold: rounds with the same failure of one tool, with at most one new thing to four of
@@ -74,16 +77,19 @@ class FailureStreakDetector(WindowDetector):
             f"Tool {facts.tool!r} gave the same fruitless answer {times(count)}.",
             spell,
             identity=(facts.tool, facts.gist if facts.outcome.is_failure else facts.result),
+            refused=whole_tool(facts),
             details={"tool": facts.tool, "count": count, "result_hash": facts.result},
         )
 
     def _of_any_tool(self, row: List[Evidence]) -> LoopDetection:
         tools = list(dict.fromkeys(item.facts.tool for item in row))
-        return detection(
+        found = detection(
             self.name,
             f"The last {len(row)} rounds failed, found nothing or repeated what was known.",
             row,
             period=self.in_a_row,
             identity=("any",),
+            refused=(),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
+        return replace(found, spacing=self.in_a_row)

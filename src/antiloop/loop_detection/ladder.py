@@ -1,24 +1,57 @@
 """Where each loop of a run stands on the ladder, and which calls are refused."""
 
-from typing import Any, Dict, FrozenSet, Mapping, Optional, Tuple
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..short_repr import counted, short_repr
-from .detection import EVERY_TOOL, LoopDetection
+from .detection import LoopDetection
 from .evidence import Facts
 from .latest import Latest
-from .policy import Escalation, LoopAction
+from .policy import RANK, Escalation, LoopAction
+from .refusal import is_refused
+from .rungs import Rungs, Step
 from .shortening import shortened
 
-MAX_LOOPS = 8
-"""How many different loops of one run are remembered; the one met longest ago is forgotten."""
-MAX_MEMBERS = 16
+MAX_BLOCKS = 8
+"""How many loops are refused at once."""
+MAX_REFUSED = 16
 """How many different calls of one loop are refused: the last ones."""
 MAX_REASON = 300
 """Characters that are kept of what was found."""
 
 
+@dataclass(frozen=True)
+class Block:
+    """A loop whose calls are refused."""
+
+    identity: str
+    """Of the loop."""
+    detector: str
+    """Which detector found it."""
+    refused: Tuple[str, ...]
+    """What is refused: see `LoopDetection.refused`."""
+    is_lasting: bool
+    """Whether it stays when the agent does something else."""
+    reason: str
+    """What was found, in one sentence."""
+
+    @classmethod
+    def of(cls, found: LoopDetection) -> "Block":
+        """Make the block of a loop; one that cannot be told from healthy work has its calls."""
+        refused = tuple((found.refused or found.members)[-MAX_REFUSED:])
+        reason = shortened(found.message, MAX_REASON)
+        return cls(found.identity, found.detector_name, refused, found.is_lasting, reason)
+
+    def refuses(self, facts: Facts) -> bool:
+        """Whether this call is refused."""
+        return is_refused(facts, self.refused)
+
+
 class Ladder:
-    """The state of an `Escalation` in one run: plain numbers and fingerprints.
+    """The state of the ladders in one run: plain numbers and fingerprints.
+
+    Every loop climbs alone, so that what one detector finds never holds back what another does;
+    of a round, the strongest action counts.
 
     Args:
         escalation: the ladder that loops climb.
@@ -28,80 +61,89 @@ class Ladder:
     def __init__(
         self, escalation: Escalation, own: Optional[Mapping[str, Escalation]] = None
     ) -> None:
-        self._escalation = escalation
-        self._own = own or {}
-        self._loops: Latest[str, Tuple[int, int]] = Latest(MAX_LOOPS)
+        self._budget = escalation.max_interventions
+        self._main = Rungs(escalation)
+        self._own = {name: Rungs(ladder) for name, ladder in (own or {}).items()}
         self._interventions = 0
-        self.blocked: FrozenSet[str] = frozenset()
-        """Fingerprints of the calls that are refused."""
-        self.blocked_by = ""
-        """Identity of the loop that they belong to."""
-        self.scope = ""
-        """The tool that is refused whatever its arguments, `EVERY_TOOL` for all of them."""
-        self.reason = ""
-        """What was found, in one sentence."""
+        self._blocks: Latest[str, Block] = Latest(MAX_BLOCKS)
 
     def __repr__(self) -> str:
-        standing = [f"blocked by {self.blocked_by}"] if self.blocked else []
-        return short_repr(self, counted(len(self._loops), "loop"), *standing)
+        return short_repr(self, counted(len(self._blocks), "block"))
 
-    def climb(self, found: LoopDetection, round_number: int) -> Tuple[LoopAction, int]:
-        """Give the action for a detection in this round, and how many this loop had before.
+    @property
+    def blocks(self) -> List[Block]:
+        """The loops that are refused, oldest first."""
+        return list(self._blocks.values())
 
-        A further detection needs a further lap, and a notice is given once per rung.
+    def climb(
+        self, findings: Sequence[LoopDetection], round_number: int
+    ) -> Tuple[LoopAction, Optional[LoopDetection], int]:
+        """Climb with the findings of one round, and carry out the strongest action.
+
+        Returns:
+            The action, the first finding that calls for it, and how many rungs its loop has behind
+            it; ``continue`` and None where nothing is to be done.
         """
-        ladder = self._own.get(found.detector_name, self._escalation)
-        count, last = self._loops.get(found.identity, (0, 0))
-        if count and round_number - last < ladder.every * found.period:
-            self._loops[found.identity] = (count, last)
-            return LoopAction.CONTINUE, count
-        self._loops[found.identity] = (count + 1, round_number)
-        return self._action(ladder, count), count
+        # All steps are taken from where the loops stood before: the order makes no difference.
+        steps = [self._rungs(found).step(found, round_number) for found in findings]
+        for found, step in zip(findings, steps):
+            self._rungs(found).remember(found, step, round_number)
+        best: Tuple[LoopAction, Optional[LoopDetection], int] = (LoopAction.CONTINUE, None, 0)
+        for found, step in zip(findings, steps):
+            action = self._within_budget(step)
+            if RANK[action] > RANK[best[0]]:
+                best = (action, found, step.rung)
+        self._interventions += best[1] is not None
+        self._block(findings, steps)
+        return best
 
-    def _action(self, ladder: Escalation, count: int) -> LoopAction:
-        actions, budget = ladder.actions, self._escalation.max_interventions
-        action = LoopAction(actions[min(count, len(actions) - 1)])
-        if action is LoopAction.NOTIFY and count >= len(actions):
-            return LoopAction.CONTINUE
-        is_spent = budget is not None and self._interventions >= budget
-        return LoopAction.STOP if is_spent and not action.ends_run else action
+    def refusing(self, facts: Facts) -> Optional[Block]:
+        """Give the block that refuses this call, None where it may run."""
+        return next((block for block in self._blocks.values() if block.refuses(facts)), None)
 
-    def carry_out(self, action: LoopAction, found: LoopDetection) -> None:
-        """Remember what an action does to later calls."""
-        self._interventions += 1
-        if action is LoopAction.BLOCK:
-            self.blocked = frozenset(found.members[-MAX_MEMBERS:])
-            self.blocked_by, self.scope = found.identity, found.scope
-            self.reason = shortened(found.message, MAX_REASON)
+    def leave(self, block: Block) -> None:
+        """Refuse the calls of a loop no longer: the agent does something else."""
+        del self._blocks[block.identity]
 
-    def refuses(self, facts: Facts) -> bool:
-        """Whether this call is refused."""
-        return facts.call in self.blocked or self.scope in (EVERY_TOOL, facts.tool)
-
-    def leave(self) -> None:
-        """Refuse nothing any more: the agent does something else."""
-        self.blocked, self.blocked_by, self.scope, self.reason = frozenset(), "", "", ""
+    def leave_all(self) -> None:
+        """Refuse nothing any more."""
+        self._blocks.clear()
 
     def to_dict(self) -> Dict[str, Any]:
         """Give the state as plain JSON."""
-        state: Dict[str, Any] = {
-            "loops": [[name, *numbers] for name, numbers in self._loops.items()],
+        return {
+            "main": self._main.to_dict(),
+            "own": {name: rungs.to_dict() for name, rungs in self._own.items() if rungs},
             "interventions": self._interventions,
+            "blocks": [
+                [each.identity, each.detector, list(each.refused), each.is_lasting, each.reason]
+                for each in self._blocks.values()
+            ],
         }
-        if self.blocked:
-            state["blocked"] = sorted(self.blocked)
-            state["blocked_by"] = self.blocked_by
-            state["scope"] = self.scope
-            state["reason"] = self.reason
-        return state
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that `to_dict` gave."""
-        self._loops.clear()
-        for name, count, last in state["loops"]:
-            self._loops[str(name)] = int(count), int(last)
+        self._main.load(state["main"])
+        for name, rungs in state["own"].items():
+            if name in self._own:
+                self._own[name].load(rungs)
         self._interventions = int(state["interventions"])
-        self.blocked = frozenset(str(key) for key in state.get("blocked", ()))
-        self.blocked_by = str(state.get("blocked_by", ""))
-        self.scope = str(state.get("scope", ""))
-        self.reason = str(state.get("reason", ""))
+        for identity, detector, refused, is_lasting, reason in state["blocks"]:
+            keys = tuple(str(key) for key in refused)
+            block = Block(str(identity), str(detector), keys, bool(is_lasting), str(reason))
+            self._blocks[block.identity] = block
+
+    def _rungs(self, found: LoopDetection) -> Rungs:
+        return self._own.get(found.detector_name, self._main)
+
+    def _within_budget(self, step: Step) -> LoopAction:
+        """Give the action of a step, a stop where the run has used up its interventions."""
+        is_mild = step.action in (LoopAction.NOTIFY, LoopAction.BLOCK)
+        is_spent = self._budget is not None and self._interventions >= self._budget
+        return LoopAction.STOP if is_mild and is_spent else step.action
+
+    def _block(self, findings: Sequence[LoopDetection], steps: Sequence[Step]) -> None:
+        """Refuse every loop of the round that has come to its block."""
+        for found, step in zip(findings, steps):
+            if step.action is LoopAction.BLOCK:
+                self._blocks[found.identity] = Block.of(found)

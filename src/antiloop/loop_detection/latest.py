@@ -18,6 +18,11 @@ class Latest(OrderedDict[K, V]):
         super().__init__()
         self._size = size
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a further key takes the place of another."""
+        return len(self) == self._size
+
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
         self.move_to_end(key)

@@ -28,7 +28,7 @@ from .base import WindowDetector, detection
 from .compared import Result
 from .detection import LoopDetection, LoopSeverity
 from .evidence import Facts
-from .ladder import Ladder
+from .ladder import Block, Ladder
 from .messages import notice, refusal
 from .outcome import Outcome
 from .own_copy import own_copy
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 SNAPSHOT_VERSION = 1
 
 _logger = logging.getLogger("antiloop")
-_RANK = {action: rank for rank, action in enumerate(LoopAction)}
 
 Listener = Callable[[LoopVerdict], None]
 """Is told every verdict that is more than to go on."""
@@ -100,12 +99,13 @@ class LoopMonitor:
         Returns:
             A verdict with the action ``block`` and the words of the refusal, or to go on.
         """
-        if not self.enabled or not self._ladder.blocked:
+        if not self.enabled or not self._ladder.blocks:
             return GO_ON
         facts = Facts.of(call, None, self._policy(call), masking=self._window.masking)
-        if not self._ladder.refuses(facts):
+        block = self._ladder.refusing(facts)
+        if block is None:
             return GO_ON
-        blocked = self._blocked()
+        blocked = self._blocked(block)
         return LoopVerdict(LoopAction.BLOCK, blocked, refusal(blocked, facts.tool, facts.shown))
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
@@ -151,7 +151,7 @@ class LoopMonitor:
         self._window.clear()
         if self._texts is not None:
             self._texts.clear()
-        self._ladder.leave()
+        self._ladder.leave_all()
 
     def user_message(self) -> None:
         """Say that the user has spoken, which is progress and begins a turn."""
@@ -208,49 +208,50 @@ class LoopMonitor:
         """Ask all detectors and take the strongest action, the first of equals."""
         calls, results = zip(*self._texts) if self._texts else ((), ())
         findings = list(self._detector.findings(self._window, calls, results))
-        if self._ladder.blocked:
-            self._judge_block(findings)
+        findings += self._refused_again({found.identity for found in findings})
         if not findings:
             return GO_ON
-        best, found_best, rung = LoopAction.CONTINUE, None, 0
-        told: Dict[bool, Set[str]] = {True: set(), False: set()}
-        for found in findings:
-            spoken_of = told[found.detector_name in self._detector.escalations]
-            if not spoken_of.isdisjoint(found.members):
-                continue  # an earlier detector with the same ladder speaks of these calls
-            spoken_of.update(found.members)
-            action, count = self._ladder.climb(found, self._window.round_count)
-            if _RANK[action] > _RANK[best]:
-                best, found_best, rung = action, found, count
-        if found_best is None:
+        action, found, rung = self._ladder.climb(findings, self._window.round_count)
+        if found is None:
             return GO_ON
-        self._ladder.carry_out(best, found_best)
-        found_best = replace(found_best, severity=best.severity)
-        is_notice = best is LoopAction.NOTIFY
-        words = self._notice(found_best, rung) if is_notice else found_best.message
-        return LoopVerdict(best, found_best, words)
+        found = replace(found, severity=action.severity)
+        words = self._notice(found, rung) if action is LoopAction.NOTIFY else found.message
+        return LoopVerdict(action, found, words)
 
-    def _judge_block(self, findings: List[LoopDetection]) -> None:
-        """End the block if the loop was left; find the loop again if a call of it was refused."""
-        ladder, rounds = self._ladder, self._window.rounds
-        last = rounds[-1].evidence if rounds else ()
-        members = [item for item in last if ladder.refuses(item.facts)]
-        if not members:
-            if not ladder.scope:  # a budget stays used up, whatever else is called
-                ladder.leave()
-            return
-        was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
-        if was_refused and all(found.identity != ladder.blocked_by for found in findings):
-            findings.append(self._blocked())
+    def _refused_again(self, found: Set[str]) -> List[LoopDetection]:
+        """Give the blocked loops of which a call was refused again, and end the blocks of others.
 
-    def _blocked(self) -> LoopDetection:
-        """Give the loop that is blocked, as the window shows it now."""
-        ladder = self._ladder
-        found = [item for item in self._window if ladder.refuses(item.facts)]
-        name = ladder.blocked_by.rpartition(":")[0]
-        concerned = found or list(self._window)[-1:]
-        again = detection(name, ladder.reason, concerned, scope=ladder.scope)
-        return replace(again, identity=ladder.blocked_by, severity=LoopSeverity.CRITICAL)
+        Args:
+            found: the identities of the loops that the detectors found in this round.
+        """
+        again = []
+        last = self._window.rounds[-1].evidence if self._window.rounds else ()
+        for block in self._ladder.blocks:
+            members = [item for item in last if block.refuses(item.facts)]
+            if not members:
+                if not block.is_lasting:  # a budget stays used up, whatever else is called
+                    self._ladder.leave(block)
+                continue
+            was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
+            if was_refused and block.identity not in found:
+                again.append(self._blocked(block))
+        return again
+
+    def _blocked(self, block: Block) -> LoopDetection:
+        """Give a loop that is blocked, as the window shows it now."""
+        found = [item for item in self._window if block.refuses(item.facts)]
+        again = detection(
+            block.detector,
+            block.reason,
+            found or list(self._window)[-1:],
+            refused=block.refused,
+        )
+        return replace(
+            again,
+            identity=block.identity,
+            is_lasting=block.is_lasting,
+            severity=LoopSeverity.CRITICAL,
+        )
 
     def _notice(self, found: LoopDetection, rung: int) -> str:
         try:
@@ -263,6 +264,9 @@ class LoopMonitor:
         return self._window.policy(call.tool_name)
 
     def _tell(self, verdict: LoopVerdict) -> None:
+        if self._detector.log_verdicts:
+            level = logging.ERROR if verdict.severity is LoopSeverity.CRITICAL else logging.WARNING
+            _logger.log(level, "%s: %s", verdict.action.value, verdict.message)
         for listener in self._listeners:
             try:
                 listener(verdict)

@@ -7,6 +7,7 @@ from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
 from .outcome import Outcome
+from .refusal import near_key
 from .threshold import check_threshold
 from .window import Window
 
@@ -71,6 +72,7 @@ class NearRepeatDetector(WindowDetector):
             f"Tool {facts.tool!r} was called {times(count)} with nearly the same arguments.",
             spell,
             identity=(facts.tool, facts.near),
+            refused=(near_key(facts),),
             details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
         )
 

@@ -78,9 +78,13 @@ _NOTHING = re.compile(
 )
 _HARNESS = re.compile(r"^\[.*$", re.MULTILINE)  # remarks of who ran the tool: [metadata], [exit 0]
 _CALL_NOUNS = ("tool", "function", "command", "argument", "parameter", "input", "propert", "field")
-_INVALID = re.compile(
+_NO_TOOL = (
     r"unknown (?:tool|command|function)|no such (?:tool|function)|(?:tool|function) \S+ (?:is )?not"
     r"|not a (?:valid|known) (?:tool|command|function)|(?:tool|function) not found"
+)
+_MISSING = re.compile(_NO_TOOL, re.IGNORECASE)
+_INVALID = re.compile(
+    rf"{_NO_TOOL}"
     r"|(?:missing|requires?|unexpected|invalid|unrecognized)\b.{0,30}\b(?:argument|parameter|propert|input)"
     r"|input ?validation ?error|required (?:argument|parameter|propert|field)|field required",
     re.IGNORECASE,
@@ -138,3 +142,12 @@ def _speaks_of_failure(head: str) -> bool:
         return False
     said = " ".join(part for part in head.lower().split() if not _NAME.search(part))
     return not NEGATIVE.isdisjoint(words(_BENIGN.sub(" ", said)))
+
+
+def names_no_tool(text: str) -> bool:
+    """Whether an answer says that there is no such tool.
+
+    >>> names_no_tool("Error: unknown tool 'serch'"), names_no_tool("missing argument 'path'")
+    (True, False)
+    """
+    return _MISSING.search(text[:HEAD]) is not None

@@ -1,12 +1,13 @@
 """The same few calls in the same order, lap after lap."""
 
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from ..stability import beta
 from .base import SHOWN_CALLS, WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence
 from .outcome import Outcome
+from .refusal import tool_key
 from .shortening import shortened
 from .threshold import check_threshold
 from .window import Round, Window, differ
@@ -130,12 +131,23 @@ class PingPongDetector(WindowDetector):
             period=period,
             lap=found[-(len(found) // count) :],
             identity=_first_rotation([self._signature(each) for each in lap]),
-            details={"cycle": tools, "repetitions": count},
+            details={
+                "tool": found[-1].facts.tool,
+                "cycle": tools,
+                "repetitions": count,
+                "count": len(rounds),
+            },
+            refused=_keys(lap) if self.match == "tool_names" else None,
         )
 
 
 def _tools(passed: Round) -> List[str]:
     return sorted({item.facts.tool for item in passed.evidence})
+
+
+def _keys(lap: Sequence[Round]) -> Tuple[str, ...]:
+    tools = dict.fromkeys(item.facts.tool for passed in lap for item in passed.evidence)
+    return tuple(map(tool_key, tools))
 
 
 def _telling(tools: List[str], lap: Sequence[Round]) -> List[str]:

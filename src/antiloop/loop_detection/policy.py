@@ -36,6 +36,8 @@ class LoopAction(str, Enum):
         return self in (LoopAction.STOP, LoopAction.RAISE)
 
 
+RANK = {action: rank for rank, action in enumerate(LoopAction)}
+"""The actions from mild to strong."""
 _SEVERITY = {LoopAction.CONTINUE: LoopSeverity.OK, LoopAction.NOTIFY: LoopSeverity.WARNING}
 
 
@@ -49,7 +51,10 @@ class Escalation:
 
     Args:
         actions: from mild to strong, at least one; none may be milder than the one before.
-        every: how many further repetitions make a further detection, 1 or more.
+        every: how many further rounds of a loop make a further detection, 1 or more; whole laps of
+            a cycle once the run should have ended.
+        per_lap: count ``every`` in whole laps of a cycle from the beginning.
+        resumes: a loop that the agent comes back to goes on where it stood. False: it starts anew.
         max_interventions: after this many notices and blocks in one run, whatever the loop, the
             next detection stops the run; None for no such budget.
 
@@ -67,6 +72,8 @@ class Escalation:
         LoopAction.STOP,
     )
     every: int = 1
+    per_lap: bool = False
+    resumes: bool = True
     max_interventions: Optional[int] = None
 
     def __post_init__(self) -> None:
@@ -74,7 +81,7 @@ class Escalation:
             raise TypeError(f"actions must be a list of actions, got {self.actions!r}")
         actions = tuple(_action(action) for action in self.actions)
         object.__setattr__(self, "actions", actions)
-        ranks = [_RANK[action] for action in actions]
+        ranks = [RANK[action] for action in actions]
         if not actions:
             raise ValueError("actions must name at least one action, got none")
         if ranks != sorted(ranks):
@@ -85,17 +92,13 @@ class Escalation:
             check_threshold("max_interventions", self.max_interventions, 1)
 
 
-_LADDER = (LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP, LoopAction.RAISE)
-_RANK = {action: rank for rank, action in enumerate(_LADDER)}
-
-
 def _action(value: Union[LoopAction, str]) -> LoopAction:
     try:
         action = choice_of(LoopAction, value, "action")
     except ValueError:
         action = LoopAction.CONTINUE
-    if action not in _RANK:
-        choices = ", ".join(rung.value for rung in _LADDER)
+    if action is LoopAction.CONTINUE:
+        choices = ", ".join(rung.value for rung in list(LoopAction)[1:])
         raise ValueError(f"unknown action {value!r}; choose from {choices}")
     return action
 

@@ -33,41 +33,50 @@ def patient() -> LoopDetector:
     """Warn late and refuse later: 10, 20, 30 within the last 30 calls, as OpenClaw does.
 
     A repeated call is a warning at 10. The same call with the same result, which is no progress, is
-    refused at 20; at 30 outcomes without progress a breaker refuses, whichever loop it is. Two
-    calls in turn are a warning at 10 and refused at 20, as long as their results stay. Polls are
-    judged by their results alone: `command_status`, and `process` with the action poll or log.
+    refused at 20. Two calls in turn are a warning at 10 and refused at 20, as long as their results
+    stay. At 30 outcomes without progress the breaker has the last word, whichever loop it is. Polls
+    are judged by their results alone: `command_status`, and `process` with the action poll or log,
+    which may also be tools named `process.poll` and `process.log`. Every warning and refusal is
+    logged.
     """
+    polled = ToolPolicy(poll=True)
     return LoopDetector(
         [
-            RepeatDetector(10),
-            RepeatDetector(20, require_same_result=True, name="no_progress"),
             RepeatDetector(30, require_same_result=True, name="breaker"),
-            PingPongDetector(2, 5),
             PingPongDetector(2, 15, name="ping_pong_breaker"),
+            RepeatDetector(20, require_same_result=True, name="no_progress"),
+            RepeatDetector(10),
+            PingPongDetector(2, 5),
         ],
         Escalation((BLOCK,)),
         escalations={
             "repeat": Escalation((NOTIFY,)),
-            "ping_pong": Escalation((NOTIFY, BLOCK), every=5),
+            "ping_pong": Escalation((NOTIFY, BLOCK), every=10),
         },
         window=30,
         tools={
-            "command_status": ToolPolicy(poll=True),
+            "command_status": polled,
             "process": ToolPolicy(poll={"action": ["poll", "log"]}),
+            "process.poll": polled,
+            "process.log": polled,
         },
+        log_verdicts=True,
     )
 
 
 @beta
-def cycles() -> LoopDetector:
+def cycles(laps: int = 3) -> LoopDetector:
     """Find cycles of one, two and three calls: warn as the user, warn again, stop.
 
-    Calls are compared by tool and arguments; a cycle counts when it is repeated as a whole, three
-    times without a gap.
+    Calls are compared by tool and arguments; a cycle counts when it is repeated as a whole, without
+    a gap.
+
+    Args:
+        laps: how often a cycle comes before it is found, 2 or more.
     """
     return LoopDetector(
-        [RepeatDetector(3), PingPongDetector(3, 3, match="calls")],
-        Escalation((NOTIFY, NOTIFY, STOP)),
+        [RepeatDetector(laps), PingPongDetector(3, laps, match="calls")],
+        Escalation((NOTIFY, NOTIFY, STOP), per_lap=True),
         notice_role=Role.USER,
     )
 
@@ -76,20 +85,21 @@ def cycles() -> LoopDetector:
 def budgeted() -> LoopDetector:
     """Warn at 3 and refuse at 5 equal calls, at 4 and 6 alternating ones; 25 calls a turn.
 
-    No arguments stand in what it says, nor in snapshots.
+    The budget is looked at first, then the same call, then the two that alternate. Each call past a
+    threshold is a warning or a refusal again, and a call that breaks the row begins a new one.
+    Every warning and refusal is logged. No arguments stand in what it says, nor in snapshots.
     """
+    ladder = Escalation((NOTIFY, NOTIFY, BLOCK), resumes=False)
     return LoopDetector(
         [
+            CallLimitDetector(25, per_turn=True),
             RepeatDetector(3),
             PingPongDetector(2, 2, match="tool_names"),
-            CallLimitDetector(25, per_turn=True),
         ],
         Escalation((BLOCK,)),
-        escalations={
-            "repeat": Escalation((NOTIFY, NOTIFY, BLOCK)),
-            "ping_pong": Escalation((NOTIFY, BLOCK)),
-        },
+        escalations={"repeat": ladder, "ping_pong": ladder},
         mask="arguments",
+        log_verdicts=True,
     )
 
 

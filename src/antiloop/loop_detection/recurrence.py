@@ -52,7 +52,10 @@ class RecurrenceDetector(WindowDetector):
 
     def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
         return window.spell(
-            lambda item: item.facts.call == latest.call and not differ(latest, item.facts),
+            lambda item: (
+                item.facts.call == latest.call
+                and not (item.is_unseen or differ(latest, item.facts))
+            ),
             lambda item: item.facts.call == latest.call,
         )
 

@@ -8,7 +8,7 @@ from .detection import LoopDetection
 from .evidence import Evidence, Facts
 from .outcome import Outcome
 from .threshold import check_threshold
-from .window import Window, differ
+from .window import Round, Window, differ
 
 
 @beta
@@ -68,10 +68,15 @@ class RepeatDetector(WindowDetector):
         streak: List[Evidence] = []
         known = latest
         by_result = self.require_same_result or latest.is_polled
+        later: Optional[Round] = None
         for passed in reversed(window.rounds):
             item = passed.calls.get(latest.call)
             if item is None or (by_result and differ(known, item.facts)):
                 break
+            is_unseen = by_result and item.facts.result is None
+            if is_unseen and later is not None and later.brings_news(passed, latest.call):
+                break  # some tools never show what they gave: their siblings tell
+            later = passed
             streak.append(item)
             if item.facts.outcome is not Outcome.REFUSED and item.facts.result is not None:
                 known = item.facts

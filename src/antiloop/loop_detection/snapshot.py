@@ -13,7 +13,10 @@ from .window import Round, Window
 LIMIT = 4_096
 """Characters that a snapshot takes at most for each 50 calls of the window."""
 
-_FLAGS = ("is_fresh", "is_new", "is_known", "is_change", "mutates", "is_long", "is_polled")
+_FLAGS = (
+    *("is_fresh", "is_new", "is_known", "is_change"),
+    *("mutates", "is_long", "is_polled", "is_command", "is_missing"),
+)
 
 
 def pack(window: Window, limit: int) -> Dict[str, Any]:
@@ -103,7 +106,8 @@ def _evidence(text: str, tools: List[str], named: Any) -> Evidence:
     kind = Outcome(letter)
     result: Optional[str] = None if kind is Outcome.UNKNOWN else keys[1]
     facts = Facts(tools[int(tool)], keys[0], flags["mutates"], result, kind, flags["is_long"])
-    facts.is_polled = flags["is_polled"]
+    for name in ("is_polled", "is_command", "is_missing"):
+        setattr(facts, name, flags[name])
     facts.restore(dict(zip(_forms(kind, flags["mutates"]), keys[2:])))
     call_id = None
     if named is not None:

@@ -6,6 +6,7 @@ from ..stability import beta
 from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence, Facts
+from .refusal import whole_tool
 from .threshold import check_threshold
 from .window import Window
 
@@ -108,6 +109,7 @@ class StallDetector(WindowDetector):
             f"Tool {facts.tool!r} returned the same result {times(count)} in a row.",
             streak,
             identity=(facts.tool, facts.gist if self.only_fruitless else facts.result),
+            refused=whole_tool(facts),
             details={"tool": facts.tool, "count": count, "result_hash": facts.result},
         )
 

@@ -7,6 +7,7 @@ from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Evidence
 from .outcome import Outcome
+from .refusal import whole_tool
 from .threshold import check_threshold
 from .window import Window
 
@@ -15,7 +16,9 @@ from .window import Window
 class UnknownToolDetector(WindowDetector):
     """Find calls of a tool that does not exist, or whose arguments never validate.
 
-    No change of the arguments helps a tool that is not there, so they are not compared.
+    No change of the arguments helps a tool that does not exist, so they are not compared, and a
+    block refuses the tool. Where a tool exists and its arguments were wrong, the next ones may be
+    right, so nothing is refused: the ladder takes its last action instead.
 
     Args:
         threshold: calls of one tool that were all turned away, 2 or more.
@@ -55,5 +58,6 @@ class UnknownToolDetector(WindowDetector):
             f"{times(count).capitalize()}, a call of {tool!r} was turned away before it could run.",
             spell,
             identity=(tool,),
+            refused=whole_tool(spell[-1].facts) if spell[-1].facts.is_missing else (),
             details={"tool": tool, "count": count},
         )

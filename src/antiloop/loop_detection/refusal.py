@@ -1,0 +1,45 @@
+"""What a block refuses: a call, all calls that are nearly the same, a tool, or everything.
+
+Each is written as a key. A call is its fingerprint; the other keys begin with a letter that no
+fingerprint begins with, so that no name of a tool can be taken for something else.
+"""
+
+from typing import Iterable, Tuple
+
+from .compared import KEY_LENGTH
+from .evidence import Facts
+from .fingerprint import text_fingerprint
+
+EVERY_TOOL = "*"
+"""The key of every call there is."""
+
+
+def tool_key(tool: str) -> str:
+    """Give the key of all calls of a tool."""
+    return f"t{text_fingerprint(tool)[:KEY_LENGTH]}"
+
+
+def near_key(facts: Facts) -> str:
+    """Give the key of all calls whose arguments differ in cosmetic things only."""
+    return f"n{text_fingerprint(f'{facts.tool}{chr(0)}{facts.near}')[:KEY_LENGTH]}"
+
+
+def whole_tool(facts: Facts) -> Tuple[str, ...]:
+    """Give the key of a tool for a loop that its answers make, whatever the arguments.
+
+    Empty for a shell and the like: it does all kinds of work, most of it healthy.
+    """
+    return () if facts.is_command else (tool_key(facts.tool),)
+
+
+def is_refused(facts: Facts, keys: Iterable[str]) -> bool:
+    """Whether one of the keys is that of this call."""
+    return any(_fits(facts, key) for key in keys)
+
+
+def _fits(facts: Facts, key: str) -> bool:
+    if key[:1] == "t":
+        return key == tool_key(facts.tool)
+    if key[:1] == "n":
+        return key == near_key(facts)
+    return key in (facts.call, EVERY_TOOL)

@@ -1,0 +1,213 @@
+"""What holds for every ladder, whatever detectors stand beside each other."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_laws import batches, in_calls, runs
+
+from antiloop import (
+    LoopDetector,
+    PingPongDetector,
+    RepeatDetector,
+    StallDetector,
+    ToolCall,
+    ToolResult,
+)
+from antiloop.loop_detection import (
+    CallLimitDetector,
+    Escalation,
+    FailureStreakDetector,
+    LoopAction,
+    NearRepeatDetector,
+    NoEffectDetector,
+    RecurrenceDetector,
+    UnknownToolDetector,
+    presets,
+)
+
+RANK = {action: rank for rank, action in enumerate(LoopAction)}
+DETECTORS = {
+    "repeat": lambda: RepeatDetector(3),
+    "same_result": lambda: RepeatDetector(2, require_same_result=True, name="same_result"),
+    "stall": lambda: StallDetector(3),
+    "ping_pong": lambda: PingPongDetector(3, 2),
+    "names": lambda: PingPongDetector(2, 2, match="tool_names", name="names"),
+    "near_repeat": lambda: NearRepeatDetector(3),
+    "no_effect": lambda: NoEffectDetector(2),
+    "recurrence": lambda: RecurrenceDetector(3),
+    "failure_streak": lambda: FailureStreakDetector(3, in_a_row=4),
+    "unknown_tool": lambda: UnknownToolDetector(2),
+    "call_limit": lambda: CallLimitDetector(9, per_tool={"look": 3}),
+}
+LADDERS = (
+    Escalation(),
+    Escalation(("notify",)),
+    Escalation(("stop",)),
+    Escalation(("block", "raise")),
+    Escalation(("notify", "block"), every=2),
+    Escalation(("notify", "notify", "stop"), per_lap=True),
+    Escalation(("notify", "block"), resumes=False),
+)
+choices = st.dictionaries(
+    st.sampled_from(sorted(DETECTORS)), st.none() | st.sampled_from(LADDERS), min_size=1
+)
+
+
+def judged(run, chosen, policy):
+    """Give the action after each round of a run."""
+    detector = LoopDetector(
+        [DETECTORS[name]() for name in chosen],
+        policy,
+        escalations={name: ladder for name, ladder in chosen.items() if ladder is not None},
+    )
+    monitor = detector.monitor()
+    calls, results = in_calls(run)
+    return [monitor.after(*batch).action for batch in batches(run, calls, results)]
+
+
+@given(run=runs(), chosen=choices, more=choices, policy=st.sampled_from(LADDERS))
+def test_another_detector_never_weakens_an_action(run, chosen, more, policy):
+    alone = judged(run, chosen, policy)
+    together = judged(run, {**more, **chosen}, policy)
+    assert [RANK[one] <= RANK[other] for one, other in zip(alone, together)] == [True] * len(run)
+
+
+@given(run=runs(), chosen=choices, policy=st.sampled_from(LADDERS), data=st.data())
+def test_the_order_of_detectors_changes_no_action(run, chosen, policy, data):
+    names = data.draw(st.permutations(sorted(chosen)))
+    assert judged(run, chosen, policy) == judged(run, {n: chosen[n] for n in names}, policy)
+
+
+def actions_said(monitor, rounds):
+    """Play rounds, refusing what is refused; give what was more than to go on."""
+    said = []
+    for calls, results in rounds:
+        given_results = []
+        for call, result in zip(calls, results):
+            verdict = monitor.before(call)
+            refused = verdict.action is LoopAction.BLOCK
+            given_results.append(ToolResult(verdict.message, True) if refused else result)
+        verdict = monitor.after(calls, given_results)
+        if verdict.action is not LoopAction.CONTINUE:
+            said.append(verdict.action)
+        if verdict.action.ends_run:
+            break
+    return said
+
+
+ANSWERS = st.sampled_from(
+    ["No results.", "", "Error: no such page", "Unknown tool: look", "status: running", "10 cats"]
+)
+
+
+@pytest.mark.parametrize("preset", presets.PRESETS)
+@given(st.lists(ANSWERS, min_size=40, max_size=40) | ANSWERS.map(lambda each: [each] * 40))
+def test_a_ladder_never_climbs_down_while_the_same_calls_go_on(preset, answers):
+    call = ToolCall("look", {"at": "a"})
+    said = actions_said(presets.PRESETS[preset]().monitor(), [([call], [each]) for each in answers])
+    ranks = [RANK[action] for action in said]
+    assert ranks == sorted(ranks)
+
+
+@given(loops=st.integers(1, 60), length=st.integers(3, 5))
+def test_loops_in_rotation_come_to_an_end(loops, length):
+    monitor = LoopDetector.escalating().monitor()
+    lap = [
+        ([ToolCall("bash", {"command": f"touchy{number}"})], [""])
+        for number in range(loops)
+        for _ in range(length)
+    ]
+    assert actions_said(monitor, lap * 3)[-1] is LoopAction.STOP
+
+
+# Whatever a block is about is refused, or the ladder goes on.
+
+BLOCKS = {
+    "the same call": lambda n: (ToolCall("look", {"at": "a"}), "same"),
+    "two calls in turn": lambda n: (ToolCall("look", {"at": "ab"[n % 2]}), "same"),
+    "a tool that does not exist": lambda n: (
+        ToolCall("serch", {"q": f"word{n}"}),
+        ToolResult("Unknown tool: serch", True),
+    ),
+    "nearly the same call": lambda n: (
+        ToolCall("search", {"q": ("cats dogs", "dog, cat")[n % 2], "request_id": n}),
+        "No results.",
+    ),
+    "the same failure": lambda n: (
+        ToolCall("get", {"id": 1000 + n}),
+        ToolResult(f"Error: no ticket {1000 + n}", True),
+    ),
+    "the same failure of a shell": lambda n: (
+        ToolCall("bash", {"command": f"frob{n}"}),
+        ToolResult(f"frob{n}: permission denied", True),
+    ),
+    "arguments that never fit": lambda n: (
+        ToolCall("search", {"word": f"word{n}"}),
+        ToolResult("missing required argument 'q'", True),
+    ),
+    "nothing found, whatever is asked": lambda n: (
+        ToolCall(f"find_{n}", {"q": f"word{n}"}),
+        "No results.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_a_block_refuses_the_next_call_of_its_loop(kind):
+    monitor = LoopDetector.escalating().monitor()
+    for number in range(40):
+        call, result = BLOCKS[kind](number)
+        verdict = monitor.after([call], [result])
+        if verdict.action is LoopAction.BLOCK:
+            following, _ = BLOCKS[kind](number + 1)
+            assert monitor.before(following).action is LoopAction.BLOCK
+            assert monitor.before(ToolCall("write", {"text": "done"})).action is LoopAction.CONTINUE
+            break
+        if verdict.action is LoopAction.STOP:
+            assert verdict.detection.refused == ()
+            break
+    else:
+        pytest.fail("the loop was not found")
+
+
+def test_names_in_turn_are_refused_by_name():
+    monitor = presets.budgeted().monitor()
+    for number in range(6):
+        verdict = monitor.record_call("ab"[number % 2], {"n": number}, f"page {'x' * number}")
+    assert verdict.action is LoopAction.BLOCK
+    asked = [monitor.before(ToolCall(name, {"n": 9})).action.value for name in "abc"]
+    assert asked == ["block", "block", "continue"]
+
+
+def test_a_shell_is_not_refused_for_what_some_commands_gave():
+    monitor = LoopDetector.escalating().monitor()
+    said = []
+    for number in range(9):
+        call, result = BLOCKS["the same failure of a shell"](number)
+        said.append(monitor.after([call], [result]).action.value)
+        assert monitor.before(ToolCall("bash", {"command": "make"})).action.value == "continue"
+    assert "block" not in said
+    assert "stop" in said
+
+
+# Unknown results beside others
+
+FRESH = st.lists(st.text("abcdefgh", min_size=3, max_size=9), min_size=12, max_size=12, unique=True)
+
+
+@pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating])
+@given(texts=FRESH, hidden_first=st.booleans())
+def test_results_that_nobody_sees_are_no_evidence_beside_progress(make, texts, hidden_first):
+    monitor = make().monitor()
+    for number, text in enumerate(texts):
+        hidden = (ToolCall("web_search", {"query": "x"}, id=f"w{number}"), None)
+        shown = (ToolCall("note", {"text": text}, id=f"n{number}"), f"page {text}")
+        calls, results = zip(*([hidden, shown] if hidden_first else [shown, hidden]))
+        assert monitor.after(calls, results).action is LoopAction.CONTINUE
+
+
+@pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating])
+def test_calls_alone_decide_where_no_result_is_seen(make):
+    monitor = make().monitor()
+    said = [monitor.record_call("web_search", {"query": "x"}).action for _ in range(3)]
+    assert said[-1] is not LoopAction.CONTINUE
