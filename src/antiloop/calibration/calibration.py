@@ -98,8 +98,8 @@ def calibrate(
     suspects: Dict[int, RecordedRun] = {}
     while len(after.stops) > allowed and _grows(suspects, after):
         _fit(thresholds, list(suspects.values()), allowed, on_progress)
-        # What was left alone is mostly left alone by higher thresholds, too, but a loop may be found
-        # later as one with a shorter lap.
+        # Higher thresholds mostly stop fewer runs, but a loop that is found later may be found as
+        # one with a shorter lap.
         on_progress("replaying all runs")
         after = tally(runs, thresholds.detector())
     changed = changes(detector, thresholds.detector())

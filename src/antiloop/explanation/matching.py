@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
 from ..loop_detection import LoopDetection
-from ..loop_detection.evidence import Evidence, Facts
+from ..loop_detection.evidence import Facts
+from ..loop_detection.judged_call import Evidence
 from ..loop_detection.outcome import Outcome
 from ..loop_detection.window import Round, Window, differ
 from ..stability import beta

@@ -9,8 +9,8 @@ from ..stability import beta
 from ..types import ToolCall
 from .compared import KEY_LENGTH, Result
 from .detection import LoopDetection
-from .evidence import Evidence
 from .fingerprint import text_fingerprint
+from .judged_call import Evidence
 from .window import Window
 
 SHOWN_CALLS = 5

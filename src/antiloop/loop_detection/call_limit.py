@@ -6,7 +6,7 @@ from typing import Iterable, Mapping, Optional
 from ..stability import beta
 from .base import WindowDetector, detection
 from .detection import LoopDetection
-from .evidence import Evidence
+from .judged_call import Evidence
 from .refusal import EVERY_TOOL, tool_key
 from .threshold import check_threshold
 from .window import Window

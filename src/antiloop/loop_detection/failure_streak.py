@@ -6,7 +6,8 @@ from typing import List, Optional
 from ..stability import beta
 from .base import WindowDetector, detection, times
 from .detection import LoopDetection
-from .evidence import Evidence, Facts
+from .evidence import Facts
+from .judged_call import Evidence
 from .refusal import whole_tool
 from .threshold import check_threshold
 from .window import Window

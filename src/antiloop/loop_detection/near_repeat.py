@@ -5,7 +5,8 @@ from typing import List, Optional
 from ..stability import beta
 from .base import WindowDetector, detection, times
 from .detection import LoopDetection
-from .evidence import Evidence, Facts
+from .evidence import Facts
+from .judged_call import Evidence
 from .outcome import Outcome
 from .refusal import near_key
 from .threshold import check_threshold

@@ -5,7 +5,7 @@ from typing import List, Optional
 from ..stability import beta
 from .base import WindowDetector, detection, times
 from .detection import LoopDetection
-from .evidence import Evidence
+from .judged_call import Evidence
 from .threshold import check_threshold
 from .window import Window
 

@@ -5,7 +5,7 @@ from typing import List, Optional, Sequence, Tuple
 from ..stability import beta
 from .base import SHOWN_CALLS, WindowDetector, detection, times
 from .detection import LoopDetection
-from .evidence import Evidence
+from .judged_call import Evidence
 from .outcome import Outcome
 from .refusal import tool_key
 from .shortening import shortened

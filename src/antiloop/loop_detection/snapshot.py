@@ -6,7 +6,8 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from .base import SHOWN_CALLS
 from .compared import KEY_LENGTH
-from .evidence import Evidence, Facts
+from .evidence import Facts
+from .judged_call import Evidence
 from .outcome import Outcome
 from .window import Round, Window
 

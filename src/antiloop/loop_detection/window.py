@@ -4,7 +4,8 @@ from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, 
 
 from ..types import ToolCall
 from .compared import Asked, Result
-from .evidence import Evidence, Facts
+from .evidence import Facts
+from .judged_call import Evidence
 from .masking import SECRETS, Masking
 from .outcome import Outcome
 from .tool_policy import NO_POLICY, ToolPolicy

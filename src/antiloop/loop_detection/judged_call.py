@@ -1,0 +1,59 @@
+"""One call of a run, and what it was worth when it came."""
+
+from typing import Optional
+
+from .evidence import Facts
+from .outcome import Outcome
+
+
+class Evidence:
+    """One call of a run: its facts, and what they were worth when they came."""
+
+    __slots__ = (
+        *("_is_change", "call_id", "facts", "index"),
+        *("is_fresh", "is_known", "is_new", "is_unseen"),
+    )
+
+    def __init__(
+        self,
+        index: int,
+        facts: Facts,
+        call_id: Optional[str],
+        is_fresh: bool,
+        is_new: bool,
+        is_known: bool,
+        is_change: Optional[bool] = None,
+    ) -> None:
+        self.index = index
+        self.facts = facts
+        self.call_id = call_id
+        self.is_fresh = is_fresh
+        """Whether the answer is one that the window has not seen from this tool."""
+        self.is_new = is_new
+        """Whether the window has not seen the call."""
+        self.is_known = is_known
+        """Whether the window has seen both the call and its answer."""
+        self.is_unseen = False
+        """Whether the answer is not known while another call of the round brings something new.
+
+        Some tools run at the provider and never show what they gave: that is no evidence."""
+        self._is_change = is_change
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the call changed the world in a way that the window has not seen."""
+        if self._is_change is None:
+            facts = self.facts
+            # A long answer that was given before acknowledges nothing.
+            is_told = self.is_fresh or not facts.is_long
+            is_possible = self.is_new and is_told and not facts.outcome.is_failure
+            self._is_change = is_possible and facts.changes_world
+        return self._is_change
+
+    @property
+    def is_barren(self) -> bool:
+        """Whether nothing came of the call: it failed, found nothing, or told what was known."""
+        kind = self.facts.outcome
+        if kind in (Outcome.WAITING, Outcome.SILENT):
+            return False
+        return kind.is_failure or kind is Outcome.EMPTY or self.is_known
