@@ -4,7 +4,7 @@ import asyncio
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
-from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats.content import text_of
 from ..frozen import frozen
@@ -54,6 +54,14 @@ class CallGuard(Lookout):
         self._under_way: Dict[int, Tuple[object, Optional[ToolCall]]] = {}
         self._round: List[Answer] = []
         self._notice = ""
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # What is under way here is not under way in a copy.
+        left_out = {"_lock": None, "_under_way": {}, "_round": []}
+        return {**self.__dict__, **left_out}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=RLock())
 
     def begin(self, call: ToolCall) -> Optional[ToolResult]:
         """Note that a call begins; give its result if it is refused.

@@ -1,7 +1,7 @@
 """What is remembered of things without end: the latest of them."""
 
 from collections import OrderedDict
-from typing import TypeVar
+from typing import Any, Tuple, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -28,3 +28,6 @@ class Latest(OrderedDict[K, V]):
         self.move_to_end(key)
         if len(self) > self._size:
             self.popitem(last=False)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Latest, (self._size,), None, None, iter(self.items())
