@@ -12,6 +12,10 @@ pytest.importorskip("opentelemetry.context")
 from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App, ResumabilityConfig
+from google.adk.apps.app import EventsCompactionConfig
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.events import Event, EventActions
+from google.adk.events.event_actions import EventCompaction
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
@@ -19,6 +23,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools import FunctionTool
 from google.adk.workflow import Workflow, node
 from google.genai.types import Content, FunctionCall, FunctionResponse, Part
+from pydantic import BaseModel
 
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.adk import LoopGuard
@@ -213,6 +218,51 @@ def test_across_turns_each_round_is_still_judged_once():
     for _ in range(3):
         asyncio.run(drain(runner, new_message=GO))
     assert (ran.searches, hearer.heard) == (3, ["repeat"])
+
+
+class Summarizer(BaseEventsSummarizer):
+    """Takes all events together as one sentence."""
+
+    async def maybe_summarize_events(self, *, events):
+        summary = Content(role="model", parts=[Part(text="The user said go.")])
+        times = {"start_timestamp": events[0].timestamp, "end_timestamp": events[-1].timestamp}
+        compaction = EventCompaction(compacted_content=summary, **times)
+        return Event(author="user", actions=EventActions(compaction=compaction))
+
+
+@pytest.mark.parametrize("retained", [0, 2])
+def test_a_session_that_is_compacted_by_tokens_is_judged(retained):
+    ran = Ran()
+    agent = made_agent(Script(()), ran)
+    agent.model = NextOf(model="scripted", script=Script(same(times=9)), ran=ran)
+    compaction = EventsCompactionConfig(
+        summarizer=Summarizer(), token_threshold=1, event_retention_size=retained
+    )
+    app = App(
+        name="app",
+        root_agent=agent,
+        plugins=[LoopGuard(detector(LoopPolicy.STOP))],
+        events_compaction_config=compaction,
+    )
+    runner = made_runner(app)
+    *_, last = asyncio.run(drain(runner, new_message=GO))
+    session = asyncio.run(runner.session_service.get_session(app_name="app", **WHERE))
+    assert any(event.actions.compaction for event in session.events)
+    assert last.content.parts[0].text.startswith("Stopped:")
+    assert ran.searches == 3
+
+
+class Rules(BaseModel):
+    text: str
+
+
+def test_an_answer_that_does_not_fit_its_schema_is_no_loop():
+    ran, hearer = Ran(), Hearer()
+    agent = made_agent(Script(()), ran, output_schema=Rules)
+    answers = [[("set_model_response", {})]] * 4 + [[("set_model_response", {"text": "no"})]]
+    agent.model = NextOf(model="scripted", script=Script(answers), ran=ran)
+    *_, last = run(agent, detector=detector(LoopPolicy.STOP), observers=[hearer])
+    assert (last.content.parts[0].text, hearer.heard) == ('{"text": "no"}', [])
 
 
 def test_observers_hear_of_which_session():

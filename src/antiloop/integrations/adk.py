@@ -31,7 +31,12 @@ class LoopGuard(Guard, BasePlugin):
     unbroken one.
     """
 
-    own_tools = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
+    own_tools = (
+        "adk_request_confirmation",
+        "adk_request_credential",
+        "adk_request_input",
+        "set_model_response",  # the answer, where an agent has tools and an output schema
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         Guard.__init__(self, *args, **options)
@@ -65,12 +70,15 @@ class LoopGuard(Guard, BasePlugin):
 def _own_events(context: Any) -> List[Any]:
     """Give the events of an agent, and what the user said.
 
-    Agents share a session; one that runs side by side with itself has branches.
+    Agents share a session; one that runs side by side with itself has branches. A compaction is an
+    event of the user's without content: it may stand behind the results that are to be judged.
     """
     return [event for event in context.session.events if _is_own(event, context)]
 
 
 def _is_own(event: Any, context: Any) -> bool:
+    if event.content is None:
+        return False
     said_here = event.author == context.agent_name and event.branch == context.branch
     return said_here or event.author == "user"
 
