@@ -57,7 +57,7 @@ class CallGuard(Lookout):
 
     def __getstate__(self) -> Dict[str, Any]:
         # What is under way here is not under way in a copy.
-        left_out = {"_lock": None, "_under_way": {}, "_round": []}
+        left_out: Dict[str, Any] = {"_lock": None, "_under_way": {}, "_round": []}
         return {**self.__dict__, **left_out}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
