@@ -9,6 +9,7 @@ from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, s
 pytest.importorskip("strands", reason="needs the extra 'strands'")
 
 from strands import Agent, ModelRetryStrategy, tool
+from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.hooks import AfterInvocationEvent
 from strands.models import Model
 from strands.session.file_session_manager import FileSessionManager
@@ -61,7 +62,17 @@ def texts_of(message):
     return [block["text"] for block in blocks if "text" in block]
 
 
-def made_agent(script, ran, *, hooks=(), model=ScriptedModel, session_manager=None, **options):
+def made_agent(
+    script,
+    ran,
+    *,
+    hooks=(),
+    model=ScriptedModel,
+    session_manager=None,
+    manager=None,
+    messages=None,
+    **options,
+):
     return Agent(
         model(script, ran),
         tools=list(map(tool, functions(script, ran))),
@@ -69,6 +80,8 @@ def made_agent(script, ran, *, hooks=(), model=ScriptedModel, session_manager=No
         session_manager=session_manager,
         callback_handler=None,
         agent_id="researcher",
+        messages=messages,
+        conversation_manager=manager,
         retry_strategy=ModelRetryStrategy(max_attempts=2, initial_delay=0),
     )
 
@@ -101,6 +114,18 @@ class TestStrands(Contract):
 
     def go_on(self, store, script, ran, **options):
         stored(store, script, ran, **options)()
+
+
+class Counting(ScriptedModel):
+    """Says what a script says, reply by reply, whatever the conversation is."""
+
+    said = -1
+
+    async def stream(self, messages, *arguments, **options):
+        self.said += 1
+        earlier = [{"role": "assistant", "content": []}] * self.said
+        async for event in super().stream(earlier):
+            yield event
 
 
 class Throttled(ScriptedModel):
@@ -193,6 +218,41 @@ def test_across_turns_each_round_is_still_judged_once():
     for words in ("Go", "Again", "And now?"):
         agent(words)
     assert (ran.searches, hearer.heard) == (3, ["repeat"])
+
+
+def sliding(script, ran, **options):
+    window = SlidingWindowConversationManager(window_size=4, per_turn=True)
+    return made_agent(script, ran, manager=window, **options)
+
+
+def test_a_history_that_is_shortened_before_each_request_hides_nothing():
+    ran = Ran()
+    agent = sliding(Script(same(times=12)), ran, model=Counting)
+    agent("Go")
+    assert len(agent.messages) <= 6
+    assert str(agent.messages[-1]["content"][0]["text"]).startswith("Stopped:")
+    assert ran.searches == 4
+
+
+def test_what_is_known_travels_in_the_state_of_the_agent():
+    first, ran = sliding(Script(same(times=2)), Ran(), model=Counting), Ran()
+    first("Go")
+    script = Script([[SAME]] * 9)
+    later = sliding(script, ran, model=Counting, messages=first.messages[-2:-1], across_turns=True)
+    for key, value in json.loads(json.dumps(first.state.get())).items():
+        later.state.set(key, value)
+    later("Go on")
+    assert ran.searches < 4
+
+
+@pytest.mark.parametrize("known", [None, 5, {}, {"window": {"version": 0}, "judged": []}])
+def test_a_state_that_cannot_be_read_is_begun_anew(known):
+    ran = Ran()
+    agent = made_agent(Script(same()), ran)
+    for key in [LoopGuard()._key]:
+        agent.state.set(key, known)
+    agent("Go")
+    assert ran.searches == 4
 
 
 def test_observers_hear_of_which_agent():

@@ -1,6 +1,6 @@
 """Strands agents."""
 
-from typing import Any, Sequence
+from typing import Any, List, Sequence
 from weakref import WeakKeyDictionary
 
 try:
@@ -17,9 +17,11 @@ except ImportError as error:
         ' pip install "antiloop[strands]"'
     ) from error
 
-from ..exceptions import LoopDetectedError
-from ..formats import History, from_strands
-from ..loop_detection import LoopAction
+from ..exceptions import LoopDetectedError, SnapshotError
+from ..formats import History, from_strands, rounds_of
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..loop_detection.fingerprint import text_fingerprint
+from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard, stopped
@@ -34,14 +36,18 @@ class LoopGuard(Guard):
     `LoopDetectedError` reaches the caller, unwrapped, where the policy is to raise. Refused calls
     get an error as their result.
 
-    All is read off `agent.messages`, so one guard serves many agents, and a session that is resumed
-    elsewhere goes on as the unbroken one.
+    What is known of a run stands in `agent.state` too, so it does not matter what a conversation
+    manager takes out of `agent.messages`. One guard serves many agents, and a session that is
+    resumed elsewhere goes on as the unbroken one.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         # What an agent knows between two hooks of one invocation; it runs one at a time.
         self._judged: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._monitors: WeakKeyDictionary[Any, LoopMonitor] = WeakKeyDictionary()
+        # Guards of different detectors may watch one agent.
+        self._key = f"antiloop-{text_fingerprint(repr(self.detector))[:8]}"
         self._errors: WeakKeyDictionary[Any, LoopDetectedError] = WeakKeyDictionary()
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
@@ -58,7 +64,8 @@ class LoopGuard(Guard):
         if not _end_in_results(messages) or self._judged.get(agent) is messages[-1]:
             return
         self._judged[agent] = messages[-1]
-        verdict = self.judge(self._history(agent), str(agent.agent_id))
+        verdict = self._judge_last_round(agent)
+        self.tell(verdict, str(agent.agent_id))
         if verdict.action is LoopAction.NOTIFY:
             messages[-1]["content"].append({"text": self.notice(verdict)})
         if verdict.action.ends_run:
@@ -70,7 +77,7 @@ class LoopGuard(Guard):
         """Answer a call that is refused."""
         use = event.tool_use
         call = ToolCall(use["name"], use["input"], use["toolUseId"])
-        verdict = self.before(self._history(event.agent), call)
+        verdict = self._monitor_of(event.agent).before(call)
         if verdict.action is LoopAction.BLOCK:
             event.cancel_tool = verdict.message
 
@@ -81,8 +88,66 @@ class LoopGuard(Guard):
         if error is not None:
             raise error
 
+    def _judge_last_round(self, agent: Any) -> LoopVerdict:
+        if agent not in self._monitors:
+            verdict = self._begin(agent)
+        else:
+            verdict = self._show(self._monitors[agent], self._history(agent), rounds=1)
+        known = {"window": self._monitors[agent].snapshot(), "judged": _ids(agent.messages)}
+        agent.state.set(self._key, known)
+        return verdict
+
+    def _monitor_of(self, agent: Any) -> LoopMonitor:
+        if agent not in self._monitors:
+            self._begin(agent)
+        return self._monitors[agent]
+
+    def _begin(self, agent: Any) -> LoopVerdict:
+        """Take over what is known of an agent, and look at the rounds that came since."""
+        monitor, history = self.monitor(), self._history(agent)
+        known = agent.state.get(self._key)
+        since = len(list(history.rounds()))
+        try:
+            monitor.restore(known["window"])
+            since = _rounds_since(known["judged"], history)
+        except (KeyError, TypeError, SnapshotError):  # nothing is known, or by another version
+            pass
+        self._monitors[agent] = monitor
+        return self._show(monitor, history, since)
+
+    def _show(self, monitor: LoopMonitor, history: History, rounds: int) -> LoopVerdict:
+        """Show a monitor the last rounds of a history; a turn of the user begins anew."""
+        verdict, turns = GO_ON, frozenset(() if self.across_turns else history.turn_starts)
+        bounds = list(rounds_of(history.calls))
+        for start, stop in bounds[len(bounds) - rounds :]:
+            if start in turns:
+                monitor.reset()
+            together = History(history.calls[start:stop], history.results[start:stop])
+            verdict = self.record(monitor, together)
+        return verdict
+
     def _history(self, agent: Any) -> History:
-        return from_strands(self.recent(agent.messages))
+        """Give the rounds that have run; a call that is pending is none of them."""
+        messages = self.recent(agent.messages)
+        if messages and not _end_in_results(messages):
+            messages = messages[:-1] if _ids(messages) else messages
+        return from_strands(messages)
+
+
+def _rounds_since(judged: List[Any], history: History) -> int:
+    """Count the rounds after the one with these ids; only the last where that is taken away."""
+    rounds = list(history.rounds())
+    for since, together in enumerate(reversed(rounds)):
+        if [call.id for call in together.calls] == judged:
+            return since
+    return min(1, len(rounds))
+
+
+def _ids(messages: Sequence[Any]) -> List[Any]:
+    """Give the ids of the last message's calls, or of the calls whose results it holds."""
+    kinds = ("toolUse", "toolResult")
+    blocks = [block for message in messages[-1:] for block in message["content"]]
+    return [block[kind]["toolUseId"] for block in blocks for kind in kinds if kind in block]
 
 
 def _end_in_results(messages: Sequence[Any]) -> bool:
