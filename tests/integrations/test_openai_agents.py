@@ -12,6 +12,7 @@ pytest.importorskip("agents", reason="needs the extra 'openai-agents'")
 
 from agents import (
     Agent,
+    AgentHooks,
     Model,
     ModelResponse,
     RunConfig,
@@ -28,9 +29,11 @@ from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
     ResponseFunctionToolCall,
+    ResponseFunctionWebSearch,
     ResponseOutputMessage,
     ResponseOutputText,
 )
+from openai.types.responses.response_function_web_search import ActionSearch
 
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations import last_request
@@ -292,6 +295,50 @@ def test_a_conversation_can_be_judged_across_turns(tmp_path):
 def test_without_a_text_to_end_with_stop_raises(policy):
     with pytest.raises(LoopDetectedError, match="'search' was called 3 times"):
         run(Script(same()), guarded(policy), agent_options={"output_type": int})
+
+
+class Searching(ScriptedModel):
+    """Has the provider search the web, the same in each round, and calls a function too."""
+
+    def called(self, number, calls):
+        found = ActionSearch(type="search", query="refunds", queries=["refunds"])
+        searched = ResponseFunctionWebSearch(
+            id=f"web-{number}", action=found, status="completed", type="web_search_call"
+        )
+        return [searched, *super().called(number, calls)]
+
+
+def searching(guard, ran, **options):
+    queries = [[("search", {"query": topic})] for topic in "abcdef"]
+    script = Script(queries, answers=[f"the rules of {topic}" for topic in "abcdef"])
+    agent = made_agent(script, ran, guard, **options)
+    return agent.clone(model=Searching(script, ran), tools=[*agent.tools, WebSearchTool()])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_loop_of_a_tool_that_the_provider_runs_ends_as_the_policy_says(mode):
+    guard, ran = guarded(LoopPolicy.STOP), Ran()
+    result = MODES[mode](searching(guard, ran), "Go", run_config=config(guard))
+    assert result.final_output.startswith("Stopped: the agent was stuck in a loop.")
+    assert "'web_search' was called 3 times" in result.final_output
+    assert (ran.searches, ran.asked) == (3, 3)
+
+
+class Noting(AgentHooks):
+    def __init__(self):
+        self.noted = []
+
+    async def on_llm_end(self, context, agent, response):
+        self.noted.append("reply")
+
+    async def on_tool_start(self, context, agent, tool):
+        self.noted.append(tool.name)
+
+
+def test_hooks_of_the_agent_stay():
+    guard, hooks = guarded(LoopPolicy.STOP), Noting()
+    MODES["async"](searching(guard, Ran(), hooks=hooks), "Go", run_config=config(guard))
+    assert hooks.noted == ["reply", "search"] * 3
 
 
 def stops_itself(context, results):

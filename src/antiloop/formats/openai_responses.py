@@ -45,6 +45,11 @@ def is_call(item: Any) -> bool:
     return tag_of(item, "type").endswith("_call")
 
 
+def is_hosted_call(item: Any) -> bool:
+    """Whether an item is a call of a tool other than a function."""
+    return is_call(item) and tag_of(item, "type") != "function_call"
+
+
 def is_result(item: Any) -> bool:
     """Whether an item is what came back from a tool."""
     return tag_of(item, "type").endswith("_call_output")

@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterable, List, Optional
 
 try:
     from agents import (
+        AgentHooks,
         FunctionTool,
         RunConfig,
         ToolGuardrailFunctionOutput,
@@ -22,7 +23,7 @@ except ImportError as error:
     ) from error
 
 from ..formats import from_openai_responses
-from ..formats.openai_responses import is_result
+from ..formats.openai_responses import is_hosted_call, is_result
 from ..loop_detection import LoopAction
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
@@ -59,7 +60,9 @@ class LoopGuard(Guard):
         behavior = agent.tool_use_behavior
         if behavior != "stop_on_first_tool":
             behavior = partial(self._final_output, agent)
-        return agent.clone(tools=self.tools(agent.tools), tool_use_behavior=behavior)
+        hooks = _ReplyHooks(self._requests, agent.hooks)
+        tools = self.tools(agent.tools)
+        return agent.clone(tools=tools, tool_use_behavior=behavior, hooks=hooks)
 
     def tools(self, tools: Iterable[Any]) -> List[Any]:
         """Give copies of function tools that can be refused; other tools as they are."""
@@ -123,6 +126,25 @@ class LoopGuard(Guard):
             return theirs
         self.tell(verdict, last.agent)
         return ToolsToFinalOutputResult(True, stopped(verdict))
+
+
+class _ReplyHooks(AgentHooks[Any]):
+    """Note which tools the provider has run for a reply; all else is done by the agent's hooks."""
+
+    def __init__(self, requests: LastRequests, theirs: Optional[Any]) -> None:
+        self._requests, self._theirs = requests, theirs
+        for name in dir(AgentHooks):
+            if theirs is not None and name.startswith("on_") and name != "on_llm_end":
+                setattr(self, name, getattr(theirs, name))
+
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+        last = self._requests.now(agent.name)
+        if last is not None:
+            hosted = [item for item in response.output if is_hosted_call(item)]
+            # As it will stand in the next request: without what was not said.
+            last.hosted = [item.model_dump(exclude_unset=True) for item in hosted]
+        if self._theirs is not None:
+            await self._theirs.on_llm_end(context, agent, response)
 
 
 def _item(call: ToolCall) -> Dict[str, Any]:
