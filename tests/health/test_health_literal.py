@@ -389,3 +389,36 @@ def test_a_tool_by_a_name_of_control_characters_is_shown_safely():
     for each in judged(*[(tool, {}, "x")] * 3).warnings:
         assert each.message.isprintable()
         assert len(each.message) <= 300
+
+
+@pytest.mark.parametrize("verb", ["transfer_to_", "handoff_to_", "Hand_Off_To_"])
+@pytest.mark.parametrize("literal", [True, False])
+def test_tools_that_hand_over_are_handoffs(verb, literal):
+    steps = [(f"{verb}{agent}", {}, json.dumps({"assistant": agent})) for agent in "ababab"]
+    report = health.evaluate(run_of(*steps), literal=literal)
+    bounce = warning(report, "handoff_bounce")
+    assert (bounce.step, bounce.count) == (3, 3)
+    assert bounce.message == "Control went 'a', 'b', 'a', 'b'."
+    assert "handoff_bounce" not in names_of(health.evaluate(run_of(*steps[:3]), literal=literal))
+
+
+@pytest.mark.parametrize("tool", ["transfer", "transfer_to_", "transfer_money_to_a", "to_a"])
+def test_other_tools_hand_nothing_over(tool):
+    steps = [(f"{tool}", {"to": agent}, "done") for agent in "abababab"]
+    assert "handoff_bounce" not in names_of(judged(*steps))
+
+
+def test_a_handoff_that_failed_is_none():
+    steps = [(f"transfer_to_{agent}", {}, ToolResult("no", is_error=True)) for agent in "ababab"]
+    assert "handoff_bounce" not in names_of(judged(*steps))
+
+
+def test_a_tool_and_an_event_that_tell_of_one_handoff_count_once():
+    def told_twice(agent, to_agent):
+        names = {"a": "Billing Agent", "b": "Support Agent"}
+        call = (f"transfer_to_{names[to_agent].lower().replace(' ', '_')}", {}, f"{to_agent} here")
+        return call, handoff(names[agent], names[to_agent])
+
+    parts = [part for pair in ("ab", "ba", "ab", "ba") for part in told_twice(*pair)]
+    assert warning(judged(*parts), "handoff_bounce").count == 1
+    assert "handoff_bounce" not in names_of(judged(*parts[:6]))

@@ -11,11 +11,13 @@ pytest.importorskip("langgraph", reason="needs the extra 'langgraph'")
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_script import INPUT, GraphContract, made_tools, replied
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 from typing_extensions import TypedDict
 
 from antiloop import LoopPolicy
+from antiloop.health import HealthStatus, HealthWatch
 from antiloop.integrations.guard import stopped
 from antiloop.integrations.langgraph import LoopGuard
 from antiloop.loop_detection import Escalation, LoopAction
@@ -120,3 +122,33 @@ def test_the_messages_of_a_graph_may_stand_under_another_key():
     graph.add_edge("tools", "ask")
     graph.compile().invoke({"chat": [("user", "Go")]})
     assert ran.searches == 3
+
+
+def test_health_is_known_while_the_graph_runs():
+    watch, ran, seen = HealthWatch(), Ran(), []
+
+    class Noted(HealthWatch):
+        def follow(self, run_id, messages, read):
+            watch.follow(run_id, messages, read)
+            seen.append(watch.report(run_id).calls)
+
+    graph = made_graph(SCRIPT, ran, health=Noted(), checkpointer=InMemorySaver())
+    graph.invoke({"messages": [HumanMessage("go")]}, {"configurable": {"thread_id": "t1"}})
+    assert seen == list(range(len(seen)))
+    assert seen[-1] >= 4
+    report = watch.report("t1")
+    assert report.status is HealthStatus.LIKELY_STUCK
+    assert "loop_repeat" in [each.name for each in report.warnings]
+
+
+def test_a_health_watch_that_raises_harms_nothing(caplog):
+    class Broken:
+        def follow(self, run_id, messages, read):
+            raise RuntimeError("broken")
+
+    def last(**options):
+        graph = made_graph(SCRIPT, Ran(), **options)
+        return graph.invoke({"messages": [HumanMessage("go")]})["messages"][-1].content
+
+    assert last(health=Broken()) == last()
+    assert "the health of a run could not be judged" in caplog.text

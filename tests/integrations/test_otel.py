@@ -20,10 +20,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import INVALID_SPAN, Status, StatusCode, set_span_in_context
 
-from antiloop import BaseDetector, LoopDetector, LoopPolicy
+from antiloop import BaseDetector, LoopDetector, LoopPolicy, health
 from antiloop.formats import from_otlp
+from antiloop.health import HealthStatus, HealthWatch
 from antiloop.integrations.otel import LoopSpanProcessor, OtelObserver
 from antiloop.loop_detection import PingPongDetector, RepeatDetector
+from antiloop.traces import read_runs
 
 STOP = detector(LoopPolicy.STOP)
 
@@ -491,3 +493,47 @@ def test_the_observer_names_no_tool_of_a_cycle_as_the_one():
 def test_the_observer_needs_no_sdk_that_is_set_up():
     OtelObserver().on_tool_loop_detected("", "repeat", {})
     assert not INVALID_SPAN.is_recording()
+
+
+def test_health_is_known_while_the_run_goes_on():
+    watch = HealthWatch()
+    traced = Traced(health=watch)
+    with traced.agent("parcel-1"):
+        for count in range(1, 5):
+            traced.chat(**{"gen_ai.usage.input_tokens": 30})
+            traced.call()
+            assert watch.report("parcel-1").calls == count
+    report = watch.report("parcel-1")
+    assert report.status is HealthStatus.LIKELY_STUCK
+    assert "loop_repeat" in [each.name for each in report.warnings]
+    assert (report.wasted_calls, report.wasted_tokens) == (3, 90)
+
+
+def test_agents_that_take_turns_bounce_while_the_run_goes_on():
+    watch = HealthWatch()
+    traced = Traced(health=watch)
+    for agent in ("triage", "billing", "triage", "billing"):
+        with traced.agent("parcel-1", **{"gen_ai.agent.name": agent}):
+            pass
+    (bounce,) = watch.report("parcel-1").warnings
+    assert bounce.message == "Control went 'triage', 'billing', 'triage', 'billing'."
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_live_health_is_that_of_the_recorded_spans(turns, tmp_path):
+    watch = HealthWatch()
+    traced = Traced(health=watch)
+    for _ in range(turns):
+        with traced.agent("parcel-1"):
+            for _ in range(4):
+                traced.step(result=None)
+                traced.step()
+    path = tmp_path / "spans.jsonl"
+    spans = [span.to_json(indent=None) for span in traced.exporter.get_finished_spans()]
+    path.write_text("\n".join(spans))
+    (run,) = read_runs(str(path))
+    recorded, live = health.evaluate(run), watch.report("parcel-1")
+    assert (live.score, live.calls) == (recorded.score, recorded.calls)
+    assert [(each.name, each.steps) for each in live.warnings] == [
+        (each.name, each.steps) for each in recorded.warnings
+    ]

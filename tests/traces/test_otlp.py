@@ -151,3 +151,29 @@ def test_the_tokens_of_a_reply_are_its_total_or_the_sum_of_its_parts(read, told,
     reply = exported(1, **{kind: "LLM"}, **counts)
     (run,) = read(reply, exported(2, 5, **{kind: "TOOL", "tool__name": "ls"}))
     assert run.events[0].tokens == tokens
+
+
+def named(id_, start, agent, **options):
+    told = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": agent, **options}
+    return exported(id_, start, **told)
+
+
+def test_agents_that_take_turns_hand_over(read):
+    (run,) = read(
+        named(1, 0, "triage"),
+        tool(2, 5, parent=1),
+        named(3, 10, "billing"),
+        named(4, 20, "billing"),
+        named(5, 30, "triage"),
+    )
+    handoffs = [each for each in run.events if each.type == "handoff_started"]
+    assert [(each.step, each.agent, each.to_agent) for each in handoffs] == [
+        (1, "triage", "billing"),
+        (1, "billing", "triage"),
+    ]
+
+
+def test_agents_without_names_hand_nothing_over(read):
+    unnamed = exported(1, 0, gen_ai__operation__name="invoke_agent")
+    (run,) = read(named(2, 5, "a"), unnamed, tool(3, 9), named(4, 12, "a"))
+    assert [each.type for each in run.events] == ["tool_call_completed"]

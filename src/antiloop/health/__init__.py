@@ -18,6 +18,7 @@ from .profile import HealthProfile
 from .report import HealthReport, HealthStatus, HealthWarning
 from .rules import RULES, HealthRule, is_of_call
 from .settings import budget_from_environment
+from .watch import HealthWatch
 
 __all__ = [
     "RULES",
@@ -27,6 +28,7 @@ __all__ = [
     "HealthRule",
     "HealthStatus",
     "HealthWarning",
+    "HealthWatch",
     "evaluate",
 ]
 

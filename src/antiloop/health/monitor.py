@@ -9,6 +9,7 @@ from ..loop_detection import LoopDetection, LoopVerdict
 from ..loop_detection.compared import Result
 from ..loop_detection.evidence import Facts
 from ..loop_detection.latest import Latest
+from ..loop_detection.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
 from ..traces.totals import total
@@ -17,7 +18,7 @@ from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus
 from .rules import PROGRESS, HealthRule, step_of
-from .run_so_far import RunSoFar, SeenCall, Several
+from .run_so_far import RunSoFar, SeenCall, Several, handed_to
 
 LOOP = HealthRule(
     "loop",
@@ -80,7 +81,7 @@ class HealthMonitor:
         """
         verdict = self._loops.after(calls, results)
         if self._profile.needs_evidence:
-            self._note_news()
+            self._note_news(calls)
         for call, result in zip(calls, chain(results, repeat(None))):
             self._see(call, result)
         if verdict.detection is not None:
@@ -163,7 +164,7 @@ class HealthMonitor:
         for each in self._raised.values():
             each.quiet_rounds = self._profile.recovery_rounds
 
-    def _note_news(self) -> None:
+    def _note_news(self, calls: Sequence[ToolCall]) -> None:
         """Ask the engine what of a round was new: it ends what needs that nothing is."""
         rounds = self._loops.window.rounds
         latest = rounds[-1].evidence if rounds else []
@@ -173,7 +174,8 @@ class HealthMonitor:
             self._run.new_steps[step] = None
         if new:
             self._run.news += 1
-            self._run.control.clear()
+            if any(handed_to(calls[step - self._run.calls].tool_name) is None for step in new):
+                self._run.control.clear()
             for each in self._raised.values():
                 each.quiet_rounds += 1
 
@@ -187,6 +189,11 @@ class HealthMonitor:
             self._unnamed[seen.step] = seen
         else:
             self._judge_call(seen)
+        to_agent = handed_to(call.tool_name)
+        if to_agent and not (facts.outcome.is_failure or facts.outcome is Outcome.REFUSED):
+            self.add(
+                RunEvent("handoff_started", self._run.calls, tool=seen.tool, to_agent=to_agent)
+            )
 
     def _note_loop(self, found: LoopDetection) -> None:
         """Take in a loop: calls after its first lap are waste, all are evidence for the rules."""

@@ -129,7 +129,7 @@ def _over_budget(_: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Option
 
 
 def _bounce(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:
-    if event.type != "handoff_started" or len(run.control) < 4 or event.agent == event.to_agent:
+    if event.type != "handoff_started" or not run.has_handed_over or len(run.control) < 4:
         return None
     first, second, third, fourth = run.control
     return frozenset((first, second)) if (first, second) == (third, fourth) else None

@@ -1,5 +1,6 @@
 """What the rules know of a run while it goes on; all of it is bounded."""
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -23,6 +24,8 @@ COMPARED_LENGTH = 256
 COMPARED_INPUTS = 8
 """Different inputs of each tool that a new one is compared with: the latest."""
 
+_NO_LETTER = re.compile(r"[\W_]+")
+_HANDOFF = re.compile(r"(?:transfer|hand_?off)_to_(\w.*)", re.IGNORECASE | re.DOTALL)
 _Value = TypeVar("_Value")
 
 
@@ -50,6 +53,16 @@ class SeenCall(NamedTuple):
         return self.facts.tool
 
 
+def handed_to(tool: str) -> Optional[str]:
+    """Give the agent that a tool hands over to, by its name; None for other tools.
+
+    >>> handed_to("transfer_to_billing"), handed_to("handoff_to_billing"), handed_to("transfer")
+    ('billing', 'billing', None)
+    """
+    match = _HANDOFF.fullmatch(tool)
+    return match and match[1]
+
+
 @dataclass
 class RunSoFar:
     """What happened up to now."""
@@ -70,6 +83,10 @@ class RunSoFar:
     """Events with a cost, with the latest."""
     control: "Deque[str]" = field(default_factory=lambda: deque(maxlen=4))
     """The agents that were last in control, the latest at the end."""
+    has_handed_over: bool = False
+    """Whether the latest event changed who is in control."""
+    _told_by_tool: bool = False
+    _names: "Latest[str, str]" = field(default_factory=lambda: Latest(REMEMBERED))
     new_steps: "Latest[int, None]" = field(default_factory=lambda: Latest(REMEMBERED))
     """Recent calls that brought something new."""
     _inputs: "Latest[str, Latest[str, Tuple[int, str]]]" = field(
@@ -88,10 +105,22 @@ class RunSoFar:
             self.cost = round(cost, 12)  # three times 0.1 is 0.3, not a bit more
 
     def hand_over(self, event: RunEvent) -> None:
-        """Note who is in control."""
-        for agent in (event.agent, event.to_agent):
-            if agent is not None and agent != (self.control[-1] if self.control else None):
+        """Note who is in control; a tool and a span may write one agent in two ways."""
+        self.has_handed_over = False
+        agents = [self._name(told) for told in (event.agent, event.to_agent) if told is not None]
+        was_told, self._told_by_tool = self._told_by_tool, event.tool is not None
+        if was_told and not self._told_by_tool and agents[-1:] == list(self.control)[-1:]:
+            return  # an event of the format's own, for what the call said already
+        for agent in agents:
+            if not self.control or agent != self.control[-1]:
                 self.control.append(agent)
+                self.has_handed_over = True
+
+    def _name(self, told: str) -> str:
+        """Give the name under which an agent was first told of."""
+        key = _NO_LETTER.sub("_", told.casefold())
+        self._names[key] = name = self._names.get(key, told)
+        return name
 
     def similar_inputs(self, seen: SeenCall, least: float) -> Several[str]:
         """Give the fingerprints of the calls of this tool with similar input, and of this one.

@@ -1,5 +1,6 @@
 """Graphs that are made by hand, with LangGraph's `ToolNode`."""
 
+import logging
 from typing import Any, Awaitable, Callable, Dict, List, Optional
 
 try:
@@ -15,6 +16,9 @@ from ..loop_detection import LoopAction, LoopVerdict
 from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard
+from .watched_health import ConversationWatch
+
+_logger = logging.getLogger("antiloop")
 
 
 @beta
@@ -27,12 +31,20 @@ class LoopGuard(Guard):
 
     Args:
         messages_key: where the messages stand in the state, as for `ToolNode`.
+        health: an `antiloop.health.HealthWatch`, which is told of each round by thread.
         args, options: those of `Guard`.
     """
 
-    def __init__(self, *args: Any, messages_key: str = "messages", **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        messages_key: str = "messages",
+        health: Optional[ConversationWatch] = None,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
         self.messages_key = messages_key
+        self.health = health
 
     @property
     def wrappers(self) -> Dict[str, Any]:
@@ -41,6 +53,11 @@ class LoopGuard(Guard):
 
     def verdict(self, messages: List[Any]) -> LoopVerdict:
         """Judge the conversation before the model is asked again; once a round."""
+        if self.health is not None:
+            try:
+                self.health.follow(thread(), messages, from_langchain)
+            except Exception:
+                _logger.exception("the health of a run could not be judged; the run goes on")
         return self.judge(from_langchain(self.recent(messages)), thread())
 
     def _wrap(self, request: Any, handler: Callable[[Any], Any]) -> Any:

@@ -26,6 +26,7 @@ from .lookout import Lookout
 from .otel_observer import OtelObserver
 from .otel_span import Key, agent_span_of, is_of_agents, key_of, parent_of
 from .span_run import SpanRun
+from .watched_health import SpanWatch
 
 _logger = logging.getLogger("antiloop")
 _OPEN_REMEMBERED = 10_000
@@ -45,16 +46,24 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
 
     Args:
         runs: how many runs are remembered, tens of kB each; those heard of last.
+        health: an `antiloop.health.HealthWatch`, which is told of each run by its id.
         args, options: those of `Lookout`: ``detector``, ``ignore``, ``observers``.
 
     Raises:
         ValueError: if no run is to be remembered.
     """
 
-    def __init__(self, *args: Any, runs: int = 1_000, **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        runs: int = 1_000,
+        health: Optional[SpanWatch] = None,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
         if runs < 1:
             raise ValueError(f"runs must be 1 or more, got {runs}")
+        self._health = health
         self._lock = RLock()  # what is logged meanwhile may make spans
         self._open: Latest[Key, Any] = Latest(_OPEN_REMEMBERED)
         self._runs: Latest[str, SpanRun] = Latest(runs)
@@ -66,6 +75,8 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         try:
             with self._lock:
                 self._open[key_of(span)] = span
+                if self._health is not None:
+                    self._note_agent(agent_span_of(span))
         except Exception:
             _logger.exception("a span could not be read; it is left out")
 
@@ -95,7 +106,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             run_id = self._run_id(one)
             if not one.kind:
                 return run_id, []
-            run = self._runs.get(run_id) or SpanRun(self.monitor())
+            run = self._runs.get(run_id) or SpanRun(self.monitor(), run_id, self._health)
             self._runs[run_id] = run
             verdicts = run.take(one)
             unknown = [tool for tool in run.without_arguments if tool not in self._named]
@@ -103,6 +114,11 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         for tool in unknown:
             _logger.warning("%s", _no_arguments(tool))
         return run_id, verdicts
+
+    def _note_agent(self, one: Optional[AgentSpan]) -> None:
+        """Tell which agent begins: its span ends after those of the agents that it calls."""
+        if self._health is not None and one is not None and one.kind == "agent":
+            self._health.add_agent(self._run_id(one), one)
 
     def _is_copy(self, one: AgentSpan) -> bool:
         outer = self._open.get((one.span.trace_id, one.span.parent_id)) if one.call else None

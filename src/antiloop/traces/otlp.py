@@ -100,7 +100,7 @@ def _run(run_id: str, source: str, told: Told, spans: List[AgentSpan]) -> Record
         history.results,
         history.turn_starts,
         source,
-        events=tuple(_event(step, one) for step, one in told.spans if one.kind in _EVENT_TYPES),
+        events=tuple(_events(told)),
         agent=next((one.agent for one in spans if one.agent), None),
         model=next((one.model for one in models if one.model), None),
         input_tokens=total(one.input_tokens for one in models),
@@ -110,7 +110,25 @@ def _run(run_id: str, source: str, told: Told, spans: List[AgentSpan]) -> Record
     )
 
 
-def _event(step: int, one: AgentSpan) -> RunEvent:
+def _events(told: Told) -> Iterator[RunEvent]:
+    agent: Optional[str] = None
+    for step, one in told.spans:
+        if one.kind in _EVENT_TYPES:
+            yield event_of(step, one)
+        elif one.agent is not None:
+            if agent is not None and one.agent != agent:
+                yield handoff(step, agent, one)
+            agent = one.agent
+
+
+def handoff(step: int, agent: str, one: AgentSpan) -> RunEvent:
+    """Tell that the agent of a span goes on where another one was in control."""
+    time_s = one.span.start_ns / 1e9 if one.span.start_ns else None
+    return RunEvent("handoff_started", step, agent=agent, to_agent=one.agent, time_s=time_s)
+
+
+def event_of(step: int, one: AgentSpan) -> RunEvent:
+    """Tell what a span of a tool or a model knows beside the call and its result."""
     span = one.span
     return RunEvent(
         _EVENT_TYPES[one.kind],

@@ -1,0 +1,120 @@
+"""Health of runs that an adapter watches while they go on."""
+
+from dataclasses import replace
+from threading import RLock
+from typing import Any, Callable, Optional, Sequence
+
+from ..formats import History, rounds_of
+from ..formats.agent_span import AgentSpan
+from ..loop_detection.compared import Result
+from ..loop_detection.latest import Latest
+from ..stability import beta
+from ..traces import RunEvent
+from ..traces.otlp import event_of, handoff
+from ..types import ToolCall
+from .monitor import HealthMonitor
+from .profile import HealthProfile
+from .report import HealthReport
+
+
+class _WatchedRun:
+    """One run, and how far it was read."""
+
+    def __init__(self, profile: Optional[HealthProfile]) -> None:
+        self.monitor = HealthMonitor(profile)
+        self.calls = 0
+        self.messages = 0
+        self.agent: Optional[str] = None
+
+
+@beta
+class HealthWatch:
+    """Keep a `HealthMonitor` for each run that an adapter tells of: ``LoopGuard(health=watch)``.
+
+    Args:
+        profile: rules and numbers; those that decide from evidence by default.
+        runs: how many runs are remembered; those heard of last.
+
+    Raises:
+        ValueError: if no run is to be remembered.
+
+    >>> from antiloop import ToolCall
+    >>> watch = HealthWatch()
+    >>> for _ in range(4):
+    ...     watch.add_round("thread-1", [ToolCall("search", {"q": "cats"})], ["no results"])
+    >>> watch.report("thread-1").status.value
+    'Likely stuck'
+    """
+
+    def __init__(self, profile: Optional[HealthProfile] = None, *, runs: int = 1_000) -> None:
+        if runs < 1:
+            raise ValueError(f"runs must be 1 or more, got {runs}")
+        self._profile = profile
+        self._lock = RLock()
+        self._runs: Latest[str, _WatchedRun] = Latest(runs)
+
+    def report(self, run_id: str = "") -> HealthReport:
+        """Give what is known of a run; of one that nobody told of, that it is healthy."""
+        with self._lock:
+            run = self._runs.get(run_id)
+            return (run or _WatchedRun(self._profile)).monitor.report()
+
+    def add_round(self, run_id: str, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+        """Take the calls of one reply of the model, and what came back."""
+        with self._lock:
+            run = self._run(run_id)
+            run.monitor.add_round(calls, results)
+            run.calls += len(calls)
+
+    def user_message(self, run_id: str) -> None:
+        """Note that the user spoke."""
+        with self._lock:
+            run = self._run(run_id)
+            run.monitor.add(RunEvent("user_message", run.calls))
+
+    def add_span(self, run_id: str, one: AgentSpan) -> None:
+        """Take the span of a model, or of a tool whose round was told: its time, tokens, cost."""
+        with self._lock:
+            run = self._run(run_id)
+            is_of_call = one.call is not None
+            run.monitor.add(event_of(max(0, run.calls - is_of_call), one))
+
+    def add_agent(self, run_id: str, one: AgentSpan) -> None:
+        """Take the span of an agent: where another one was in control, that is a handoff."""
+        with self._lock:
+            run = self._run(run_id)
+            if run.agent is not None and one.agent not in (None, run.agent):
+                run.monitor.add(handoff(run.calls, run.agent, one))
+            run.agent = one.agent or run.agent
+
+    def follow(
+        self, run_id: str, messages: Sequence[Any], read: Callable[[Sequence[Any]], History]
+    ) -> None:
+        """Take what a conversation has more than the last time.
+
+        Where it has become shorter, since messages were taken away, its last round is what is new.
+
+        Args:
+            run_id: of which run; one that is not known, as after a restart, is read from its start.
+            messages: the conversation after a round, with the results of all its calls.
+            read: reads messages in their format.
+        """
+        with self._lock:
+            run = self._run(run_id)
+            was_cut = len(messages) < run.messages
+            history = read(messages if was_cut else messages[run.messages :])
+            run.messages = len(messages)
+            bounds = list(rounds_of(history.calls))
+            for start, stop in bounds[-1:] if was_cut else bounds:
+                if start in history.turn_starts:
+                    self.user_message(run_id)
+                # Rounds are counted anew in each part of a conversation.
+                calls = [replace(call, round=run.calls) for call in history.calls[start:stop]]
+                self.add_round(run_id, calls, history.results[start:stop])
+            if len(history) in history.turn_starts:
+                self.user_message(run_id)
+
+    def _run(self, run_id: str) -> _WatchedRun:
+        run = self._runs.get(run_id) or _WatchedRun(self._profile)
+        self._runs[run_id] = run
+        return run
