@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
 
-from .terminal import counted, printable
+from .terminal import counted, line_of, named
 
 if TYPE_CHECKING:
     from ..calibration import Calibration, Tally
@@ -76,7 +76,7 @@ def _stops(done: "Calibration") -> Iterator[str]:
         for stop in tally.stops:
             by_detector.setdefault(stop.began.detector_name, []).append(stop.run.run_id)
         for name, run_ids in by_detector.items():
-            yield printable(f"  {name:<15} {counted(len(run_ids), 'run')}: {_first(run_ids)}")
+            yield line_of(f"  {name:<15} {counted(len(run_ids), 'run')}: {_first(run_ids)}")
 
 
 def _changes(done: "Calibration") -> Iterator[str]:
@@ -84,7 +84,7 @@ def _changes(done: "Calibration") -> Iterator[str]:
         yield from ("", "Thresholds:")
     for change in done.changes:
         name = f"{change.detector}, {change.option}"
-        yield printable(f"  {name:<27} {_value(change.before)} -> {_value(change.after)}")
+        yield line_of(f"  {name:<27} {_value(change.before)} -> {_value(change.after)}")
 
 
 def _verdict(done: "Calibration") -> Iterator[str]:
@@ -112,8 +112,8 @@ def _row(title: str, before: object, after: object) -> str:
 
 def _first(run_ids: Sequence[str]) -> str:
     more = len(run_ids) - _SHOWN_RUNS
-    named = ", ".join(run_ids[:_SHOWN_RUNS])
-    return f"{named} and {more:,} more" if more > 0 else named
+    first = ", ".join(map(named, run_ids[:_SHOWN_RUNS]))
+    return f"{first} and {more:,} more" if more > 0 else first
 
 
 def _value(value: object) -> str:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
 
 from .output import message, verdict_as_json
-from .terminal import counted, printable
+from .terminal import counted, line_of, named
 
 if TYPE_CHECKING:
     from ..explanation import Count, Explanation, Match, Rung
@@ -34,7 +34,7 @@ def as_text(run: "RecordedRun", told: "Explanation") -> str:
     """Give an explanation as a page."""
     width = max([_NAME, *(len(count.detector) for count in told.counts)])
     lines = [
-        f"{run.run_id}, {counted(len(run), 'step')} ({run.source})",
+        f"{named(run.run_id)}, {counted(len(run), 'step')} ({run.source})",
         "",
         *_step(told),
         "",
@@ -46,12 +46,12 @@ def as_text(run: "RecordedRun", told: "Explanation") -> str:
     if told.rungs:
         rungs = (_rung(rung, width) for rung in told.rungs)
         lines += ["", "Where the loops stand on their ladders:", *rungs]
-    return "\n".join(map(printable, lines))
+    return "\n".join(map(line_of, lines))
 
 
 def _step(told: "Explanation") -> Iterator[str]:
     for match in told.matches:
-        yield f"step {match.step}  {match.tool} {match.arguments}"
+        yield f"step {match.step}  {named(match.tool)} {match.arguments}"
     if told.verdict.detection is not None:
         yield f"  {told.verdict.action.value}: {message(told.verdict)}"
     else:

@@ -6,7 +6,7 @@ from typing import Optional
 from ..loop_detection import LoopVerdict
 from ..traces.run_under_way import RunUnderWay
 from .output import tell_verdict, verdict_as_json
-from .terminal import printable, say, tell
+from .terminal import line_of, named, say, tell
 
 
 class LiveTextWriter:
@@ -18,7 +18,7 @@ class LiveTextWriter:
     def write(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:
         """Print one verdict."""
         if run is not self._run:
-            tell(printable(f"{run.run_id} ({run.source})"))
+            tell(line_of(f"{named(run.run_id)} ({run.source})"))
             self._run = run
         tell_verdict(step, verdict)
 

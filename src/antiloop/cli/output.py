@@ -8,9 +8,10 @@ from .terminal import (
     counted,
     is_quiet,
     is_verbose,
+    line_of,
+    named,
     page_columns,
     painted,
-    printable,
     say,
     tell,
 )
@@ -84,7 +85,7 @@ class TextWriter:
         if not (shown or is_verbose()):
             return
         steps = counted(judged.health.calls, "step")
-        tell(printable(f"{judged.run_id}, {steps} ({judged.source})"))
+        tell(line_of(f"{named(judged.run_id)}, {steps} ({judged.source})"))
         for step, verdict, again in merged(shown):
             tell_verdict(step, verdict, " (known)" if judged.is_known(verdict) else "")
             if again:
@@ -113,7 +114,7 @@ def tell_verdict(step: int, verdict: "LoopVerdict", known: str = "") -> None:
     action = verdict.action.value
     style = "yellow" if verdict.severity.value == "warning" else "red"
     padded = painted(action, style) + " " * (6 - len(action))
-    tell(f"  step {step:>3}  {padded}  {printable(message(verdict))}{known}", _HANG)
+    tell(f"  step {step:>3}  {padded}  {line_of(message(verdict))}{known}", _HANG)
 
 
 def as_json(judged: "JudgedRun") -> Dict[str, Any]:

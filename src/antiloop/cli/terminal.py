@@ -7,12 +7,15 @@ import os
 import sys
 from typing import Optional, TextIO
 
+from ..loop_detection.shortening import NAME_LENGTH, escaped, visible
 from ..short_repr import counted as counted
 from .fitting import fitted
 
 _CLEAR = "\r\x1b[K"
 _STYLES = {"red": "31", "yellow": "33", "green": "32"}
 _COLUMNS = 80
+_LINE = 2_000
+"""Characters of a line that holds text that is not ours."""
 _shown = ""
 _verbosity = 0
 _color = "auto"
@@ -47,7 +50,17 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() else escaped(char) for char in text)
+
+
+def line_of(text: str) -> str:
+    """Escape a line as `printable` does, and cut out the middle of one that is very long."""
+    return visible(text, _LINE)
+
+
+def named(name: str) -> str:
+    """Give the name of a tool, or the id of a run, as it is shown."""
+    return visible(name, NAME_LENGTH)
 
 
 def painted(text: str, style: str, stream: Optional[TextIO] = None) -> str:
@@ -134,7 +147,7 @@ def columns_of(stream: TextIO) -> int:
 
 def _write_error(who: str, what: str) -> None:
     show_status("")
-    sys.stderr.write(f"{who} {printable(what)}\n")
+    sys.stderr.write(f"{who} {line_of(what)}\n")
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -147,7 +160,3 @@ def _shows_colors(stream: TextIO) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return _is_terminal(stream)
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Deque, Dict, Hashable, Iterable, Optional, Tuple
 
 from ..loop_detection.latest import Latest
-from ..loop_detection.messages import visible
+from ..loop_detection.shortening import visible
 from .profile import HealthProfile
 from .report import HealthWarning
 from .rules import HealthRule

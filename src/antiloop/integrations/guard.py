@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
 from ..formats import History, rounds_of
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
-from ..loop_detection.messages import visible
+from ..loop_detection.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall

@@ -19,7 +19,7 @@ from ..formats.otlp import is_same_call
 from ..formats.spans import Span
 from ..loop_detection import LoopVerdict
 from ..loop_detection.latest import Latest
-from ..loop_detection.messages import visible
+from ..loop_detection.shortening import visible
 from ..stability import beta
 from .guard import reason_of
 from .lookout import Lookout

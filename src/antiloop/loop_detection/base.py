@@ -11,8 +11,11 @@ from .compared import KEY_LENGTH, Result
 from .detection import LoopDetection
 from .fingerprint import text_fingerprint
 from .judged_call import Evidence
+from .shortening import NAME_LENGTH, shortened, visible
 from .window import Window
 
+MESSAGE_LENGTH = 600
+"""Characters of the sentence that says what was found; it holds names that a model made up."""
 SHOWN_CALLS = 5
 """How many calls of a loop are named in a detection."""
 
@@ -127,13 +130,13 @@ def detection(
     indices = tuple(item.index for item in found)
     return LoopDetection(
         detector_name=detector,
-        message=message,
+        message=visible(message, MESSAGE_LENGTH),
         details={
-            **(details or {}),
+            **{name: _bounded(name, value) for name, value in (details or {}).items()},
             "answer": found[-1].facts.outcome.name.lower(),
             "indices": list(indices),
             "calls": [
-                {"tool": item.facts.tool, "arguments": item.facts.shown}
+                {"tool": shortened(item.facts.tool, NAME_LENGTH), "arguments": item.facts.shown}
                 for item in lap[-SHOWN_CALLS:]
             ],
         },
@@ -148,6 +151,15 @@ def detection(
         members=members,
         refused=refused,
     )
+
+
+def _bounded(name: str, value: Any) -> Any:
+    """Cut the names of tools, which a model can make as long as it likes."""
+    if name not in ("tool", "tools", "cycle"):
+        return value
+    if isinstance(value, list):
+        return [shortened(each, NAME_LENGTH) for each in value]
+    return shortened(value, NAME_LENGTH)
 
 
 def times(count: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Callable, List, Mapping, Sequence, Union
 
 from .detection import LoopDetection
 from .outcome import REFUSED_MARKER
-from .shortening import shortened
+from .shortening import visible
 
 NOTICE_MARKER = "[antiloop] Notice:"
 """How every notice begins, so that it is recognised in any history."""
@@ -115,14 +115,6 @@ def system_notice(text: str) -> str:
     return f"<system-notice>\n{inner}\n</system-notice>"
 
 
-def visible(text: str, length: int = 300) -> str:
-    """Make untrusted text safe to show: one line, no control characters, not too long."""
-    part = shortened(text, 4 * length)
-    if not part.isprintable():
-        part = "".join(char if char.isprintable() else _escaped(char) for char in part)
-    return shortened(part, length)
-
-
 def _calls(found: LoopDetection) -> List[str]:
     calls: Sequence[Mapping[str, Any]] = found.details.get("calls", ())
     return [
@@ -137,7 +129,3 @@ def _call(number: int, tool: str, arguments: str) -> str:
 
 def _listed(advice: Sequence[str]) -> List[str]:
     return [f"- {line}" for line in advice]
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")

@@ -7,6 +7,8 @@ _WORDS = re.compile(r"(?:\S*\s)*")
 
 LABEL_LENGTH = 60
 """Characters of the arguments that are shown to a person or a model."""
+NAME_LENGTH = 200
+"""Characters of a name that are shown; providers allow 64 or 128, but models make up others."""
 
 
 def shortened(text: str, length: int = LABEL_LENGTH) -> str:
@@ -15,6 +17,23 @@ def shortened(text: str, length: int = LABEL_LENGTH) -> str:
         return text
     half = (length - 3) // 2
     return f"{text[:half]}...{text[-half:]}"
+
+
+def visible(text: str, length: int = 300) -> str:
+    """Make untrusted text safe to show: one line, no control characters, not too long."""
+    part = shortened(text, 4 * length)
+    if not part.isprintable():
+        part = "".join(char if char.isprintable() else escaped(char) for char in part)
+    return shortened(part, length)
+
+
+def escaped(char: str) -> str:
+    r"""Write a character as Python does.
+
+    >>> print(escaped(chr(27)))
+    \x1b
+    """
+    return char.encode("unicode_escape").decode("ascii")
 
 
 def beginning_of(value: Any, length: int = 2_000) -> Any:

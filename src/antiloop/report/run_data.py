@@ -12,7 +12,7 @@ from ..formats.amounts import number
 from ..loop_detection.evidence import Facts
 from ..loop_detection.fingerprint import canonical_json, parsed_arguments, text_of
 from ..loop_detection.masking import SECRETS, Masking
-from ..loop_detection.shortening import shortened
+from ..loop_detection.shortening import NAME_LENGTH, shortened
 from ..traces import RecordedRun
 from ..types import ToolCall, ToolResult
 from .lanes import SHAPES, TONES, lanes_of, letters, marks_of
@@ -84,7 +84,11 @@ def _texts(
     marks = marks_of([fact.call for fact in facts])
     return {
         "calls": [
-            {"tool": facts[step].tool, **_text(text, limit), **_mark(marks.get(facts[step].call))}
+            {
+                "tool": shortened(facts[step].tool, NAME_LENGTH),
+                **_text(text, limit),
+                **_mark(marks.get(facts[step].call)),
+            }
             for step, text in zip(called, arguments)
         ],
         "results": [
