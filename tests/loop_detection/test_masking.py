@@ -238,6 +238,7 @@ def test_the_beginning_of_long_arguments_is_enough_for_a_label():
         {"pages": ["cats and dogs"] * 1_000, "token": MARK},
         {"numbers": list(range(10_000)), "token": MARK},
         {"text": MARK * 5_000},
+        {"pages": ["cats", 1], "text": "cats and dogs " * 1_000},
         {f"key{number:04}": "cats" for number in range(1_000)},
     ):
         monitor = LoopDetector([RepeatDetector(3)], "inject_message").monitor()

@@ -1,4 +1,4 @@
-"""What is a secret: by the key that it stands under, and by its own form.
+"""Secrets in values and texts: by the key that they stand under, and by their own form.
 
 A secret that is shown does harm, and an innocent value that is masked does hardly any, so in doubt
 a value is taken for a secret. Every pattern takes linear time.
@@ -6,49 +6,12 @@ a value is taken for a secret. Every pattern takes linear time.
 
 import json
 import re
-from functools import lru_cache
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 from .masking import MASK
+from .secret_names import NAME_LENGTH, names_secret
 
 _DEPTH = 64
-_NAME_LENGTH = 200
-
-_SECRET_NAME = re.compile(
-    r"passw(?:or)?d|passphrase|passcode|secret(?!ar)|credential|authori[sz]ation|cookie"
-    r"|(?:api|access|private|signing|encryption|account|shared|master|ssh)key"
-    r"|(?:access|refresh|auth|api|bearer|session|csrf|xsrf)token"
-    r"|session(?:id|key)|token(?:value|string)?\d*$"
-)
-_SHORT_NAMES = frozenset(["pass", "pwd", "auth", "jwt", "creds", "session", "sessid", "bearer"])
-_PLAIN_NAME = re.compile(  # what tells about a secret and holds none, and what is none
-    r"(?:count|limit|length|size|usage|budget|type|name|polic(?:y|ie)|file|path|dir|ur[li]|endpoint"
-    r"|expiry|expires(?:at|in)?|expiration|ttl|required|enabled|valid|method|stdin|prompt|total"
-    r"|strength|hint|field|index|rate|cost)s?\d*$"
-    r"|^(?:max|min)|(?:max|min|next|page|prev|previous|continuation|pagination|eos|bos|pad)token$"
-)
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
-_NO_LETTERS = re.compile(r"[^a-z0-9]+")
-
-
-def names_secret(key: str) -> bool:
-    """Whether a key names a secret, in any case and with any separators.
-
-    >>> [names_secret(key) for key in ("dbPassword", "X-API-Key", "max_tokens", "next_page_token")]
-    [True, True, False, False]
-    """
-    if len(key) > _NAME_LENGTH:
-        key = key[: _NAME_LENGTH // 2] + key[-_NAME_LENGTH // 2 :]
-    return _names_secret(key)
-
-
-@lru_cache(maxsize=1024)
-def _names_secret(key: str) -> bool:
-    plain = _NO_LETTERS.sub("", key.lower())
-    if _PLAIN_NAME.search(plain):
-        return False
-    words = {word.lower() for word in _WORD.findall(key)}
-    return bool(_SECRET_NAME.search(plain)) or not _SHORT_NAMES.isdisjoint((plain, *words))
 
 
 def without_secrets(value: Any, depth: int = _DEPTH) -> Any:
@@ -219,7 +182,7 @@ def _named(text: str) -> Iterator[_Named]:
 
 
 def _name_start(text: str, at: int, low: int) -> int:
-    low = max(low, at - _NAME_LENGTH)
+    low = max(low, at - NAME_LENGTH)
     while at > low and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
         at -= 1
     before = text[max(low, at - 8) : at].lower()
