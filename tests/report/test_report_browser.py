@@ -78,7 +78,7 @@ def test_warnings_say_what_they_take_and_advise_everything_once(open_page):
     page = open_page(run_of(*REPEAT, *cycle(6)))
     shown = page.locator("#warnings .at").all_inner_texts()
     assert shown[0] == "ended \u00b7 step 2"
-    assert "\u221225 \u00b7 step 2" in shown
+    assert [text.startswith("\u221225 \u00b7 step ") for text in shown].count(True) == 1
     advice = page.locator("#warnings .advice").all_inner_texts()
     assert len(advice) == len(set(advice)) < len(shown)
     assert page.locator("#step-2 .flag").inner_text().startswith("loop_repeat +")
