@@ -481,13 +481,13 @@ def test_a_snapshot_stays_small_however_long_the_names_are(length):
             [ToolCall(name, {"n": "é" * 99}, id=name)], [ToolResult("no such file", True)]
         )
     snapshot = monitor.snapshot()
-    assert len(json.dumps(snapshot)) <= 4096
+    assert len(json.dumps(snapshot)) <= 10_000
     LoopDetector.escalating().monitor().restore(snapshot)
 
 
 @pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
 def test_what_is_no_snapshot_is_refused(snapshot):
-    with pytest.raises(SnapshotError, match="no snapshot of version 1"):
+    with pytest.raises(SnapshotError, match="no snapshot of version 2"):
         monitor_of().restore(snapshot)
 
 

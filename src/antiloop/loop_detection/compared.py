@@ -5,6 +5,7 @@ from typing import Any, Callable, Optional, Tuple, Union, cast
 
 from ..types import ToolCall, ToolResult
 from .fingerprint import copied, parsed_arguments, plain, plain_json, text_fingerprint, text_of
+from .kept_name import kept_name
 from .outcome import Outcome, outcome
 from .tool_policy import NO_POLICY, ToolPolicy
 
@@ -28,7 +29,7 @@ class Asked:
     __slots__ = ("arguments", "facts", "is_long", "key", "mutates", "result", "tool")
 
     def __init__(self, tool: str, compared: str, mutates: Optional[bool], arguments: Any) -> None:
-        self.tool = tool
+        self.tool = kept_name(tool)
         self.key = text_fingerprint(f"{tool}\x00{compared}")[:KEY_LENGTH]
         self.mutates = mutates
         """What is declared."""

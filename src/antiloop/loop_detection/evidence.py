@@ -34,6 +34,7 @@ class Facts:
         "_forms",
         "_is_command",
         "_is_missing",
+        "_is_whole",
         "_mutates",
         "_text",
         "answer",
@@ -74,6 +75,7 @@ class Facts:
         """What of the arguments may be shown."""
         self._forms: Optional[Dict[str, Optional[str]]] = None
         self._alters: Optional[bool] = None
+        self._is_whole = False  # whether a restored label holds the whole arguments
         self._arguments: Any = ...  # what is no argument: they are not known any more
         self._text: Union[KeptText, str, None] = None
 
@@ -123,6 +125,11 @@ class Facts:
         other.answer = f"{self.tool}\x00{key}"
         return other
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether what is shown of the arguments is all of them."""
+        return canonical_json(self.arguments) == self.shown
+
     def settle(self) -> None:
         """Derive now what may be asked of the arguments later, and let go of them."""
         self.label = self._label(beginning_of(self._arguments))
@@ -140,9 +147,17 @@ class Facts:
             self._forms[name] = self._made(name)
         return self._forms[name]
 
-    def restore(self, forms: Mapping[str, str]) -> None:
-        """Take over forms that were made earlier, perhaps elsewhere."""
+    def restore(self, forms: Mapping[str, str], alters: bool, is_whole: bool) -> None:
+        """Take over what was derived of the texts earlier, perhaps elsewhere.
+
+        Args:
+            forms: the looser forms.
+            alters: whether the call changes the world.
+            is_whole: whether the label holds the whole arguments.
+        """
         self._forms = dict(forms)
+        self._alters = alters
+        self._is_whole = is_whole
 
     def _made(self, name: str) -> Optional[str]:
         is_known = self._arguments is not ... if name == "near" else self._text is not None
@@ -228,6 +243,8 @@ class Facts:
     @property
     def shown(self) -> str:
         """The arguments, masked and shortened, for a person or a model to read."""
+        if self._arguments is ...:
+            return self.label or ""
         if self.label is None:
             self.label = self._label(self._arguments)
         return self.label
@@ -239,7 +256,7 @@ class Facts:
     def arguments(self) -> Any:
         """The arguments, masked, as plain JSON; shortened text where long or no longer kept."""
         if self._arguments is ...:
-            return self.label
+            return json.loads(self.shown) if self._is_whole else self.label
         text = canonical_json(self.masking.arguments(self._arguments))
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
 

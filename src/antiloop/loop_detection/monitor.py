@@ -1,8 +1,8 @@
 """The state of one run, and the verdict on each of its rounds."""
 
-import json
 import logging
 from collections import deque
+from copy import deepcopy
 from dataclasses import replace
 from itertools import zip_longest
 from typing import (
@@ -34,7 +34,7 @@ from .outcome import Outcome
 from .own_copy import own_copy
 from .policy import LoopAction
 from .reported import Reported
-from .snapshot import LIMIT, pack, unpack
+from .snapshot import pack, unpack
 from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
 from .window import Window
@@ -42,7 +42,7 @@ from .window import Window
 if TYPE_CHECKING:
     from .detector import LoopDetector
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 
 _logger = logging.getLogger("antiloop")
 
@@ -163,17 +163,37 @@ class LoopMonitor:
         self._start()
 
     def snapshot(self) -> Dict[str, Any]:
-        """Give the state as plain JSON, at most 4 kB at the default window.
+        """Give the state as plain JSON, mostly 2 to 4 kB.
+
+        With the default window of 50 calls it is never more than 32 kB, whatever the length of
+        names, ids, arguments and results, and of the run. Add 25 characters for each tool with a
+        limit of its own that was called, and 4 kB for each detector with a ladder of its own.
 
         `restore` in another process, of a detector with the same configuration, goes on as if
-        nothing had happened. Detectors of the user's own see the calls since then only.
+        nothing had happened, also between the calls of one round. Two things are not kept:
+        detectors of the user's own see the calls since then only, and long arguments of calls that
+        were recorded before stand shortened in the details of a detection.
         """
         return {
             "version": SNAPSHOT_VERSION,
             "ladder": self._ladder.to_dict(),
             "reported": self._reported.to_text(),
-            "window": pack(self._window, self._room()),
+            "window": pack(self._window, self._shown()),
         }
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # Listeners belong to the process, and to the run that they were added to.
+        return {**self.__dict__, "_listeners": []}
+
+    def __copy__(self) -> "LoopMonitor":
+        return deepcopy(self)
+
+    def __deepcopy__(self, memo: Dict[int, Any]) -> "LoopMonitor":
+        other = object.__new__(type(self))
+        for shared in (self._detector, self._detector.masking, self._tools):
+            memo[id(shared)] = shared  # they keep no state
+        other.__dict__.update(deepcopy(self.__getstate__(), memo))
+        return other
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take over a state that `snapshot` gave; what was known before is forgotten.
@@ -199,10 +219,11 @@ class LoopMonitor:
         self._reported.load(str(snapshot["reported"]))
         unpack(snapshot["window"], self._window)
 
-    def _room(self) -> int:
-        """How many characters the window may take in a snapshot."""
-        rest = len(json.dumps(self._ladder.to_dict())) + len(self._reported.to_text()) + 100
-        return LIMIT * max(1, self._detector.window // 50) - rest
+    def _shown(self) -> List[int]:
+        """Give the indices of the calls that a refusal would show."""
+        blocks = self._ladder.blocks
+        found = ([i.index for i in self._window if each.refuses(i.facts)] for each in blocks)
+        return [indices[-1] for indices in found if indices]
 
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""

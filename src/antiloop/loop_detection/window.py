@@ -6,6 +6,7 @@ from ..types import ToolCall
 from .compared import Asked, Result
 from .evidence import Facts
 from .judged_call import Evidence
+from .kept_name import kept_id, kept_name
 from .masking import SECRETS, Masking
 from .outcome import Outcome
 from .tool_policy import NO_POLICY, ToolPolicy
@@ -57,7 +58,11 @@ class Window:
         masking: Masking = SECRETS,
     ) -> None:
         self.size = size
-        self.policies: Policies = policies or {}
+        # What is kept of a very long name is what detectors ask for.
+        self.policies: Policies = {
+            **(policies or {}),
+            **{kept_name(name): policy for name, policy in (policies or {}).items()},
+        }
         self.masking = masking
         self.rounds: List[Round] = []
         self.call_count = 0
@@ -66,7 +71,7 @@ class Window:
         """Rounds seen so far that held evidence."""
         self.turn_start = 0
         """Calls that came before the user's last message."""
-        self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(counted, (0, 0))
+        self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(map(kept_name, counted), (0, 0))
         """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
         self._seen: Dict[str, int] = {}
@@ -121,7 +126,9 @@ class Window:
                     facts = facts.of_its_own(self.call_count + position)
                 if facts.call not in evidence:
                     index = self.call_count + position
-                    evidence[facts.call] = Evidence(index, facts, call.id, *self._novelty(facts))
+                    evidence[facts.call] = Evidence(
+                        index, facts, kept_id(call.id), *self._novelty(facts)
+                    )
         self.call_count += len(calls)
         if self.counts:
             self._count(calls)
@@ -156,7 +163,7 @@ class Window:
 
     def count_of(self, tool: str, in_turn: bool) -> int:
         """Give the calls of a counted tool in the run, or in this turn; 0 for another tool."""
-        return self.counts.get(tool, (0, 0))[in_turn]
+        return self.counts.get(kept_name(tool), (0, 0))[in_turn]
 
     def start_turn(self) -> None:
         """Count the calls of a turn anew."""
@@ -221,9 +228,10 @@ class Window:
 
     def _count(self, calls: Sequence[ToolCall]) -> None:
         for call in calls:
-            if isinstance(call.tool_name, str) and call.tool_name in self.counts:
-                in_run, in_turn = self.counts[call.tool_name]
-                self.counts[call.tool_name] = (in_run + 1, in_turn + 1)
+            tool = kept_name(call.tool_name) if isinstance(call.tool_name, str) else None
+            if tool in self.counts:
+                in_run, in_turn = self.counts[tool]
+                self.counts[tool] = (in_run + 1, in_turn + 1)
 
     def _reopen(self) -> List[Evidence]:
         """Take back the last round."""
