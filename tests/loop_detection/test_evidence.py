@@ -149,14 +149,17 @@ def test_a_result_and_its_text_are_the_same():
     assert len({Facts.of(ToolCall("f"), each).result for each in texts}) == 1
 
 
-def test_of_a_restored_call_the_arguments_are_known_in_short():
+@pytest.mark.parametrize(
+    ("path", "known"), [(".", {"path": "."}), ("p" * 99, shortened(f'{{"path":"{"p" * 99}"}}'))]
+)
+def test_of_a_restored_call_long_arguments_are_known_in_short(path, known):
     monitor = LoopDetector([RepeatDetector(3)]).monitor()
     for number in (1, 2):
-        monitor.after([ToolCall("ls", {"path": "."}, round=number)], ["a"])
+        monitor.after([ToolCall("ls", {"path": path}, round=number)], ["a"])
     restored = LoopDetector([RepeatDetector(2)]).monitor()
     restored.restore(monitor.snapshot())
     found = restored.after([ToolCall("cat", round=2)], ["x"]).detection
-    assert (found.details["tool"], found.details["arguments"]) == ("ls", '{"path":"."}')
+    assert (found.details["tool"], found.details["arguments"]) == ("ls", known)
 
 
 def test_an_unknown_result_has_no_forms():

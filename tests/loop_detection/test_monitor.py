@@ -15,7 +15,13 @@ from antiloop import (
     ToolResult,
 )
 from antiloop.exceptions import SnapshotError
-from antiloop.loop_detection import Escalation, LoopAction, LoopSeverity, ToolPolicy
+from antiloop.loop_detection import (
+    CallLimitDetector,
+    Escalation,
+    LoopAction,
+    LoopSeverity,
+    ToolPolicy,
+)
 from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 LOOK = ToolCall("look", {"at": "a"})
@@ -485,6 +491,57 @@ def test_a_snapshot_stays_small_however_long_the_names_are(length):
     LoopDetector.escalating().monitor().restore(snapshot)
 
 
+def test_the_largest_snapshot_is_as_large_as_it_is_said():
+    names = [("\\" * 64 + f"{number:04}" * 30)[:130] for number in range(50)]
+    detector = LoopDetector.escalating()
+    monitor = detector.monitor()
+    for turn in range(40):
+        stuck = [ToolCall(f"{turn}{'ü' * 20}", {"q": "é" * 99}, id=f"{turn}", round=turn)]
+        for _ in range(4):
+            monitor.after(stuck, [ToolResult("no such file", True)])
+    every = [ToolCall(name, {"n": "\\" * 99}, id=name[:60], round=99) for name in names]
+    monitor.after(every, [ToolResult("no such file", True)] * 50)
+    snapshot = monitor.snapshot()
+    assert 10_000 < len(json.dumps(snapshot)) <= 32_768
+    assert copied(monitor, detector).snapshot() == snapshot
+
+
+def test_a_restored_refusal_shows_a_call_of_long_ago():
+    search = CallLimitDetector(per_tool={"search": 1})
+    detector = LoopDetector([search], Escalation(("block",)))
+    monitor = detector.monitor()
+    for number in range(2):
+        monitor.record_call("search", {"q": number}, f"found {number}")
+    for number in range(20):
+        monitor.record_call("read", {"n": number}, f"page {number}")
+    asked = ToolCall("search", {"q": "more"})
+    assert copied(monitor, detector).before(asked) == monitor.before(asked)
+    assert monitor.before(asked).action is LoopAction.BLOCK
+
+
+@pytest.mark.parametrize("name", ["n" * 129, "n" * 1_000_000, "ü" * 128])
+def test_tools_of_very_long_names_are_told_apart_and_known_by_what_is_declared(name):
+    limits = CallLimitDetector(per_tool={name: 2})
+    tools = {name: ToolPolicy(thresholds={"repeat": 2})}
+    monitor = monitor_of(RepeatDetector(3), limits, policy=LoopPolicy.STOP, tools=tools)
+    for other in (f"{name}1", f"{name}2"):
+        assert monitor.record_call(other).action is LoopAction.CONTINUE
+    assert monitor.record_call(name).action is LoopAction.CONTINUE
+    verdict = monitor.record_call(name)
+    assert verdict.detection.detector_name == "repeat"
+    assert len(verdict.message) < 200
+    monitor.mark_progress()
+    assert monitor.record_call(name).detection.detector_name == "call_limit"
+
+
+@pytest.mark.parametrize("call_id", ["i" * 129, 7])
+def test_ids_that_nobody_could_use_are_not_kept(call_id):
+    monitor = monitor_of(RepeatDetector(2))
+    for _ in range(2):
+        verdict = monitor.after([ToolCall("look", id=call_id, round=monitor.call_count)], ["r"])
+    assert verdict.detection.call_ids == ()
+
+
 @pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
 def test_what_is_no_snapshot_is_refused(snapshot):
     with pytest.raises(SnapshotError, match="no snapshot of version 2"):
@@ -496,9 +553,9 @@ def damaged():
     actions(monitor, [[LOOK]] * 2)
     whole = monitor.snapshot()
     yield from ({**whole, name: None} for name in ("ladder", "window"))
-    for name in ("calls", "seen", "turn", "counts", "tools", "rounds", "labels", "ids"):
+    for name in ("calls", "seen", "turn", "counts", "tools", "rounds"):
         yield {**whole, "window": {**whole["window"], name: None}}
-    for step in ("0 0 s 1", "0 9 s 1 AAAA", "0 0 ? 1 AAAA", "0 0 s 1 !!", "", 7):
+    for step in ("0 0 s 1", "0 9 s 1 AAAA", "0 0 ? 1 AAAA", "0 0 s 1 !!", "", 7, ["0 0 s 1 AAAA"]):
         yield {**whole, "window": {**whole["window"], "rounds": [[step]]}}
 
 

@@ -203,7 +203,7 @@ def resumed(detector):
 
 
 @makes
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(run=runs())
 def test_a_run_that_is_resumed_after_each_round_is_judged_as_the_unbroken_one(make, run):
     unbroken, broken = Play(make, run), Play(make, run, resumed(make()))
@@ -212,7 +212,7 @@ def test_a_run_that_is_resumed_after_each_round_is_judged_as_the_unbroken_one(ma
 
 
 @makes
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(run=runs(max_size=20))
 def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(make, run):
     unbroken = Play(make, run, one_by_one=True)
@@ -229,7 +229,7 @@ def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(mak
     [copy.copy, copy.deepcopy, lambda monitor: pickle.loads(pickle.dumps(monitor))],
     ids=["copy", "deepcopy", "pickle"],
 )
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(run=runs(max_size=20))
 def test_a_copy_of_a_monitor_goes_on_alone(make, copied, run):
     def gone_on(monitor):
@@ -244,7 +244,7 @@ def test_a_copy_of_a_monitor_goes_on_alone(make, copied, run):
 
 
 @makes
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(run=runs())
 def test_a_replay_gives_the_verdicts_of_the_live_run(make, run):
     live = Play(make, run)
@@ -269,7 +269,7 @@ def test_an_explanation_gives_the_verdict_of_the_live_run(make, run, data):
 
 
 @makes
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(run=runs(), data=st.data())
 def test_the_order_of_siblings_does_not_matter(make, run, data):
     unique = [
@@ -284,7 +284,7 @@ def test_the_order_of_siblings_does_not_matter(make, run, data):
 
 
 @pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating, small])
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(run=runs())
 def test_the_names_of_tools_do_not_matter(make, run):
     # What a tool does is guessed from its name, so a name that speaks of change stays one.
@@ -294,7 +294,7 @@ def test_the_names_of_tools_do_not_matter(make, run):
 
 
 @pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating])
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(run=runs(), length=st.integers(1, 70))
 def test_what_went_well_before_changes_nothing(make, run, length):
     prefix = [

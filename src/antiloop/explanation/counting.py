@@ -82,9 +82,9 @@ def _calls_made(detector: CallLimitDetector, window: Window) -> Iterator[Count]:
         yield Count(name, "limit", made, detector.limit + 1, "calls", identity=identity)
     for item in window.rounds[-1].evidence if window.rounds else ():
         tool = item.facts.tool
-        if tool in detector.per_tool:
+        if tool in detector.caps:
             made = window.count_of(tool, detector.per_turn)
-            most = detector.per_tool[tool]
+            most = detector.caps[tool]
             yield Count(name, "per_tool", made, most + 1, "calls", identity=identity)
 
 

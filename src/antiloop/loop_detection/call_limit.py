@@ -5,8 +5,10 @@ from typing import Iterable, Mapping, Optional
 
 from ..stability import beta
 from .base import WindowDetector, detection
-from .detection import LoopDetection
+from .detection import EVERY_TOOL, LoopDetection
+from .evidence import Evidence
 from .judged_call import Evidence
+from .kept_name import kept_name
 from .refusal import EVERY_TOOL, tool_key
 from .threshold import check_threshold
 from .window import Window
@@ -47,6 +49,8 @@ class CallLimitDetector(WindowDetector):
             check_threshold("limit", limit, 1)
         for tool, cap in self.per_tool.items():
             check_threshold(f"limit of {tool!r}", cap, 1)
+        self.caps = {kept_name(tool): cap for tool, cap in self.per_tool.items()}
+        """What `per_tool` says, by the names that a window keeps."""
 
     @property
     def counted(self) -> Iterable[str]:
@@ -61,7 +65,7 @@ class CallLimitDetector(WindowDetector):
             return self._detection(f"{count} calls were made", count, self.limit, last[-1], None)
         for item in last:
             tool = item.facts.tool
-            count, cap = window.count_of(tool, self.per_turn), self.per_tool.get(tool)
+            count, cap = window.count_of(tool, self.per_turn), self.caps.get(tool)
             if cap is not None and count > cap:
                 return self._detection(
                     f"Tool {tool!r} was called {count} times", count, cap, item, tool
