@@ -69,7 +69,7 @@ makes = pytest.mark.parametrize(
     ids=lambda make: make.__name__,
 )
 
-TOOLS = ("look", "press", "update_page", "shell", LONG)
+TOOLS = ("look", "press", "update_page", "shell", LONG, "", "*")
 ARGUMENTS = (
     {},
     {"q": "cats dogs"},
@@ -288,7 +288,7 @@ def test_the_order_of_siblings_does_not_matter(make, run, data):
 @given(run=runs())
 def test_the_names_of_tools_do_not_matter(make, run):
     # What a tool does is guessed from its name, so a name that speaks of change stays one.
-    renamed = dict(zip(TOOLS, ("view", "type", "edit_sheet", "console", "another")))
+    renamed = dict(zip(TOOLS, ("view", "type", "edit_sheet", "console", "another", "a", "b")))
     one, other = Play(make, run), Play(make, run, name=renamed.get)
     assert decided(one) == decided(other)
 

@@ -5,8 +5,7 @@ from typing import Iterable, Mapping, Optional
 
 from ..stability import beta
 from .base import WindowDetector, detection
-from .detection import EVERY_TOOL, LoopDetection
-from .evidence import Evidence
+from .detection import LoopDetection
 from .judged_call import Evidence
 from .kept_name import kept_name
 from .refusal import EVERY_TOOL, tool_key
