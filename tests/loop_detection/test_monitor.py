@@ -20,6 +20,7 @@ from antiloop.loop_detection import (
     Escalation,
     LoopAction,
     LoopSeverity,
+    NearRepeatDetector,
     ToolPolicy,
 )
 from antiloop.loop_detection.outcome import REFUSED_MARKER
@@ -117,10 +118,22 @@ def test_leaving_the_loop_ends_the_block_and_coming_back_resumes_the_ladder():
 def test_a_refusal_is_neither_progress_nor_a_failure_of_the_tool():
     monitor = monitor_of(RepeatDetector(3, require_same_result=True), policy=LADDER)
     assert actions(monitor, [[LOOK]] * 5)[-1] == "stop"
-    failing = LoopDetector.escalating().monitor()
-    refused = ToolResult(f"{REFUSED_MARKER} no", is_error=True)
-    said = [failing.after([ToolCall("a", {"n": n})], [refused]).action.value for n in range(9)]
-    assert set(said) == {"continue"}
+
+
+def test_a_page_that_begins_like_a_refusal_is_a_page():
+    pages = [f"{REFUSED_MARKER} chapter {name}" for name in ("alpha", "beta", "gamma", "delta")]
+    for make in (LoopDetector.default, LoopDetector.escalating):
+        monitor = make().monitor()
+        said = [monitor.record_call("next_page", {}, page).action.value for page in pages]
+        assert said == ["continue"] * 4
+
+
+def test_long_arguments_of_a_page_that_begins_like_a_refusal_stay_known():
+    monitor = LoopDetector([NearRepeatDetector(3)], LoopPolicy.STOP).monitor()
+    for number in range(3):
+        arguments = {"q": "word " * 4_000, "request_id": number}
+        verdict = monitor.record_call("search", arguments, f"{REFUSED_MARKER} denied")
+    assert verdict.detection.detector_name == "near_repeat"
 
 
 def test_a_refused_call_leads_on_though_the_detector_no_longer_sees_it():

@@ -10,7 +10,7 @@ from .fingerprint import canonical_json, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
 from .masking import SECRETS, Masking
 from .noise import command_line, does_nothing, gist, near_arguments, skeleton
-from .outcome import Outcome, names_no_tool
+from .outcome import Outcome, names_no_tool, outcome
 from .shortening import beginning_of, shortened
 from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
 
@@ -123,6 +123,15 @@ class Facts:
         other = copy(self)
         other.call = other.result = key
         other.answer = f"{self.tool}\x00{key}"
+        return other
+
+    def not_refused(self, result: Result) -> "Facts":
+        """Give these facts as those of a call that ran, whatever its result says."""
+        is_error = bool(getattr(result, "is_error", False))
+        other = copy(self)
+        other.outcome = outcome(str(self._text), is_error, may_be_refused=False)
+        if self._arguments is not ...:
+            other._forms = other._alters = None
         return other
 
     @property

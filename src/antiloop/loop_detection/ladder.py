@@ -97,6 +97,10 @@ class Ladder:
         self._block(findings, steps)
         return best
 
+    def is_refusing(self, facts: Facts) -> bool:
+        """Whether this call is refused."""
+        return self.refusing(facts) is not None
+
     def refusing(self, facts: Facts) -> Optional[Block]:
         """Give the block that refuses this call, None where it may run."""
         return next((block for block in self._blocks.values() if block.refuses(facts)), None)

@@ -121,7 +121,7 @@ class LoopMonitor:
         calls, results, asked = self._reported.new(tool_calls, tool_results, self._policy)
         if not calls:
             return GO_ON
-        self._window.append(calls, results, asked)
+        self._window.append(calls, results, asked, self._ladder.is_refusing)
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)

@@ -91,8 +91,10 @@ _INVALID = re.compile(
 )
 
 
-def outcome(text: str, is_error: bool = False) -> Outcome:
+def outcome(text: str, is_error: bool = False, may_be_refused: bool = True) -> Outcome:
     """Judge a result by its first words; ``is_error`` is believed.
+
+    Where it is known that the call was not refused, a refusal is a text like any other.
 
     >>> outcome("bash: line 3: frob: command not found")
     <Outcome.FAILURE: 'f'>
@@ -105,7 +107,7 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
         return Outcome.SUCCESS
     if len(text) > SHORT:
         return Outcome.FAILURE
-    if REFUSED_MARKER in text[:HEAD]:
+    if may_be_refused and REFUSED_MARKER in text[:HEAD]:
         return Outcome.REFUSED
     head = text[:HEAD]
     brief = _brief_outcome(text) if may_be_a_form(text, words(head)) else None

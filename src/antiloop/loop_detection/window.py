@@ -102,6 +102,7 @@ class Window:
         calls: Sequence[ToolCall],
         results: Sequence[Result],
         asked: Sequence[Optional[Asked]] = (),
+        refuses: Callable[[Facts], bool] = lambda _: True,
     ) -> None:
         """Add calls of one round; results that are missing are unknown.
 
@@ -109,6 +110,8 @@ class Window:
             calls: in order.
             results: ``results[i]`` belongs to ``calls[i]``.
             asked: what is known of the calls already, where anything is.
+            refuses: whether a call was refused, if its result says so; it is believed where left
+                out, as nobody is known who could have refused it.
 
         Calls that bear the number of the last round join it: some callers learn of parallel calls
         one by one.
@@ -122,6 +125,8 @@ class Window:
             if not policy.exempt:
                 known = asked[position] if asked else None
                 facts = Facts.of(call, result, policy, known, self.masking)
+                if facts.outcome is Outcome.REFUSED and not refuses(facts):
+                    facts = facts.not_refused(result)
                 if policy.idempotent is False and not facts.outcome.is_failure:
                     facts = facts.of_its_own(self.call_count + position)
                 if facts.call not in evidence:
