@@ -88,15 +88,17 @@ class Provider(Protocol):
 
 
 def checked_provider(provider: Any) -> Provider:
-    """Give the provider; raises TypeError for what cannot be asked."""
+    """Give the provider; raises TypeError for what cannot be asked at all.
+
+    A provider that is only used in one way needs the methods of that way only.
+    """
     if isinstance(provider, type):
         raise TypeError(f"the provider is a class; pass an instance: {provider.__name__}(...)")
     asked = ("complete", "acomplete", "stream", "astream")
-    missing = [name for name in asked if not callable(getattr(provider, name, None))]
-    if missing:
+    if not any(callable(getattr(provider, name, None)) for name in asked):
         raise TypeError(
-            f"the provider must have the methods {', '.join(asked)}; {provider!r} has no"
-            f" {', '.join(missing)}"
+            f"the provider must have the methods {', '.join(asked)}, or those of them that are"
+            f" used; {provider!r} has none"
         )
     checked: Provider = provider
     return checked
