@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from runs import ask, ask_rounds, failed, fresh_answers, step
+from runs import ask, ask_rounds, failed, fresh_answers, in_a_row, step
 
-from antiloop.loop_detection import FailureStreakDetector
+from antiloop import LoopDetector
+from antiloop.loop_detection import FailureStreakDetector, ToolPolicy
 
 NAMES = "home about contact imprint prices terms team jobs press partners".split()
 MISSES = [step("get", f"Error: page {name} not found", page=name) for name in NAMES]
@@ -124,3 +125,76 @@ def test_numbers_that_could_mean_nothing_are_refused(numbers):
     (name,) = numbers
     with pytest.raises(ValueError, match=f"{name} must be 2 or more, got 1"):
         FailureStreakDetector(**numbers)
+
+
+class TestPatience:
+    detector = FailureStreakDetector(4, in_a_row=50, patience=6)
+    PAUSES = (
+        "503",
+        "Error: 503 upstream",
+        "429 Too Many Requests",
+        "rate limit exceeded",
+        "status: running",
+        "Not ready, try again later",
+    )
+
+    @pytest.mark.parametrize("text", PAUSES)
+    @pytest.mark.parametrize("make", [step, failed])
+    def test_a_service_that_is_down_is_found_whatever_it_is_asked(self, text, make):
+        run = [make("get", text, page=name) for name in NAMES[:6]]
+        assert ask(self.detector, *run[:5]) is None
+        found = ask(self.detector, *run)
+        assert found.message == "Tool 'get' asked to come back later 6 times."
+
+    def test_a_wait_in_other_words_is_another(self):
+        run = [step("get", f"{name} is queued", page=n) for n, name in enumerate(NAMES)]
+        assert ask(self.detector, *run) is None
+
+    def test_a_wait_that_only_names_what_was_asked_is_the_same(self):
+        run = [step("get", f"{name} is queued", page=name) for name in NAMES]
+        assert ask(self.detector, *run).repetitions == 10
+
+    def test_the_same_wait_goes_on_only_where_nothing_moves(self):
+        run = [step("get", f"running, {n} lines read", job=5) for n in range(10)]
+        assert ask(self.detector, *run) is None
+
+    def test_work_that_was_taken_on_is_no_wait(self):
+        queued = [step("submit_job", "queued", name=name) for name in NAMES]
+        turned_away = [step("submit_job", "429 Too Many Requests", name=name) for name in NAMES]
+        assert ask(self.detector, *queued) is None
+        assert ask(self.detector, *turned_away).repetitions == 10
+
+    def test_polls_of_different_things_are_no_streak(self):
+        detector = LoopDetector([self.detector], tools={"get": ToolPolicy(poll=True)})
+        run = in_a_row(*(step("get", "all done here", page=name) for name in NAMES))
+        assert detector.check(*run) is None
+
+    @pytest.mark.parametrize(
+        ("tool", "arguments"),
+        [
+            ("grep", lambda name: {"pattern": name}),
+            ("bash", lambda name: {"command": f"cd src && grep -rn {name} ."}),
+            ("run", lambda name: {"action": "find", "q": name}),
+        ],
+    )
+    @pytest.mark.parametrize("text", ["", '{"output": "", "exit_code": 1}', "exit status 1"])
+    def test_what_looks_and_looks_and_finds_nothing_is_found(self, tool, arguments, text):
+        run = [step(tool, text, **arguments(name)) for name in NAMES[:6]]
+        assert ask(self.detector, *run[:5]) is None
+        assert ask(self.detector, *run).repetitions == 6
+
+    def test_silence_of_what_does_something_is_none(self):
+        run = [step("bash", "", command=f"make {name}") for name in NAMES]
+        assert ask(self.detector, *run) is None
+
+    def test_a_search_that_says_so_needs_two_rows_at_most(self):
+        run = [step("find", "No results found.", q=name) for name in NAMES]
+        detector = FailureStreakDetector(4, in_a_row=4, patience=20)
+        found = ask(detector, *run[:8])
+        assert found.message == "Tool 'find' gave the same fruitless answer 8 times."
+        assert "rounds failed" in ask(detector, *run[:7]).message
+
+    def test_patience_is_not_below_the_threshold(self):
+        with pytest.raises(ValueError, match="patience"):
+            FailureStreakDetector(5, patience=4)
+        assert FailureStreakDetector(50).patience == 50

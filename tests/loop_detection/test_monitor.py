@@ -613,3 +613,16 @@ def test_a_very_long_name_does_not_swell_a_snapshot():
     for _ in range(4):
         monitor.record_call("n" * 8_000, {}, "r")
     assert len(json.dumps(monitor.snapshot())) <= 4096
+
+
+def test_more_results_than_calls_are_refused():
+    monitor = LoopDetector.default().monitor()
+    with pytest.raises(ValueError, match="2 results for 1 calls; tool_results"):
+        monitor.after([ToolCall("ls")], ["a", "b"])
+    assert monitor.call_count == 0
+
+
+@pytest.mark.parametrize("call", ["search", None, {"tool_name": "search"}])
+def test_what_is_no_call_is_refused_before_it_runs(call):
+    with pytest.raises(TypeError, match="before takes a ToolCall"):
+        LoopDetector.default().monitor().before(call)

@@ -25,15 +25,17 @@ NOISE = [
     ("now 1700000000", "now 1700000001"),
     ("now 1700000000123", "now 1700000001456"),
     ("object at 0x7f00aa", "object at 0x7f00bb00"),
+    ("killed pid 311", "killed pid 312"),
+    ("still running (session sess-3, pid 311)", "still running (session sess-17, pid 4012)"),
+    ('{"request_id": "a-1", "out": "no"}', '{"request_id": "b-2", "out": "no"}'),
+    ('{"session_id": "a-1", "out": "no"}', '{"session_id": "b-2", "out": "no"}'),
+    ('{"execution_count": 7, "out": ""}', '{"execution_count": 8, "out": ""}'),
 ]
 COUNTERS = [
     ("bash: line 3: oops", "bash: line 4: oops"),
     ("it took 3.5s to run", "it took 14.25s to run"),
     ("after 1 second", "after 2 seconds"),
     ("attempt 3 of many", "attempt 4 of many"),
-    ("killed pid 311", "killed pid 312"),
-    ('{"request_id": "a-1", "out": "no"}', '{"request_id": "b-2", "out": "no"}'),
-    ('{"execution_count": 7, "out": ""}', '{"execution_count": 8, "out": ""}'),
     ('{"duration_ms": 7, "out": "no"}', '{"duration_ms": 8.5, "out": "no"}'),
     ("see /tmp/spill-1.txt", "see /tmp/x/spill-2.txt"),
 ]

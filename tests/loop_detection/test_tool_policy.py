@@ -15,7 +15,6 @@ from antiloop.loop_detection import (
     ToolPolicy,
     UnknownToolDetector,
 )
-from antiloop.loop_detection.tool_policy import command_changes, seems_to_mutate
 
 
 def check(detectors, policy, *steps, tool="job"):
@@ -247,74 +246,6 @@ def test_a_poll_is_told_by_lists_of_values():
         ToolPolicy(poll={"action": "log"})
     policy = ToolPolicy(poll={"action": {"log", "state"}})
     assert [policy.polls({"action": value}) for value in ("log", ["log"])] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "answer"),
-    [
-        ("write_file", {}, True),
-        ("writeFile", {}, True),
-        ("UpdateTicket", {}, True),
-        ("file-edit", {}, True),
-        ("send_message", {}, True),
-        ("read_file", {}, False),
-        ("get_update", {}, False),
-        ("search", {}, False),
-        ("bash", {}, False),
-        ("send_keys", {}, False),
-        ("write_stdin", {}, False),
-        ("insert_line", {}, True),
-        ("replace_lines_in_file", {}, True),
-        ("press_submit_key", {}, False),
-        ("editor", {"command": "view"}, False),
-        ("editor", {"command": "insert"}, True),
-        ("write", {"command": "rm -rf x"}, True),
-        ("write", {"command": 5}, True),
-        ("write", "text", True),
-        ("", {}, False),
-        ("42", {}, False),
-        ("日本", {}, False),
-    ],
-)
-def test_whether_a_tool_changes_the_world_is_guessed_from_its_name(tool, arguments, answer):
-    assert seems_to_mutate(tool, arguments) is answer
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "sed -i s/a/b/ x.py",
-        "perl -pe s/a/b/ -i x.py",
-        "cat > x.py <<EOF",
-        "echo a >> log.txt",
-        "git commit -am fix",
-        "rm -rf build && make",
-    ],
-)
-def test_a_command_line_that_changes_files_is_known_by_its_words(command):
-    assert command_changes({"command": command})
-    assert command_changes({"cmd": command})
-    assert command_changes(command)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "pytest -q 2>/dev/null",
-        "ls > /dev/null 2>&1",
-        "grep -i name x.py",
-        "python -c 'f = lambda x -> x'",
-        "git status",
-        "",
-    ],
-)
-def test_a_command_line_that_only_looks_changes_nothing(command):
-    assert not command_changes({"command": command})
-
-
-@pytest.mark.parametrize("arguments", [{}, {"command": 7}, None, ["rm"], {"text": "rm x"}])
-def test_what_is_no_command_line_changes_nothing(arguments):
-    assert not command_changes(arguments)
 
 
 def test_each_call_of_a_tool_that_is_not_idempotent_is_its_own():

@@ -8,7 +8,8 @@ from runs import in_rounds, step
 from antiloop import ToolCall
 from antiloop.loop_detection import ToolPolicy
 from antiloop.loop_detection.outcome import REFUSED_MARKER
-from antiloop.loop_detection.window import Window, differ
+from antiloop.loop_detection.sameness import differ
+from antiloop.loop_detection.window import Window
 
 LS, CAT = step("ls", "a b"), step("cat", "hello")
 

@@ -7,7 +7,8 @@ from ..loop_detection import LoopDetection
 from ..loop_detection.evidence import Facts
 from ..loop_detection.judged_call import Evidence
 from ..loop_detection.outcome import Outcome
-from ..loop_detection.window import Round, Window, differ
+from ..loop_detection.sameness import differ, say_alike
+from ..loop_detection.window import Round, Window
 from ..stability import beta
 
 
@@ -94,7 +95,7 @@ def _match(item: Evidence, before: List[Evidence]) -> Match:
     others = [each for each in before if each.facts.tool == facts.tool]
     seen = [each for each in others if each.facts.call == facts.call]
     others = [each for each in others if each.facts.call != facts.call]
-    alike = [each for each in others if each.facts.says_like(facts)]
+    alike = [each for each in others if say_alike(each.facts, facts)]
     return Match(
         item.index,
         facts.tool,

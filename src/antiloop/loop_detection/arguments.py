@@ -1,7 +1,8 @@
-"""What a `LoopDetector` is made of, checked where it is given."""
+"""What a `LoopDetector` is made of, and what a monitor is told, checked where it is given."""
 
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Sequence, Tuple
 
+from ..types import ToolCall
 from .base import BaseDetector
 from .policy import Escalation, LoopPolicy
 from .tool_policy import ToolPolicy
@@ -50,6 +51,21 @@ def words_of(given: Any) -> Any:
     if not (given is None or isinstance(given, str) or callable(given)):
         raise TypeError(f"inject_message must be a text, a function or None, got {given!r}")
     return given
+
+
+def check_call(given: Any) -> None:
+    """Raise TypeError for what is no call."""
+    if not isinstance(given, ToolCall):
+        raise TypeError(f"before takes a ToolCall, got {given!r}; pass ToolCall(name, arguments)")
+
+
+def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
+    """Raise ValueError for more results than calls."""
+    if len(results) > len(calls):
+        raise ValueError(
+            f"after takes at most one result for each call, got {len(results)} results for"
+            f" {len(calls)} calls; tool_results[i] belongs to tool_calls[i]"
+        )
 
 
 def _mapping(name: str, given: Any) -> Dict[str, Any]:

@@ -2,17 +2,19 @@
 
 import json
 from copy import copy
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Union
 
 from ..types import ToolCall, ToolResult
 from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
+from .effect import changes_world, seems_to_look, seems_to_mutate
 from .fingerprint import canonical_json, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
+from .looser import LOOSER, NOT_SAID, looser_key
 from .masking import SECRETS, Masking
-from .noise import command_line, does_nothing, gist, near_arguments, skeleton
-from .outcome import Outcome, names_no_tool, outcome
+from .noise import command_line
+from .outcome import Outcome, is_busy, names_no_tool, outcome
 from .shortening import beginning_of, shortened
-from .tool_policy import NO_POLICY, ToolPolicy, command_changes, seems_to_mutate, seems_to_read
+from .tool_policy import NO_POLICY, ToolPolicy
 
 ACKNOWLEDGEMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
@@ -35,6 +37,7 @@ class Facts:
         "_is_command",
         "_is_missing",
         "_is_whole",
+        "_looks",
         "_mutates",
         "_text",
         "answer",
@@ -76,6 +79,7 @@ class Facts:
         self._forms: Optional[Dict[str, Optional[str]]] = None
         self._alters: Optional[bool] = None
         self._is_whole = False  # whether a restored label holds the whole arguments
+        self._looks: Optional[bool] = None
         self._arguments: Any = ...  # what is no argument: they are not known any more
         self._text: Union[KeptText, str, None] = None
 
@@ -143,8 +147,8 @@ class Facts:
         """Derive now what may be asked of the arguments later, and let go of them."""
         self.label = self._label(beginning_of(self._arguments))
         self._mutates, self._alters = self.mutates, self.changes_world
-        self._is_command = self.is_command
-        for name in _FORMS:
+        self._is_command, self._looks = self.is_command, self.only_looks
+        for name in LOOSER:
             self.form(name)
         self._arguments = ...
 
@@ -172,16 +176,8 @@ class Facts:
         is_known = self._arguments is not ... if name == "near" else self._text is not None
         if not is_known:
             return None
-        text = KeptText(self._text) if isinstance(self._text, str) else self._text
-        return text_fingerprint(_FORMS[name](self, self._arguments, text))[:KEY_LENGTH]
-
-    def says_like(self, other: "Facts") -> bool:
-        """Whether two answers say the same; failures do if only echoes and numbers differ."""
-        if self.result == other.result:
-            return self.result is not None
-        if self.outcome is not other.outcome or not self.outcome.is_fruitless:
-            return False
-        return not self.outcome.says_something or self.gist == other.gist
+        text = self._text if isinstance(self._text, KeptText) else KeptText(self._text or "")
+        return looser_key(name, self.tool, self._arguments, text, self.outcome)
 
     @property
     def mutates(self) -> bool:
@@ -217,17 +213,30 @@ class Facts:
     def changes_world(self) -> bool:
         """Whether the call, when it succeeded, most likely changed something.
 
-        A tool does by its name or declaration, a command line by its words, and what says nothing
-        was done for its effect, unless it has none or only looks.
+        A call that was turned away because the other side is busy changed nothing.
         """
         if self._alters is None:
-            self._alters = self.mutates or self._seems_to_alter()
+            is_silent = self.outcome is Outcome.SILENT
+            self._alters = not self._was_put_off() and (
+                self.mutates or changes_world(self.tool, self._arguments, is_silent)
+            )
         return self._alters
 
-    def _seems_to_alter(self) -> bool:
-        if self.outcome is Outcome.SILENT:
-            return not (does_nothing(self._arguments) or seems_to_read(self.tool))
-        return command_changes(self._arguments)
+    def _was_put_off(self) -> bool:
+        return (
+            self.outcome is Outcome.WAITING and isinstance(self._text, str) and is_busy(self._text)
+        )
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether the call was made for its answer alone, by its words."""
+        if self._looks is None:
+            self._looks = not self.mutates and seems_to_look(self.tool, self._arguments)
+        return self._looks
+
+    @only_looks.setter
+    def only_looks(self, value: bool) -> None:
+        self._looks = value
 
     @property
     def steady(self) -> Optional[str]:
@@ -238,6 +247,15 @@ class Facts:
     def gist(self) -> Optional[str]:
         """The words of the result, without numbers and what echoes the arguments."""
         return self.form("gist")
+
+    @property
+    def left(self) -> Optional[str]:
+        """How much is left to do by what the result says, as digits that compare as numbers do.
+
+        None where it says nothing of that kind.
+        """
+        left = self.form("left")
+        return None if left == NOT_SAID else left
 
     @property
     def near(self) -> Optional[str]:
@@ -268,16 +286,6 @@ class Facts:
             return json.loads(self.shown) if self._is_whole else self.label
         text = canonical_json(self.masking.arguments(self._arguments))
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
-
-
-_FORMS: Dict[str, Callable[[Facts, Any, Any], str]] = {
-    "steady": lambda facts, _, text: text.without_noise(facts.outcome is Outcome.WAITING),
-    "gist": lambda facts, arguments, text: (
-        gist(text.begin, arguments) if facts.outcome.says_something else ""
-    ),
-    "near": lambda _, arguments, __: near_arguments(arguments),
-    "skeleton": lambda _, __, text: skeleton(text.begin),
-}
 
 
 def _is_immutable(result: Any) -> bool:

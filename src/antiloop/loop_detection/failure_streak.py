@@ -8,10 +8,14 @@ from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Facts
 from .judged_call import Evidence
+from .outcome import Outcome
 from .refusal import whole_tool
+from .sameness import say_alike
 from .threshold import check_threshold
 from .window import Window
 
+PATIENCE = 12
+"""Rounds with the same answer where it is no failure."""
 SLACK = 0.25
 """New things allowed for each failure: an agent that learns something else is not stuck."""
 
@@ -26,32 +30,43 @@ class FailureStreakDetector(WindowDetector):
     row of rounds that failed, found nothing or told what was known is a streak too; rounds that are
     neither that nor new are passed over. To refuse the calls of such a row would be in vain, as the
     next ones are other calls: the ladder takes its last action instead.
+    An answer with less left to do than the one before, as fewer failed tests, is a step forward,
+    and begins a streak anew.
+
+    With `patience`, more rounds make a streak of answers that are no failures: a tool that finds
+    nothing whatever it is asked, and one that asks to come back later.
 
     Args:
         threshold: rounds with the same failure of one tool, with at most one new thing to four of
             them, 2 or more.
+        patience: rounds with the same answer of one tool that finds nothing or asks to wait;
+            12 where left out, or the threshold if that is more.
         in_a_row: rounds that came to nothing, whatever the tool, 2 or more. As many again are one
             further repetition, since such a row is weaker evidence.
 
     Raises:
-        ValueError: if a number is below 2.
+        ValueError: if a number is below 2, or patience below the threshold.
     """
 
     name = "failure_streak"
     look_back = 50
 
-    def __init__(self, threshold: int = 4, *, in_a_row: int = 5) -> None:
+    def __init__(
+        self, threshold: int = 4, *, in_a_row: int = 5, patience: Optional[int] = None
+    ) -> None:
         check_threshold("threshold", threshold)
         check_threshold("in_a_row", in_a_row)
         self.threshold = threshold
         self.in_a_row = in_a_row
+        self.patience = max(PATIENCE, threshold) if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
         self.span = max(threshold, in_a_row)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the failures of the last round."""
         is_barren = bool(window.rounds)
         for item in window.rounds[-1].evidence if is_barren else ():
-            if item.facts.outcome.is_failure or (item.facts.is_long and not item.is_fresh):
+            if _is_fruitless(item):
                 spell = self._same_failure(window, item.facts)
                 if len(spell) >= self._needed(window, item.facts):
                     return self._of_one_tool(spell)
@@ -64,20 +79,25 @@ class FailureStreakDetector(WindowDetector):
 
     def _same_failure(self, window: Window, latest: Facts) -> List[Evidence]:
         return window.spell(
-            lambda item: item.facts.tool == latest.tool and item.facts.says_like(latest),
+            lambda item: item.facts.tool == latest.tool and say_alike(item.facts, latest),
             slack=SLACK,
         )
 
     def _needed(self, window: Window, facts: Facts) -> int:
-        return window.policy(facts.tool).thresholds.get(self.name, self.threshold)
+        usual = self.threshold if facts.outcome.is_failure or facts.is_long else self.patience
+        if facts.outcome is Outcome.EMPTY:  # it says so itself: twice a row of any kind is enough
+            usual = min(usual, max(self.threshold, 2 * self.in_a_row))
+        return window.policy(facts.tool).thresholds.get(self.name, usual)
 
     def _of_one_tool(self, spell: List[Evidence]) -> LoopDetection:
         facts, count = spell[-1].facts, len(spell)
+        waits = facts.outcome is Outcome.WAITING
+        what = "asked to come back later" if waits else "gave the same fruitless answer"
         return detection(
             self.name,
-            f"Tool {facts.tool!r} gave the same fruitless answer {times(count)}.",
+            f"Tool {facts.tool!r} {what} {times(count)}.",
             spell,
-            identity=(facts.tool, facts.gist if facts.outcome.is_failure else facts.result),
+            identity=(facts.tool, facts.gist if facts.outcome.counts_down else _said(facts)),
             refused=whole_tool(facts),
             details={"tool": facts.tool, "count": count, "result_hash": facts.result},
         )
@@ -94,3 +114,18 @@ class FailureStreakDetector(WindowDetector):
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
         return replace(found, spacing=self.in_a_row)
+
+
+def _is_fruitless(item: Evidence) -> bool:
+    """Whether an answer may be one of a streak of one tool."""
+    facts, kind = item.facts, item.facts.outcome
+    if kind is Outcome.SUCCESS or facts.is_long:
+        return kind.is_failure or (facts.is_long and not item.is_fresh)
+    if kind is Outcome.WAITING:
+        return not (facts.is_polled or item.is_change)
+    return kind.is_failure or kind is Outcome.EMPTY or (kind is Outcome.SILENT and facts.only_looks)
+
+
+def _said(facts: Facts) -> Optional[str]:
+    """Give what tells the streaks of one tool apart: all ways to find nothing are one."""
+    return facts.result if facts.outcome.says_something else facts.outcome.value

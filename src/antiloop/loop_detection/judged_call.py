@@ -28,7 +28,11 @@ class Evidence:
         self.facts = facts
         self.call_id = call_id
         self.is_fresh = is_fresh
-        """Whether the answer is one that the window has not seen from this tool."""
+        """Whether the answer is a success that the window has not seen from this tool.
+
+        An answer that is none is fresh if less is left to do by it than by the one before: fewer
+        tests fail, more of a job is done.
+        """
         self.is_new = is_new
         """Whether the window has not seen the call."""
         self.is_known = is_known
@@ -51,9 +55,16 @@ class Evidence:
         return self._is_change
 
     @property
+    def is_step_forward(self) -> bool:
+        """Whether the answer is no success, but a better one than the last."""
+        return self.is_fresh and self.facts.outcome.counts_down
+
+    @property
     def is_barren(self) -> bool:
         """Whether nothing came of the call: it failed, found nothing, or told what was known."""
         kind = self.facts.outcome
         if kind in (Outcome.WAITING, Outcome.SILENT):
             return False
-        return kind.is_failure or kind is Outcome.EMPTY or self.is_known
+        if kind.is_failure:
+            return not self.is_fresh
+        return kind is Outcome.EMPTY or self.is_known

@@ -24,6 +24,7 @@ from ..exceptions import SnapshotError
 from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
+from .arguments import check_call, check_round
 from .base import WindowDetector, detection
 from .compared import Result
 from .detection import LoopDetection, LoopSeverity
@@ -99,6 +100,7 @@ class LoopMonitor:
         Returns:
             A verdict with the action ``block`` and the words of the refusal, or to go on.
         """
+        check_call(call)
         if not self.enabled or not self._ladder.blocks:
             return GO_ON
         facts = Facts.of(call, None, self._policy(call), masking=self._window.masking)
@@ -114,8 +116,9 @@ class LoopMonitor:
         Args:
             tool_calls: the calls of one model reply, in order.
             tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; what is missing, or
-                None, is unknown.
+                None, is unknown. More results than calls are refused with a ValueError.
         """
+        check_round(tool_calls, tool_results)
         if not self.enabled:
             return GO_ON
         calls, results, asked = self._reported.new(tool_calls, tool_results, self._policy)

@@ -9,6 +9,7 @@ from .evidence import Facts
 from .judged_call import Evidence
 from .outcome import Outcome
 from .refusal import near_key
+from .sameness import say_alike
 from .threshold import check_threshold
 from .window import Window
 
@@ -81,4 +82,4 @@ class NearRepeatDetector(WindowDetector):
 def _is_near(one: Facts, other: Facts) -> bool:
     if one is other:
         return True
-    return one.tool == other.tool and one.says_like(other) and one.near == other.near
+    return one.tool == other.tool and say_alike(one, other) and one.near == other.near

@@ -22,16 +22,20 @@ _CLOCK = (
     r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
     r"|0x[0-9a-f]{6,}\b"  # addresses
 )
+_ID = (
+    r"|(?:request|trace|span|correlation|execution|session|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
+    r"|(?:session|pid)[ =:#]{0,3}(?=[\w-]*\d)[\w-]+"
+)
 _COUNTER = (
     r"|line \d+:"  # a shell counts the lines it was given
     r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
-    r"|(?:attempt|retry|try|pid)[ =:#]*\d+"
-    r"|(?:request|trace|span|correlation|execution|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
+    r"|(?:attempt|retry|try)[ =:#]*\d+"
     r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
 )
 # All but dates and paths stand at the start of a word, which is quick to rule out.
 _CLOCKS = re.compile(rf"{_DATE}|\b(?:{_CLOCK})", re.IGNORECASE)
-_VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
+_CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
+_VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
@@ -40,6 +44,7 @@ _NUMBERING = re.compile(
     r"nonce|uuid|timestamp|(?:req(?:uest)?|trace|span|correlation|idempotency|message)_?(?:id|key)",
     re.IGNORECASE,
 )
+_JOB_FIELDS = ('"job', '"task', '"phase"', '"stage"', '"progress"')
 _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
 _COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
 
@@ -55,7 +60,7 @@ def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) ->
     only clock times and ids are masked. A text with nothing else in it is given back unchanged,
     unless it is said that it ``goes_on`` with words.
     """
-    pattern = _CLOCKS if is_waiting else _VOLATILE
+    pattern = _CLOCKS_AND_IDS if is_waiting else _VOLATILE
     masked = pattern.sub("#", text[:LONG]) + text[LONG:]
     return masked if goes_on or has_words(masked) else text
 
@@ -63,6 +68,11 @@ def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) ->
 def has_words(text: str, start: int = 0) -> bool:
     """Whether a text holds a word from a place on."""
     return _LETTERS.search(text, start) is not None
+
+
+def speaks_of_a_job(text: str) -> bool:
+    """Whether a text is the JSON of some work that goes on, of which a duration is the news."""
+    return text.startswith("{") and any(field in text[:LONG] for field in _JOB_FIELDS)
 
 
 def gist(text: str, arguments: Any) -> str:

@@ -4,7 +4,7 @@ import re
 from enum import Enum
 from typing import Optional
 
-from .plain_answer import HEAD, NEGATIVE, SHORT, is_plain_success, may_be_a_form, words
+from .plain_answer import BRIEF, HEAD, NEGATIVE, SHORT, is_plain_success, may_be_a_form, words
 
 REFUSED_MARKER = "[antiloop] Refused:"
 """How the result of every refused call begins, so that any history shows which those are.
@@ -37,6 +37,8 @@ class Outcome(str, Enum):
     """Whether the call failed."""
     says_something: bool
     """Whether the words of the answer matter."""
+    counts_down: bool
+    """Whether the answer may say how much is left to do: a failure, or that work is under way."""
     is_fruitless: bool
     """Whether the call failed, found nothing or says nothing."""
 
@@ -44,6 +46,7 @@ class Outcome(str, Enum):
 # Plain attributes, not properties: every step of every run asks for them.
 for _kind in Outcome:
     _kind.is_failure = _kind in (Outcome.FAILURE, Outcome.INVALID)
+    _kind.counts_down = _kind.is_failure or _kind is Outcome.WAITING
     _kind.says_something = _kind not in (Outcome.EMPTY, Outcome.SILENT)
     _kind.is_fruitless = _kind.is_failure or not _kind.says_something
 
@@ -56,11 +59,16 @@ _BENIGN = re.compile(
 )  # "error": null, 0 failed, no errors
 _WORK_WORDS = ("pending", "processing", "progress", "queued", "running", "starting", "waiting")
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
+_JOB = (
+    r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
+    r"|query|request|run|scan|script|session|task|tests?|upload|work|workflow)"
+)
 _WAITING = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b"
-    rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|{_WORK}\b[^.]{{0,40}}$",
+    rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|^\W*(?:the\s+)?(?:{_JOB}\s+(?:\S*\d\S*\s+)?)?{_WORK}\b"
+    r"[^.]{0,40}$",
     re.IGNORECASE,
-)
+)  # no "pod-a Running": that is how it should be
 _BUSY = re.compile(
     r"\b(?:429|503|overloaded|rate.?limit\w*|temporarily|too many requests|not.?ready"
     r"|(?:try|retry)\s+(?:again\s+)?later)\b",
@@ -68,6 +76,11 @@ _BUSY = re.compile(
 )
 _SILENT = re.compile(
     r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+[01])?\W*$", re.IGNORECASE
+)
+_NO_OUTPUT = re.compile(  # {"output": "", "exit_code": 1}
+    r"\s*\{(?:[\s,]*\"(?:output|std_?out|std_?err|error)\"\s*:\s*(?:\"\"|null)"
+    r"|[\s,]*\"(?:exit_?(?:code|status)|return_?code|code)\"\s*:\s*[01]\b)+\s*\}\s*$",
+    re.IGNORECASE,
 )
 _TROUBLE = r"(?:error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|difference)"
 _NOTHING = re.compile(
@@ -121,7 +134,14 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
     # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
     if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
         return Outcome.SILENT
-    return Outcome.WAITING if _BUSY.search(text) or _is_under_way(text) else None
+    if text.lstrip().startswith("{") and _NO_OUTPUT.match(text):
+        return Outcome.SILENT
+    return Outcome.WAITING if is_busy(text) or _is_under_way(text) else None
+
+
+def is_busy(text: str) -> bool:
+    """Whether the other side asks to come back later: it is overloaded, or down."""
+    return _BUSY.search(text[:BRIEF]) is not None
 
 
 def _is_under_way(text: str) -> bool:

@@ -8,9 +8,10 @@ from .detection import LoopDetection
 from .judged_call import Evidence
 from .outcome import Outcome
 from .refusal import tool_key
+from .sameness import differ
 from .shortening import shortened
 from .threshold import check_threshold
-from .window import Round, Window, differ
+from .window import Round, Window
 
 MATCHES = ("content", "calls", "tool_names")
 SHOWN_ARGUMENTS = 40

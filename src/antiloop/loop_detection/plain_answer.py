@@ -24,7 +24,8 @@ NEGATIVE = frozenset(
 _FORMAL = frozenset(  # one of these stands in every answer that is judged by its form
     """
     0 429 503 exit later limit limited limits nil no none nothing null output overloaded pending
-    processing progress queued ready requests running starting temporarily undefined waiting zero
+    processing progress queued ready requests running starting stderr stdout temporarily undefined
+    waiting zero
     """.split()
 )
 

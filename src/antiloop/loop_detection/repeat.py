@@ -8,8 +8,9 @@ from .detection import LoopDetection
 from .evidence import Facts
 from .judged_call import Evidence
 from .outcome import Outcome
+from .sameness import differ
 from .threshold import check_threshold
-from .window import Round, Window, differ
+from .window import Round, Window
 
 
 @beta

@@ -15,7 +15,7 @@ LIMIT = 32_768
 """Characters that a snapshot takes at most for each 50 calls of the window."""
 
 _WORTH = ("is_fresh", "is_new", "is_known", "is_change")
-_RESTORED = ("is_polled", "is_command", "is_missing")
+_RESTORED = ("is_polled", "is_command", "is_missing", "only_looks")
 _FLAGS = (*_WORTH, "mutates", "is_long", "changes_world", *_RESTORED)
 _TOOL_KEY = 8
 
@@ -98,7 +98,9 @@ def _forms(kind: Outcome, mutates: bool, is_last: bool) -> List[str]:
     """Name the forms that a later comparison may ask for."""
     if kind is Outcome.UNKNOWN:
         return ["near"]
-    forms = ["steady", "near", "gist"] if kind.is_failure or is_last else ["steady", "near"]
+    forms = ["steady", "near", "gist"] if kind.counts_down or is_last else ["steady", "near"]
+    if kind.counts_down:
+        forms.append("left")
     return [*forms, "skeleton"] if mutates else forms
 
 

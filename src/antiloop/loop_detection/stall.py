@@ -8,6 +8,7 @@ from .detection import LoopDetection
 from .evidence import Facts
 from .judged_call import Evidence
 from .refusal import whole_tool
+from .sameness import say_alike
 from .threshold import check_threshold
 from .window import Window
 
@@ -77,7 +78,7 @@ class StallDetector(WindowDetector):
     def _same(self, one: Facts, other: Facts) -> bool:
         if one.tool != other.tool or other.result is None:
             return False
-        return one.says_like(other) if self.only_fruitless else one.result == other.result
+        return say_alike(one, other) if self.only_fruitless else one.result == other.result
 
     def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
         streak: List[Evidence] = []
@@ -86,6 +87,8 @@ class StallDetector(WindowDetector):
             if not same:
                 break
             streak.append(_nearest(latest, same))
+            if streak[-1].is_step_forward:
+                break
         streak.reverse()
         return streak
 

@@ -3,10 +3,9 @@
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Tuple, Union
 
 from ..stability import beta
-from .noise import command_line
 from .threshold import check_threshold
 
 KeyRule = Union[Sequence[str], Callable[[Any], Any]]
@@ -98,67 +97,3 @@ def _are_names(rule: Any) -> bool:
 
 NO_POLICY = ToolPolicy()
 """Nothing is declared."""
-
-_MUTATING = frozenset(
-    """
-    add apply append book cancel commit create delete disable edit enable exchange grant insert
-    install modify move patch pay post publish put refund remove rename replace reset restart save
-    send set submit toggle transfer turn update upload write
-    """.split()
-)
-_READING = frozenset(
-    "check fetch find get grep list look open query read search show status view".split()
-)
-_SENDING = frozenset("send submit write".split())
-_TYPED = frozenset("command input key keys line stdin".split())  # what is sent to a terminal
-_CHANGING = frozenset(
-    """
-    apply apply_patch checkout chmod commit cp install ln merge mkdir mv patch reset restore revert
-    rm stash tee touch unlink
-    """.split()
-)
-_EDITORS = frozenset(("perl", "sed"))
-_REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-
-
-def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
-    """Guess from its name whether a tool changes the world.
-
-    A tool of several commands is judged by the command: ``{"command": "view"}`` only looks.
-    """
-    command = arguments.get("command") if isinstance(arguments, dict) else None
-    return _sounds_like_change(
-        command if isinstance(command, str) and command.isidentifier() else tool_name
-    )
-
-
-@lru_cache(maxsize=1024)
-def seems_to_read(tool_name: str) -> bool:
-    """Guess from its name whether a tool only looks."""
-    return not _READING.isdisjoint(_parts(tool_name)[:1])
-
-
-def command_changes(arguments: Any) -> bool:
-    """Guess from its words whether a command line changes files."""
-    command = command_line(arguments)
-    if command is None:
-        return False
-    parts = command.split()
-    if not _CHANGING.isdisjoint(parts) or ("-i" in parts and not _EDITORS.isdisjoint(parts)):
-        return True
-    return ">" in command and _REDIRECTED.search(command) is not None
-
-
-@lru_cache(maxsize=1024)
-def _sounds_like_change(name: str) -> bool:
-    parts = _parts(name)
-    if not parts or parts[0] in _READING:
-        return False
-    changes = _MUTATING.intersection(parts)
-    is_typing = changes <= _SENDING and not _TYPED.isdisjoint(parts)
-    return bool(changes) and not is_typing
-
-
-def _parts(name: str) -> List[str]:
-    return [part.lower() for part in _PARTS.findall(name)]

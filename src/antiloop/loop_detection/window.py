@@ -9,6 +9,7 @@ from .judged_call import Evidence
 from .kept_name import kept_id, kept_name
 from .masking import SECRETS, Masking
 from .outcome import Outcome
+from .sameness import is_step_forward
 from .tool_policy import NO_POLICY, ToolPolicy
 
 Policies = Mapping[str, ToolPolicy]
@@ -204,8 +205,9 @@ class Window:
         """Give the latest calls that match, oldest first, while little new comes in between.
 
         Of each round, one matching call counts. Going back from the last round, the spell is over
-        at a call that changed the world in a new way or that `ends` it, and where the rounds with
-        something new beside or between the matching calls are more than `slack` for each of these.
+        at a call that changed the world in a new way, at a step forward or at what `ends` it, and
+        where the rounds with something new beside or between the matching calls are more than
+        `slack` for each of these.
         """
         found: List[Evidence] = []
         fresh = 0
@@ -223,7 +225,7 @@ class Window:
                 break
             if match is not None:
                 found.append(match)
-            if is_change:
+            if is_change or (match is not None and match.is_step_forward):
                 break
         found.reverse()
         return found
@@ -251,6 +253,9 @@ class Window:
         is_fresh = is_new_answer and kind is Outcome.SUCCESS
         if kind is Outcome.SILENT:
             is_fresh = is_new
+        elif is_new_answer and kind.counts_down:
+            earlier = ([item.facts for item in each.evidence] for each in reversed(self.rounds))
+            is_fresh = is_step_forward(facts, earlier)
         is_known = facts.result is not None and not (is_new or is_new_answer)
         return is_fresh, is_new, is_known
 
@@ -271,15 +276,6 @@ class Window:
                 self._seen[key] -= 1
                 if not self._seen[key]:
                     del self._seen[key]
-
-
-def differ(one: Facts, other: Facts, exactly: bool = False) -> bool:
-    """Whether two results are known to differ; noise makes no difference unless asked for."""
-    if one.result is None or other.result is None or one.result == other.result:
-        return False
-    if Outcome.REFUSED in (one.outcome, other.outcome):
-        return False
-    return exactly or one.steady != other.steady
 
 
 def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:

@@ -1,0 +1,35 @@
+"""How much is left to do: the number in an answer that an agent works on."""
+
+import re
+from typing import Optional
+
+from .noise import LONG
+
+_OPEN = (
+    r"(?:failed|failing|failures|errors|problems|issues|warnings|conflicts|violations|differences"
+    r"|mismatches|remaining|left|unresolved|pending|missing)"
+)
+# 12 failed, 3 more errors, "failed": 12; no status as in "failed: 503".
+_LEFT = re.compile(
+    rf"\b(\d{{1,7}}) (?:[a-z]{{1,20}} )?{_OPEN}\b|\b{_OPEN}\"?[=:] ?(?![45]\d\d\b)(\d{{1,7}})\b",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(r"\b(\d{1,3}(?:\.\d{1,4})?) ?%")
+_MOST = 10**9
+
+
+def amount_left(text: str) -> Optional[int]:
+    """Give how much is left to do by what an answer says: what fails or waits, or in percent.
+
+    Only two amounts of one kind can be compared; None is given where there is none.
+
+    >>> amount_left("12 failed, 8 passed") > amount_left("7 failed, 13 passed")
+    True
+    >>> amount_left("running, 40 % done") < amount_left("running, 10 % done")
+    True
+    """
+    found = _LEFT.findall(text[:LONG])
+    if found:
+        return min(sum(int(before or after) for before, after in found), _MOST)
+    done = _PERCENT.search(text[:LONG])
+    return None if done is None else max(0, int(10_000 * (100 - float(done[1]))))

@@ -1,0 +1,129 @@
+"""What a call does to the world, guessed from its words: it changes something, or it only looks.
+
+This is the one place that decides. What the user declares about a tool comes before it.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any, Iterable, List, Optional
+
+from .noise import command_line, does_nothing
+
+_MUTATING = frozenset(
+    """
+    add apply append book cancel commit create delete disable edit enable exchange grant insert
+    install modify move patch pay post publish put refund remove rename replace reset restart save
+    send set submit toggle transfer turn update upload write
+    """.split()
+)
+_READING = frozenset(
+    """
+    check fetch find get grep head list look open options query read search show status view
+    """.split()
+)
+_SENDING = frozenset("send submit write".split())
+_TYPED = frozenset(  # what is sent to a terminal, or is one
+    "command console input key keys line process shell stdin terminal tmux".split()
+)
+_VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
+_JOBS = frozenset("job jobs poll progress status wait".split())
+_WORK = frozenset("build deployment execution operation pipeline process run task workflow".split())
+_CHANGING = frozenset(
+    """
+    apply apply_patch checkout chmod commit cp install ln merge mkdir mv patch reset restore revert
+    rm stash tee touch unlink
+    """.split()
+)
+_SEARCHING = frozenset("ack ag egrep fd fgrep find grep rg".split())
+_EDITORS = frozenset(("perl", "sed"))
+_REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
+_COMMANDS = re.compile(r"[|;&\n]\s*")
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
+    """Guess from its name whether a call changes the world.
+
+    A tool of several commands is judged by the command, if that says anything:
+    ``{"command": "view"}`` only looks, ``{"action": "send"}`` and ``{"method": "POST"}`` do not.
+    """
+    return _effect(tool_name, arguments) is True
+
+
+def seems_to_look(tool_name: str, arguments: Any) -> bool:
+    """Guess from its name, or from the first words of a command line, whether a call only looks."""
+    effect = _effect(tool_name, arguments)
+    return _searches(arguments) if effect is None else not effect
+
+
+def changes_world(tool_name: str, arguments: Any, is_silent: bool) -> bool:
+    """Guess whether a call of a tool that need not change anything has changed something.
+
+    A command line does by its words, and what says nothing (``is_silent``) was done for its effect,
+    unless it has none or only looks.
+    """
+    if not is_silent:
+        return command_changes(arguments)
+    return _effect(tool_name, arguments) is not False and not does_nothing(arguments)
+
+
+def command_changes(arguments: Any) -> bool:
+    """Guess from its words whether a command line changes files."""
+    command = command_line(arguments)
+    if command is None:
+        return False
+    parts = command.split()
+    if not _CHANGING.isdisjoint(parts) or ("-i" in parts and not _EDITORS.isdisjoint(parts)):
+        return True
+    return ">" in command and _REDIRECTED.search(command) is not None
+
+
+def asks_of_a_job(tool_name: str, arguments: Any) -> bool:
+    """Guess from its name whether a call asks how far some work elsewhere is."""
+    return _is_about_a_job(" ".join([tool_name, *_verbs(arguments)]))
+
+
+def _searches(arguments: Any) -> bool:
+    command = command_line(arguments)
+    if command is None or command_changes(arguments) or "-delete" in command or "-exec" in command:
+        return False
+    first_words = (part.split(None, 1)[:1] for part in _COMMANDS.split(command))
+    return any(not _SEARCHING.isdisjoint(words) for words in first_words)
+
+
+def _effect(tool_name: str, arguments: Any) -> Optional[bool]:
+    """Whether a call changes something (True) or only looks (False) by its name."""
+    for verb in _verbs(arguments):
+        effect = _sounds_like_change(verb, tool_name)
+        if effect is not None:
+            return effect
+    return _sounds_like_change(tool_name)
+
+
+def _verbs(arguments: Any) -> Iterable[str]:
+    if isinstance(arguments, dict):
+        for name in _VERBS:
+            verb = arguments.get(name)
+            if isinstance(verb, str) and verb.replace("-", "_").isidentifier():
+                yield verb
+
+
+@lru_cache(maxsize=1024)
+def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
+    parts = _parts(name)
+    if not _READING.isdisjoint(parts[:1]):
+        return False
+    changes = _MUTATING.intersection(parts)
+    is_typing = changes <= _SENDING and not _TYPED.isdisjoint([*parts, *_parts(of_tool)])
+    return True if changes and not is_typing else None
+
+
+@lru_cache(maxsize=1024)
+def _is_about_a_job(name: str) -> bool:
+    parts = _parts(name)
+    asks = not _READING.isdisjoint(parts[:1]) and not _WORK.isdisjoint(parts)
+    return asks or not _JOBS.isdisjoint(parts)
+
+
+def _parts(name: str) -> List[str]:
+    return [part.lower() for part in _PARTS.findall(name)]

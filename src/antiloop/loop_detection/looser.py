@@ -1,0 +1,34 @@
+"""The looser ways to compare a call and its answer, by name: what each of them looks at."""
+
+from typing import Any
+
+from .amount import amount_left
+from .compared import KEY_LENGTH
+from .effect import asks_of_a_job
+from .fingerprint import text_fingerprint
+from .kept_text import KeptText
+from .noise import gist, near_arguments, skeleton, speaks_of_a_job
+from .outcome import Outcome
+
+LOOSER = ("steady", "gist", "near", "skeleton", "left")
+NOT_SAID = "f" * KEY_LENGTH
+"""The amount left where an answer names none."""
+
+
+def looser_key(name: str, tool: str, arguments: Any, text: KeptText, kind: Outcome) -> str:
+    """Give the key by which a call and its answer are compared in one of the looser ways."""
+    if name == "left":
+        left = amount_left(text.begin)
+        return NOT_SAID if left is None else f"{left:0{KEY_LENGTH}x}"
+    return text_fingerprint(_compared(name, tool, arguments, text, kind))[:KEY_LENGTH]
+
+
+def _compared(name: str, tool: str, arguments: Any, text: KeptText, kind: Outcome) -> str:
+    if name == "near":
+        return near_arguments(arguments)
+    if name == "gist":
+        return gist(text.begin, arguments) if kind.says_something else ""
+    if name == "skeleton":
+        return skeleton(text.begin)
+    waits = kind is Outcome.WAITING or asks_of_a_job(tool, arguments)
+    return text.without_noise(waits or speaks_of_a_job(text.begin))

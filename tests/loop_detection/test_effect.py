@@ -1,0 +1,164 @@
+"""What a call does to the world is guessed in one place, wherever its verb stands."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import step, verdicts
+
+from antiloop import LoopDetector
+from antiloop.loop_detection.effect import (
+    asks_of_a_job,
+    command_changes,
+    seems_to_look,
+    seems_to_mutate,
+)
+
+CHANGES = st.sampled_from(["send", "create", "delete", "publish", "update_all", "bookNow"])
+PLACES = st.sampled_from(["command", "action", "operation", "method"])
+NOUNS = st.sampled_from(["message", "ticket", "mail", "calendar", "x"])
+
+
+def actions(tool, arguments):
+    answers = (f'{{"message_id": "m-{n}"}}' for n in range(5))
+    run = ([step(tool, answer, **arguments)] for answer in answers)
+    return [verdict.action.value for verdict in verdicts(LoopDetector.escalating(), *run)]
+
+
+@given(CHANGES, PLACES, NOUNS)
+def test_a_verb_says_the_same_wherever_it_stands(verb, place, noun):
+    in_the_name = actions(f"{verb}_{noun}", {"text": "hi"})
+    assert in_the_name[2] == "notify"
+    assert actions(noun, {"text": "hi", place: verb}) == in_the_name
+
+
+@given(CHANGES, PLACES, NOUNS)
+def test_a_verb_that_only_looks_comes_before_the_name(verb, place, noun):
+    assert seems_to_mutate(f"{verb}_{noun}", {})
+    assert not seems_to_mutate(f"{verb}_{noun}", {place: "get_all"})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer"),
+    [
+        ("grep", {}, True),
+        ("message", {"action": "list"}, True),
+        ("bash", {"command": "grep -rn a src"}, True),
+        ("bash", {"command": "cd src && rg 'a|b' | head"}, True),
+        ("bash", {"command": "grep -rn a src > found.txt"}, False),
+        ("bash", {"command": "find . -name '*.pyc' -delete"}, False),
+        ("bash", {"command": "find . -exec touch {} +"}, False),
+        ("bash", {"command": "make"}, False),
+        ("bash", {"command": ""}, False),
+        ("edit", {}, False),
+        ("run", {}, False),
+    ],
+)
+def test_what_only_looks(tool, arguments, answer):
+    assert seems_to_look(tool, arguments) is answer
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer"),
+    [
+        ("job", {}, True),
+        ("command_status", {}, True),
+        ("get_build", {}, True),
+        ("process", {"action": "poll"}, True),
+        ("build", {}, False),
+        ("bash", {"command": "git status"}, False),
+        ("get_page", {}, False),
+    ],
+)
+def test_who_asks_of_a_job(tool, arguments, answer):
+    assert asks_of_a_job(tool, arguments) is answer
+
+
+def test_a_duration_is_the_news_of_a_job_and_noise_in_the_answer_of_a_shell():
+    def found(tool, answer):
+        run = ([step(tool, answer % (10 * n), id=5)] for n in range(1, 6))
+        return any(verdict.action.value != "continue" for verdict in verdicts(ours, *run))
+
+    ours = LoopDetector.default()
+    assert not found("job", '{"output": "no", "duration_seconds": %d}')
+    assert not found("state", '{"job_id": 5, "duration_seconds": %d}')
+    assert not found("state", '{"phase": "build", "duration_seconds": %d}')
+    assert found("shell", '{"output": "no", "duration_seconds": %d}')
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer"),
+    [
+        ("write_file", {}, True),
+        ("writeFile", {}, True),
+        ("UpdateTicket", {}, True),
+        ("file-edit", {}, True),
+        ("send_message", {}, True),
+        ("read_file", {}, False),
+        ("get_update", {}, False),
+        ("search", {}, False),
+        ("bash", {}, False),
+        ("send_keys", {}, False),
+        ("write_stdin", {}, False),
+        ("insert_line", {}, True),
+        ("replace_lines_in_file", {}, True),
+        ("press_submit_key", {}, False),
+        ("editor", {"command": "view"}, False),
+        ("editor", {"command": "insert"}, True),
+        ("write", {"command": "rm -rf x"}, True),
+        ("write", {"command": 5}, True),
+        ("message", {"action": "send"}, True),
+        ("message", {"action": "list"}, False),
+        ("message", {"operation": "sendText"}, True),
+        ("message", {"action": "hello"}, False),
+        ("http", {"method": "POST"}, True),
+        ("http", {"method": "GET"}, False),
+        ("update_record", {"method": "GET"}, False),
+        ("update_record", {"action": "fast"}, True),
+        ("tickets", {"command": "next", "operation": "delete"}, True),
+        ("process", {"action": "write"}, False),
+        ("tmux", {"action": "send-keys"}, False),
+        ("write", "text", True),
+        ("", {}, False),
+        ("42", {}, False),
+        ("日本", {}, False),
+    ],
+)
+def test_whether_a_tool_changes_the_world_is_guessed_from_its_name(tool, arguments, answer):
+    assert seems_to_mutate(tool, arguments) is answer
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i s/a/b/ x.py",
+        "perl -pe s/a/b/ -i x.py",
+        "cat > x.py <<EOF",
+        "echo a >> log.txt",
+        "git commit -am fix",
+        "rm -rf build && make",
+    ],
+)
+def test_a_command_line_that_changes_files_is_known_by_its_words(command):
+    assert command_changes({"command": command})
+    assert command_changes({"cmd": command})
+    assert command_changes(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest -q 2>/dev/null",
+        "ls > /dev/null 2>&1",
+        "grep -i name x.py",
+        "python -c 'f = lambda x -> x'",
+        "git status",
+        "",
+    ],
+)
+def test_a_command_line_that_only_looks_changes_nothing(command):
+    assert not command_changes({"command": command})
+
+
+@pytest.mark.parametrize("arguments", [{}, {"command": 7}, None, ["rm"], {"text": "rm x"}])
+def test_what_is_no_command_line_changes_nothing(arguments):
+    assert not command_changes(arguments)

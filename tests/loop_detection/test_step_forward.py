@@ -1,0 +1,111 @@
+"""Fewer failures are progress, and so is another number in the answer to the same call."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import failed, step, verdicts
+
+from antiloop import LoopDetector
+from antiloop.loop_detection.amount import amount_left
+
+WORDS = "amber birch cedar daisy elder fern grape hazel iris jasmin kale lilac maple oak".split()
+ANSWERS = (
+    "{} failed",
+    "{} tests failed, 400 passed",
+    "Error: {} problems found",
+    '{{"status": "error", "failed": {}}}',
+    "build failed with {} errors",
+)
+PRESETS = (LoopDetector.default, LoopDetector.escalating)
+falling = st.sets(st.integers(1, 399), min_size=2, max_size=12).map(
+    lambda counts: sorted(counts, reverse=True)
+)
+unlike = st.lists(st.integers(1, 399), min_size=2, max_size=4, unique=True)
+presets = pytest.mark.parametrize("preset", PRESETS)
+
+
+def actions(preset, steps):
+    return {verdict.action.value for verdict in verdicts(preset(), *([each] for each in steps))}
+
+
+@presets
+@given(falling, st.sampled_from(ANSWERS), st.booleans(), st.booleans())
+def test_fewer_failures_are_progress(preset, counts, answer, is_error, is_varied):
+    made = failed if is_error else step
+    run = [
+        made("test", answer.format(count), suite=WORDS[at] if is_varied else "all")
+        for at, count in enumerate(counts)
+    ]
+    assert actions(preset, run) == {"continue"}
+
+
+@presets
+@given(falling, st.sampled_from(["running, {} % done", "Error: only {}% done"]), st.booleans())
+def test_a_rising_percentage_is_progress(preset, counts, answer, is_varied):
+    run = [
+        step("state", answer.format(100 - count / 4), job=WORDS[at] if is_varied else 5)
+        for at, count in enumerate(counts)
+    ]
+    assert actions(preset, run) == {"continue"}
+
+
+@presets
+@pytest.mark.parametrize("answer", ["Error: errno {}", "HTTP error {}", "error, code={}"])
+@given(unlike)
+def test_another_number_is_another_answer_to_the_same_call(preset, answer, codes):
+    run = [failed("open", answer.format(code), path="x") for code in codes]
+    assert actions(preset, run) == {"continue"}
+
+
+@presets
+@pytest.mark.parametrize("answer", ["Error: errno {}", "{} failed"])
+def test_between_different_calls_numbers_are_cosmetic(preset, answer):
+    run = [failed("get", answer.format(7 + at), page=word) for at, word in enumerate(WORDS[:6])]
+    assert actions(preset, run) != {"continue"}
+
+
+def test_noise_is_no_other_answer():
+    run = [failed("get", f"Error: no answer in 3.{n}s (pid {n})", url="u") for n in range(4)]
+    assert "block" in actions(LoopDetector.escalating, run)
+
+
+@presets
+def test_a_streak_begins_anew_after_a_step_forward(preset):
+    counts = [9, 9, 3, 3, 3, 3, 3, 3]
+    run = [failed("test", f"{count} failed", suite="all") for count in counts]
+    assert [v.action.value for v in verdicts(preset(), *([each] for each in run))][:4] == [
+        "continue"
+    ] * 4
+    assert actions(preset, run) != {"continue"}
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=14), st.booleans())
+def test_a_resumed_run_knows_how_much_was_left(counts, is_varied):
+    live, resumed = (LoopDetector.escalating().monitor() for _ in range(2))
+    for at, count in enumerate(counts):
+        made, result = failed("test", f"{count} failed", suite=WORDS[at] if is_varied else "all")
+        again = LoopDetector.escalating().monitor()
+        again.restore(json.loads(json.dumps(resumed.snapshot())))
+        resumed = again
+        assert resumed.after([made], [result]).action is live.after([made], [result]).action
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("12 failed", 12),
+        ("12 failed, 3 errors", 15),
+        ('{"failed": 12, "passed": 3}', 12),
+        ("2 tests failing", 2),
+        ("40% done", 600_000),
+        ("99.5 % done", 5_000),
+        ("140 % done", 0),
+        ("Request failed: 503", None),
+        ("error on line 7", None),
+        ("all fine", None),
+    ],
+)
+def test_how_much_is_left_to_do(text, amount):
+    assert amount_left(text) == amount
