@@ -268,6 +268,12 @@ def test_an_explanation_gives_the_verdict_of_the_live_run(make, run, data):
         assert explained.verdict == live.verdicts[number]
 
 
+def first_loop(play):
+    """Give the first round that was more than to go on, and what was to be done."""
+    found = ((number, each.action) for number, each in enumerate(play.verdicts) if each.detection)
+    return next(found, None)
+
+
 @makes
 @settings(max_examples=25)
 @given(run=runs(), data=st.data())
@@ -280,7 +286,7 @@ def test_the_order_of_siblings_does_not_matter(make, run, data):
         each if each is USER else data.draw(st.permutations(each), label="round") for each in unique
     ]
     one, other = Play(make, unique), Play(make, shuffled)
-    assert [each.action for each in one.verdicts] == [each.action for each in other.verdicts]
+    assert first_loop(one) == first_loop(other)
 
 
 @pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating, small])
