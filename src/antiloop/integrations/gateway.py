@@ -1,0 +1,166 @@
+"""Requests to a model, judged where they pass: any agent, in any language.
+
+Every request to an LLM API carries the conversation so far, so who sees the requests can find a
+loop and need not know the agent.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Tuple
+
+from ..formats import History
+from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection.messages import NOTICE_MARKER, system_notice
+from ..loop_detection.shortening import visible
+from ..loop_detection.verdict import GO_ON
+from ..stability import beta
+from .first_look import is_news, knows_news
+from .guard import Guard, reason_of, stopped
+from .request_answers import Answer
+from .request_forms import FORMS, Form
+
+if TYPE_CHECKING:
+    from ..agent import AgentObserver
+
+_NO_TOOLS = (
+    "No tool can be called now. Give your answer with what you have, and say what is missing."
+)
+
+
+@beta
+@dataclass(frozen=True)
+class JudgedRequest:
+    """What is to be done with a request."""
+
+    body: Mapping[str, Any]
+    """What to send on: the request as it came, or changed."""
+    answer: Optional[Answer] = None
+    """What to answer instead, so that the model is not asked; None: send the body on."""
+    verdict: LoopVerdict = GO_ON
+    """What was found, and what is done about it."""
+
+
+@beta
+class GatewayGuard(Guard):
+    """Judge the requests of any number of agents; see `Guard` for its arguments.
+
+    Nothing is remembered of a request: all is read off the conversation that it carries.
+    """
+
+    def __init__(
+        self,
+        detector: Optional[LoopDetector] = None,
+        *,
+        ignore: Iterable[str] = (),
+        observers: "Iterable[AgentObserver]" = (),
+        across_turns: bool = False,
+    ) -> None:
+        super().__init__(detector, ignore=ignore, observers=observers, across_turns=across_turns)
+        self._knows_news = knows_news(self.detector)
+
+    def judge_request(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
+        """Judge a request, and say what is to be done with it; see `judge_request`.
+
+        Args:
+            body: the request.
+            kind: its API.
+            run_id: what observers are told.
+        """
+        form = _form(kind)
+        messages = self.recent(form.conversation(body))
+        if not form.awaits_answer(messages):
+            return JudgedRequest(body)
+        history = form.read(messages)
+        verdict = self._verdict(history, run_id)
+        if verdict.action is LoopAction.NOTIFY:
+            return JudgedRequest(form.told(body, self.notice(verdict)), verdict=verdict)
+        if verdict.action is LoopAction.BLOCK:
+            return JudgedRequest(_without_tools(form, body, verdict), verdict=verdict)
+        if verdict.action.ends_run:
+            return JudgedRequest(body, _answer(body, kind, verdict, history), verdict)
+        return JudgedRequest(body)
+
+    def _verdict(self, history: History, run_id: str) -> LoopVerdict:
+        turn = history if self.across_turns else history.last_turn()
+        *_, last = ([], *turn.rounds())
+        if not last or (self._knows_news and is_news(turn, last, self._ignored)):
+            return GO_ON
+        monitor = self.monitor()
+        verdict = self.replay(monitor, turn)
+        self.tell(verdict, run_id)
+        return verdict if verdict.action is not LoopAction.CONTINUE else _standing(monitor, last)
+
+
+@beta
+def judge_request(
+    body: Mapping[str, Any],
+    kind: str,
+    detector: Optional[LoopDetector] = None,
+    *,
+    ignore: Iterable[str] = (),
+    across_turns: bool = False,
+) -> JudgedRequest:
+    """Judge a request to an LLM API by the conversation that it carries.
+
+    The calls since the user's last message are judged, and only when their results have come in.
+    The request that is given stays as it is.
+
+    Args:
+        body: the request, as parsed JSON; one that cannot be read is sent on as it came.
+        kind: its API: ``openai_chat``, ``openai_responses`` or ``anthropic``.
+        detector: what looks for loops, and what is done about them; the escalating preset where
+            left out.
+        ignore: names of tools whose calls are no evidence.
+        across_turns: look at the whole conversation.
+
+    Returns:
+        Notify: a body with the notice at its end. Block: a body in which no tool may be called,
+        and the model is told why. Stop: an answer that says why, in the API's own form. Raise: an
+        error of the API, with the status 400. Otherwise the body as it came.
+
+    Raises:
+        ValueError: for another ``kind``.
+
+    >>> judge_request({"messages": [{"role": "user", "content": "Go"}]}, "openai_chat").answer
+    """
+    guard = GatewayGuard(detector, ignore=ignore, across_turns=across_turns)
+    return guard.judge_request(body, kind)
+
+
+def _form(kind: str) -> Form:
+    if kind not in FORMS:
+        raise ValueError(f"unknown kind {kind!r}; choose from {', '.join(FORMS)}")
+    return FORMS[kind]
+
+
+def _standing(monitor: LoopMonitor, last: History) -> LoopVerdict:
+    """Give the block that a round goes on against; go on where there is none."""
+    verdicts: Sequence[LoopVerdict] = [monitor.before(call) for call in last.calls]
+    return next((each for each in verdicts if each.action is LoopAction.BLOCK), GO_ON)
+
+
+def _without_tools(form: Form, body: Mapping[str, Any], verdict: LoopVerdict) -> Mapping[str, Any]:
+    words = f"{NOTICE_MARKER} {visible(reason_of(verdict))}\n{_NO_TOOLS}"
+    return form.without_tools(form.told(body, system_notice(words)))
+
+
+def _answer(body: Mapping[str, Any], kind: str, verdict: LoopVerdict, history: History) -> Answer:
+    is_error = verdict.action is LoopAction.RAISE
+    options = body.get("stream_options")
+    model = body.get("model")
+    return Answer(
+        kind,
+        visible(reason_of(verdict)) if is_error else stopped(verdict),
+        _key(history, verdict),
+        model if isinstance(model, str) else "",
+        streamed=body.get("stream") is True,
+        with_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
+        status=400 if is_error else 200,
+    )
+
+
+def _key(history: History, verdict: LoopVerdict) -> str:
+    """Tell an answer from others: by what was found, and where in which conversation."""
+    ids: Tuple[Any, ...] = tuple(call.id for call in history.calls)
+    found = verdict.detection.identity if verdict.detection else ""
+    return sha256(repr((found, ids)).encode("utf-8", "backslashreplace")).hexdigest()[:24]
