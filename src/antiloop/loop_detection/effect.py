@@ -26,6 +26,9 @@ _TYPED = frozenset(  # what is sent to a terminal, or is one
     "command console input key keys line process shell stdin terminal tmux".split()
 )
 _VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
+_PLACES = frozenset(_VERBS)
+LONGEST_NAME = 100
+"""Characters of a verb at most: what is longer is a line for a shell."""
 _JOBS = frozenset("job jobs poll progress status wait".split())
 _WORK = frozenset("build deployment execution operation pipeline process run task workflow".split())
 _CHANGING = frozenset(
@@ -101,11 +104,14 @@ def _effect(tool_name: str, arguments: Any) -> Optional[bool]:
 
 
 def _verbs(arguments: Any) -> Iterable[str]:
-    if isinstance(arguments, dict):
-        for name in _VERBS:
-            verb = arguments.get(name)
-            if isinstance(verb, str) and verb.replace("-", "_").isidentifier():
-                yield verb
+    if not isinstance(arguments, dict) or _PLACES.isdisjoint(arguments):
+        return ()
+    given = (arguments.get(name) for name in _VERBS)
+    return [verb for verb in given if isinstance(verb, str) and _is_name(verb)]
+
+
+def _is_name(verb: str) -> bool:
+    return len(verb) <= LONGEST_NAME and verb.replace("-", "_").isidentifier()
 
 
 @lru_cache(maxsize=1024)
