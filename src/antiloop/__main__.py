@@ -7,11 +7,14 @@ _FOR_PEOPLE = {"--install", "--uninstall", "--status", "--help", "-h"}
 
 def main() -> int:
     """Run a command and give its exit status."""
-    # Claude Code starts its hook for each call of a tool: that goes round all other commands.
-    if sys.argv[1:3] == ["hook", "claude-code"] and not _is_person():
+    # An agent starts its hook for each call of a tool: that goes round all other commands.
+    if sys.argv[1:2] == ["hook"] and not _is_person():
+        from .integrations.hook_agents import AGENTS
         from .integrations.hook_process import main as answer
 
-        return answer(sys.argv[3:])
+        name = "".join(sys.argv[2:3])
+        if name in AGENTS:
+            return answer(sys.argv[3:], name)
     try:
         from .cli import main as run_command
     except KeyboardInterrupt:  # there is nobody yet to say so

@@ -14,8 +14,11 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.cli import hook_program, main
-from antiloop.cli.claude_settings import EVENTS, entry, with_hook, without_hook
-from antiloop.cli.hook_settings import path_of
+from antiloop.cli.agent_settings import SETTINGS, nested_entry
+
+CLAUDE = SETTINGS["claude-code"]
+EVENTS, path_of = CLAUDE.events, CLAUDE.path_of
+with_hook, without_hook = CLAUDE.with_hook, CLAUDE.without_hook
 
 OWN = {
     "permissions": {"allow": ["Bash(ls:*)"]},
@@ -76,7 +79,9 @@ def answering(monkeypatch, text):
 
 def test_a_project_without_settings_gets_some():
     assert main(["hook", "claude-code", "--install", "--yes"]) == 0
-    assert read() == {"hooks": {event: [entry("antiloop hook claude-code")] for event in EVENTS}}
+    assert read() == {
+        "hooks": {event: [nested_entry("antiloop hook claude-code")] for event in EVENTS}
+    }
 
 
 def test_the_change_is_shown_first(capsys):
@@ -173,7 +178,7 @@ def test_a_link_to_a_file_in_which_nothing_is_left_goes_with_it(tmp_path):
 
 def test_a_hook_beside_ours_in_one_entry_stays():
     beside = {"type": "command", "command": "lint.sh"}
-    both = {"matcher": "*", "hooks": [beside, *entry("antiloop hook claude-code")["hooks"]]}
+    both = {"matcher": "*", "hooks": [beside, *nested_entry("antiloop hook claude-code")["hooks"]]}
     left = without_hook({"hooks": {"PreToolUse": [both]}})
     assert left == {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [beside]}]}}
 
@@ -266,7 +271,7 @@ def test_where_the_hook_is_installed_is_said(capsys):
     ("settings", "told"),
     [
         (
-            {"hooks": {"PreToolUse": [entry("antiloop hook claude-code")]}},
+            {"hooks": {"PreToolUse": [nested_entry("antiloop hook claude-code")]}},
             "not called at PostToolBatch; --install again",
         ),
         (

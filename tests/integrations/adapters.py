@@ -36,6 +36,12 @@ class Adapter:
     """The same of its newest version, where that needs a later one."""
 
 
+HOOK_HOLES = {
+    "async": "the hook is a process of its own, however the agent is run",
+    "stream": "the hook is a process of its own, however the agent is run",
+    "raise": "nobody is there to raise to; it does what stop does",
+}
+
 ADAPTERS = {
     adapter.name: adapter
     for adapter in (
@@ -132,6 +138,21 @@ ADAPTERS = {
             },
             needs=("claude-agent-sdk",),
             python=(3, 10),
+        ),
+        Adapter(
+            "codex",
+            "",
+            (),
+            "guard-codex.md",
+            modes=("sync",),
+            holes={
+                **HOOK_HOLES,
+                **dict.fromkeys(
+                    ("stop", "ladder", "own_words"),
+                    "no hook can end a turn of Codex; all further calls are refused instead",
+                ),
+            },
+            python=(3, 9),
         ),
         Adapter(
             "claude_agent_sdk",

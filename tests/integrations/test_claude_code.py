@@ -10,7 +10,7 @@ from claude_transcripts import Session, answered, called, rounds, said
 from contract import FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopDetector, LoopPolicy
-from antiloop.cli.claude_settings import EVENTS, entry
+from antiloop.cli.agent_settings import SETTINGS, nested_entry
 from antiloop.integrations.claude_code import LoopGuard
 from antiloop.integrations.transcript_tail import is_failure
 from antiloop.loop_detection import RepeatDetector
@@ -32,7 +32,7 @@ def carried_out(folder, script, ran, *, detector=None, ignore=()):
         command += ["--config", str(folder / "config.json")]
     for name in ignore:
         command += ["--ignore", f"{PREFIX}{name}"]
-    hooks = {event: [entry(shlex.join(command))] for event in EVENTS}
+    hooks = {event: [nested_entry(shlex.join(command))] for event in SETTINGS["claude-code"].events}
     settings = json.dumps({"hooks": hooks})
     return asyncio.run(session(folder, script, ran, settings=settings))
 

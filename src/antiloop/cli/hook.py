@@ -1,21 +1,22 @@
-"""``antiloop hook claude-code``: guard Claude Code, and put that into its settings."""
+"""``antiloop hook AGENT``: guard a coding agent, and put that into its settings."""
 
 import argparse
 import os
 import sys
 from typing import Any, List
 
+from ..integrations.hook_agents import AGENTS
 from .command import COULD_NOT_RUN, add_command
 from .detector import read_config
 from .terminal import complain
 
-_ABOUT = "Guard Claude Code against loops."
+_ABOUT = "Guard a coding agent against loops."
 _EXAMPLE = """\
-Claude Code itself calls this, with an event on standard input; --install writes that into its
-settings: those that all who work on this project share, with --local your own for this project,
-with --user yours for all projects. The change is shown first. What stands in shared settings should
-not depend on this machine: --install warns if it writes a path into them. --uninstall removes a
-file in which nothing else is left.
+The agent itself calls this, with an event on standard input; --install writes that into its
+settings: those that all who work on this project share, with --local your own for this project
+where the agent has such, with --user yours for all projects. The change is shown first. What stands
+in shared settings should not depend on this machine: --install warns if it writes a path into them.
+--uninstall removes a file in which nothing else is left.
 
 --status says where the hook is installed and whether it can run. The exit status is 0 if it is and
 can, 1 if not, 2 if settings cannot be read.
@@ -34,7 +35,10 @@ def add(commands: Any) -> None:
 
     parser = add_command(commands, "hook", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
-        "program", metavar="claude-code", choices=("claude-code",), help="what calls the hook"
+        "agent",
+        metavar="AGENT",
+        choices=tuple(AGENTS),
+        help=f"what calls the hook: {', '.join(AGENTS)}",
     )
     change = parser.add_mutually_exclusive_group()
     change.add_argument("--install", action="store_true", help="write it into the settings")
@@ -69,21 +73,24 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Change the settings, say what stands there, or answer an event."""
-    from .hook_settings import LOCAL, PROJECT, USER, install, show_status, uninstall
+    from .agent_settings import LOCAL, PROJECT, SETTINGS, USER
+    from .hook_settings import install, show_status, uninstall
 
+    agent = SETTINGS[args.agent]
     place = USER if args.user else LOCAL if args.local else PROJECT
     if args.status:
-        return show_status()
+        return show_status(agent)
     if args.install:
-        return install(place, _options(args), args.config, is_agreed=args.yes)
+        return install(agent, place, _options(args), args.config, is_agreed=args.yes)
     if args.uninstall:
-        return uninstall(place, is_agreed=args.yes)
+        return uninstall(agent, place, is_agreed=args.yes)
     if sys.stdin is not None and sys.stdin.isatty():
-        complain("Claude Code calls this with an event; say --install to have it do so")
+        title = AGENTS[args.agent].title
+        complain(f"{title} calls this with an event; say --install to have it do so")
         return COULD_NOT_RUN
     from ..integrations.hook_process import main
 
-    return main(_options(args))
+    return main(_options(args), args.agent)
 
 
 def _options(args: argparse.Namespace) -> List[str]:

@@ -1,4 +1,4 @@
-"""How Claude Code is to start the hook, and what about that depends on this machine."""
+"""How an agent is to start the hook, and what about that depends on this machine."""
 
 import os
 import shlex
@@ -11,21 +11,23 @@ _START_UP = "import antiloop.__main__ as antiloop"
 START = f"{_START_UP}; antiloop.main()"
 
 
-def command_of(options: Sequence[str], *, is_shared: bool) -> str:
+def command_of(agent: str, options: Sequence[str], *, is_shared: bool) -> str:
     """Give the command that is written into settings.
 
     Args:
+        agent: its name.
         options: of the hook.
         is_shared: whether others use these settings, on their machines.
     """
-    return shlex.join([*_program(is_shared), "hook", "claude-code", *options])
+    return shlex.join([*_program(is_shared), "hook", agent, *options])
 
 
-def warnings(config: Optional[str]) -> List[str]:
+def warnings(config: Optional[str], *, has_local: bool) -> List[str]:
     """Say what of the command works on this machine only.
 
     Args:
         config: the path of the configuration in it, if any.
+        has_local: whether the agent has settings of one's own for a project.
     """
     found = []
     if shutil.which("antiloop") is None:
@@ -36,9 +38,12 @@ def warnings(config: Optional[str]) -> List[str]:
         found.append(f"the path of this machine's {config}")
     if not found:
         return []
+    instead = "--local writes to your own settings of the project"
+    if not has_local:
+        instead = "--user writes to your own settings"
     return [
         f"these settings are shared by all who work on the project, and {' and '.join(found)}"
-        " may not be there for others; --local writes to your own settings of the project instead"
+        f" may not be there for others; {instead} instead"
     ]
 
 

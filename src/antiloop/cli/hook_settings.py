@@ -1,4 +1,4 @@
-"""Putting the hook into Claude Code's settings, taking it out, and saying where it is."""
+"""Putting the hook into the settings of an agent, taking it out, and saying where it is."""
 
 import difflib
 import json
@@ -7,56 +7,64 @@ import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
 
 from ..regular_file import opener
-from .claude_settings import EVENTS, commands_in, with_hook, without_hook
+from .agent_settings import LOCAL, PROJECT, USER, AgentSettings
 from .command import COULD_NOT_RUN, FOUND, reason_of
 from .hook_program import command_of, missing_program, warnings
 from .replaced_file import replaced_file, target_of
 from .terminal import complain, printable, say
-
-USER, PROJECT, LOCAL = "user", "project", "local"
-"""Whose settings: yours for all projects, those that a project shares, yours for the project."""
 
 _TROUBLE = (OSError, ValueError, RecursionError)
 Change = Callable[[Any], Dict[str, Any]]
 
 
 def install(
-    place: str, options: Sequence[str], config: Optional[str], *, is_agreed: bool = False
+    agent: AgentSettings,
+    place: str,
+    options: Sequence[str],
+    config: Optional[str],
+    *,
+    is_agreed: bool = False,
 ) -> int:
-    """Let Claude Code call the hook; give the exit status.
+    """Let an agent call the hook; give the exit status.
 
     Args:
+        agent: which one.
         place: `USER`, `PROJECT` or `LOCAL`.
         options: with which the hook is called.
         config: the configuration that is among them, if any.
         is_agreed: write without asking.
     """
     is_shared = place == PROJECT
-    command = command_of(options, is_shared=is_shared)
-    told = warnings(config) if is_shared else ()
-    return _changed(place, lambda settings: with_hook(settings, command), told, is_agreed)
+    command = command_of(agent.name, options, is_shared=is_shared)
+    told = warnings(config, has_local=LOCAL in agent.files) if is_shared else ()
+    status = _changed(
+        agent, place, lambda settings: agent.with_hook(settings, command), told, is_agreed
+    )
+    if status == 0 and agent.note:
+        say(agent.note)
+    return status
 
 
-def uninstall(place: str, *, is_agreed: bool = False) -> int:
-    """Let Claude Code call the hook no more; give the exit status."""
-    return _changed(place, without_hook, (), is_agreed)
+def uninstall(agent: AgentSettings, place: str, *, is_agreed: bool = False) -> int:
+    """Let an agent call the hook no more; give the exit status."""
+    return _changed(agent, place, agent.without_hook, (), is_agreed)
 
 
-def show_status() -> int:
+def show_status(agent: AgentSettings) -> int:
     """Say where the hook is installed, and what keeps it from running; give the exit status."""
     commands: Set[str] = set()
     is_in_order = True
-    for place in (USER, PROJECT, LOCAL):
-        path = path_of(place)
+    for place in agent.files:
+        path = agent.path_of(place)
         try:
             settings = _read(path)
-            found = commands_in(settings)
+            found = agent.commands_in(settings)
         except _TROUBLE as error:
             complain(f"{path}: {reason_of(error)}")
             return COULD_NOT_RUN
         here = {command for each in found.values() for command in each}
         say(printable(f"{path}: {', '.join(sorted(here)) or 'not installed'}"))
-        for what in _wrong(settings, found) if here else ():
+        for what in _wrong(agent, settings, found) if here else ():
             is_in_order = False
             say(printable(f"  {what}"))
         commands |= here
@@ -65,17 +73,14 @@ def show_status() -> int:
     return 0 if commands and is_in_order else FOUND
 
 
-def path_of(place: str) -> str:
-    """Give the path of the settings of a place."""
-    if place != USER:
-        name = "settings.local.json" if place == LOCAL else "settings.json"
-        return os.path.join(".claude", name)
-    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude")
-    return os.path.join(os.path.expanduser(folder), "settings.json")
-
-
-def _changed(place: str, change: Change, told: Sequence[str], is_agreed: bool) -> int:
-    path = path_of(place)
+def _changed(
+    agent: AgentSettings, place: str, change: Change, told: Sequence[str], is_agreed: bool
+) -> int:
+    try:
+        path = agent.path_of(place)
+    except ValueError as error:
+        complain(str(error))
+        return COULD_NOT_RUN
     # What a project brings along must not lead to files outside of it; your own settings may.
     within = None if place == USER else (os.curdir,)
     try:
@@ -129,9 +134,11 @@ def _remove(path: str) -> None:
             os.unlink(each)
 
 
-def _wrong(settings: Dict[str, Any], found: Dict[str, List[str]]) -> Iterator[str]:
+def _wrong(
+    agent: AgentSettings, settings: Dict[str, Any], found: Dict[str, List[str]]
+) -> Iterator[str]:
     """Say what keeps a hook that is installed from being called."""
-    missing = [event for event in EVENTS if not found[event]]
+    missing = [event for event in agent.events if not found[event]]
     if missing:
         yield f"not called at {', '.join(missing)}; --install again"
     if settings.get("disableAllHooks") is True:

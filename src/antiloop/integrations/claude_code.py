@@ -12,6 +12,7 @@ from ..stability import beta
 from ..types import ToolCall
 from .claude_events import Answers, answers_of, call_of
 from .guard import Guard, stopped
+from .hook_answers import denied, ended, specific
 from .transcript_tail import PLANNING, holds_blocks, tail_of, transcript_of
 
 
@@ -52,9 +53,9 @@ class LoopGuard(Guard):
         verdict = self.replay(monitor, _settled(history))
         # The run should have ended after the round, if Claude Code had asked then.
         if verdict.action.ends_run and self._is_of_loop(call, verdict):
-            return {**_denied(stopped(verdict)), **self._end(event, verdict)}
+            return {**denied(stopped(verdict)), **self._end(event, verdict)}
         verdict = monitor.before(call)
-        return _denied(verdict.message) if verdict.action is LoopAction.BLOCK else {}
+        return denied(verdict.message) if verdict.action is LoopAction.BLOCK else {}
 
     def _is_of_loop(self, call: ToolCall, verdict: LoopVerdict) -> bool:
         policy = self.detector.tools.get(call.tool_name, NO_POLICY)
@@ -64,11 +65,11 @@ class LoopGuard(Guard):
     def _after(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
         verdict = self.judge(history, text_of(event.get("session_id")))
         if verdict.action is LoopAction.NOTIFY:
-            return _said(event, additionalContext=verdict.message)
+            return specific(event["hook_event_name"], additionalContext=verdict.message)
         return self._end(event, verdict) if verdict.action.ends_run else {}
 
     def _end(self, event: Mapping[str, Any], verdict: LoopVerdict) -> Dict[str, Any]:
-        return {"continue": False, "stopReason": stopped(verdict)}
+        return ended(stopped(verdict))
 
 
 def _parsed(lines: Iterable[bytes]) -> Iterable[Any]:
@@ -110,17 +111,3 @@ def _settled(history: History) -> History:
     while count and history.results[count - 1] is None:
         count -= 1
     return history.until(count)
-
-
-def _denied(reason: str) -> Dict[str, Any]:
-    return {
-        "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "deny",
-            "permissionDecisionReason": reason,
-        }
-    }
-
-
-def _said(event: Mapping[str, Any], **words: str) -> Dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **words}}

@@ -1,11 +1,12 @@
-"""One run of ``antiloop hook claude-code``: an event on standard input, an answer on output.
+"""One run of ``antiloop hook AGENT``: an event on standard input, an answer on output.
 
-Whatever goes wrong, the exit status is 0 and the answer is none: Claude Code takes status 2 for a
+Whatever goes wrong, the exit status is 0 and the answer is none: agents take status 2 for a
 refusal, and a guard that breaks must not break the session.
 """
 
 import sys
 
+from .hook_agents import AGENTS, HookAgent
 from .transcript_tail import PLANNING, Look, tail_of, transcript_of
 
 TYPE_CHECKING = False
@@ -51,21 +52,23 @@ class Options:
 
 
 class NoEvent(ValueError):
-    """What came on standard input is nothing that Claude Code sends to a hook."""
+    """What came on standard input is nothing that this agent sends to a hook."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, agent: HookAgent) -> None:
         super().__init__(
-            f"no event of a Claude Code hook on standard input: {why};"
-            " --install lets Claude Code send them"
+            f"no event of a {agent.title} hook on standard input: {why};"
+            f" --install lets {agent.title} send them"
         )
 
 
-def main(arguments: "Sequence[str]") -> int:
-    """Answer one event; the exit status is always 0."""
+def main(arguments: "Sequence[str]", name: str = "claude-code") -> int:
+    """Answer one event of the agent of this name; the exit status is always 0."""
+    agent = AGENTS[name]
     try:
         if sys.stdin is None or sys.stdin.isatty():
-            raise NoEvent("nothing is sent")
-        answer = _answer(sys.stdin.buffer.read().decode("utf-8", _KEPT), Options(arguments))
+            raise NoEvent("nothing is sent", agent)
+        text = sys.stdin.buffer.read().decode("utf-8", _KEPT)
+        answer = _answer(agent, text, Options(arguments))
         if answer:
             import json
 
@@ -83,29 +86,37 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def _answer(text: str, options: Options) -> "Dict[str, Any]":
+def _answer(agent: HookAgent, text: str, options: Options) -> "Dict[str, Any]":
     loads = _reader()
-    event = _event(text, loads)
-    if options.config is None and options.preset in _KNOW_NEWS:
+    event = _event(agent, text, loads)
+    if _has_transcript(agent) and options.config is None and options.preset in _KNOW_NEWS:
         look = Look(tail_of(transcript_of(event)), loads, (*PLANNING, *options.ignore))
         if look.is_news(event):
             return {}
-    from .claude_code import LoopGuard
+    from importlib import import_module
 
-    return LoopGuard(_detector(options), ignore=options.ignore).answer(event)
+    module = import_module(f"antiloop.integrations.{agent.module}")
+    guard = module.LoopGuard(_detector(options), ignore=options.ignore)
+    answer: Dict[str, Any] = guard.answer(event)
+    return answer
 
 
-def _event(text: str, loads: "Callable[[str], Any]") -> "Dict[str, Any]":
-    """Read what Claude Code sent; raises `NoEvent` for all else."""
+def _has_transcript(agent: HookAgent) -> bool:
+    return "transcript_path" in agent.needs
+
+
+def _event(agent: HookAgent, text: str, loads: "Callable[[str], Any]") -> "Dict[str, Any]":
+    """Read what the agent sent; raises `NoEvent` for all else."""
     try:
         event = loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
-        raise NoEvent(f"not JSON ({error})" if text.strip() else "it is empty") from error
+        why = f"not JSON ({error})" if text.strip() else "it is empty"
+        raise NoEvent(why, agent) from error
     if not isinstance(event, dict):
-        raise NoEvent(f"expected a JSON object, got {type(event).__name__}")
-    for name in ("hook_event_name", "transcript_path"):
+        raise NoEvent(f"expected a JSON object, got {type(event).__name__}", agent)
+    for name in agent.needs:
         if not isinstance(event.get(name), str):
-            raise NoEvent(f'no "{name}" in it')
+            raise NoEvent(f'no "{name}" in it', agent)
     return event
 
 

@@ -1,0 +1,162 @@
+"""The settings of agents, as the JSON that they are: the hook is put in, or taken out."""
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Tuple
+
+USER, PROJECT, LOCAL = "user", "project", "local"
+"""Whose settings: yours for all projects, those that a project shares, yours for the project."""
+
+Settings = Dict[str, Any]
+
+_COMMANDS = ("command", "bash", "powershell")
+
+
+def nested_entry(command: str, timeout: int = 30) -> Dict[str, Any]:
+    """Give what stands in the list of one event."""
+    return {"matcher": "*", "hooks": [{"type": "command", "command": command, "timeout": timeout}]}
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Where an agent keeps its hooks, and how."""
+
+    name: str
+    """The agent's name on the command line."""
+    events: Tuple[str, ...]
+    """When the agent is to call the hook."""
+    files: Mapping[str, str]
+    """The file of each place; in the user's folder for `USER`."""
+    folder: str
+    """The user's folder, under the home."""
+    variable: str = ""
+    """The environment variable that names another folder, if there is one."""
+    entry: Callable[[str], Dict[str, Any]] = nested_entry
+    """Gives what stands in the list of one event, for a command."""
+    frame: Settings = field(default_factory=dict)
+    """What a file must hold beside the hooks."""
+    no_events: Tuple[str, ...] = ()
+    """What may stand among the hooks and is no event."""
+    note: str = ""
+    """What the user has to do after the hook is installed."""
+
+    def path_of(self, place: str) -> str:
+        """Give the path of the settings of a place.
+
+        Raises:
+            ValueError: if the agent has no such settings.
+        """
+        if place not in self.files:
+            places = " and ".join(sorted(self.files, reverse=True))
+            raise ValueError(f"{self.name} has no {place} settings, only those of {places}")
+        if place != USER:
+            return os.path.join(*self.files[place].split("/"))
+        named = os.environ.get(self.variable) if self.variable else None
+        folder = os.path.expanduser(named or os.path.join("~", self.folder))
+        return os.path.join(folder, *self.files[USER].split("/"))
+
+    def with_hook(self, settings: Any, command: str) -> Settings:
+        """Give settings in which the hook is called like this; an older one is replaced.
+
+        Raises:
+            ValueError: for what are no settings, naming the place.
+        """
+        kept = self.without_hook(settings)
+        hooks = dict(kept.get("hooks", {}))
+        for event in self.events:
+            hooks[event] = [*hooks.get(event, []), self.entry(command)]
+        return {**self.frame, **kept, "hooks": hooks}
+
+    def without_hook(self, settings: Any) -> Settings:
+        """Give settings without the hook; all else stays as it is.
+
+        Raises:
+            ValueError: for what are no settings, naming the place.
+        """
+        whole: Settings = _expect(dict, settings, "the file")
+        hooks: Dict[str, Any] = _expect(dict, whole.get("hooks", {}), "hooks")
+        kept = {
+            event: entries if event in self.no_events else self._others(entries, f"hooks.{event}")
+            for event, entries in hooks.items()
+        }
+        left = {event: kept[event] for event in hooks if kept[event] or not hooks[event]}
+        if left or not hooks:
+            return {**whole, "hooks": left} if "hooks" in whole else dict(whole)
+        rest = {name: value for name, value in whole.items() if name != "hooks"}
+        return {} if rest == self.frame else rest
+
+    def commands_in(self, settings: Any) -> Dict[str, List[str]]:
+        """Give the commands that call the hook, by event.
+
+        Raises:
+            ValueError: for what are no settings, naming the place.
+        """
+        self.without_hook(settings)  # says what is wrong, if anything
+        hooks = settings.get("hooks", {})
+        return {
+            event: [
+                command
+                for each in hooks.get(event, [])
+                for hook in (each, *each.get("hooks", []))
+                for command in self._commands(hook)[:1]
+            ]
+            for event in self.events
+        }
+
+    def _others(self, entries: Any, place: str) -> List[Any]:
+        """Give the entries of an event without ours; other hooks beside ours in one are kept."""
+        others = []
+        for number, each in enumerate(_expect(list, entries, place)):
+            at = f"{place}[{number}]"
+            hooks = _expect(list, _expect(dict, each, at).get("hooks", []), f"{at}.hooks")
+            if self._commands(each):
+                continue
+            rest = [hook for hook in hooks if not self._commands(hook)]
+            if rest or not hooks:
+                others.append(each if len(rest) == len(hooks) else {**each, "hooks": rest})
+        return others
+
+    def _commands(self, hook: Any) -> List[str]:
+        """Give the commands of a hook that is ours; none of another one."""
+        given = [hook.get(key) for key in _COMMANDS] if isinstance(hook, dict) else []
+        return [
+            command
+            for command in given
+            if isinstance(command, str) and "antiloop" in command and f"hook {self.name}" in command
+        ]
+
+
+def _expect(kind: Callable[..., Any], value: Any, place: str) -> Any:
+    if type(value) is not kind:
+        expected = {dict: "an object", list: "a list"}[kind]  # type: ignore[index]
+        raise ValueError(f"{place} must be {expected}, got {type(value).__name__}")
+    return value
+
+
+_CLAUDE_EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit")
+
+SETTINGS: Dict[str, AgentSettings] = {
+    each.name: each
+    for each in (
+        AgentSettings(
+            "claude-code",
+            ("PreToolUse", "PostToolBatch"),
+            {
+                USER: "settings.json",
+                PROJECT: ".claude/settings.json",
+                LOCAL: ".claude/settings.local.json",
+            },
+            ".claude",
+            "CLAUDE_CONFIG_DIR",
+        ),
+        AgentSettings(
+            "codex",
+            _CLAUDE_EVENTS,
+            {USER: "hooks.json", PROJECT: ".codex/hooks.json"},
+            ".codex",
+            "CODEX_HOME",
+            note="Codex calls a hook only after you have trusted it: say /hooks in a session",
+        ),
+    )
+}
+"""By the agents' names."""

@@ -1,0 +1,93 @@
+"""The hook in the settings of the agents beside Claude Code: written, found, taken out."""
+
+import json
+import os
+import shlex
+
+import pytest
+
+from antiloop.cli import main
+from antiloop.cli.agent_settings import PROJECT, SETTINGS, USER
+from antiloop.integrations.hook_agents import AGENTS
+
+OTHERS = sorted(set(SETTINGS) - {"claude-code"})
+LISTS = {
+    "codex": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_project(tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "antiloop"
+    program.parent.mkdir()
+    program.write_text("", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    for each in SETTINGS.values():
+        monkeypatch.delenv(each.variable or "ANTILOOP_NONE", raising=False)
+    monkeypatch.setenv("PATH", str(program.parent))
+
+
+def test_every_agent_that_calls_the_hook_has_settings():
+    assert set(SETTINGS) == set(AGENTS)
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+@pytest.mark.parametrize("place", [PROJECT, USER])
+def test_the_hook_is_written_found_and_taken_out(agent, place, capsys):
+    settings = SETTINGS[agent]
+    path = settings.path_of(place)
+    words = ["hook", agent, "--yes", *(["--user"] if place == USER else [])]
+    assert main([*words, "--install"]) == 0
+    with open(path, encoding="utf-8") as file:
+        written = json.load(file)
+    file_name, events = LISTS[agent]
+    assert (os.path.basename(path), list(written["hooks"])) == (file_name, events)
+    for commands in settings.commands_in(written).values():
+        (command,) = commands
+        assert shlex.split(command)[-2:] == ["hook", agent]
+    assert main([*words, "--install"]) == 0
+    assert "nothing to change" in capsys.readouterr().out
+    assert main(["hook", agent, "--status"]) == 0
+    assert f"{path}: " in capsys.readouterr().out
+    assert main([*words, "--uninstall"]) == 0
+    assert not os.path.exists(path)
+    assert main(["hook", agent, "--status"]) == 1
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_what_was_there_stays(agent):
+    settings = SETTINGS[agent]
+    own = settings.entry("lint.sh")
+    before = {**settings.frame, "theme": "dark", "hooks": {settings.events[0]: [own]}}
+    after = settings.with_hook(before, f"antiloop hook {agent}")
+    assert after["hooks"][settings.events[0]][0] == own
+    assert settings.without_hook(after) == before
+    assert settings.with_hook(after, f"antiloop hook {agent}") == after
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_settings_that_an_agent_does_not_have_are_named(agent, capsys):
+    assert main(["hook", agent, "--install", "--yes", "--local"]) == 2
+    told = f"antiloop: {agent} has no local settings, only those of user and project\n"
+    assert capsys.readouterr().err == told
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_a_path_of_this_machine_names_the_settings_that_there_are(agent, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "")
+    assert main(["hook", agent, "--install", "--yes"]) == 0
+    assert "--user writes to your own settings instead" in capsys.readouterr().err
+
+
+def test_codex_is_told_to_trust_the_hook(capsys):
+    main(["hook", "codex", "--install", "--yes"])
+    assert "trusted it" in capsys.readouterr().out
+
+
+def test_the_folder_of_an_agent_may_be_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "elsewhere"))
+    assert main(["hook", "codex", "--install", "--yes", "--user"]) == 0
+    assert (tmp_path / "elsewhere" / "hooks.json").exists()

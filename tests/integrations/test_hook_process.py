@@ -1,0 +1,98 @@
+"""The process of the hook, for the agents whose sessions stand in a file."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop.integrations import hook_process
+from antiloop.integrations.hook_agents import AGENTS
+
+OTHERS = sorted(set(AGENTS) - {"claude-code"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def answered(agent, data, *arguments):
+    """Answer one event; give standard output and error."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin = io.TextIOWrapper(io.BytesIO(data))
+    sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+    try:
+        assert hook_process.main(arguments, agent) == 0
+        return sys.stdout.getvalue(), sys.stderr.getvalue()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+NAMES = ("tool_name", "tool_input", "tool_use_id", "tool_response", "tool_result", "agent_id")
+KINDS = st.sampled_from(
+    [
+        *("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop"),
+        *("BeforeTool", "AfterTool", "BeforeAgent"),
+    ]
+)
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+@given(
+    kind=KINDS,
+    session=st.text(max_size=3),
+    beside=st.dictionaries(st.sampled_from([*NAMES, "error", "turn_id"]), JSON),
+)
+def test_an_event_of_any_shape_is_answered(agent, kind, session, beside):
+    own = {"hook_event_name": kind, "event_type": kind, "session_id": session}
+    said, told = answered(agent, json.dumps({**beside, **own}).encode())
+    assert isinstance(json.loads(said or "{}"), dict)
+    assert told == ""
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+@given(data=st.binary() | st.text().map(str.encode))
+def test_whatever_is_no_event_is_told_in_words(agent, data):
+    said, told = answered(agent, data)
+    assert said == ""
+    title = AGENTS[agent].title
+    assert told.startswith(f"antiloop hook: no event of a {title} hook on standard input: ")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_where_no_file_can_be_kept_the_call_goes_on(agent, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("", "utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    kinds = {"hook_event_name": "PreToolUse", "event_type": "PreToolUse"}
+    kinds = {"hook_event_name": "BeforeTool"} if agent == "gemini-cli" else kinds
+    said, told = answered(agent, json.dumps({**kinds, "session_id": "s"}).encode())
+    assert said == ""
+    assert told.startswith("antiloop hook: ")
+    assert "file" in told
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_the_hook_goes_round_the_command_line(agent):
+    done = subprocess.run(
+        [sys.executable, "-m", "antiloop", "hook", agent],
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"antiloop hook: no event of a {AGENTS[agent].title} hook")

@@ -1,0 +1,185 @@
+"""The file of a session: locked, bounded, private, and never in the way."""
+
+import json
+import os
+import stat
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop import LoopDetector
+from antiloop.integrations import session_state as module
+from antiloop.integrations.codex import LoopGuard
+from antiloop.integrations.hook_session import LONG, HookSession
+from antiloop.integrations.session_state import cache_folder, session_state
+from antiloop.types import ToolCall, ToolResult
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "antiloop" / "hooks"
+
+
+def kept(session="s"):
+    with session_state("codex", session) as state:
+        return state.value
+
+
+def keep(value, session="s"):
+    with session_state("codex", session) as state:
+        state.value = value
+
+
+def test_what_is_kept_is_there_the_next_time(folder):
+    assert kept() == {}
+    keep({"a": 1})
+    assert (kept(), kept("another")) == ({"a": 1}, {})
+    keep({})
+    assert kept() == {}
+
+
+def test_nobody_else_can_read_it(folder):
+    keep({"a": 1})
+    (file,) = folder.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_processes_of_one_session_wait_for_one_another():
+    def add(number):
+        with session_state("codex", "s") as state:
+            state.value = {"n": [*state.value.get("n", []), number]}
+
+    with ThreadPoolExecutor(8) as executor:
+        list(executor.map(add, range(64)))
+    assert sorted(kept()["n"]) == list(range(64))
+
+
+def test_a_file_that_is_held_all_the_time_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(module, "LOCK_S", 0)
+    with session_state("codex", "s"), pytest.raises(TimeoutError, match="held by another hook"):
+        kept()
+
+
+def test_a_block_that_raises_changes_nothing():
+    keep({"a": 1})
+    with pytest.raises(TypeError, match="set is not JSON"):
+        keep({"a": {1}})
+    assert kept() == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "\udc80", "[" * 100_000, '{"a": 1} {}'])
+def test_a_file_that_is_not_understood_counts_as_none(text, folder):
+    keep({"a": 1})
+    (file,) = folder.iterdir()
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert kept() == {}
+
+
+def test_a_file_that_grows_too_long_is_forgotten(monkeypatch):
+    monkeypatch.setattr(module, "BYTES", 100)
+    keep({"a": "x" * 200})
+    assert kept() == {}
+
+
+def test_a_link_or_a_pipe_in_its_place_is_not_followed(folder, tmp_path):
+    keep({"a": 1})
+    (file,) = folder.iterdir()
+    file.unlink()
+    target = tmp_path / "mine.json"
+    target.write_text("{}", "utf-8")
+    file.symlink_to(target)
+    with pytest.raises(OSError, match="symbolic links"):
+        keep({"a": 2})
+    assert target.read_text("utf-8") == "{}"
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(OSError, match="a named pipe"):
+        keep({"a": 2})
+
+
+def test_files_of_sessions_that_are_over_are_removed(folder, monkeypatch):
+    keep({"a": 1}, "old")
+    (file,) = folder.iterdir()
+    os.utime(file, (1, 1))
+    keep({"a": 1}, "new")
+    assert kept("old") == {}
+    monkeypatch.setattr(module, "FILES", 3)
+    for number in range(9):
+        keep({"a": 1}, str(number))
+    assert len(list(folder.iterdir())) == 3
+    assert kept("8") == {"a": 1}
+
+
+@pytest.mark.parametrize("home", ["", "here", "./here"])
+def test_a_relative_folder_is_not_taken_for_the_project(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", home)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder() == str(tmp_path / "home" / ".cache" / "antiloop" / "hooks")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # there is no home
+    with pytest.raises(ValueError, match="no cache folder"):
+        cache_folder()
+
+
+def test_a_mac_keeps_it_where_macs_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == str(tmp_path / "Library" / "Caches" / "antiloop" / "hooks")
+
+
+# --- what stands in it
+
+
+def event(kind, **told):
+    return {"hook_event_name": kind, "session_id": "s", **told}
+
+
+def test_long_arguments_and_results_make_no_long_file(folder):
+    guard, long = LoopGuard(), "x" * 10 * LONG
+    for number in range(60):
+        call = {"tool_name": "Write", "tool_input": {"text": f"{number}{long}"}}
+        call["tool_use_id"] = str(number)
+        guard.answer(event("PreToolUse", **call))
+        if number % 2:
+            guard.answer(event("PostToolUse", tool_response=f"{number}{long}", **call))
+    (file,) = folder.iterdir()
+    assert file.stat().st_size < 8 * LONG
+
+
+def test_long_arguments_and_results_are_compared_whole():
+    guard, long, answers = LoopGuard(LoopDetector.default()), "x" * 2 * LONG, []
+    for number in range(12):
+        call = {"tool_name": "Write", "tool_input": {"text": f"{long}{number % 2}{long}"}}
+        guard.answer(event("PreToolUse", **call))
+        result = f"{long}{number if number < 6 else 0}{long}"
+        answers.append(guard.answer(event("PostToolUse", tool_response=result, **call)))
+    assert not any(answers[:8])
+    assert any(answers[8:])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+FIELDS = st.dictionaries(st.sampled_from(["run", "round", "members", "said"]), JSON)
+
+
+def session(value):
+    return HookSession(LoopDetector.escalating().monitor(), value, refuses_all=True)
+
+
+@given(FIELDS, JSON)
+def test_a_state_that_is_damaged_counts_as_none(fields, version):
+    whole = session({})
+    whole.before(ToolCall("a", {}, "1"))
+    for value in ({**whole.to_dict(), **fields}, {**fields, "version": version}):
+        judged = session(json.loads(json.dumps(value)))
+        judged.before(ToolCall("a", {}, "2"))
+        judged.after(ToolCall("a", {}, "2"), ToolResult("b"))
+        json.dumps(judged.to_dict())
