@@ -7,11 +7,13 @@ if TYPE_CHECKING:
     from . import presets
     from .base import BaseDetector
     from .call_limit import CallLimitDetector
+    from .chant import ChantDetector
     from .detection import LoopDetection, LoopSeverity
     from .detector import LoopDetector
     from .failure_streak import FailureStreakDetector
     from .masking import mask_secrets
     from .monitor import LoopMonitor
+    from .monologue import MonologueDetector
     from .near_repeat import NearRepeatDetector
     from .no_effect import NoEffectDetector
     from .ping_pong import PingPongDetector
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BaseDetector",
     "CallLimitDetector",
+    "ChantDetector",
     "Escalation",
     "FailureStreakDetector",
     "LoopAction",
@@ -35,6 +38,7 @@ __all__ = [
     "LoopPolicy",
     "LoopSeverity",
     "LoopVerdict",
+    "MonologueDetector",
     "NearRepeatDetector",
     "NoEffectDetector",
     "PingPongDetector",
@@ -50,11 +54,13 @@ __all__ = [
 _HOMES = {
     "base": "BaseDetector",
     "call_limit": "CallLimitDetector",
+    "chant": "ChantDetector",
     "detection": "LoopDetection LoopSeverity",
     "detector": "LoopDetector",
     "failure_streak": "FailureStreakDetector",
     "masking": "mask_secrets",
     "monitor": "LoopMonitor",
+    "monologue": "MonologueDetector",
     "near_repeat": "NearRepeatDetector",
     "no_effect": "NoEffectDetector",
     "ping_pong": "PingPongDetector",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Type, Unio
 
 from ..choices import choice_of
 from ..types import Role
-from .base import BaseDetector, WindowDetector
+from .base import BaseDetector
 from .call_limit import CallLimitDetector
+from .chant import ChantDetector
 from .failure_streak import FailureStreakDetector
 from .masking import MASKINGS
+from .monologue import MonologueDetector
 from .near_repeat import NearRepeatDetector
 from .no_effect import NoEffectDetector
 from .ping_pong import PingPongDetector
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from .detector import LoopDetector
 
 CONFIG_VERSION = 1
-TYPES: Dict[str, Type[WindowDetector]] = {
+TYPES: Dict[str, Type[BaseDetector]] = {
     "call_limit": CallLimitDetector,
+    "chant": ChantDetector,
     "failure_streak": FailureStreakDetector,
+    "monologue": MonologueDetector,
     "near_repeat": NearRepeatDetector,
     "no_effect": NoEffectDetector,
     "ping_pong": PingPongDetector,
@@ -100,13 +104,13 @@ def _written_detector(detector: BaseDetector) -> Dict[str, Any]:
     raise ValueError(f"detectors: {type(detector).__name__} is not one of ours, so it has no name")
 
 
-def _read_detectors(listed: Any) -> List[WindowDetector]:
+def _read_detectors(listed: Any) -> List[BaseDetector]:
     if not isinstance(listed, (list, tuple)):
         raise ValueError(f"must be a list, got {type(listed).__name__}")
     return [_read(f"number {at}", _read_detector, each) for at, each in enumerate(listed, 1)]
 
 
-def _read_detector(options: Any) -> WindowDetector:
+def _read_detector(options: Any) -> BaseDetector:
     rest = _object(options)
     kind = rest.pop("type", None)
     if not isinstance(kind, str) or kind not in TYPES:
@@ -114,7 +118,7 @@ def _read_detector(options: Any) -> WindowDetector:
     name = rest.get("name", kind)
     if not isinstance(name, str):
         raise ValueError(f"name must be a text, got {name!r}")
-    detector: WindowDetector = _made(TYPES[kind], rest)
+    detector: BaseDetector = _made(TYPES[kind], rest)
     return detector
 
 

@@ -10,6 +10,7 @@ from ..stability import beta
 from ..types import Role, ToolCall
 from .arguments import detectors_of, ladders_of, tools_of, words_of
 from .base import BaseDetector, WindowDetector
+from .chant import ChantDetector
 from .compared import Result
 from .config import read_config, write_config
 from .detection import LoopDetection
@@ -17,6 +18,7 @@ from .failure_streak import FailureStreakDetector
 from .masking import Masking, MaskRule, masking_of
 from .messages import MessageRule
 from .monitor import LoopMonitor
+from .monologue import MonologueDetector
 from .near_repeat import NearRepeatDetector
 from .no_effect import NoEffectDetector
 from .ping_pong import PingPongDetector
@@ -24,6 +26,7 @@ from .policy import Escalation, LoopAction, LoopPolicy
 from .recurrence import RecurrenceDetector
 from .repeat import RepeatDetector
 from .stall import StallDetector
+from .text_detector import TextDetector
 from .threshold import check_threshold
 from .tool_policy import ToolPolicy
 from .unknown_tool import UnknownToolDetector
@@ -86,7 +89,8 @@ class LoopDetector:
         self.log_verdicts = log_verdicts
         self._validate()
         self._validate_tools()
-        self._asked = [(each, isinstance(each, WindowDetector)) for each in self.detectors]
+        of_calls = [each for each in self.detectors if not isinstance(each, TextDetector)]
+        self._asked = [(each, isinstance(each, WindowDetector)) for each in of_calls]
         own = [each for each in self.detectors if isinstance(each, WindowDetector)]
         self.counted = frozenset(name for each in own for name in each.counted)
 
@@ -95,13 +99,15 @@ class LoopDetector:
         """Give repeat, stall and ping-pong, set so that normal work is not stopped; raises.
 
         Unchanged results keep polling and scrolling out, and to look at fruitless answers only
-        keeps acknowledgements out.
+        keeps acknowledgements out. Replies that repeat themselves are found where they are told.
         """
         return cls(
             [
                 RepeatDetector(3, require_same_result=True, patience=6),
                 StallDetector(3, only_fruitless=True, varied=5),
                 PingPongDetector(2, 3, patience=6),
+                MonologueDetector(3),
+                ChantDetector(6),
             ]
         )
 
@@ -117,6 +123,8 @@ class LoopDetector:
                 NearRepeatDetector(4, patience=6),
                 FailureStreakDetector(4, in_a_row=5),
                 RecurrenceDetector(4, patience=6),
+                MonologueDetector(3),
+                ChantDetector(6),
             ],
             Escalation(),
         )

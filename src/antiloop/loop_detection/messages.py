@@ -43,6 +43,11 @@ _ADVICE: Mapping[str, Sequence[str]] = {
         "take a step that is not one of them",
         "if they contradict each other, say so and finish with what you have",
     ),
+    "words": (
+        "do the next step now, with a tool call, instead of announcing it",
+        "if something is in your way, say in one sentence what it is",
+        "if you are done, give your answer once and stop",
+    ),
     "other": (
         "stop this line of work; its result will not change",
         "go back to the task and pick a part that is still open",
@@ -61,8 +66,14 @@ _KINDS = {
 
 def _advice(found: LoopDetection) -> Sequence[str]:
     """Give what fits the kind of loop."""
+    if _is_about_words(found):
+        return _ADVICE["words"]
     kind = "cycle" if found.period > 1 and "cycle" in found.details else "other"
     return _ADVICE[_KINDS.get(str(found.details.get("answer")), kind)]
+
+
+def _is_about_words(found: LoopDetection) -> bool:
+    return "words" in found.details
 
 
 def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
@@ -75,9 +86,10 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     """
     if rule is not None:
         return rule(found) if callable(rule) else rule
-    advice = _advice(found) if rung else _FIRST
+    advice = _advice(found) if rung or _is_about_words(found) else _FIRST
+    again = "say it" if _is_about_words(found) else "make these calls"
     urge = (
-        "You were told before and went on. Do not make these calls again. Do one of these now:"
+        f"You were told before and went on. Do not {again} again. Do one of these now:"
         if rung
         else "Repeating this will not bring anything new. Try another approach:"
     )

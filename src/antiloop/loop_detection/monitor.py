@@ -8,14 +8,12 @@ from itertools import zip_longest
 from typing import (
     TYPE_CHECKING,
     Any,
-    Callable,
     Deque,
     Dict,
     List,
     Mapping,
     Optional,
     Sequence,
-    Set,
     Tuple,
     Union,
 )
@@ -25,17 +23,20 @@ from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
 from .arguments import check_call, check_round
-from .base import WindowDetector, detection
+from .base import WindowDetector
+from .blocked import blocked, refused_again
 from .compared import Result
-from .detection import LoopDetection, LoopSeverity
+from .detection import LoopDetection
 from .evidence import Facts
-from .ladder import Block, Ladder
+from .ladder import Ladder
+from .listeners import Listener, Listeners
 from .messages import notice, refusal
-from .outcome import Outcome
 from .own_copy import own_copy
 from .policy import LoopAction
 from .reported import Reported
 from .snapshot import pack, unpack
+from .speech import Speech
+from .text_detector import TextDetector
 from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
 from .window import Window
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
 SNAPSHOT_VERSION = 2
 
 _logger = logging.getLogger("antiloop")
-
-Listener = Callable[[LoopVerdict], None]
-"""Is told every verdict that is more than to go on."""
 
 
 @beta
@@ -67,7 +65,7 @@ class LoopMonitor:
         """False switches everything off: nothing is recorded, every verdict is to go on."""
         self._detector = detector
         self._tools = tools
-        self._listeners: List[Listener] = []
+        self._listeners = Listeners(logs=detector.log_verdicts)
         self._start()
 
     def _start(self) -> None:
@@ -75,7 +73,9 @@ class LoopMonitor:
         self._window = Window(detector.window, self._tools, detector.counted, detector.masking)
         self._ladder = Ladder(detector.escalation, detector.escalations)
         self._reported = Reported(detector.window)
-        keeps_texts = not all(isinstance(each, WindowDetector) for each in detector.detectors)
+        self._speech = Speech(detector.detectors, detector.masking)
+        ours = (WindowDetector, TextDetector)
+        keeps_texts = not all(isinstance(each, ours) for each in detector.detectors)
         # Only a detector of the user's own looks at texts.
         self._texts: Optional[Deque[Tuple[ToolCall, Result]]] = (
             deque(maxlen=detector.window) if keeps_texts else None
@@ -94,6 +94,11 @@ class LoopMonitor:
         """What the detectors look at, to be read only."""
         return self._window
 
+    @property
+    def speech(self) -> Speech:
+        """What is known of the model's replies, to be read only."""
+        return self._speech
+
     def before(self, call: ToolCall) -> LoopVerdict:
         """Say whether a call may run; nothing is recorded.
 
@@ -107,8 +112,8 @@ class LoopMonitor:
         block = self._ladder.refusing(facts)
         if block is None:
             return GO_ON
-        blocked = self._blocked(block)
-        return LoopVerdict(LoopAction.BLOCK, blocked, refusal(blocked, facts.tool, facts.shown))
+        found = blocked(block, self._window)
+        return LoopVerdict(LoopAction.BLOCK, found, refusal(found, facts.tool, facts.shown))
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         """Record one round and judge it.
@@ -128,10 +133,28 @@ class LoopMonitor:
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
-        verdict = self._judge()
-        if verdict.action is not LoopAction.CONTINUE:
-            self._tell(verdict)
-        return verdict
+        self._speech.moved()
+        return self._listeners.told(self._judge())
+
+    def said(self, text: str) -> LoopVerdict:
+        """Judge a reply of the model that is complete, before the calls that it asks for.
+
+        Args:
+            text: the whole of it, also where its pieces were given to `saying`.
+        """
+        if not self.enabled:
+            return GO_ON
+        return self._listeners.told(self._heard(self._speech.said(text)))
+
+    def saying(self, piece: str) -> LoopVerdict:
+        """Judge a reply that still arrives, piece by piece; `said` ends it.
+
+        Returns:
+            A verdict as soon as the text repeats itself without end: the rest need not be read.
+        """
+        if not self.enabled:
+            return GO_ON
+        return self._listeners.told(self._heard(self._speech.saying(piece)))
 
     def record_call(
         self,
@@ -144,7 +167,7 @@ class LoopMonitor:
 
     def add_listener(self, listener: Listener) -> None:
         """Tell a function every verdict that is more than to go on; what it raises is logged."""
-        self._listeners.append(listener)
+        self._listeners.add(listener)
 
     def mark_progress(self) -> None:
         """Say that something has moved: what came before is no evidence any more.
@@ -154,6 +177,7 @@ class LoopMonitor:
         self._window.clear()
         if self._texts is not None:
             self._texts.clear()
+        self._speech.moved()
         self._ladder.leave_all()
 
     def user_message(self) -> None:
@@ -181,12 +205,13 @@ class LoopMonitor:
             "version": SNAPSHOT_VERSION,
             "ladder": self._ladder.to_dict(),
             "reported": self._reported.to_text(),
+            "speech": self._speech.to_dict(),
             "window": pack(self._window, self._shown()),
         }
 
     def __getstate__(self) -> Dict[str, Any]:
         # Listeners belong to the process, and to the run that they were added to.
-        return {**self.__dict__, "_listeners": []}
+        return {**self.__dict__, "_listeners": Listeners(logs=self._detector.log_verdicts)}
 
     def __copy__(self) -> "LoopMonitor":
         return deepcopy(self)
@@ -220,6 +245,7 @@ class LoopMonitor:
     def _load(self, snapshot: Mapping[str, Any]) -> None:
         self._ladder.load(snapshot["ladder"])
         self._reported.load(str(snapshot["reported"]))
+        self._speech.load(snapshot["speech"])
         unpack(snapshot["window"], self._window)
 
     def _shown(self) -> List[int]:
@@ -232,50 +258,29 @@ class LoopMonitor:
         """Ask all detectors and take the strongest action, the first of equals."""
         calls, results = zip(*self._texts) if self._texts else ((), ())
         findings = list(self._detector.findings(self._window, calls, results))
-        findings += self._refused_again({found.identity for found in findings})
+        findings += refused_again(
+            self._ladder, self._window, {found.identity for found in findings}
+        )
+        return self._verdict(findings, self._window.round_count)
+
+    def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
+        verdict = self._verdict(findings, self._speech.replies)
+        if verdict.action is not LoopAction.BLOCK or verdict.detection is None:
+            return verdict
+        # Words cannot be refused: the model is told instead.
+        return self._told(LoopAction.NOTIFY, verdict.detection, rung=0)
+
+    def _verdict(self, findings: List[LoopDetection], number: int) -> LoopVerdict:
+        """Climb with what was found in the round or reply of that number."""
         if not findings:
             return GO_ON
-        action, found, rung = self._ladder.climb(findings, self._window.round_count)
-        if found is None:
-            return GO_ON
+        action, found, rung = self._ladder.climb(findings, number)
+        return GO_ON if found is None else self._told(action, found, rung)
+
+    def _told(self, action: LoopAction, found: LoopDetection, rung: int) -> LoopVerdict:
         found = replace(found, severity=action.severity)
         words = self._notice(found, rung) if action is LoopAction.NOTIFY else found.message
         return LoopVerdict(action, found, words)
-
-    def _refused_again(self, found: Set[str]) -> List[LoopDetection]:
-        """Give the blocked loops of which a call was refused again, and end the blocks of others.
-
-        Args:
-            found: the identities of the loops that the detectors found in this round.
-        """
-        again = []
-        last = self._window.rounds[-1].evidence if self._window.rounds else ()
-        for block in self._ladder.blocks:
-            members = [item for item in last if block.refuses(item.facts)]
-            if not members:
-                if not block.is_lasting:  # a budget stays used up, whatever else is called
-                    self._ladder.leave(block)
-                continue
-            was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
-            if was_refused and block.identity not in found:
-                again.append(self._blocked(block))
-        return again
-
-    def _blocked(self, block: Block) -> LoopDetection:
-        """Give a loop that is blocked, as the window shows it now."""
-        found = [item for item in self._window if block.refuses(item.facts)]
-        again = detection(
-            block.detector,
-            block.reason,
-            found or list(self._window)[-1:],
-            refused=block.refused,
-        )
-        return replace(
-            again,
-            identity=block.identity,
-            is_lasting=block.is_lasting,
-            severity=LoopSeverity.CRITICAL,
-        )
 
     def _notice(self, found: LoopDetection, rung: int) -> str:
         try:
@@ -286,13 +291,3 @@ class LoopMonitor:
 
     def _policy(self, call: ToolCall) -> ToolPolicy:
         return self._window.policy(call.tool_name)
-
-    def _tell(self, verdict: LoopVerdict) -> None:
-        if self._detector.log_verdicts:
-            level = logging.ERROR if verdict.severity is LoopSeverity.CRITICAL else logging.WARNING
-            _logger.log(level, "%s: %s", verdict.action.value, verdict.message)
-        for listener in self._listeners:
-            try:
-                listener(verdict)
-            except Exception:
-                _logger.exception("listener %r raised; the run goes on", listener)
