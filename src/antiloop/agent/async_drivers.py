@@ -35,7 +35,7 @@ async def adrive(
             if isinstance(request, Emit):
                 yield request.event
             elif isinstance(request, AskModel) and streaming:
-                pieces = _read_stream(provider, request.request)
+                pieces = _read_stream(provider, request)
                 try:
                     async for piece in pieces:
                         if isinstance(piece, Outcome):
@@ -66,18 +66,23 @@ async def _ask(provider: Provider, request: ModelRequest) -> Outcome:
 
 
 async def _read_stream(
-    provider: Provider, request: ModelRequest
+    provider: Provider, question: AskModel
 ) -> AsyncGenerator[Union[TextDelta, Outcome], None]:
     """Yield the text as it arrives, and last how it went."""
     outcome = Outcome()
     stream: Any = None
+    said: List[str] = []
     try:
-        stream = provider.astream(request)
+        stream = provider.astream(question.request)
         async for item in stream:
             if isinstance(item, ModelReply):
                 outcome = Outcome(item)
-            else:
-                yield TextDelta(item)
+                continue
+            said.append(item)
+            yield TextDelta(item)
+            if question.is_enough(item):
+                outcome = Outcome(ModelReply("".join(said)))
+                break
     except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
         outcome = Outcome(error=error)
     finally:

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, List, Optional, Sequence, Union
 
 from ..frozen import frozen
-from ..loop_detection import LoopDetection, LoopMonitor, LoopVerdict
+from ..loop_detection import LoopAction, LoopDetection, LoopMonitor, LoopVerdict
+from ..loop_detection.verdict import GO_ON
 from ..trace import AgentTrace, StepType, TraceStep
 from ..types import Message, Role, ToolCall, ToolResult
 from .config import AgentConfig
@@ -39,6 +40,8 @@ class _RunContext:
     """Counted from 1; 0 before the first."""
     retries: int = 0
     """Answers that did not fit the response format."""
+    words: LoopVerdict = GO_ON
+    """What the monitor says of the latest reply's text."""
     round: _Round = field(default_factory=_Round)
     calls: List[ToolCall] = field(default_factory=list)
     results: List[ToolResult] = field(default_factory=list)
@@ -61,6 +64,22 @@ class _RunContext:
         """Give the next question to the model."""
         schema = self.response_format.schema if self.response_format else None
         return ModelRequest(tuple(self.messages), self.toolbox.schemas, schema)
+
+    @property
+    def is_stuck_in_words(self) -> bool:
+        """Whether something is to be done about the latest reply's text."""
+        return self.words.action is not LoopAction.CONTINUE
+
+    def hear(self, piece: str) -> bool:
+        """Take a piece of the reply that is under way, and say whether the rest is not needed."""
+        if self.monitor is not None and not self.is_stuck_in_words:
+            self.words = self.monitor.saying(piece)
+        return self.is_stuck_in_words
+
+    def hear_all(self, text: str) -> None:
+        """Take the whole text of a reply, after its pieces if it was streamed."""
+        verdict = self.monitor.said(text) if self.monitor is not None else GO_ON
+        self.words = self.words if self.is_stuck_in_words else verdict
 
     def take_reply(self, reply: ModelReply) -> None:
         """Add the model's reply to the conversation and the bill."""

@@ -12,6 +12,8 @@ from ..exceptions import LoopDetectedError
 from ..frozen import frozen
 from ..loop_detection import LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection.outcome import REFUSED_MARKER
+from ..loop_detection.policy import RANK
+from ..loop_detection.verdict import GO_ON
 from ..trace import StepType, to_plain
 from ..types import Role, ToolCall, ToolResult
 from .context import _Round, _RunContext, owned
@@ -59,7 +61,7 @@ def _iterate(ctx: _RunContext) -> Steps[RunStatus]:
         ctx.iteration = iteration
         yield from tell("on_iteration_start", ctx.run_id, iteration)
         reply = yield from _ask(ctx)
-        while not reply.tool_calls:
+        while not (reply.tool_calls or ctx.is_stuck_in_words):
             problem = _read_output(ctx, reply)
             if not problem:
                 return RunStatus.COMPLETED
@@ -73,12 +75,13 @@ def _iterate(ctx: _RunContext) -> Steps[RunStatus]:
 
 
 def _ask(ctx: _RunContext) -> Steps[ModelReply]:
-    request = ctx.request()
+    request, ctx.words = ctx.request(), GO_ON
     yield from tell("on_model_start", ctx.run_id, request)
-    reply = yield from ask_model(request)
+    reply = yield from ask_model(request, ctx.hear)
     calls = tuple(owned(call, ctx.iteration) for call in reply.tool_calls)
     reply = replace(reply, tool_calls=calls)
     ctx.take_reply(reply)
+    ctx.hear_all(reply.text)
     yield from tell("on_model_end", ctx.run_id, reply)
     yield from emit(ModelReplied(reply))
     return reply
@@ -105,11 +108,12 @@ def _may_retry(ctx: _RunContext, problem: str) -> Steps[bool]:
 
 
 def _run_round(ctx: _RunContext, calls: Tuple[ToolCall, ...]) -> Steps[None]:
-    """Run the calls of one reply; results are taken in the order of the calls."""
+    """Run the calls of one reply, if any; results are taken in the order of the calls."""
     verdicts = [ctx.monitor.before(call) for call in calls] if ctx.monitor else []
-    ctx.round = _Round(ending=next((one for one in verdicts if one.action.ends_run), None))
+    endings = (one for one in (ctx.words, *verdicts) if one.action.ends_run)
+    ctx.round = _Round(ending=next(endings, None))
     plans = [_plan(ctx, call, verdict) for call, verdict in zip_longest(calls, verdicts)]
-    size = len(calls) if ctx.config.parallel_tool_execution else 1
+    size = max(1, len(calls)) if ctx.config.parallel_tool_execution else 1
     for start in range(0, len(calls), size):
         part = slice(start, start + size)
         yield from _run_together(ctx, calls[part], plans[part])
@@ -142,6 +146,8 @@ def _run_together(
 def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
     """Ask the monitor about the round, act on its verdict, and say whether the run is over.
 
+    A reply whose text is stuck is a round, too, also without a call.
+
     The one place where a loop has consequences, after the round's tools have run and before the
     iteration counter moves.
     """
@@ -167,7 +173,8 @@ def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
 def _verdict(ctx: _RunContext) -> Optional[LoopVerdict]:
     if ctx.monitor is None or ctx.round.ending is not None:
         return ctx.round.ending
-    return ctx.monitor.after(ctx.round.calls, ctx.round.results)
+    verdict = ctx.monitor.after(ctx.round.calls, ctx.round.results)
+    return max(verdict, ctx.words, key=lambda one: RANK[one.action])
 
 
 def _inject(ctx: _RunContext, notice: str) -> None:

@@ -62,7 +62,7 @@ class ToolFinished:
 @beta
 @dataclass(frozen=True)
 class LoopDetected:
-    """The agent is stuck in a tool-call loop."""
+    """The agent is stuck, in tool calls or in words."""
 
     detector_name: str
     message: str

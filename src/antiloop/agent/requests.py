@@ -5,7 +5,7 @@ helpers here are used with ``yield from``, so that each answer has the type of i
 """
 
 from dataclasses import dataclass
-from typing import Any, Generator, Optional, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Callable, Generator, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 from ..exceptions import ProviderError
 from ..types import ToolResult
@@ -19,6 +19,9 @@ class AskModel:
     """Ask the model; the answer is its reply. What the provider raises is thrown in."""
 
     request: ModelRequest
+    is_enough: Callable[[str], bool]
+    """Where the reply is streamed: takes each piece of text, and says whether to end the stream
+    there. What was said until then is the reply."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,13 @@ Steps = Generator[Request, Answer, T]
 """A part of the loop that ends with a T."""
 
 
-def ask_model(request: ModelRequest) -> Steps[ModelReply]:
-    """Ask the model.
+def ask_model(request: ModelRequest, is_enough: Callable[[str], bool]) -> Steps[ModelReply]:
+    """Ask the model; see `AskModel`.
 
     Raises:
         ProviderError: if what came back is no reply.
     """
-    reply = yield AskModel(request)
+    reply = yield AskModel(request, is_enough)
     if not isinstance(reply, ModelReply):
         raise ProviderError(f"the provider gave no ModelReply but {reply!r}")
     return reply
