@@ -13,6 +13,7 @@ from antiloop.integrations.hook_agents import AGENTS
 OTHERS = sorted(set(SETTINGS) - {"claude-code"})
 LISTS = {
     "codex": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
+    "gemini-cli": ("settings.json", ["BeforeTool", "AfterTool", "BeforeAgent"]),
 }
 
 
@@ -91,3 +92,9 @@ def test_the_folder_of_an_agent_may_be_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "elsewhere"))
     assert main(["hook", "codex", "--install", "--yes", "--user"]) == 0
     assert (tmp_path / "elsewhere" / "hooks.json").exists()
+
+
+def test_what_gemini_cli_keeps_beside_the_events_stays():
+    gemini, beside = SETTINGS["gemini-cli"], {"enabled": True, "disabled": ["lint"]}
+    after = gemini.with_hook({"hooks": beside}, "antiloop hook gemini-cli")
+    assert gemini.without_hook(after) == {"hooks": beside}

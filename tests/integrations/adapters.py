@@ -155,6 +155,15 @@ ADAPTERS = {
             python=(3, 9),
         ),
         Adapter(
+            "gemini_cli",
+            "",
+            (),
+            "guard-gemini-cli.md",
+            modes=("sync",),
+            holes=HOOK_HOLES,
+            python=(3, 9),
+        ),
+        Adapter(
             "claude_agent_sdk",
             "claude-agent-sdk",
             ("claude_agent_sdk",),

@@ -4,11 +4,12 @@ What an event holds and how an answer is understood is that of the agent; see th
 """
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
 import pytest
-from contract import FolderContract, Ran, Script, detector, same
+from contract import SAME, FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopPolicy
 from antiloop.loop_detection import Escalation, RepeatDetector
@@ -83,6 +84,7 @@ class ScriptedAgent:
                 self.end(call, ran.answer(script, name), read)
 
     def converse(self, script, ran, first=0):
+        """Carry out a script, from its reply of this number on."""
         read = []
         for number in count(first):
             ran.asked += 1
@@ -128,17 +130,19 @@ class HookContract(FolderContract):
             agent.number = count(100)
             agent.converse(script, ran, first=2)
 
-    def test_who_cannot_be_ended_is_refused_all_calls_until_the_user_speaks(self):
-        ran = Ran()
+    def test_after_the_end_the_loop_is_refused_until_the_user_speaks(self):
+        ran, read = Ran(), []
         agent = self.new(detector=detector(LoopPolicy.STOP))
         agent.speak()
-        other = [[("search", {"query": f"other {number}"})] for number in range(3)]
-        script = Script([*same(times=4), *other])
-        agent.converse(script, ran)
+        agent.converse(Script(same()), ran)
         assert ran.searches == 3
+        with suppress(Ended):
+            assert not agent.begin(agent.call(*SAME), read)
+        if not agent.guard.can_end:  # then it is all that can be done to end it
+            assert not agent.begin(agent.call("search", {"query": "other"}), read)
+        assert all(text.startswith("Stopped: the agent was stuck in a loop.") for text in read)
         agent.speak()
-        agent.converse(script, ran, first=4)
-        assert ran.searches == 6
+        assert agent.begin(agent.call(*SAME), read)
 
     def test_calls_that_fail_before_they_run_are_a_loop_as_well(self):
         policy = Escalation(("block",))

@@ -157,6 +157,14 @@ SETTINGS: Dict[str, AgentSettings] = {
             "CODEX_HOME",
             note="Codex calls a hook only after you have trusted it: say /hooks in a session",
         ),
+        AgentSettings(
+            "gemini-cli",
+            ("BeforeTool", "AfterTool", "BeforeAgent"),
+            {USER: "settings.json", PROJECT: ".gemini/settings.json"},
+            ".gemini",
+            entry=lambda command: nested_entry(command, timeout=30_000),  # milliseconds
+            no_events=("enabled", "disabled", "notifications"),
+        ),
     )
 }
 """By the agents' names."""

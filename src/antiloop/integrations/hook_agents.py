@@ -29,5 +29,6 @@ _SESSION = ("hook_event_name", "session_id")
 AGENTS: "Dict[str, HookAgent]" = {
     "claude-code": HookAgent("Claude Code", "claude_code", ("hook_event_name", "transcript_path")),
     "codex": HookAgent("Codex", "codex", _SESSION),
+    "gemini-cli": HookAgent("Gemini CLI", "gemini_cli", _SESSION),
 }
 """By their names on the command line."""

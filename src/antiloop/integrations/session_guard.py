@@ -26,8 +26,12 @@ class SessionGuard(Lookout):
 
     agent = ""
     """The name of the agent, as on the command line."""
-    before, after, user = ("PreToolUse",), ("PostToolUse", "PostToolUseFailure"), "UserPromptSubmit"
-    """The names of the events: before a call, after one, and when the user has spoken."""
+    before = "PreToolUse"
+    """The name of the event before a call."""
+    after: Tuple[str, ...] = ("PostToolUse", "PostToolUseFailure")
+    """The names of the events after a call."""
+    user = "UserPromptSubmit"
+    """The name of the event when the user has spoken."""
     session: Tuple[str, ...] = ("session_id", "agent_id")
     """The fields that tell which conversation it is."""
     result = "tool_response"
@@ -45,7 +49,7 @@ class SessionGuard(Lookout):
             ValueError: if there is no folder for it.
         """
         kind = text_of(event.get("hook_event_name"))
-        if kind not in (*self.before, *self.after, self.user):
+        if kind not in (self.before, *self.after, self.user):
             return {}
         name = "\0".join(text_of(event.get(field)) for field in self.session)
         with session_state(self.agent, name) as kept:
@@ -54,13 +58,13 @@ class SessionGuard(Lookout):
             decision = self._decide(kind, event, session)
             kept.value = session.to_dict()
         self.tell(session.verdict, text_of(event.get("session_id")))
-        return self.answered(kind, decision)
+        return self.answered(event, decision)
 
     def _decide(self, kind: str, event: Mapping[str, Any], session: HookSession) -> Decision:
         if kind == self.user:
             return session.user_message()
         call = self.call_of(event)
-        if kind in self.before:
+        if kind == self.before:
             return session.before(call, takes_notice=self.tells_before)
         result = self.result_of(event)
         return session.after(call, result, takes_notice=not self.tells_before)
@@ -78,13 +82,14 @@ class SessionGuard(Lookout):
             return ToolResult(text_of(error), is_error=True)
         return ToolResult(text_of(event.get(self.result)))
 
-    def answered(self, kind: str, decision: Decision) -> Dict[str, Any]:
+    def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
         """Put a decision into the words of the agent."""
         answer: Dict[str, Any] = {}
         if decision.refusal:
             answer = denied(decision.refusal)
         elif decision.notice or (decision.end and not self.can_end):
-            answer = specific(kind, additionalContext=decision.notice or decision.end)
+            words = decision.notice or decision.end
+            answer = specific(event["hook_event_name"], additionalContext=words)
         if decision.end and self.can_end:
             answer.update(ended(decision.end))
         return answer
