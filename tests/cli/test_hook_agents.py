@@ -13,6 +13,11 @@ from antiloop.integrations.hook_agents import AGENTS
 OTHERS = sorted(set(SETTINGS) - {"claude-code"})
 LISTS = {
     "codex": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
+    "copilot": (
+        "antiloop.json",
+        ["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"],
+    ),
+    "openhands": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
     "gemini-cli": ("settings.json", ["BeforeTool", "AfterTool", "BeforeAgent"]),
 }
 

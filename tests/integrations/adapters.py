@@ -164,6 +164,37 @@ ADAPTERS = {
             python=(3, 9),
         ),
         Adapter(
+            "copilot",
+            "",
+            (),
+            "guard-copilot.md",
+            modes=("sync",),
+            holes={
+                **HOOK_HOLES,
+                **dict.fromkeys(
+                    ("stop", "ladder", "own_words"),
+                    "no hook can end a run of Copilot; all further calls are refused instead",
+                ),
+            },
+            python=(3, 9),
+        ),
+        Adapter(
+            "openhands",
+            "",
+            (),
+            "guard-openhands.md",
+            modes=("sync",),
+            holes={
+                **HOOK_HOLES,
+                **dict.fromkeys(
+                    ("stop", "ladder", "own_words"),
+                    "no hook can end a run of OpenHands; all further calls are refused instead",
+                ),
+                "notify": "the model of OpenHands can be told nothing but why a call is refused",
+            },
+            python=(3, 9),
+        ),
+        Adapter(
             "claude_agent_sdk",
             "claude-agent-sdk",
             ("claude_agent_sdk",),

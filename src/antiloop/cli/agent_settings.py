@@ -17,6 +17,11 @@ def nested_entry(command: str, timeout: int = 30) -> Dict[str, Any]:
     return {"matcher": "*", "hooks": [{"type": "command", "command": command, "timeout": timeout}]}
 
 
+def flat_entry(command: str) -> Dict[str, Any]:
+    """Give what stands in the list of one event, for shells of both kinds."""
+    return {"type": "command", "bash": command, "powershell": command, "timeoutSec": 30}
+
+
 @dataclass(frozen=True)
 class AgentSettings:
     """Where an agent keeps its hooks, and how."""
@@ -164,6 +169,22 @@ SETTINGS: Dict[str, AgentSettings] = {
             ".gemini",
             entry=lambda command: nested_entry(command, timeout=30_000),  # milliseconds
             no_events=("enabled", "disabled", "notifications"),
+        ),
+        AgentSettings(
+            "copilot",
+            ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"),
+            {USER: "hooks/antiloop.json", PROJECT: ".github/hooks/antiloop.json"},
+            ".copilot",
+            "COPILOT_HOME",
+            entry=flat_entry,
+            frame={"version": 1},
+        ),
+        AgentSettings(
+            "openhands",
+            _CLAUDE_EVENTS,
+            {USER: "hooks.json", PROJECT: ".openhands/hooks.json"},
+            ".openhands",
+            note="OpenHands reads the hooks of the project, or else yours, never both",
         ),
     )
 }

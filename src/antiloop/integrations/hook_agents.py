@@ -30,5 +30,7 @@ AGENTS: "Dict[str, HookAgent]" = {
     "claude-code": HookAgent("Claude Code", "claude_code", ("hook_event_name", "transcript_path")),
     "codex": HookAgent("Codex", "codex", _SESSION),
     "gemini-cli": HookAgent("Gemini CLI", "gemini_cli", _SESSION),
+    "copilot": HookAgent("Copilot", "copilot", _SESSION),
+    "openhands": HookAgent("OpenHands", "openhands", ("event_type", "session_id")),
 }
 """By their names on the command line."""

@@ -26,6 +26,8 @@ class SessionGuard(Lookout):
 
     agent = ""
     """The name of the agent, as on the command line."""
+    name = "hook_event_name"
+    """The field with the name of an event."""
     before = "PreToolUse"
     """The name of the event before a call."""
     after: Tuple[str, ...] = ("PostToolUse", "PostToolUseFailure")
@@ -48,11 +50,11 @@ class SessionGuard(Lookout):
             OSError: if the file of the session cannot be used.
             ValueError: if there is no folder for it.
         """
-        kind = text_of(event.get("hook_event_name"))
+        kind = text_of(event.get(self.name))
         if kind not in (self.before, *self.after, self.user):
             return {}
-        name = "\0".join(text_of(event.get(field)) for field in self.session)
-        with session_state(self.agent, name) as kept:
+        whose = "\0".join(text_of(event.get(field)) for field in self.session)
+        with session_state(self.agent, whose) as kept:
             session = HookSession(self.monitor(), kept.value, refuses_all=not self.can_end)
             session.turn(text_of(event.get("turn_id")))
             decision = self._decide(kind, event, session)
@@ -89,7 +91,7 @@ class SessionGuard(Lookout):
             answer = denied(decision.refusal)
         elif decision.notice or (decision.end and not self.can_end):
             words = decision.notice or decision.end
-            answer = specific(event["hook_event_name"], additionalContext=words)
+            answer = specific(event[self.name], additionalContext=words)
         if decision.end and self.can_end:
             answer.update(ended(decision.end))
         return answer
