@@ -3,10 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judged_runs import names_of
+from judged_runs import names_of, warning
 
 from antiloop import ToolCall, health
 from antiloop.formats import from_openai_chat
+from antiloop.formats.agent_span import AgentSpan
+from antiloop.formats.spans import Span
 from antiloop.health import HealthProfile, HealthWatch
 from antiloop.traces import RecordedRun
 
@@ -81,3 +83,67 @@ def test_runs_are_apart_and_the_latest_are_remembered():
 def test_a_watch_of_no_runs_is_refused():
     with pytest.raises(ValueError, match="runs must be 1 or more, got 0"):
         HealthWatch(runs=0)
+
+
+def span(kind, seconds=1, **fields):
+    return AgentSpan(Span("t", "s", "", 10**9, 10**9 + seconds * 10**9, {}), kind, **fields)
+
+
+def test_spans_tell_what_the_calls_of_a_run_took_and_cost():
+    watch = HealthWatch(HealthProfile().literal())
+    for at in range(2):
+        call = ToolCall("look", {"at": at})
+        watch.add_round("r", [call], ["closed"])
+        watch.add_span("r", span("tool", 31, call=call))
+    watch.add_span("r", span("model", 31, cost=0.5, tokens=100))
+    report = watch.report("r")
+    assert warning(report, "long_running_step").steps == (0, 1)
+    assert warning(report, "long_running_step").count == 3
+    assert (report.cost, report.wasted_tokens) == (0.5, 0)
+
+
+def test_a_span_before_any_call_concerns_the_first():
+    watch = HealthWatch(HealthProfile().literal())
+    watch.add_span("r", span("tool", 31, call=ToolCall("look")))
+    assert warning(watch.report("r"), "long_running_step").step == 0
+
+
+def test_agents_that_take_over_from_each_other_bounce():
+    watch = HealthWatch()
+    for number, agent in enumerate(["a", "b", None, "b", "a"]):
+        watch.add_agent("r", span("agent", agent=agent))
+        watch.add_round("r", [ToolCall("look", {"n": number})], [f"{number}"])
+        assert names_of(watch.report("r")) == []
+    watch = HealthWatch()
+    for agent in ["a", "b", None, "b", "a", "b"]:
+        watch.add_agent("r", span("agent", agent=agent))
+    bounce = warning(watch.report("r"), "handoff_bounce")
+    assert bounce.message == "Control went 'a', 'b', 'a', 'b'."
+    watch.add_agent("other", span("agent", agent="a"))
+    assert names_of(watch.report("other")) == []
+
+
+def test_of_what_was_cut_only_the_last_round_is_new_and_of_what_grew_all():
+    watch = HealthWatch()
+    watch.follow("r", [*round_of(0, 1), *round_of(1, 1), *round_of(2, 1)], from_openai_chat)
+    assert watch.report("r").calls == 3
+    watch.follow("r", [*round_of(1, 1), *round_of(2, 1)], from_openai_chat)
+    assert watch.report("r").calls == 4
+
+
+def test_the_user_ends_what_came_before():
+    watch = HealthWatch()
+    for _ in range(2):
+        watch.add_round("r", [ToolCall("look")], ["closed"])
+    watch.user_message("r")
+    for _ in range(2):
+        watch.add_round("r", [ToolCall("look")], ["closed"])
+    assert watch.report("r").score == 100
+    watch.add_round("r", [ToolCall("look")], ["closed"])
+    assert "loop_repeat" in names_of(watch.report("r"))
+
+
+def test_a_watch_may_remember_one_run():
+    watch = HealthWatch(runs=1)
+    watch.add_round("a", [ToolCall("look")], ["closed"])
+    assert watch.report("a").calls == 1

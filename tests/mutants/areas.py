@@ -39,7 +39,7 @@ class Area(NamedTuple):
 
 
 AREAS: Dict[str, Area] = {
-    "health": Area(["src/antiloop/health/*.py"], ["tests/health"]),
+    "health": Area(["src/antiloop/health/*.py"], ["tests/health", "tests/test_short_repr.py"]),
     "agent": Area(
         ["src/antiloop/agent/core.py", "src/antiloop/agent/*drivers.py"],
         ["tests/agent"],
@@ -51,7 +51,7 @@ AREAS: Dict[str, Area] = {
     ),
     "loop_detection": Area(
         ["src/antiloop/loop_detection/*.py"],
-        ["tests/loop_detection"],
+        ["tests/loop_detection", "tests/test_short_repr.py"],
         [
             "tests/properties/test_laws.py",
             "tests/properties/test_ladder_laws.py",
