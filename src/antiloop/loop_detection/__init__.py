@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from . import presets
     from .base import BaseDetector
     from .call_limit import CallLimitDetector
+    from .case_file import CaseCall, CaseFile, CaseRound
     from .chant import ChantDetector
     from .detection import LoopDetection, LoopSeverity
     from .detector import LoopDetector
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from .monologue import MonologueDetector
     from .near_repeat import NearRepeatDetector
     from .no_effect import NoEffectDetector
+    from .opinion import Opinion
     from .ping_pong import PingPongDetector
     from .policy import Escalation, LoopAction, LoopPolicy
     from .recurrence import RecurrenceDetector
     from .repeat import RepeatDetector
+    from .second_opinion import SecondOpinion
     from .stall import StallDetector
     from .tool_policy import ToolPolicy
     from .unknown_tool import UnknownToolDetector
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BaseDetector",
     "CallLimitDetector",
+    "CaseCall",
+    "CaseFile",
+    "CaseRound",
     "ChantDetector",
     "Escalation",
     "FailureStreakDetector",
@@ -41,9 +47,11 @@ __all__ = [
     "MonologueDetector",
     "NearRepeatDetector",
     "NoEffectDetector",
+    "Opinion",
     "PingPongDetector",
     "RecurrenceDetector",
     "RepeatDetector",
+    "SecondOpinion",
     "StallDetector",
     "ToolPolicy",
     "UnknownToolDetector",
@@ -54,6 +62,7 @@ __all__ = [
 _HOMES = {
     "base": "BaseDetector",
     "call_limit": "CallLimitDetector",
+    "case_file": "CaseCall CaseFile CaseRound",
     "chant": "ChantDetector",
     "detection": "LoopDetection LoopSeverity",
     "detector": "LoopDetector",
@@ -63,10 +72,12 @@ _HOMES = {
     "monologue": "MonologueDetector",
     "near_repeat": "NearRepeatDetector",
     "no_effect": "NoEffectDetector",
+    "opinion": "Opinion",
     "ping_pong": "PingPongDetector",
     "policy": "Escalation LoopAction LoopPolicy",
     "recurrence": "RecurrenceDetector",
     "repeat": "RepeatDetector",
+    "second_opinion": "SecondOpinion",
     "stall": "StallDetector",
     "tool_policy": "ToolPolicy",
     "unknown_tool": "UnknownToolDetector",

@@ -47,3 +47,9 @@ def blocked(block: Block, window: Window) -> LoopDetection:
         is_lasting=block.is_lasting,
         severity=LoopSeverity.CRITICAL,
     )
+
+
+def shown_by_refusals(ladder: Ladder, window: Window) -> List[int]:
+    """Give the indices of the calls that a refusal would show."""
+    found = ([i.index for i in window if each.refuses(i.facts)] for each in ladder.blocks)
+    return [indices[-1] for indices in found if indices]

@@ -45,6 +45,8 @@ TYPES: Dict[str, Type[BaseDetector]] = {
 
 def write_config(detector: "LoopDetector") -> Dict[str, Any]:
     """Write a detector's configuration; raises ValueError where it holds code."""
+    if detector.second_opinion is not None:
+        raise ValueError("second_opinion: a judge is code, which cannot be written as JSON")
     return {
         "version": CONFIG_VERSION,
         "detectors": [_written_detector(each) for each in detector.detectors],

@@ -25,6 +25,7 @@ from .ping_pong import PingPongDetector
 from .policy import Escalation, LoopAction, LoopPolicy
 from .recurrence import RecurrenceDetector
 from .repeat import RepeatDetector
+from .second_opinion import Judge, SecondOpinion, second_opinion_of
 from .stall import StallDetector
 from .text_detector import TextDetector
 from .threshold import check_threshold
@@ -55,6 +56,8 @@ class LoopDetector:
             ``"arguments"``, or what a function gives that is called with them or with a text.
         log_verdicts: log each notice as a warning, and what is stronger as an error, with the
             logger ``antiloop``.
+        second_opinion: who is asked where a run looks stuck and no detector is certain: a function
+            of a `CaseFile`, sync or async, or a `SecondOpinion` that says when, too.
 
     Raises:
         ValueError: for no detectors, or a window in which a detector could never fire.
@@ -73,6 +76,7 @@ class LoopDetector:
         notice_role: Role = Role.SYSTEM,
         mask: MaskRule = "secrets",
         log_verdicts: bool = False,
+        second_opinion: Union[SecondOpinion, Judge, None] = None,
     ) -> None:
         self.detectors: List[BaseDetector] = list(detectors_of(detectors))
         if not isinstance(policy, Escalation):
@@ -87,6 +91,7 @@ class LoopDetector:
         self.mask = mask
         self.masking = masking_of(mask)
         self.log_verdicts = log_verdicts
+        self.second_opinion = second_opinion_of(second_opinion)
         self._validate()
         self._validate_tools()
         of_calls = [each for each in self.detectors if not isinstance(each, TextDetector)]
@@ -95,7 +100,7 @@ class LoopDetector:
         self.counted = frozenset(name for each in own for name in each.counted)
 
     @classmethod
-    def default(cls) -> "LoopDetector":
+    def default(cls, second_opinion: Union[SecondOpinion, Judge, None] = None) -> "LoopDetector":
         """Give repeat, stall and ping-pong, set so that normal work is not stopped; raises.
 
         Unchanged results keep polling and scrolling out, and to look at fruitless answers only
@@ -108,11 +113,12 @@ class LoopDetector:
                 PingPongDetector(2, 3, patience=6),
                 MonologueDetector(3),
                 ChantDetector(6),
-            ]
+            ],
+            second_opinion=second_opinion,
         )
 
     @classmethod
-    def escalating(cls) -> "LoopDetector":
+    def escalating(cls, second_opinion: Union[SecondOpinion, Judge, None] = None) -> "LoopDetector":
         """Give all detectors, and the ladder notify, block, stop: for unattended agents."""
         return cls(
             [
@@ -127,6 +133,7 @@ class LoopDetector:
                 ChantDetector(6),
             ],
             Escalation(),
+            second_opinion=second_opinion,
         )
 
     @classmethod

@@ -4,6 +4,7 @@ What came from a model or a tool is untrusted: it is shortened, its control char
 and results are never quoted, so that no tool can forge or break a notice.
 """
 
+import logging
 import re
 from typing import Any, Callable, List, Mapping, Sequence, Union
 
@@ -17,6 +18,7 @@ NOTICE_MARKER = "[antiloop] Notice:"
 MessageRule = Union[str, Callable[[LoopDetection], str], None]
 """A text of the user's own, a function that makes one, or None for ours."""
 
+_logger = logging.getLogger("antiloop")
 _FIRST = (
     "use what you already know instead of asking again",
     "try a different tool, or clearly different arguments",
@@ -96,6 +98,15 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     return "\n".join(
         [f"{NOTICE_MARKER} {visible(found.message)}", *_calls(found), urge, *_listed(advice)]
     )
+
+
+def words_of_notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
+    """Give the words of a notice; a rule that raises is logged and left out."""
+    try:
+        return notice(rule, found, rung)
+    except Exception:
+        _logger.exception("inject_message raised; our own words are used")
+        return notice(None, found, rung)
 
 
 def refusal(found: LoopDetection, tool: str, arguments: str) -> str:

@@ -1,6 +1,5 @@
 """The state of one run, and the verdict on each of its rounds."""
 
-import logging
 from collections import deque
 from copy import deepcopy
 from dataclasses import replace
@@ -24,18 +23,22 @@ from ..stability import beta
 from ..types import ToolCall
 from .arguments import check_call, check_round
 from .base import WindowDetector
-from .blocked import blocked, refused_again
+from .blocked import blocked, refused_again, shown_by_refusals
 from .compared import Result
+from .consultation import Consultation
 from .detection import LoopDetection
 from .evidence import Facts
 from .ladder import Ladder
 from .listeners import Listener, Listeners
-from .messages import notice, refusal
+from .messages import refusal, words_of_notice
+from .opinion import opinion_of
 from .own_copy import own_copy
 from .policy import LoopAction
 from .reported import Reported
+from .second_opinion import Answer
 from .snapshot import pack, unpack
 from .speech import Speech
+from .suspicion import Suspicion
 from .text_detector import TextDetector
 from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
@@ -45,8 +48,6 @@ if TYPE_CHECKING:
     from .detector import LoopDetector
 
 SNAPSHOT_VERSION = 2
-
-_logger = logging.getLogger("antiloop")
 
 
 @beta
@@ -66,6 +67,8 @@ class LoopMonitor:
         self._detector = detector
         self._tools = tools
         self._listeners = Listeners(logs=detector.log_verdicts)
+        self.consultation = Consultation(detector)
+        """Who is asked for a second opinion on the run, and what was said."""
         self._start()
 
     def _start(self) -> None:
@@ -74,6 +77,8 @@ class LoopMonitor:
         self._ladder = Ladder(detector.escalation, detector.escalations)
         self._reported = Reported(detector.window)
         self._speech = Speech(detector.detectors, detector.masking)
+        self._suspicion = Suspicion()
+        self.consultation.start()
         ours = (WindowDetector, TextDetector)
         keeps_texts = not all(isinstance(each, ours) for each in detector.detectors)
         # Only a detector of the user's own looks at texts.
@@ -129,12 +134,32 @@ class LoopMonitor:
         calls, results, asked = self._reported.new(tool_calls, tool_results, self._policy)
         if not calls:
             return GO_ON
+        self._settle()
         self._window.append(calls, results, asked, self._ladder.is_refusing)
+        self.consultation.record(self._window, calls, results)
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
         self._speech.moved()
-        return self._listeners.told(self._judge())
+        verdict = self._judge()
+        return verdict if verdict.case else self._listeners.told(verdict)
+
+    def answer(self, opinion: Answer) -> LoopVerdict:
+        """Take what a judge says about the case of the last verdict, and give the final verdict.
+
+        Args:
+            opinion: an `Opinion`, True or False; anything else is no opinion, and the verdict
+                stays as it was. Where no question is open, it is to go on.
+        """
+        question = self.consultation.close()
+        if question is None:
+            return GO_ON
+        found = self.consultation.weigh(question, opinion_of(opinion), self._window)
+        verdict = replace(question.verdict, case=None)
+        if found is not None:
+            self._ladder = question.ladder
+            verdict = self._climbed(found, verdict.suspicion)
+        return self._listeners.told(verdict)
 
     def said(self, text: str) -> LoopVerdict:
         """Judge a reply of the model that is complete, before the calls that it asks for.
@@ -179,11 +204,15 @@ class LoopMonitor:
             self._texts.clear()
         self._speech.moved()
         self._ladder.leave_all()
+        self._suspicion.clear()
+        self._settle()
+        self.consultation.progress()
 
     def user_message(self) -> None:
         """Say that the user has spoken, which is progress and begins a turn."""
         self.mark_progress()
         self._window.start_turn()
+        self.consultation.user_message()
 
     def reset(self) -> None:
         """Start anew, as for another run; listeners stay."""
@@ -206,7 +235,9 @@ class LoopMonitor:
             "ladder": self._ladder.to_dict(),
             "reported": self._reported.to_text(),
             "speech": self._speech.to_dict(),
-            "window": pack(self._window, self._shown()),
+            "window": pack(self._window, shown_by_refusals(self._ladder, self._window)),
+            "suspicion": self._suspicion.to_text(),
+            **self.consultation.to_dict(),
         }
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -218,7 +249,8 @@ class LoopMonitor:
 
     def __deepcopy__(self, memo: Dict[int, Any]) -> "LoopMonitor":
         other = object.__new__(type(self))
-        for shared in (self._detector, self._detector.masking, self._tools):
+        judge = self._detector.second_opinion
+        for shared in (self._detector, self._detector.masking, self._tools, judge):
             memo[id(shared)] = shared  # they keep no state
         other.__dict__.update(deepcopy(self.__getstate__(), memo))
         return other
@@ -247,12 +279,8 @@ class LoopMonitor:
         self._reported.load(str(snapshot["reported"]))
         self._speech.load(snapshot["speech"])
         unpack(snapshot["window"], self._window)
-
-    def _shown(self) -> List[int]:
-        """Give the indices of the calls that a refusal would show."""
-        blocks = self._ladder.blocks
-        found = ([i.index for i in self._window if each.refuses(i.facts)] for each in blocks)
-        return [indices[-1] for indices in found if indices]
+        self._suspicion.load(snapshot["suspicion"], self._window.round_count)
+        self.consultation.load(snapshot)
 
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""
@@ -261,16 +289,39 @@ class LoopMonitor:
         findings += refused_again(
             self._ladder, self._window, {found.identity for found in findings}
         )
-        return self._verdict(findings, self._window.round_count)
+        counted_only = self._suspicion.after(self._window)
+        suspicion = 1.0 if findings else counted_only
+        if not self.consultation.is_held:
+            return self._climbed(findings, suspicion)
+        ladder = self._ladder
+        held, question = self.consultation.review(findings, suspicion, self._window, ladder)
+        verdict = self._climbed(held, suspicion)
+        if question is None:
+            return verdict
+        return self.consultation.open(question, verdict, self._window)
+
+    def _climbed(self, findings: Sequence[LoopDetection], suspicion: float) -> LoopVerdict:
+        """Climb with the findings of the last round."""
+        if not (findings or suspicion):
+            return GO_ON
+        verdict = self._verdict(findings, self._window.round_count)
+        return replace(verdict, suspicion=1.0 if findings else suspicion)
+
+    def _settle(self) -> None:
+        """Let a question be over to which nobody has given an answer."""
+        question = self.consultation.close()
+        if question is not None:
+            self._listeners.told(question.verdict)
 
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
+        self._settle()
         verdict = self._verdict(findings, self._speech.replies)
         if verdict.action is not LoopAction.BLOCK or verdict.detection is None:
             return verdict
         # Words cannot be refused: the model is told instead.
         return self._told(LoopAction.NOTIFY, verdict.detection, rung=0)
 
-    def _verdict(self, findings: List[LoopDetection], number: int) -> LoopVerdict:
+    def _verdict(self, findings: Sequence[LoopDetection], number: int) -> LoopVerdict:
         """Climb with what was found in the round or reply of that number."""
         if not findings:
             return GO_ON
@@ -279,15 +330,10 @@ class LoopMonitor:
 
     def _told(self, action: LoopAction, found: LoopDetection, rung: int) -> LoopVerdict:
         found = replace(found, severity=action.severity)
-        words = self._notice(found, rung) if action is LoopAction.NOTIFY else found.message
+        words = found.message
+        if action is LoopAction.NOTIFY:
+            words = words_of_notice(self._detector.inject_message, found, rung)
         return LoopVerdict(action, found, words)
-
-    def _notice(self, found: LoopDetection, rung: int) -> str:
-        try:
-            return notice(self._detector.inject_message, found, rung)
-        except Exception:
-            _logger.exception("inject_message raised; our own words are used")
-            return notice(None, found, rung)
 
     def _policy(self, call: ToolCall) -> ToolPolicy:
         return self._window.policy(call.tool_name)

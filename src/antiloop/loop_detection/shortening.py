@@ -78,3 +78,22 @@ def _items(value: List[Any], left: List[int]) -> Iterator[Any]:
             yield "..."
             return
         yield _cut(item, left)
+
+
+def ends_of(text: str, length: int) -> str:
+    r"""Give both ends of a long text, cut between lines or words: most news stand at an end.
+
+    Half a secret would not be recognised as one, so the end begins with a whole line or word.
+
+    >>> ends_of("one two three four five six seven eight nine ten", 30)
+    'one two [...] nine ten'
+    """
+    if len(text) <= length:
+        return text
+    head, tail = max(0, length // 3 - 7), length - length // 3
+    begin, end = text[:head], text[-tail:]
+    at_line, at_word = end.find("\n"), end.find(" ")
+    cut = at_line if 0 <= at_line < tail // 2 else at_word
+    end = end[cut + 1 :] if cut >= 0 else ""
+    spaces = max(begin.rfind(" "), begin.rfind("\n"))
+    return f"{begin[: max(0, spaces)]} [...] {end}"

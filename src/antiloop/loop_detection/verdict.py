@@ -6,6 +6,7 @@ from typing import Optional
 from ..exceptions import LoopDetectedError
 from ..short_repr import short_repr
 from ..stability import beta
+from .case_file import CaseFile
 from .detection import LoopDetection, LoopSeverity
 from .policy import LoopAction
 
@@ -21,6 +22,11 @@ class LoopVerdict:
     """Why; None where there is nothing to do."""
     message: str = ""
     """What to tell the model: the notice, or the result of the refused call."""
+    suspicion: float = 0.0
+    """How close the run is to being stuck: 0 for no evidence at all, 1 where a detector speaks."""
+    case: Optional[CaseFile] = None
+    """What a judge is to be asked about now; give its answer to `LoopMonitor.answer`, which gives
+    the final verdict. Unanswered, the verdict stands as it is."""
 
     def __repr__(self) -> str:
         found = [] if self.detection is None else [repr(self.detection)]

@@ -1,0 +1,142 @@
+"""How close a run is to being stuck, as one number.
+
+Every kind of evidence that the detectors weigh is counted here in its cheapest form, far below the
+thresholds. One kind alone says little; the number grows as kinds agree.
+"""
+
+from typing import Callable, List, Tuple
+
+from .judged_call import Evidence
+from .outcome import Outcome
+from .window import Round, Window
+
+KEPT_ROUNDS = 12
+"""How many rounds are looked at."""
+_NEAR_ROUNDS = 20
+_RECENT = 8
+_FULL = 5.5
+"""The sum of all kinds that stands for certainty."""
+_FRUITFUL = 0.5
+"""What the evidence still weighs after a round that brought something new."""
+_MOST = 0.99
+"""What counting alone amounts to at most; 1 is kept for a detector that speaks."""
+
+_BARREN, _KNOWN, _VAIN, _FAILED = 1, 2, 4, 8
+_VAIN_KINDS = (Outcome.EMPTY, Outcome.SILENT)
+
+
+class Suspicion:
+    """What the last rounds of one run were worth; a few bits for each."""
+
+    def __init__(self) -> None:
+        self._traits: List[int] = []
+        self._round = 0
+
+    def after(self, window: Window) -> float:
+        """Take the last round of the window into account, and give the suspicion, 0 to below 1."""
+        if not window.rounds:
+            return 0.0
+        last = window.rounds[-1]
+        if window.round_count == self._round and self._traits:
+            self._traits.pop()  # calls of the same round came one by one
+        self._round = window.round_count
+        self._traits.append(_traits_of(last))
+        del self._traits[:-KEPT_ROUNDS]
+        if not any(self._traits):
+            return 0.0
+        weight = 1.0 if self._traits[-1] else _FRUITFUL
+        return min(_MOST, weight * self._weighed(window, last) / _FULL)
+
+    def clear(self) -> None:
+        """Forget the rounds: something has moved."""
+        self._traits.clear()
+
+    def to_text(self) -> str:
+        """Give the state as one short text."""
+        return "".join(f"{traits:x}" for traits in self._traits)
+
+    def load(self, text: str, round_number: int) -> None:
+        """Take over a state that `to_text` gave after this round."""
+        self._traits = [int(digit, 16) for digit in text[-KEPT_ROUNDS:]]
+        self._round = round_number
+
+    def _weighed(self, window: Window, last: Round) -> float:
+        """Add up the kinds of evidence.
+
+        The weights are those of a logistic regression on labelled runs, rounded; with any part of
+        the runs left out they come out nearly the same.
+        """
+        traits, recent = self._traits, self._traits[-_RECENT:]
+        row = next(
+            (n for n, each in enumerate(reversed(traits)) if not each & _BARREN), len(traits)
+        )
+        total = (
+            1.5 * _share(row, 1, 5)
+            + 1.5 * _share(_count(recent, _BARREN), 2, 5)
+            + 3.0 * _share(_count(recent, _KNOWN), 1, 5)
+            + 3.0 * _share(_count(recent, _VAIN), 2, 5)
+            + 1.5 * _share(_count(traits, _FAILED), 2, 7)
+        )
+        answered, alike, same = _repeated(window, last)
+        return total + 2.0 * _share(answered, 1, 5) + 1.5 * _share(alike, 1, 4) + _share(same, 1, 3)
+
+
+def _traits_of(passed: Round) -> int:
+    traits = _BARREN | _VAIN
+    for item in passed.evidence:
+        kind = item.facts.outcome
+        is_vain = kind in _VAIN_KINDS and (kind is Outcome.EMPTY or not item.facts.changes_world)
+        if not is_vain:
+            traits &= ~_VAIN
+            if not item.is_barren:
+                traits &= ~_BARREN
+        if item.is_known:
+            traits |= _KNOWN
+        if kind.is_failure:
+            traits |= _FAILED
+    return traits
+
+
+def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
+    """Count equal answers, nearly equal calls, and failures in the same words, of the last round.
+
+    Only calls of which nothing came are compared loosely, so healthy steps pay nothing.
+    """
+    answered = alike = same = 0
+    for item in last.evidence:
+        facts = item.facts
+        if facts.result is not None and facts.outcome.says_something:
+            answered = max(answered, window.times_answered(facts))
+        if not item.is_barren:
+            continue
+        alike = max(alike, _rounds_with(window, _near_to(item)))
+        if facts.outcome.is_failure:
+            same = max(same, _rounds_with(window, _failing_like(item)))
+    return answered, alike, same
+
+
+def _rounds_with(window: Window, matches: Callable[[Evidence], bool]) -> int:
+    return sum(any(map(matches, passed.evidence)) for passed in window.rounds[-_NEAR_ROUNDS:])
+
+
+def _near_to(latest: Evidence) -> Callable[[Evidence], bool]:
+    facts = latest.facts
+    return lambda item: item.facts.tool == facts.tool and item.facts.near == facts.near
+
+
+def _failing_like(latest: Evidence) -> Callable[[Evidence], bool]:
+    facts = latest.facts
+    return lambda item: (
+        item.facts.tool == facts.tool
+        and item.facts.outcome is facts.outcome
+        and item.facts.gist == facts.gist
+    )
+
+
+def _count(traits: List[int], bit: int) -> int:
+    return sum(1 for each in traits if each & bit)
+
+
+def _share(count: int, usual: int, span: int) -> float:
+    """Give how far a count is on its way from what is usual to what is too much, 0 to 1."""
+    return min(1.0, max(0.0, (count - usual) / span))
