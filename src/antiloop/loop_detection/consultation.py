@@ -129,8 +129,12 @@ class Consultation:
             return (plan.unsaid if weighed is None else weighed), None
         return plan.unsaid, Question(plan, deepcopy(ladder), found[0].message if found else "")
 
-    def open(self, question: Question, verdict: LoopVerdict, window: Window) -> LoopVerdict:
-        """Put a question; the verdict stands while there is no answer."""
+    def open(
+        self, question: Optional[Question], verdict: LoopVerdict, window: Window
+    ) -> LoopVerdict:
+        """Put a question, if there is one; the verdict stands while there is no answer."""
+        if question is None:
+            return verdict
         excerpts = self._excerpts or Excerpts(self._detector.masking)
         case = case_of(self.run_id, verdict.suspicion, question.found, window, excerpts)
         question.verdict = verdict

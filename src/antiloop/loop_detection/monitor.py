@@ -1,7 +1,6 @@
 """The state of one run, and the verdict on each of its rounds."""
 
 from collections import deque
-from copy import deepcopy
 from dataclasses import replace
 from itertools import zip_longest
 from typing import (
@@ -24,19 +23,20 @@ from ..types import ToolCall
 from .arguments import check_call, check_round
 from .base import WindowDetector
 from .blocked import blocked, refused_again, shown_by_refusals
+from .climbing import heard, verdict_of
 from .compared import Result
 from .consultation import Consultation
 from .detection import LoopDetection
 from .evidence import Facts
 from .ladder import Ladder
 from .listeners import Listener, Listeners
-from .messages import refusal, words_of_notice
+from .messages import refusal
 from .opinion import opinion_of
-from .own_copy import own_copy
+from .own_copy import Copied, own_copy
 from .policy import LoopAction
 from .reported import Reported
 from .second_opinion import Answer
-from .snapshot import pack, unpack
+from .snapshot import check_version, pack, unpack
 from .speech import Speech
 from .suspicion import Suspicion
 from .text_detector import TextDetector
@@ -51,7 +51,7 @@ SNAPSHOT_VERSION = 2
 
 
 @beta
-class LoopMonitor:
+class LoopMonitor(Copied):
     """Watches one run: a bounded window of fingerprints, and where each loop stands.
 
     Ask `before` whether a call may run, tell `after` what the calls of a round gave. Monitors share
@@ -240,33 +240,13 @@ class LoopMonitor:
             **self.consultation.to_dict(),
         }
 
-    def __getstate__(self) -> Dict[str, Any]:
-        # Listeners belong to the process, and to the run that they were added to.
-        return {**self.__dict__, "_listeners": Listeners(logs=self._detector.log_verdicts)}
-
-    def __copy__(self) -> "LoopMonitor":
-        return deepcopy(self)
-
-    def __deepcopy__(self, memo: Dict[int, Any]) -> "LoopMonitor":
-        other = object.__new__(type(self))
-        judge = self._detector.second_opinion
-        for shared in (self._detector, self._detector.masking, self._tools, judge):
-            memo[id(shared)] = shared  # they keep no state
-        other.__dict__.update(deepcopy(self.__getstate__(), memo))
-        return other
-
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take over a state that `snapshot` gave; what was known before is forgotten.
 
         Raises:
             SnapshotError: if it is no snapshot, or one of another version.
         """
-        version = snapshot.get("version") if isinstance(snapshot, Mapping) else None
-        if version != SNAPSHOT_VERSION:
-            raise SnapshotError(
-                f"no snapshot of version {SNAPSHOT_VERSION}: its version is {version!r};"
-                " take one with LoopMonitor.snapshot() of this version of antiloop"
-            )
+        check_version(snapshot, SNAPSHOT_VERSION)
         self._start()
         try:
             self._load(snapshot)
@@ -293,18 +273,16 @@ class LoopMonitor:
         suspicion = 1.0 if findings else counted_only
         if not self.consultation.is_held:
             return self._climbed(findings, suspicion)
-        ladder = self._ladder
-        held, question = self.consultation.review(findings, suspicion, self._window, ladder)
-        verdict = self._climbed(held, suspicion)
-        if question is None:
-            return verdict
-        return self.consultation.open(question, verdict, self._window)
+        consultation, ladder = self.consultation, self._ladder
+        held, question = consultation.review(findings, suspicion, self._window, ladder)
+        return consultation.open(question, self._climbed(held, suspicion), self._window)
 
     def _climbed(self, findings: Sequence[LoopDetection], suspicion: float) -> LoopVerdict:
         """Climb with the findings of the last round."""
         if not (findings or suspicion):
             return GO_ON
-        verdict = self._verdict(findings, self._window.round_count)
+        number, rule = self._window.round_count, self._detector.inject_message
+        verdict = verdict_of(findings, self._ladder, number, rule)
         return replace(verdict, suspicion=1.0 if findings else suspicion)
 
     def _settle(self) -> None:
@@ -315,25 +293,8 @@ class LoopMonitor:
 
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
         self._settle()
-        verdict = self._verdict(findings, self._speech.replies)
-        if verdict.action is not LoopAction.BLOCK or verdict.detection is None:
-            return verdict
-        # Words cannot be refused: the model is told instead.
-        return self._told(LoopAction.NOTIFY, verdict.detection, rung=0)
-
-    def _verdict(self, findings: Sequence[LoopDetection], number: int) -> LoopVerdict:
-        """Climb with what was found in the round or reply of that number."""
-        if not findings:
-            return GO_ON
-        action, found, rung = self._ladder.climb(findings, number)
-        return GO_ON if found is None else self._told(action, found, rung)
-
-    def _told(self, action: LoopAction, found: LoopDetection, rung: int) -> LoopVerdict:
-        found = replace(found, severity=action.severity)
-        words = found.message
-        if action is LoopAction.NOTIFY:
-            words = words_of_notice(self._detector.inject_message, found, rung)
-        return LoopVerdict(action, found, words)
+        rule = self._detector.inject_message
+        return heard(findings, self._ladder, self._speech.replies, rule)
 
     def _policy(self, call: ToolCall) -> ToolPolicy:
         return self._window.policy(call.tool_name)

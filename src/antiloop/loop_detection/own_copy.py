@@ -2,11 +2,39 @@
 
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Tuple, TypeVar
 
 from ..types import ToolCall
 from .compared import Result
 from .fingerprint import parsed_arguments, plain
+from .listeners import Listeners
+
+if TYPE_CHECKING:
+    from .detector import LoopDetector
+
+T = TypeVar("T", bound="Copied")
+
+
+class Copied:
+    """A run that may be copied: what keeps no state is shared, listeners are left out."""
+
+    _detector: "LoopDetector"
+    _tools: Mapping[str, Any]
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # Listeners belong to the process, and to the run that they were added to.
+        return {**self.__dict__, "_listeners": Listeners(logs=self._detector.log_verdicts)}
+
+    def __copy__(self: T) -> T:
+        return deepcopy(self)
+
+    def __deepcopy__(self: T, memo: Dict[int, Any]) -> T:
+        other = object.__new__(type(self))
+        detector = self._detector
+        for shared in (detector, detector.masking, self._tools, detector.second_opinion):
+            memo[id(shared)] = shared  # they keep no state
+        other.__dict__.update(deepcopy(self.__getstate__(), memo))
+        return other
 
 
 def own_copy(call: ToolCall, result: Result) -> Tuple[ToolCall, Result]:

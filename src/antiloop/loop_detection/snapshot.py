@@ -3,6 +3,7 @@
 from base64 import b64decode, b64encode
 from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 
+from ..exceptions import SnapshotError
 from .base import SHOWN_CALLS
 from .compared import KEY_LENGTH
 from .evidence import Facts
@@ -18,6 +19,20 @@ _WORTH = ("is_fresh", "is_new", "is_known", "is_change")
 _RESTORED = ("is_polled", "is_command", "is_missing", "only_looks")
 _FLAGS = (*_WORTH, "mutates", "is_long", "changes_world", *_RESTORED)
 _TOOL_KEY = 8
+
+
+def check_version(snapshot: Any, version: int) -> None:
+    """Refuse what is no snapshot, or one of another version.
+
+    Raises:
+        SnapshotError: and it says which.
+    """
+    given = snapshot.get("version") if isinstance(snapshot, Mapping) else None
+    if given != version:
+        raise SnapshotError(
+            f"no snapshot of version {version}: its version is {given!r};"
+            " take one with LoopMonitor.snapshot() of this version of antiloop"
+        )
 
 
 def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
