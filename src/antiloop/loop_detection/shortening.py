@@ -85,8 +85,8 @@ def ends_of(text: str, length: int) -> str:
 
     Half a secret would not be recognised as one, so the end begins with a whole line or word.
 
-    >>> ends_of("one two three four five six seven eight nine ten", 30)
-    'one two [...] nine ten'
+    >>> ends_of("one two three four five six seven eight nine ten", 42)
+    'one [...] six seven eight nine ten'
     """
     if len(text) <= length:
         return text
