@@ -143,6 +143,7 @@ def test_a_notice_comes_once_after_the_results_in_the_detectors_role(go, desk, r
     before = [message.role for message in result.messages[notices[0] - 3 : notices[0]]]
     assert before == [Role.ASSISTANT, Role.TOOL, Role.TOOL]
     [step] = result.trace.of_type(StepType.NOTICE_INJECTED)
+    assert step.summary == "The model was told about the loop."
     assert step.data["text"] == result.messages[notices[0]].content
 
 
@@ -215,6 +216,8 @@ async def test_the_stream_tells_of_the_loop_with_the_action(desk):
     events = [event async for event in agent.astream("Go")]
     [found] = [event for event in events if isinstance(event, LoopDetected)]
     assert (found.detector_name, found.action) == ("repeat", LoopAction.STOP)
+    detection = events[-1].result.detection
+    assert (found.message, found.details) == (detection.message, detection.details)
     assert events.index(found) == len(events) - 2
 
 

@@ -236,9 +236,11 @@ def test_an_async_tool_that_takes_too_long_is_cancelled_while_the_run_goes_on():
     assert agent.run("Go").text == "True"
 
 
-def test_each_call_has_its_own_limit_however_long_its_neighbours_take():
+@pytest.mark.parametrize("limit", [None, LONG])
+def test_each_call_has_its_own_limit_however_long_its_neighbours_take(limit):
     short_is_over = threading.Event()
 
+    @tool(timeout_s=limit)
     def slow() -> str:
         """Outlast the limit of the other."""
         short_is_over.wait(LONG)
@@ -257,6 +259,18 @@ def test_each_call_has_its_own_limit_however_long_its_neighbours_take():
 
 def test_a_tool_in_time_is_unharmed_by_its_limit():
     assert run(ToolCall("now"), tools=[tool(timeout_s=LONG)(now)])[0].text == "12:00"
+
+
+def test_a_tool_may_take_a_part_of_its_limit():
+    started = []
+
+    @tool(timeout_s=LONG)
+    def slow() -> str:
+        started.append(threading.Event().wait(0.05))
+        return "late but in time"
+
+    assert run(ToolCall("slow"), tools=[slow])[0].text == "late but in time"
+    assert started == [False]
 
 
 def now() -> str:

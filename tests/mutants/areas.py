@@ -74,6 +74,8 @@ def settings(area: Area, files: Sequence[str]) -> str:
         "only_mutate": [path for path in files if holds(area, path)] or [*area.sources],
         "also_copy": ["docs", "README.md", "CHANGELOG.md", ".ci", ".github"],
         "pytest_add_cli_args": [*OPTIONS, *(f"--deselect={test}" for test in area.without)],
+        "timeout_multiplier": 2,  # of what the tests take, so that an endless loop ends soon
+        "timeout_constant": 5,
         "pytest_add_cli_args_test_selection": [*area.tests, *(() if files else area.slow)],
     }
     return "\n[tool.mutmut]\n" + "".join(f"{key} = {json.dumps(options[key])}\n" for key in options)
