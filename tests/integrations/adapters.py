@@ -42,6 +42,13 @@ HOOK_HOLES = {
     "raise": "nobody is there to raise to; it does what stop does",
 }
 
+GATEWAY_HOLES = {
+    "block": "a single call cannot be refused at a gateway; no tool may be called at all",
+    "raise": "nobody is there to raise to; the client gets an error with the status 400",
+    "a_refused_call_tells_the_model_why": "nothing is refused; a notice tells why no tool may be"
+    " called",
+}
+
 ADAPTERS = {
     adapter.name: adapter
     for adapter in (
@@ -102,6 +109,24 @@ ADAPTERS = {
                 "stream": "a tool gives one result",
             },
             oldest=("mcp==1.21.1",),
+        ),
+        Adapter(
+            "litellm",
+            "litellm",
+            ("litellm",),
+            "guard-gateway.md",
+            holes=GATEWAY_HOLES,
+            needs=("openai", "anthropic"),
+            oldest=("litellm==1.90.0",),
+        ),
+        Adapter(
+            "asgi",
+            "",
+            (),
+            "guard-gateway.md",
+            holes=GATEWAY_HOLES,
+            needs=("openai", "anthropic", "httpx", "uvicorn"),
+            python=(3, 10),
         ),
         Adapter(
             "otel",

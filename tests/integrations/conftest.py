@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from contextlib import ExitStack
+from functools import lru_cache
 
 import pytest
 from matrix import Recorder
@@ -21,3 +23,10 @@ def thread_loop():
     yield
     asyncio.set_event_loop(None)
     loop.close()
+
+
+@pytest.fixture(scope="session")
+def gateway_of():
+    """Give what starts a gateway once, and gives what it is made of."""
+    with ExitStack() as stack:
+        yield lru_cache(lambda start: stack.enter_context(start()))

@@ -4,6 +4,7 @@ Every request to an LLM API carries the conversation so far, so who sees the req
 loop and need not know the agent.
 """
 
+import logging
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Tuple
@@ -22,6 +23,7 @@ from .request_forms import FORMS, Form
 if TYPE_CHECKING:
     from ..agent import AgentObserver
 
+_logger = logging.getLogger("antiloop")
 _NO_TOOLS = (
     "No tool can be called now. Give your answer with what you have, and say what is missing."
 )
@@ -79,6 +81,14 @@ class GatewayGuard(Guard):
         if verdict.action.ends_run:
             return JudgedRequest(body, _answer(body, kind, verdict, history), verdict)
         return JudgedRequest(body)
+
+    def judge_or_pass(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
+        """Judge a request; what goes wrong is logged, and the request is sent on as it came."""
+        try:
+            return self.judge_request(body, kind, run_id)
+        except Exception:
+            _logger.exception("a request could not be judged; it is sent on as it came")
+            return JudgedRequest(body)
 
     def _verdict(self, history: History, run_id: str) -> LoopVerdict:
         turn = history if self.across_turns else history.last_turn()

@@ -1,0 +1,138 @@
+"""Middleware for a gateway of one's own, of whatever ASGI framework."""
+
+import json
+import time
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple
+
+from ..loop_detection import LoopDetector
+from ..stability import beta
+from .gateway import GatewayGuard
+from .request_answers import Answer
+
+Scope = Dict[str, Any]
+Receive = Callable[[], Awaitable[Dict[str, Any]]]
+Send = Callable[[Dict[str, Any]], Awaitable[None]]
+
+PATHS = {
+    "/chat/completions": "openai_chat",
+    "/responses": "openai_responses",
+    "/messages": "anthropic",
+}
+"""The APIs by how the paths of their requests end."""
+MAX_SIZE = 64 << 20
+"""Bytes of the largest request that is judged."""
+
+
+@beta
+class LoopGuard(GatewayGuard):
+    """ASGI middleware in front of a gateway; see `Guard` for the other arguments.
+
+    What is no request to an LLM API passes unread, and so does one that is compressed, no JSON or
+    larger than 64 MB.
+
+    Args:
+        app: the ASGI application that sends requests on.
+        detector, options: those of `Guard`.
+        paths: the APIs (``openai_chat``, ``openai_responses``, ``anthropic``) by how the paths of
+            their requests end; those that the APIs have themselves where left out.
+        session_header: the header whose value observers are told as the run's id.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        detector: Optional[LoopDetector] = None,
+        *,
+        paths: Optional[Mapping[str, str]] = None,
+        session_header: str = "x-session-id",
+        **options: Any,
+    ) -> None:
+        super().__init__(detector, **options)
+        self.app = app
+        self.paths = dict(PATHS if paths is None else paths)
+        self._session_header = session_header.lower().encode("latin-1")
+        for kind in self.paths.values():
+            self.judge_request({}, kind)  # names an API that is not known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Judge a request and hand it on, or answer it."""
+        kind = self._kind(scope)
+        if kind is None:
+            await self.app(scope, receive, send)
+            return
+        messages, content = await _read(receive)
+        body = _parsed(content)
+        if body is None:
+            await self.app(scope, _again(messages, receive), send)
+            return
+        run_id = _header(scope, self._session_header).decode("latin-1")
+        judged = self.judge_or_pass(body, kind, run_id)
+        if judged.answer is not None:
+            await _answer(judged.answer, send)
+            return
+        if judged.body is not body:
+            content = json.dumps(judged.body).encode()
+            scope = _of_length(scope, len(content))
+            messages = [{"type": "http.request", "body": content, "more_body": False}]
+        await self.app(scope, _again(messages, receive), send)
+
+    def _kind(self, scope: Scope) -> Optional[str]:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            return None
+        if _header(scope, b"content-encoding") not in (b"", b"identity"):
+            return None
+        path = scope["path"].rstrip("/")
+        return next((kind for end, kind in self.paths.items() if path.endswith(end)), None)
+
+
+async def _read(receive: Receive) -> Tuple[List[Dict[str, Any]], Optional[bytes]]:
+    """Give the messages of a request, and its content; None where that is not whole."""
+    messages: List[Dict[str, Any]] = []
+    size = 0
+    while size <= MAX_SIZE:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request":  # the client has gone
+            break
+        if not message.get("more_body"):
+            return messages, b"".join(each.get("body", b"") for each in messages)
+    return messages, None
+
+
+def _again(messages: List[Dict[str, Any]], receive: Receive) -> Receive:
+    """Give what hands out messages that were received already, and then the others."""
+    waiting = iter(messages)
+
+    async def received() -> Dict[str, Any]:
+        message = next(waiting, None)
+        return message if message is not None else await receive()
+
+    return received
+
+
+def _parsed(content: Optional[bytes]) -> Optional[Dict[str, Any]]:
+    try:
+        body = json.loads(content or b"")
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _header(scope: Scope, name: bytes) -> bytes:
+    return next((value for key, value in scope["headers"] if key.lower() == name), b"")
+
+
+def _of_length(scope: Scope, length: int) -> Scope:
+    others = [each for each in scope["headers"] if each[0].lower() != b"content-length"]
+    return {**scope, "headers": [*others, (b"content-length", str(length).encode())]}
+
+
+async def _answer(answer: Answer, send: Send) -> None:
+    content = answer.content(int(time.time()))
+    headers = [
+        (b"content-type", answer.content_type.encode()),
+        (b"content-length", str(len(content)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

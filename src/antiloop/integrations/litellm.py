@@ -1,0 +1,100 @@
+"""The LiteLLM proxy: agents in any language that ask their models through it."""
+
+import time
+from typing import Any, AsyncIterator, Dict, Optional
+
+try:
+    from litellm.exceptions import RejectedRequestError
+    from litellm.integrations.custom_guardrail import ModifyResponseException
+    from litellm.integrations.custom_logger import CustomLogger
+    from litellm.proxy._types import ProxyException
+except ImportError as error:
+    raise ImportError(
+        'antiloop.integrations.litellm needs litellm[proxy]: pip install "antiloop[litellm]"'
+    ) from error
+
+from ..formats.content import field_of, items_of
+from ..stability import beta
+from .gateway import GatewayGuard
+from .request_answers import Answer
+
+_KINDS = {
+    "acompletion": "openai_chat",
+    "completion": "openai_chat",
+    "aresponses": "openai_responses",
+    "responses": "openai_responses",
+    "anthropic_messages": "anthropic",
+}
+"""The APIs by what LiteLLM calls them."""
+_RUN_IDS = ("litellm_session_id", "litellm_trace_id", "litellm_call_id")
+_ANSWER = "antiloop_answer"
+
+
+@beta
+class LoopGuard(GatewayGuard, CustomLogger):
+    """A callback of the LiteLLM proxy; see `Guard` for its arguments.
+
+    A request is judged before it is sent on: it gets a notice, or no tool may be called, or the
+    client is answered and the model is not asked, or the client gets an error with the status 400.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        GatewayGuard.__init__(self, *args, **options)
+        CustomLogger.__init__(self)
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: Dict[str, Any], call_type: str
+    ) -> Optional[Dict[str, Any]]:
+        """Judge a request."""
+        kind = _KINDS.get(call_type)
+        if kind is None:
+            return None
+        judged = self.judge_or_pass(data, kind, _run_of(data))
+        if judged.answer is not None:
+            raise _ended(judged.answer, data)
+        return None if judged.body is data else dict(judged.body)
+
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict: Any, response: Any, request_data: Any
+    ) -> AsyncIterator[Any]:
+        """Stream an answer of ours as the API does.
+
+        LiteLLM would say that a filter has ended a chat completion, and send an answer in the form
+        of Anthropic in one piece.
+        """
+        answer = field_of(request_data, _ANSWER)
+        if isinstance(answer, Answer) and answer.kind == "anthropic":
+            yield answer.content(int(time.time())).decode()
+            return
+        async for chunk in response:
+            yield chunk if answer is None else _ended_by_itself(chunk)
+
+
+def _run_of(data: Dict[str, Any]) -> str:
+    return next((str(data[name]) for name in _RUN_IDS if data.get(name)), "")
+
+
+def _ended(answer: Answer, data: Dict[str, Any]) -> Exception:
+    """Give what makes LiteLLM answer in place of the model."""
+    if answer.status != 200:
+        body = answer.body(0)["error"]
+        return ProxyException(answer.text, body["type"], None, answer.status)
+    if answer.kind == "openai_chat" and not answer.streamed:
+        # The other exception would say that a filter has ended the answer.
+        ended = RejectedRequestError(answer.text, answer.model, "", data)
+        ended.message, ended.status_code = answer.text, answer.status
+        return ended
+    noted = {_ANSWER: answer} if answer.streamed else {}
+    return ModifyResponseException(answer.text, answer.model, {**data, **noted})
+
+
+def _ended_by_itself(chunk: Any) -> Any:
+    """Let a part of a chat completion say that the answer came to its end."""
+    for choice in items_of(field_of(chunk, "choices")):
+        if choice.finish_reason is not None:
+            choice.finish_reason = "stop"
+    return chunk
+
+
+handler = LoopGuard()
+"""What ``callbacks`` in LiteLLM's config.yaml names, for the escalating preset."""

@@ -1,0 +1,113 @@
+"""The contract with the LiteLLM proxy on loopback, and what is special about it."""
+
+import asyncio
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from contract import Hearer, detector
+from gateway_contract import GatewayContract
+from model_server import model_server
+from request_bodies import chat, repeated
+from served import served
+
+# Read when it is imported: nothing is fetched, and no key is asked for.
+os.environ.update(
+    LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY="true",
+    LITELLM_LOCAL_MODEL_COST_MAP="true",
+    LITELLM_TELEMETRY="false",
+    LITELLM_LOG="ERROR",
+)
+pytest.importorskip("litellm", reason="needs the extra 'litellm'")
+pytest.importorskip("litellm.proxy.proxy_server", reason="needs the extra 'litellm'")
+
+import litellm
+from litellm.proxy.proxy_server import app
+
+from antiloop import LoopPolicy
+from antiloop.integrations.litellm import LoopGuard, handler
+
+# The proxy runs in this process, where a warning that is an error would break a request.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+CONFIG = """
+model_list:
+  - model_name: m
+    litellm_params: {{model: openai/m, api_base: "{url}/v1", api_key: none}}
+  - model_name: claude-m
+    litellm_params: {{model: anthropic/claude-m, api_base: "{url}", api_key: none}}
+litellm_settings:
+  callbacks: antiloop.integrations.litellm.handler
+  num_retries: 0
+"""
+
+
+def guard_by(**options):
+    """Let the handler that the configuration names be another."""
+    vars(handler).update(vars(LoopGuard(**options)))
+
+
+@contextmanager
+def proxy():
+    """Run the proxy in front of a scripted model; give both, and what sets the guard."""
+    with tempfile.TemporaryDirectory() as folder, model_server() as model:
+        config = Path(folder, "config.yaml")
+        config.write_text(CONFIG.format(url=model.url), encoding="utf-8")
+        os.environ["CONFIG_FILE_PATH"] = str(config)
+        with served(app) as url:
+            yield url, model, guard_by
+
+
+class LiteLLMContract(GatewayContract):
+    name = "litellm"
+    start = staticmethod(proxy)
+
+
+class TestChat(LiteLLMContract):
+    kind = "openai_chat"
+
+
+class TestResponses(LiteLLMContract):
+    kind = "openai_responses"
+
+
+class TestMessages(LiteLLMContract):
+    kind = "anthropic"
+
+
+def hooked(data, call_type, guard=None):
+    """Give what the hook gives for a request."""
+    guard = guard or LoopGuard(detector(LoopPolicy.INJECT_MESSAGE))
+    return asyncio.run(guard.async_pre_call_hook(None, None, data, call_type))
+
+
+def test_the_handler_is_what_the_configuration_names(gateway_of):
+    gateway_of(proxy)
+    assert handler in litellm.callbacks
+
+
+def test_other_endpoints_pass():
+    assert hooked(chat(repeated(3)), "aembedding") is None
+    assert hooked(chat(repeated(3)), "acompletion") is not None
+
+
+def test_a_request_without_a_loop_is_left_as_it_is():
+    assert hooked(chat(repeated(2)), "acompletion") is None
+
+
+def test_observers_hear_of_which_session():
+    hearer = Hearer()
+    guard = LoopGuard(detector(LoopPolicy.INJECT_MESSAGE), observers=[hearer])
+    data = {**chat(repeated(3)), "litellm_call_id": "call-1"}
+    hooked(data, "acompletion", guard)
+    hooked({**data, "litellm_session_id": "session-1"}, "acompletion", guard)
+    assert hearer.runs == ["call-1", "session-1"]
+
+
+def test_what_goes_wrong_harms_no_request(monkeypatch, caplog):
+    guard = LoopGuard()
+    monkeypatch.setattr(guard, "judge_request", lambda *_: 1 / 0)
+    assert hooked(chat(repeated(3)), "acompletion", guard) is None
+    assert "could not be judged" in caplog.text
