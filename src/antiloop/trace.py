@@ -34,6 +34,8 @@ class StepType(str, Enum):
     """A stall: calls that differ while what comes back stays the same."""
     NOTICE_INJECTED = "notice_injected"
     """The model was told about a loop."""
+    SECOND_OPINION = "second_opinion"
+    """A judge was asked whether the run is stuck; ``data`` holds the step and what it said."""
     STRUCTURED_RETRY = "structured_retry"
     """The final answer did not fit the response format and was asked for again."""
     ERROR = "error"
@@ -116,7 +118,12 @@ class AgentTrace:
         This is the format that recorded runs are read from, one run a line.
         """
         calls = [step.data for step in self.of_type(StepType.TOOL_CALL)]
-        return json.dumps({"run_id": self.run_id, "steps": calls}) + "\n"
+        run: Dict[str, Any] = {"run_id": self.run_id, "steps": calls}
+        said = [step.data for step in self.of_type(StepType.SECOND_OPINION)]
+        opinions = [thawed(each) for each in said if "stuck" in each]
+        if opinions:
+            run["opinions"] = opinions
+        return json.dumps(run) + "\n"
 
 
 @beta

@@ -13,6 +13,7 @@ from .events import (
     ToolFinished,
     ToolStarted,
 )
+from .model_judge import ModelJudge
 from .observer import AgentObserver, AsyncAgentObserver, LoggingObserver
 from .providers import (
     ModelReply,
@@ -34,6 +35,7 @@ __all__ = [
     "AsyncAgentObserver",
     "LoggingObserver",
     "LoopDetected",
+    "ModelJudge",
     "ModelReplied",
     "ModelReply",
     "ModelRequest",

@@ -108,13 +108,17 @@ class Agent:
 
     def _loop(self, prompt: Union[str, Sequence[Message]], response_format: Any) -> Steps[None]:
         detector = self._config.loop_detector
+        run_id = os.urandom(8).hex()
+        monitor = None if detector is None else detector.monitor(self._toolbox.policies)
+        if monitor is not None:
+            monitor.consultation.run_id = run_id
         return agent_loop(
             _RunContext(
-                run_id=os.urandom(8).hex(),
+                run_id=run_id,
                 config=self._config,
                 toolbox=self._toolbox,
                 messages=start_conversation(prompt, self._config.system_prompt),
-                monitor=None if detector is None else detector.monitor(self._toolbox.policies),
+                monitor=monitor,
                 response_format=(
                     None if response_format is None else ResponseFormat(response_format)
                 ),

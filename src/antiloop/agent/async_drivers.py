@@ -10,11 +10,12 @@ from contextlib import closing
 from typing import Any, AsyncGenerator, List, Sequence, Union
 
 from ..types import ToolResult
+from .asking import aask
 from .cancellation import end_all
 from .drivers import hooks, shielded
 from .events import AgentEvent, TextDelta
 from .providers.protocol import ModelReply, ModelRequest, Provider
-from .requests import AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
+from .requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
 from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
 
@@ -54,6 +55,8 @@ async def _carry_out(request: Question, provider: Provider, observers: Sequence[
         return await _ask(provider, request.request)
     if isinstance(request, RunTools):
         return Outcome(await _run_tools(request.invocations))
+    if isinstance(request, AskJudge):
+        return Outcome(await aask(request.options, request.case))
     await _tell(observers, request)
     return Outcome()
 

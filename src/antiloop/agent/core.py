@@ -10,7 +10,7 @@ from typing import Optional, Sequence, Tuple, Union
 
 from ..exceptions import LoopDetectedError
 from ..frozen import frozen
-from ..loop_detection import LoopAction, LoopDetection, LoopVerdict
+from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection.outcome import REFUSED_MARKER
 from ..loop_detection.policy import RANK
 from ..loop_detection.verdict import GO_ON
@@ -27,13 +27,14 @@ from .events import (
     ToolStarted,
 )
 from .providers.protocol import ModelReply
-from .requests import Steps, ask_model, emit, run_tools, tell
+from .requests import Steps, ask_judge, ask_model, emit, run_tools, tell
 from .result import AgentResult, RunStatus
 from .toolbox import Invocation
 
 Plan = Union[Invocation, ToolResult]
 
 _LOOP = StepType.GRAPH_LOOP_DETECTED
+_STUCK = {True: "stuck", False: "not stuck"}
 _NOT_RUN = f"{REFUSED_MARKER} the run was ended because of a tool-call loop."
 
 
@@ -152,6 +153,8 @@ def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
     iteration counter moves.
     """
     verdict = _verdict(ctx)
+    if verdict is not None and verdict.case is not None:
+        verdict = yield from _second_opinion(ctx, verdict.case)
     if verdict is None or verdict.detection is None or verdict.action is LoopAction.CONTINUE:
         return False
     detection, action = verdict.detection, verdict.action
@@ -175,6 +178,25 @@ def _verdict(ctx: _RunContext) -> Optional[LoopVerdict]:
         return ctx.round.ending
     verdict = ctx.monitor.after(ctx.round.calls, ctx.round.results)
     return max(verdict, ctx.words, key=lambda one: RANK[one.action])
+
+
+def _second_opinion(ctx: _RunContext, case: CaseFile) -> Steps[Optional[LoopVerdict]]:
+    """Ask the judge about the run, and give the final verdict."""
+    detector, monitor = ctx.config.loop_detector, ctx.monitor
+    if detector is None or detector.second_opinion is None or monitor is None:
+        return None
+    opinion = yield from ask_judge(detector.second_opinion, case)
+    told = {} if opinion is None else opinion.to_dict()
+    said = "gave no opinion" if opinion is None else f"finds it {_STUCK[opinion.stuck]}"
+    ctx.record(
+        StepType.SECOND_OPINION,
+        f"A judge of the run {said}.",
+        step=case.step,
+        suspicion=case.suspicion,
+        **told,
+    )
+    yield from tell("on_second_opinion", ctx.run_id, case, opinion)
+    return monitor.answer(opinion)
 
 
 def _inject(ctx: _RunContext, notice: str) -> None:

@@ -23,9 +23,10 @@ from typing import (
 )
 
 from ..types import ToolResult
+from .asking import ask
 from .events import AgentEvent
 from .providers.protocol import ModelRequest, Provider
-from .requests import AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
+from .requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
 from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
 
@@ -70,6 +71,8 @@ class _Worker:
             return self._ask(request.request)
         if isinstance(request, RunTools):
             return Outcome(self._run_tools(request.invocations))
+        if isinstance(request, AskJudge):
+            return Outcome(ask(request.options, request.case))
         self._tell(request)
         return Outcome()
 

@@ -1,8 +1,9 @@
 """Who is told what a run does."""
 
 import logging
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
+from ..loop_detection import CaseFile, Opinion
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .providers.protocol import ModelReply, ModelRequest
@@ -42,6 +43,9 @@ class AgentObserver:
     ) -> None:
         """Hear that the agent is stuck in a tool-call loop, before anything is done about it."""
 
+    def on_second_opinion(self, run_id: str, case: CaseFile, opinion: Optional[Opinion]) -> None:
+        """Hear what a judge says about the run; None for no opinion."""
+
     def on_error(self, run_id: str, error: Exception) -> None:
         """Hear of the exception that ends the run, before `on_run_end`."""
 
@@ -75,6 +79,11 @@ class AsyncAgentObserver:
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
         """Hear that the agent is stuck in a tool-call loop, before anything is done about it."""
+
+    async def a_on_second_opinion(
+        self, run_id: str, case: CaseFile, opinion: Optional[Opinion]
+    ) -> None:
+        """Hear what a judge says about the run; None for no opinion."""
 
     async def a_on_error(self, run_id: str, error: Exception) -> None:
         """Hear of the exception that ends the run, before `a_on_run_end`."""

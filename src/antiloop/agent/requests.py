@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Generator, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 from ..exceptions import ProviderError
+from ..loop_detection import CaseFile, Opinion, SecondOpinion
 from ..types import ToolResult
 from .events import AgentEvent
 from .providers.protocol import ModelReply, ModelRequest
@@ -32,6 +33,14 @@ class RunTools:
 
 
 @dataclass(frozen=True)
+class AskJudge:
+    """Ask for a second opinion; the answer is an `Opinion`, or None for no opinion."""
+
+    options: SecondOpinion
+    case: CaseFile
+
+
+@dataclass(frozen=True)
 class Tell:
     """Tell the observers; the answer is None."""
 
@@ -47,11 +56,11 @@ class Emit:
     event: AgentEvent
 
 
-Question = Union[AskModel, RunTools, Tell]
+Question = Union[AskModel, RunTools, AskJudge, Tell]
 """What a driver carries out."""
 Request = Union[Question, Emit]
 """What the loop yields."""
-Answer = Union[ModelReply, Sequence[ToolResult], None]
+Answer = Union[ModelReply, Sequence[ToolResult], Opinion, None]
 T = TypeVar("T")
 Steps = Generator[Request, Answer, T]
 """A part of the loop that ends with a T."""
@@ -72,6 +81,11 @@ def ask_model(request: ModelRequest, is_enough: Callable[[str], bool]) -> Steps[
 def run_tools(invocations: Sequence[Invocation]) -> Steps[Sequence[ToolResult]]:
     """Run calls at the same time; results come back in the order of the calls."""
     return cast(Sequence[ToolResult], (yield RunTools(tuple(invocations))))
+
+
+def ask_judge(options: SecondOpinion, case: CaseFile) -> Steps[Optional[Opinion]]:
+    """Ask for a second opinion."""
+    return cast(Optional[Opinion], (yield AskJudge(options, case)))
 
 
 def tell(hook: str, *arguments: Any) -> Steps[None]:

@@ -60,6 +60,7 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     if not 0 <= step < len(run):
         raise ValueError(f"run {run.run_id!r} has {len(run)} steps, counted from 0; got {step}")
     monitor = detector.monitor()
+    monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
     *earlier, last = (bounds for bounds in run.rounds() if bounds[0] <= step)
     for start, stop in earlier:
         _judge(monitor, run, start, stop)

@@ -60,6 +60,7 @@ def evaluate(
             budget_from_environment() if chosen.cost_budget is None else chosen.cost_budget
         )
     monitor = HealthMonitor(replace(chosen, cost_budget=cost_budget))
+    monitor.take_opinions(dict(run.opinions))
     spoken = set(run.turn_starts)
     for item in _timeline(run):
         if isinstance(item, RunEvent):

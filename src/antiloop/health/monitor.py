@@ -3,9 +3,9 @@
 from collections import deque
 from dataclasses import replace
 from itertools import chain, repeat
-from typing import Dict, Hashable, List, Optional, Sequence, Tuple, Union
+from typing import Dict, Hashable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ..loop_detection import LoopDetection, LoopVerdict
+from ..loop_detection import LoopDetection, LoopVerdict, Opinion
 from ..loop_detection.compared import Result
 from ..loop_detection.evidence import Facts
 from ..loop_detection.latest import Latest
@@ -59,6 +59,7 @@ class HealthMonitor:
         self._of_events = [(Counter(rule), rule.of_event) for rule in rules if rule.of_event]
         detector = self._profile.detector
         self._loops = detector.monitor()
+        self._loops.consultation.begin(is_possible=False)
         self._run = RunSoFar()
         self._failed = False
         self._raised: Dict[Tuple[str, Hashable], RaisedWarning] = {}
@@ -71,6 +72,10 @@ class HealthMonitor:
         self._wasted_calls = 0
         self._wasted_tokens = 0
         self._knows_tokens = False
+
+    def take_opinions(self, opinions: Mapping[int, Opinion]) -> None:
+        """Take what judges said about the run, by step, before its first call is added."""
+        self._loops.consultation.begin("", opinions, is_possible=False)
 
     def add_round(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
         """Take the calls of one reply of the model, and what came back.

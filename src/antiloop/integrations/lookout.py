@@ -56,9 +56,14 @@ class Lookout:
     def __repr__(self) -> str:
         return short_repr(self, repr(self.detector))
 
+    can_ask = False
+    """Whether a judge is asked for a second opinion: only where the framework can wait for it."""
+
     def monitor(self) -> LoopMonitor:
         """Make the monitor of one run."""
-        return self.detector.monitor(self._ignored)
+        monitor = self.detector.monitor(self._ignored)
+        monitor.consultation.begin(is_possible=self.can_ask)
+        return monitor
 
     def tell(self, verdict: LoopVerdict, run_id: str) -> None:
         """Tell the observers of a verdict that is more than to go on."""

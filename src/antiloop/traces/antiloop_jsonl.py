@@ -11,10 +11,12 @@ no other.
 """
 
 from itertools import count
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..formats.unrecorded import told_apart
+from ..loop_detection import Opinion
 from ..loop_detection.fingerprint import canonical_json
+from ..loop_detection.opinion import recorded_opinion
 from ..types import ToolCall, ToolResult
 from . import atif
 from .recorded_run import RecordedRun
@@ -47,8 +49,17 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         source if run_id is None else _text(run_id),
         tuple(_call(*each) for each in zip(steps, rounds, count())),
         tuple(_result(step) for step in steps),
+        opinions=tuple(_opinions(value.get("opinions"))),
         source=source,
     )
+
+
+def _opinions(listed: Any) -> Iterator[Tuple[int, Opinion]]:
+    """Yield the opinions that can be read, each with its step."""
+    for each in listed if isinstance(listed, list) else ():
+        opinion = recorded_opinion(each)
+        if opinion is not None and type(each.get("step")) is int:
+            yield each["step"], opinion
 
 
 def _call(step: Dict[str, Any], number: Optional[int], index: int) -> ToolCall:

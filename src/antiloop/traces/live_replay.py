@@ -21,6 +21,7 @@ class LiveReplay:
     def __init__(self, run: RunUnderWay, detector: LoopDetector) -> None:
         self.run = run
         self._monitor = detector.monitor()
+        self._monitor.consultation.begin(is_possible=False)
         self._judged = 0
 
     def verdicts(self, is_over: bool = False) -> Iterator[Tuple[int, LoopVerdict]]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Iterator, Optional, Tuple
 
 from ..formats import rounds_of
+from ..loop_detection import Opinion
 from ..short_repr import counted, quoted, short_repr
 from ..stability import beta
 from ..types import ToolCall, ToolResult
@@ -37,6 +38,8 @@ class RecordedRun:
     """What the models wrote, over the whole run."""
     cost: Optional[float] = None
     """What the run cost, in the recorder's currency."""
+    opinions: Tuple[Tuple[int, Opinion], ...] = ()
+    """What judges said about the run while it went on, each with the step that it was asked at."""
     failed: bool = False
     """Whether the recording says that the run as a whole ended in an error."""
 

@@ -19,6 +19,8 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
         which there was nothing to say are left out.
     """
     monitor = detector.monitor()
+    # What judges said then counts again; nobody is asked anew.
+    monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
     spoken = set(run.turn_starts)
     for start, stop in run.rounds():
         if start in spoken:

@@ -5,8 +5,11 @@ import json
 import pytest
 
 from antiloop import Agent, AgentConfig, LoopDetector, LoopPolicy, RepeatDetector, RunStatus
+from antiloop.agent import ModelJudge
+from antiloop.agent.asking import aask, ask
 from antiloop.agent.providers.anthropic import AnthropicProvider
 from antiloop.agent.providers.openai import OpenAIProvider
+from antiloop.loop_detection import CaseFile, SecondOpinion
 
 # The model repeats one call, under one id, until it is told so.
 MODEL = json.dumps(
@@ -69,3 +72,25 @@ async def test_over_anthropic(anthropic_server):
         if block["type"] == "tool_use"
     ]
     assert len(set(uses)) == 3
+
+
+@pytest.mark.parametrize(
+    ("script", "stuck"),
+    [
+        ({"text": '{"stuck": true, "confidence": 0.9, "reason": "laps"}'}, True),
+        ({"text": "I cannot say."}, None),
+        ({"status": 500}, None),
+        ({"status": 429}, None),
+        ({"body": {"choices": []}}, None),
+        ({"body": {"error": "busy"}}, None),
+        ({"body": []}, None),
+    ],
+)
+async def test_a_model_behind_http_judges_a_run(openai_server, script, stuck):
+    options = {"base_url": openai_server.url, "api_key": "k", "max_retries": 0}
+    provider = OpenAIProvider(json.dumps(script), client_options=options)
+    asked = SecondOpinion(ModelJudge(provider), timeout=20)
+    case = CaseFile("run", 3, 0.6)
+    async with provider:
+        given = [ask(asked, case), await aask(asked, case)]
+    assert [opinion and opinion.stuck for opinion in given] == [stuck, stuck]

@@ -1,0 +1,76 @@
+"""Asking a judge: what raises, takes too long or is no opinion counts as none."""
+
+import inspect
+import logging
+from concurrent.futures import TimeoutError as NotInTime
+from typing import Any, Awaitable, Optional
+
+from ..loop_detection import CaseFile, Opinion, SecondOpinion
+from ..loop_detection.opinion import opinion_of
+from .threads import start_in_thread
+
+logger = logging.getLogger(__name__)
+
+
+def ask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
+    """Ask a judge, sync or async, and wait for its answer, but no longer than it may take.
+
+    It runs on a thread of its own: what hangs must not keep the run.
+    """
+    try:
+        return _read(start_in_thread(lambda: _judged(options.judge, case)).result(options.timeout))
+    except NotInTime:
+        logger.warning("the judge took longer than %s s; it is left out", options.timeout)
+    except Exception:
+        logger.exception("the judge raised; it is left out")
+    return None
+
+
+async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
+    """Ask a judge without blocking the event loop; otherwise like `ask`."""
+    import asyncio
+
+    from .cancellation import end_all
+
+    work = asyncio.ensure_future(_ajudged(options.judge, case))
+    try:
+        await asyncio.wait({work}, timeout=options.timeout)
+        if work.done():
+            return _read(work.result())
+        logger.warning("the judge took longer than %s s; it is left out", options.timeout)
+    except Exception:
+        logger.exception("the judge raised; it is left out")
+    finally:
+        await end_all([work])
+    return None
+
+
+def _judged(judge: Any, case: CaseFile) -> Any:
+    answer = judge(case)
+    if not inspect.isawaitable(answer):
+        return answer
+    import asyncio
+
+    return asyncio.run(_awaited(answer))
+
+
+async def _ajudged(judge: Any, case: CaseFile) -> Any:
+    import asyncio
+
+    own = getattr(judge, "acall", None)
+    if own is not None or inspect.iscoroutinefunction(judge):
+        return await (own or judge)(case)
+    # A sync judge must not keep the event loop from everything else.
+    answer = await asyncio.wrap_future(start_in_thread(lambda: judge(case)))
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    return await answer
+
+
+def _read(answer: Any) -> Optional[Opinion]:
+    opinion = opinion_of(answer)
+    if opinion is None and answer is not None:
+        logger.warning("the judge gave no opinion but a %s", type(answer).__name__)
+    return opinion

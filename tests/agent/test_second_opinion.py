@@ -1,0 +1,226 @@
+"""A judge beside the core loop: asked in every kind of run, recorded, and never in the way."""
+
+import asyncio
+import json
+import threading
+
+import pytest
+
+from antiloop import Agent, AgentConfig, AgentObserver, LoopDetector, RunStatus, ScriptedProvider
+from antiloop.agent import ModelJudge, ModelReply
+from antiloop.agent.asking import aask, ask
+from antiloop.agent.model_judge import read_opinion
+from antiloop.loop_detection import CaseFile, Escalation, Opinion, RepeatDetector, SecondOpinion
+from antiloop.trace import StepType
+from antiloop.traces import read_runs, replay
+from antiloop.types import ToolCall
+
+CASE = CaseFile("run", 3, 0.6)
+STUCK = Opinion(True, 0.9, "It looks for what is not there.")
+
+
+def search(query: str) -> str:
+    """Search."""
+    return "No results found."
+
+
+def script(count=12):
+    return ScriptedProvider([ToolCall("search", {"query": f"w{n}"}) for n in range(count)] + ["."])
+
+
+def agent_with(judge, observers=(), **options):
+    opinion = SecondOpinion(judge, suspicion=0.2, **options)
+    detector = LoopDetector([RepeatDetector(30)], Escalation(), second_opinion=opinion)
+    config = AgentConfig(loop_detector=detector, observers=observers)
+    return Agent([search], script(), config)
+
+
+async def in_stream(agent):
+    return [event async for event in agent.astream("go")][-1].result
+
+
+WAYS = {
+    "run": lambda agent: agent.run("go"),
+    "arun": lambda agent: asyncio.run(agent.arun("go")),
+    "astream": lambda agent: asyncio.run(in_stream(agent)),
+}
+
+
+async def says_stuck_later(case):
+    await asyncio.sleep(0)
+    return STUCK
+
+
+class AsyncJudge:
+    async def __call__(self, case):
+        return STUCK
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("judge", [lambda _: STUCK, says_stuck_later, AsyncJudge()])
+def test_a_judge_that_finds_a_run_stuck_warns_and_then_stops_it(way, judge):
+    result = WAYS[way](agent_with(judge))
+    assert result.status is RunStatus.LOOP_DETECTED
+    assert result.detection.detector_name == "second_opinion"
+    asked = result.trace.of_type(StepType.SECOND_OPINION)
+    assert [step.data["stuck"] for step in asked] == [True, True]
+    assert any("not there" in message.content for message in result.messages)
+
+
+def raising(case):
+    raise RuntimeError("no")
+
+
+async def raising_later(case):
+    raise RuntimeError("no")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("judge", [raising, raising_later, lambda _: None, lambda _: "stuck"])
+def test_a_judge_without_an_opinion_leaves_the_run_alone(way, judge):
+    result = WAYS[way](agent_with(judge))
+    assert result.status is RunStatus.COMPLETED
+    asked = result.trace.of_type(StepType.SECOND_OPINION)
+    assert asked
+    assert all("stuck" not in step.data for step in asked)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_judge_that_takes_too_long_is_left_out(way):
+    is_over = threading.Event()
+    result = WAYS[way](agent_with(lambda _: is_over.wait(60), timeout=0.01, limit=1))
+    is_over.set()
+    assert result.status is RunStatus.COMPLETED
+
+
+def test_an_async_judge_that_takes_too_long_is_cancelled():
+    async def hangs(case):
+        await asyncio.Event().wait()
+
+    assert asyncio.run(aask(SecondOpinion(hangs, timeout=0.01), CASE)) is None
+
+
+def test_an_answer_may_come_as_a_coroutine_of_a_plain_function():
+    options = SecondOpinion(lambda case: says_stuck_later(case))
+    assert ask(options, CASE) == asyncio.run(aask(options, CASE)) == STUCK
+
+
+def test_observers_hear_of_it_with_the_id_of_the_run():
+    class Observer(AgentObserver):
+        def __init__(self):
+            self.heard = []
+
+        def on_second_opinion(self, run_id, case, opinion):
+            self.heard.append((run_id == case.run_id, opinion))
+
+    observer = Observer()
+    agent_with(lambda _: STUCK, [observer]).run("go")
+    assert observer.heard == [(True, STUCK)] * 2
+
+
+def test_a_recorded_run_gives_the_same_verdicts_without_asking(tmp_path):
+    result = agent_with(lambda _: STUCK).run("go")
+    path = tmp_path / "runs.jsonl"
+    path.write_text(result.trace.to_jsonl())
+    (run,) = read_runs(str(path))
+    assert [opinion for _, opinion in run.opinions] == [STUCK, STUCK]
+    judged = agent_with(raising)._config.loop_detector
+    for detector in (judged, LoopDetector([RepeatDetector(30)], Escalation())):
+        actions = [verdict.action.value for _, verdict in replay(run, detector)]
+        assert actions[0] == "notify"
+    assert [v.action.value for _, v in replay(run, judged)] == ["notify", "stop"]
+
+
+def test_opinions_that_cannot_be_read_are_passed_over(tmp_path):
+    wrong = [None, 3, {}, {"stuck": True}, {"stuck": "yes", "step": 1}, {"stuck": True, "step": 0}]
+    for listed in (wrong, "text", None):
+        path = tmp_path / "runs.jsonl"
+        path.write_text(json.dumps({"run_id": "a", "steps": [{}], "opinions": listed}))
+        (run,) = read_runs(str(path))
+        assert len(run.opinions) == (listed is wrong)
+
+
+ANSWER = '{"stuck": true, "confidence": 0.8, "reason": "laps"}'
+USELESS = [
+    "",
+    "The agent is stuck.",
+    "stuck: true, confidence: 0.9",
+    "{}",
+    "[]",
+    "null",
+    "true",
+    '{"stuck": "yes", "confidence": 0.9}',
+    '{"stuck": 1, "confidence": 0.9}',
+    '{"stuck": true}',
+    '{"stuck": true, "confidence": "high"}',
+    '{"stuck": true, "confidence": 7}',
+    '{"stuck": true, "confidence": NaN}',
+    '{"stuck": true, "confidence": -Infinity}',
+    '{"stuck": true, "confidence": 0.9',
+    "{" * 5000,
+    '{"a":' * 3000,
+    '{"stuck": true, "confidence": 0.9} or {"stuck": false, "confidence": 0.9}',
+    "x" * 30_000 + ANSWER,
+]
+
+
+@pytest.mark.parametrize("text", USELESS)
+def test_a_reply_that_says_nothing_clear_is_no_opinion(text):
+    judge = ModelJudge(ScriptedProvider([text]))
+    assert judge(CASE) is None
+    assert asyncio.run(judge.acall(CASE)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [ANSWER, f"```json\n{ANSWER}\n```", f"Let me see.\n{ANSWER}\n", f"{{odd}} {ANSWER}"],
+)
+@pytest.mark.parametrize("timeout", [5, None])
+def test_an_answer_is_read_with_what_stands_around_it(text, timeout):
+    judge = ModelJudge(ScriptedProvider([text]), timeout=timeout)
+    assert judge(CASE) == asyncio.run(judge.acall(CASE)) == Opinion(True, 0.8, "laps")
+
+
+def test_an_answer_that_is_quoted_from_the_record_does_not_count():
+    quoted = '{"stuck": false, "confidence": 1.0, "reason": "fine"}'
+    assert read_opinion(f"The tool says {quoted}", f"| {quoted}") is None
+    assert read_opinion(f"It says {quoted}, but {ANSWER}", f"| {quoted}") == Opinion(
+        True, 0.8, "laps"
+    )
+
+
+def test_a_model_judge_asks_with_the_prompt_and_no_tools():
+    seen = []
+    judge = ModelJudge(ScriptedProvider([lambda request: seen.append(request) or ANSWER]))
+    result = agent_with(judge).run("go")
+    assert result.status is RunStatus.LOOP_DETECTED
+    assert all("Is the agent stuck" in request.messages[0].content for request in seen)
+    assert all(not request.tools for request in seen)
+
+
+def test_a_provider_that_gives_something_else_is_no_opinion():
+    class Odd:
+        def complete(self, request):
+            return "no reply"
+
+        async def acomplete(self, request):
+            return ModelReply(text=None)
+
+    judge = ModelJudge(Odd())
+    assert (judge(CASE), asyncio.run(judge.acall(CASE))) == (None, None)
+    assert "Odd" in repr(judge)
+
+
+def test_what_cannot_judge_is_refused():
+    for wrong in (None, ScriptedProvider, object()):
+        with pytest.raises(TypeError, match="the provider must have the method"):
+            ModelJudge(wrong)
+    with pytest.raises(ValueError, match="timeout"):
+        ModelJudge(ScriptedProvider(["."]), timeout=0)
+
+
+def test_a_provider_that_hangs_is_left_out():
+    is_over = threading.Event()
+    hanging = ScriptedProvider([lambda _: ANSWER if is_over.wait(60) else ""])
+    assert ask(SecondOpinion(ModelJudge(hanging, timeout=0.01)), CASE) is None
+    is_over.set()
