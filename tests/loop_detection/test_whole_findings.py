@@ -1,0 +1,247 @@
+"""What each detector tells in full: words, data, calls, waste, and what a block refuses."""
+
+import pytest
+from runs import failed, in_a_row, in_rounds, step
+
+from antiloop import PingPongDetector, RepeatDetector, StallDetector, ToolCall, ToolResult
+from antiloop.loop_detection import (
+    CallLimitDetector,
+    FailureStreakDetector,
+    NearRepeatDetector,
+    NoEffectDetector,
+    RecurrenceDetector,
+    UnknownToolDetector,
+)
+from antiloop.loop_detection.refusal import EVERY_TOOL, tool_key
+
+LOOK, READ = step("look", "closed", at="door"), step("read", "the text", path="a.py")
+GATE = step("look", "open", at="gate")
+
+
+def missing(number):
+    return failed("get", f"Error: {number} not found", id=number)
+
+
+def turned_away(why, number):
+    return failed("frob", why, n=number)
+
+
+LOOKED = {"tool": "look", "arguments": '{"at":"door"}'}
+WAS_READ = {"tool": "read", "arguments": '{"path":"a.py"}'}
+
+# detector, run, message, what details add, calls shown, period, repetitions, indices, refused
+FINDINGS = {
+    "repeat": (
+        RepeatDetector(3),
+        in_a_row(LOOK, LOOK, LOOK),
+        "Tool 'look' was called 3 times in a row with the same arguments.",
+        {"tool": "look", "count": 3, "arguments": {"at": "door"}, "answer": "success"},
+        [LOOKED],
+        (1, 3, (0, 1, 2), None),
+    ),
+    "repeat of siblings": (
+        RepeatDetector(2),
+        in_rounds([LOOK, READ, GATE], [LOOK, READ, GATE]),
+        "3 calls of 'look', 'read' came 2 times in a row with the same arguments.",
+        {"tool": "look", "count": 2, "arguments": {"at": "door"}, "answer": "success"},
+        [LOOKED, WAS_READ, {"tool": "look", "arguments": '{"at":"gate"}'}],
+        (1, 2, (0, 1, 2, 3, 4, 5), None),
+    ),
+    "stall": (
+        StallDetector(3),
+        in_a_row(READ, *(step("get", "404", url=f"/{number}") for number in range(3))),
+        "Tool 'get' returned the same result 3 times in a row.",
+        {"tool": "get", "count": 3, "answer": "success"},
+        [{"tool": "get", "arguments": '{"url":"/2"}'}],
+        (1, 3, (1, 2, 3), (tool_key("get"),)),
+    ),
+    "ping-pong": (
+        PingPongDetector(2, 2),
+        in_a_row(LOOK, READ, LOOK, READ),
+        "look -> read was repeated 2 times.",
+        {
+            "tool": "read",
+            "cycle": ["look", "read"],
+            "repetitions": 2,
+            "count": 4,
+            "answer": "success",
+        },
+        [LOOKED, WAS_READ],
+        (2, 2, (0, 1, 2, 3), None),
+    ),
+    "ping-pong of one tool": (
+        PingPongDetector(2, 2),
+        in_a_row(LOOK, GATE, LOOK, GATE),
+        'look {"at":"door"} -> look {"at":"gate"} was repeated 2 times.',
+        {
+            "tool": "look",
+            "cycle": ["look", "look"],
+            "repetitions": 2,
+            "count": 4,
+            "answer": "success",
+        },
+        [LOOKED, {"tool": "look", "arguments": '{"at":"gate"}'}],
+        (2, 2, (0, 1, 2, 3), None),
+    ),
+    "ping-pong of names": (
+        PingPongDetector(2, 2, match="tool_names"),
+        in_a_row(*(step(tool, n=at) for at, tool in enumerate(["look", "peek", "look", "peek"]))),
+        "look -> peek was repeated 2 times.",
+        {
+            "tool": "peek",
+            "cycle": ["look", "peek"],
+            "repetitions": 2,
+            "count": 4,
+            "answer": "unknown",
+        },
+        [{"tool": "look", "arguments": '{"n":2}'}, {"tool": "peek", "arguments": '{"n":3}'}],
+        (2, 2, (0, 1, 2, 3), (tool_key("look"), tool_key("peek"))),
+    ),
+    "recurrence": (
+        RecurrenceDetector(3),
+        in_a_row(LOOK, READ, LOOK, READ, LOOK, READ),
+        "Tool 'read' was called 3 times with the same arguments; nothing new came back.",
+        {"tool": "read", "count": 3, "arguments": {"path": "a.py"}, "answer": "success"},
+        [WAS_READ],
+        (1, 3, (1, 3, 5), None),
+    ),
+    "failure streak": (
+        FailureStreakDetector(3),
+        in_a_row(missing(1000), missing(1001), missing(1002)),
+        "Tool 'get' gave the same fruitless answer 3 times.",
+        {"tool": "get", "count": 3, "answer": "failure"},
+        [{"tool": "get", "arguments": '{"id":1002}'}],
+        (1, 3, (0, 1, 2), (tool_key("get"),)),
+    ),
+    "failure streak of waiting": (
+        FailureStreakDetector(3, patience=3),
+        in_a_row(*(step("get", "503 rate limit exceeded, try again later", n=n) for n in "abc")),
+        "Tool 'get' asked to come back later 3 times.",
+        {"tool": "get", "count": 3, "answer": "waiting"},
+        [{"tool": "get", "arguments": '{"n":"c"}'}],
+        (1, 3, (0, 1, 2), (tool_key("get"),)),
+    ),
+    "failures of any tool": (
+        FailureStreakDetector(4, in_a_row=3),
+        in_a_row(
+            failed("get", "Error: no such page", n=1),
+            failed("put", "Error: read only", n=2),
+            failed("look", "Error: it is dark", n=3),
+        ),
+        "The last 3 rounds failed, found nothing or repeated what was known.",
+        {"tool": "look", "tools": ["get", "put", "look"], "count": 3, "answer": "failure"},
+        [{"tool": "look", "arguments": '{"n":3}'}],
+        (3, 3, (0, 1, 2), ()),
+    ),
+    "unknown tool": (
+        UnknownToolDetector(2),
+        in_a_row(*(turned_away("Error: unknown tool 'frob'", number) for number in (1, 2))),
+        "2 times, a call of 'frob' was turned away before it could run.",
+        {"tool": "frob", "count": 2, "answer": "invalid"},
+        [{"tool": "frob", "arguments": '{"n":2}'}],
+        (1, 2, (0, 1), (tool_key("frob"),)),
+    ),
+    "arguments that never fit": (
+        UnknownToolDetector(2),
+        in_a_row(*(turned_away("Error: invalid arguments for 'frob'", n) for n in (1, 2))),
+        "2 times, a call of 'frob' was turned away before it could run.",
+        {"tool": "frob", "count": 2, "answer": "invalid"},
+        [{"tool": "frob", "arguments": '{"n":2}'}],
+        (1, 2, (0, 1), ()),
+    ),
+    "budget of calls": (
+        CallLimitDetector(2),
+        in_a_row(LOOK, READ, LOOK),
+        "3 calls were made; the budget is 2.",
+        {"tool": "look", "count": 3, "limit": 2, "answer": "success"},
+        [LOOKED],
+        (1, 1, (2,), (EVERY_TOOL,)),
+    ),
+    "budget of a tool": (
+        CallLimitDetector(per_tool={"look": 1}),
+        in_a_row(LOOK, READ, LOOK),
+        "Tool 'look' was called 2 times; the budget is 1.",
+        {"tool": "look", "count": 2, "limit": 1, "answer": "success"},
+        [LOOKED],
+        (1, 1, (2,), (tool_key("look"),)),
+    ),
+    "the same edit": (
+        NoEffectDetector(2),
+        in_a_row(*[step("edit", "nothing was changed", path="a.py", old="x", new="y")] * 2),
+        "Tool 'edit' applied the same change 2 times in a row.",
+        {
+            "tool": "edit",
+            "count": 2,
+            "answer": "success",
+            "arguments": {"new": "y", "old": "x", "path": "a.py"},
+        },
+        [{"tool": "edit", "arguments": '{"new":"y","old":"x","path":"a.py"}'}],
+        (1, 2, (0, 1), None),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_finding_tells_all_there_is_to_know(name):
+    detector, run, message, details, shown, (period, repetitions, indices, refused) = FINDINGS[name]
+    found = detector.check(*run)
+    assert found.message == message
+    told = {key: value for key, value in found.details.items() if key != "result_hash"}
+    assert told == {**details, "indices": list(indices), "calls": shown}
+    assert (found.period, found.repetitions, found.indices) == (period, repetitions, indices)
+    assert found.refused == refused
+    assert found.detector_name == detector.name
+    assert found.identity.startswith(f"{detector.name}:")
+    assert found.wasted_calls == len(indices) - len(found.details["calls"])
+    assert found.is_lasting is (detector.name == "call_limit")
+    assert found.spacing == (3 if name == "failures of any tool" else 1)
+
+
+def test_nearly_the_same_arguments_are_refused_as_such():
+    words = ["cats and dogs", "dogs and cats", "dog and cat"]
+    found = NearRepeatDetector(3).check(
+        *in_a_row(*(step("find", "none", q=each) for each in words))
+    )
+    assert found.message == "Tool 'find' was called 3 times with nearly the same arguments."
+    assert (found.details["tool"], found.details["count"]) == ("find", 3)
+    assert found.details["arguments"] == {"q": "dog and cat"}
+    assert [key[:1] for key in found.refused] == ["n"]
+    assert len(found.members) == 3
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_the_calls_that_were_concerned_are_named_by_their_ids(name):
+    detector, (calls, results), *_, (_, _, indices, _) = FINDINGS[name]
+    named = [
+        ToolCall(call.tool_name, call.arguments, f"id-{at}", call.round)
+        for at, call in enumerate(calls)
+    ]
+    found = detector.check(named, results)
+    last = len(found.details["calls"])
+    assert found.call_ids == tuple(f"id-{index}" for index in indices[-last:])
+
+
+def test_of_many_calls_at_once_the_last_five_are_shown():
+    siblings = [step("look", "closed", at=number) for number in range(7)]
+    calls, results = in_rounds(siblings, siblings)
+    named = [
+        ToolCall(call.tool_name, call.arguments, f"id-{at}", call.round)
+        for at, call in enumerate(calls)
+    ]
+    found = RepeatDetector(2).check(named, results)
+    assert found.call_ids == ("id-9", "id-10", "id-11", "id-12", "id-13")
+    assert [call["arguments"] for call in found.details["calls"]] == [
+        f'{{"at":{number}}}' for number in range(2, 7)
+    ]
+    assert found.message.startswith("7 calls of 'look' came")
+
+
+def test_a_long_name_is_cut_wherever_it_is_shown():
+    name = "x" * 500
+    calls = [ToolCall(name, {"n": 1}), ToolCall("look"), ToolCall(name, {"n": 1}), ToolCall("look")]
+    found = PingPongDetector(2, 2).check(calls, ["a", "b", "a", "b"])
+    assert len(found.details["cycle"][0]) < 210
+    assert found.details["cycle"][1] == "look"
+    found = RepeatDetector(2).check([ToolCall(name)] * 2, [ToolResult("a"), ToolResult("a")])
+    assert found.details["tool"] == found.details["calls"][0]["tool"]
+    assert len(found.details["tool"]) < 210
