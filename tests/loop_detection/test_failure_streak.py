@@ -198,3 +198,37 @@ class TestPatience:
         with pytest.raises(ValueError, match="patience"):
             FailureStreakDetector(5, patience=4)
         assert FailureStreakDetector(50).patience == 50
+
+
+class TestRepeatsOfARow:
+    """A row in which everything fails differently is exploring, not a loop."""
+
+    detector = FailureStreakDetector(50, in_a_row=5, repeats=3)
+
+    def different(self, count):
+        words = "amber birch cedar daisy elder fern grape hazel iris jasmin".split()
+        return [
+            failed(f"tool_{word}", f"{word} is {'very ' * n}broken", about=n)
+            for n, word in zip(range(count), words)
+        ]
+
+    def test_five_different_failures_are_no_row_and_ten_are(self):
+        assert ask(self.detector, *self.different(9)) is None
+        assert ask(self.detector, *self.different(10)).details["count"] == 10
+
+    def test_failures_in_the_same_words_are_one_whatever_the_tool(self):
+        run = [failed(f"tool_{n}", "permission denied", about=n) for n in range(5)]
+        assert ask(self.detector, *run).details["count"] == 5
+
+    def test_one_search_after_the_other_in_vain_is_found_and_given_time(self):
+        run = [step("bash", "", command=f"grep word{n} src") for n in range(5)]
+        found = ask(self.detector, *run)
+        assert (found.details["count"], found.spacing) == (5, 10)
+
+    def test_what_is_told_again_is_found_again_soon(self):
+        run = [failed(f"tool_{n}", "permission denied", about=n) for n in range(5)]
+        assert ask(self.detector, *run).spacing == 3
+
+    def test_fewer_repeats_than_none_are_refused(self):
+        with pytest.raises(ValueError, match="repeats must be 0 or more, got -1"):
+            FailureStreakDetector(repeats=-1)

@@ -166,7 +166,7 @@ class TestRule:
         verdict, snapshot = self.found(lambda value: {"seen": sorted(value)}, q="cats")
         assert verdict.detection.details["arguments"] == {"seen": ["q"]}
         assert 'look {"seen":["q"]}' in verdict.message
-        assert snapshot["window"]["labels"][-1] == '{"seen":["q"]}'
+        assert snapshot["window"]["rounds"][-1][-1][1] == '{"seen":["q"]}'
 
     def test_a_function_that_raises_shows_nothing(self, caplog):
         def broken(value):

@@ -86,7 +86,7 @@ PATTERNS = {
                 same("test", "2 failed, 5 passed", suite="all"),
             )
         ),
-        LEFT,
+        FOUND,
         FOUND,
     ),
     "P10 a cycle that gets better": (
@@ -271,7 +271,7 @@ PATTERNS = {
     ),
     "P34 the same sweep again and again": (
         rows(*(step("read", f"words about {word}", page=word) for word in WORDS[:9] * 3)),
-        LEFT,
+        FOUND,
         FOUND,
     ),
     "P35 a file read again after each edit": (

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from .near_repeat import NearRepeatDetector
     from .no_effect import NoEffectDetector
     from .opinion import Opinion
+    from .persistent_failure import PersistentFailureDetector
     from .ping_pong import PingPongDetector
     from .policy import Escalation, LoopAction, LoopPolicy
     from .recurrence import RecurrenceDetector
     from .repeat import RepeatDetector
+    from .repeated_finish import RepeatedFinishDetector
     from .second_opinion import SecondOpinion
     from .stall import StallDetector
     from .tool_policy import ToolPolicy
@@ -48,9 +50,11 @@ __all__ = [
     "NearRepeatDetector",
     "NoEffectDetector",
     "Opinion",
+    "PersistentFailureDetector",
     "PingPongDetector",
     "RecurrenceDetector",
     "RepeatDetector",
+    "RepeatedFinishDetector",
     "SecondOpinion",
     "StallDetector",
     "ToolPolicy",
@@ -73,10 +77,12 @@ _HOMES = {
     "near_repeat": "NearRepeatDetector",
     "no_effect": "NoEffectDetector",
     "opinion": "Opinion",
+    "persistent_failure": "PersistentFailureDetector",
     "ping_pong": "PingPongDetector",
     "policy": "Escalation LoopAction LoopPolicy",
     "recurrence": "RecurrenceDetector",
     "repeat": "RepeatDetector",
+    "repeated_finish": "RepeatedFinishDetector",
     "second_opinion": "SecondOpinion",
     "stall": "StallDetector",
     "tool_policy": "ToolPolicy",

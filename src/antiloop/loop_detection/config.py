@@ -15,10 +15,12 @@ from .masking import MASKINGS
 from .monologue import MonologueDetector
 from .near_repeat import NearRepeatDetector
 from .no_effect import NoEffectDetector
+from .persistent_failure import PersistentFailureDetector
 from .ping_pong import PingPongDetector
 from .policy import Escalation, LoopAction, LoopPolicy
 from .recurrence import RecurrenceDetector
 from .repeat import RepeatDetector
+from .repeated_finish import RepeatedFinishDetector
 from .stall import StallDetector
 from .tool_policy import ToolPolicy
 from .unknown_tool import UnknownToolDetector
@@ -34,9 +36,11 @@ TYPES: Dict[str, Type[BaseDetector]] = {
     "monologue": MonologueDetector,
     "near_repeat": NearRepeatDetector,
     "no_effect": NoEffectDetector,
+    "persistent_failure": PersistentFailureDetector,
     "ping_pong": PingPongDetector,
     "recurrence": RecurrenceDetector,
     "repeat": RepeatDetector,
+    "repeated_finish": RepeatedFinishDetector,
     "stall": StallDetector,
     "unknown_tool": UnknownToolDetector,
 }

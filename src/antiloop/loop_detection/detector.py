@@ -21,10 +21,12 @@ from .monitor import LoopMonitor
 from .monologue import MonologueDetector
 from .near_repeat import NearRepeatDetector
 from .no_effect import NoEffectDetector
+from .persistent_failure import PersistentFailureDetector
 from .ping_pong import PingPongDetector
 from .policy import Escalation, LoopAction, LoopPolicy
 from .recurrence import RecurrenceDetector
 from .repeat import RepeatDetector
+from .repeated_finish import RepeatedFinishDetector
 from .second_opinion import Judge, SecondOpinion, second_opinion_of
 from .stall import StallDetector
 from .text_detector import TextDetector
@@ -110,9 +112,7 @@ class LoopDetector:
             [
                 RepeatDetector(3, require_same_result=True, patience=6),
                 StallDetector(3, only_fruitless=True, varied=5),
-                PingPongDetector(2, 3, patience=6),
-                MonologueDetector(3),
-                ChantDetector(6),
+                PingPongDetector(12, 3, patience=6),
             ],
             second_opinion=second_opinion,
         )
@@ -127,8 +127,10 @@ class LoopDetector:
                 NoEffectDetector(3),
                 PingPongDetector(12, 3, patience=6),
                 NearRepeatDetector(4, patience=6),
-                FailureStreakDetector(4, in_a_row=5),
+                FailureStreakDetector(4, in_a_row=5, repeats=3),
                 RecurrenceDetector(4, patience=6),
+                PersistentFailureDetector(5),
+                RepeatedFinishDetector(3),
                 MonologueDetector(3),
                 ChantDetector(6),
             ],

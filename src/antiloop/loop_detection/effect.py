@@ -21,6 +21,7 @@ _READING = frozenset(
     check fetch find get grep head list look open options query read search show status view
     """.split()
 )
+_FINISHING = frozenset("complete completed completion done finish finished submit".split())
 _SENDING = frozenset("send submit write".split())
 _TYPED = frozenset(  # what is sent to a terminal, or is one
     "command console input key keys line process shell stdin terminal tmux".split()
@@ -67,7 +68,7 @@ def changes_world(tool_name: str, arguments: Any, is_silent: bool) -> bool:
     """
     if not is_silent:
         return command_changes(arguments)
-    return _effect(tool_name, arguments) is not False and not does_nothing(arguments)
+    return not (seems_to_look(tool_name, arguments) or does_nothing(arguments))
 
 
 def command_changes(arguments: Any) -> bool:
@@ -84,6 +85,12 @@ def command_changes(arguments: Any) -> bool:
 def asks_of_a_job(tool_name: str, arguments: Any) -> bool:
     """Guess from its name whether a call asks how far some work elsewhere is."""
     return _is_about_a_job(" ".join([tool_name, *_verbs(arguments)]))
+
+
+@lru_cache(maxsize=1024)
+def seems_to_finish(tool_name: str) -> bool:
+    """Guess from the last word of its name whether a tool ends the run."""
+    return not _FINISHING.isdisjoint(_parts(tool_name)[-1:])
 
 
 def _searches(arguments: Any) -> bool:

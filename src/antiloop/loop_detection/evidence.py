@@ -2,7 +2,7 @@
 
 import json
 from copy import copy
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 from ..types import ToolCall, ToolResult
 from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
@@ -16,6 +16,7 @@ from .outcome import Outcome, is_busy, names_no_tool, outcome
 from .shortening import beginning_of, shortened
 from .tool_policy import NO_POLICY, ToolPolicy
 
+_LEFT_OUT = ("...", "…")  # these stand for something, so nobody has looked in vain
 ACKNOWLEDGEMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
 
@@ -113,6 +114,8 @@ class Facts:
         facts.masking = masking
         facts._arguments = asked.arguments
         facts._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
+        if kind is Outcome.SILENT and str(text).lstrip().startswith(_LEFT_OUT):
+            facts.only_looks = False
         if policy.poll:
             facts.is_polled = policy.polls(asked.arguments)
             if facts.is_polled and kind is Outcome.SUCCESS:
@@ -178,6 +181,11 @@ class Facts:
             return None
         text = self._text if isinstance(self._text, KeptText) else KeptText(self._text or "")
         return looser_key(name, self.tool, self._arguments, text, self.outcome)
+
+    @property
+    def exchange(self) -> Tuple[str, Optional[str]]:
+        """The call together with its result."""
+        return self.call, self.result
 
     @property
     def mutates(self) -> bool:

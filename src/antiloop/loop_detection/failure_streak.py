@@ -1,7 +1,7 @@
 """The same failure under changing arguments, and calls that come to nothing one after the other."""
 
 from dataclasses import replace
-from typing import List, Optional
+from typing import Callable, List, Optional, Tuple
 
 from ..stability import beta
 from .base import WindowDetector, detection, times
@@ -16,6 +16,9 @@ from .window import Window
 
 PATIENCE = 12
 """Rounds with the same answer where it is no failure."""
+ROW_SPACING = 3
+"""Rounds after which a row of any tools is found again."""
+_Told = Tuple[Optional[str], ...]
 SLACK = 0.25
 """New things allowed for each failure: an agent that learns something else is not stuck."""
 
@@ -41,8 +44,11 @@ class FailureStreakDetector(WindowDetector):
             them, 2 or more.
         patience: rounds with the same answer of one tool that finds nothing or asks to wait;
             12 where left out, or the threshold if that is more.
-        in_a_row: rounds that came to nothing, whatever the tool, 2 or more. As many again are one
-            further repetition, since such a row is weaker evidence.
+        in_a_row: rounds that came to nothing, whatever the tool, 2 or more. Such a row is weaker
+            evidence, so it is found again only three rounds later, and where one thing after the
+            other was looked for and not found, after twice the row.
+        repeats: rounds of such a row that must say what an earlier one said, 0 or more; a row of
+            twice the length needs none. An agent whose attempts all fail differently explores.
 
     Raises:
         ValueError: if a number is below 2, or patience below the threshold.
@@ -52,12 +58,19 @@ class FailureStreakDetector(WindowDetector):
     look_back = 50
 
     def __init__(
-        self, threshold: int = 4, *, in_a_row: int = 5, patience: Optional[int] = None
+        self,
+        threshold: int = 4,
+        *,
+        in_a_row: int = 5,
+        repeats: int = 0,
+        patience: Optional[int] = None,
     ) -> None:
         check_threshold("threshold", threshold)
         check_threshold("in_a_row", in_a_row)
+        check_threshold("repeats", repeats, 0)
         self.threshold = threshold
         self.in_a_row = in_a_row
+        self.repeats = repeats
         self.patience = max(PATIENCE, threshold) if patience is None else patience
         check_threshold("patience", self.patience, threshold)
         self.span = max(threshold, in_a_row)
@@ -73,9 +86,15 @@ class FailureStreakDetector(WindowDetector):
             is_barren = is_barren and item.is_barren
         if is_barren:
             row = window.spell(lambda item: item.is_barren, slack=0.0)
-            if len(row) >= self.in_a_row:
+            if self._is_enough(row):
                 return self._of_any_tool(row)
         return None
+
+    def _is_enough(self, row: List[Evidence]) -> bool:
+        """Whether a row of any tools is long enough, and says the same often enough."""
+        if len(row) < self.in_a_row:
+            return False
+        return len(row) >= 2 * self.in_a_row or _repeats(row, _told) >= self.repeats
 
     def _same_failure(self, window: Window, latest: Facts) -> List[Evidence]:
         return window.spell(
@@ -113,7 +132,8 @@ class FailureStreakDetector(WindowDetector):
             refused=(),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
-        return replace(found, spacing=self.in_a_row)
+        is_firm = _repeats(row, _told_exactly) >= self.repeats
+        return replace(found, spacing=ROW_SPACING if is_firm else 2 * self.in_a_row)
 
 
 def _is_fruitless(item: Evidence) -> bool:
@@ -124,6 +144,28 @@ def _is_fruitless(item: Evidence) -> bool:
     if kind is Outcome.WAITING:
         return not (facts.is_polled or item.is_change)
     return kind.is_failure or kind is Outcome.EMPTY or (kind is Outcome.SILENT and facts.only_looks)
+
+
+def _repeats(row: List[Evidence], told_by: Callable[[Facts], _Told]) -> int:
+    """Count the rounds that say what an earlier round of the row said."""
+    told = [told_by(item.facts) for item in row]
+    return sum(
+        item.is_known or said in told[:place] for place, (item, said) in enumerate(zip(row, told))
+    )
+
+
+def _told(facts: Facts) -> _Told:
+    """Give what a round says: a failure in its words, or that a tool found nothing."""
+    kind = facts.outcome
+    if kind.is_failure:
+        return kind.value, facts.gist
+    return kind.value, facts.tool, facts.result if kind.says_something else None
+
+
+def _told_exactly(facts: Facts) -> _Told:
+    """Give what a round says, told apart also by what was looked for."""
+    is_failure = facts.outcome.is_failure
+    return _told(facts) if is_failure else (*_told(facts), facts.near)
 
 
 def _said(facts: Facts) -> Optional[str]:

@@ -36,7 +36,7 @@ class Evidence:
         self.is_new = is_new
         """Whether the window has not seen the call."""
         self.is_known = is_known
-        """Whether the window has seen both the call and its answer."""
+        """Whether the window has seen this answer to this call."""
         self.is_unseen = False
         """Whether the answer is not known while another call of the round brings something new.
 
@@ -63,8 +63,10 @@ class Evidence:
     def is_barren(self) -> bool:
         """Whether nothing came of the call: it failed, found nothing, or told what was known."""
         kind = self.facts.outcome
-        if kind in (Outcome.WAITING, Outcome.SILENT):
+        if kind is Outcome.WAITING:
             return False
+        if kind is Outcome.SILENT:  # who looks and sees nothing has found nothing
+            return self.facts.only_looks
         if kind.is_failure:
             return not self.is_fresh
         return kind is Outcome.EMPTY or self.is_known

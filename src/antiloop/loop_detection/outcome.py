@@ -4,7 +4,17 @@ import re
 from enum import Enum
 from typing import Optional
 
-from .plain_answer import BRIEF, HEAD, NEGATIVE, SHORT, is_plain_success, may_be_a_form, words
+from .plain_answer import (
+    BRIEF,
+    HEAD,
+    NEGATIVE,
+    SHORT,
+    STATE,
+    WORK_WORDS,
+    is_plain_success,
+    may_be_a_form,
+    words,
+)
 
 REFUSED_MARKER = "[antiloop] Refused:"
 """How the result of every refused call begins, so that any history shows which those are.
@@ -57,7 +67,6 @@ _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
     r"|\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?(?:errors?|fail\w*|exceptions?)\b"
 )  # "error": null, 0 failed, no errors
-_WORK_WORDS = ("pending", "processing", "progress", "queued", "running", "starting", "waiting")
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _JOB = (
     r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
@@ -69,6 +78,7 @@ _WAITING = re.compile(
     r"[^.]{0,40}$",
     re.IGNORECASE,
 )  # no "pod-a Running": that is how it should be
+_STATE = re.compile(rf"\b(?:status|state)\W{{1,5}}{_WORK}\b", re.IGNORECASE)
 _BUSY = re.compile(
     r"\b(?:429|503|overloaded|rate.?limit\w*|temporarily|too many requests|not.?ready"
     r"|(?:try|retry)\s+(?:again\s+)?later)\b",
@@ -118,8 +128,10 @@ def outcome(text: str, is_error: bool = False, may_be_refused: bool = True) -> O
     """
     if is_plain_success(text, is_error):
         return Outcome.SUCCESS
+    if len(text) > BRIEF and not is_error and _STATE.search(text[:STATE]):
+        return Outcome.WAITING
     if len(text) > SHORT:
-        return Outcome.FAILURE
+        return Outcome.FAILURE if is_error else Outcome.SUCCESS
     if may_be_refused and REFUSED_MARKER in text[:HEAD]:
         return Outcome.REFUSED
     head = text[:HEAD]
@@ -146,7 +158,7 @@ def is_busy(text: str) -> bool:
 
 def _is_under_way(text: str) -> bool:
     lower = text.lower()
-    return any(word in lower for word in _WORK_WORDS) and _WAITING.search(text) is not None
+    return any(word in lower for word in WORK_WORDS) and _WAITING.search(text) is not None
 
 
 def _short_outcome(head: str, is_error: bool) -> Outcome:

@@ -8,6 +8,10 @@ SHORT = 1_000
 """Characters: in a longer answer the word "error" is part of what was asked for."""
 BRIEF = 300
 """Characters of the longest answer that is judged by its form."""
+STATE = 200
+"""Characters in which a long answer names the state of what it is about."""
+WORK_WORDS = ("pending", "processing", "progress", "queued", "running", "starting", "waiting")
+"""States of work that is under way."""
 HEAD = 120
 """Characters in which an answer that is a failure says so."""
 
@@ -36,8 +40,10 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
     >>> is_plain_success("12 files changed"), is_plain_success("no such file: exit 1")
     (True, False)
     """
-    if is_error or len(text) > SHORT:
-        return not is_error
+    if is_error or (len(text) > BRIEF and may_be_running(text)):
+        return False
+    if len(text) > SHORT:
+        return True
     said = words(text[:HEAD])
     return not may_be_a_form(text, said) and NEGATIVE.isdisjoint(said)
 
@@ -45,6 +51,12 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
 def may_be_a_form(text: str, said: "list[str]") -> bool:
     """Whether an answer is so short, and has such first words, that its form may be its meaning."""
     return len(text) <= BRIEF and not (said and _FORMAL.isdisjoint(said))
+
+
+def may_be_running(text: str) -> bool:
+    """Whether a state may stand at the head of a text, and may be that work is under way."""
+    head = text[:STATE].lower()
+    return ("status" in head or "state" in head) and any(word in head for word in WORK_WORDS)
 
 
 def words(text: str) -> "list[str]":

@@ -7,6 +7,7 @@ from .base import WindowDetector, detection, times
 from .detection import LoopDetection
 from .evidence import Facts
 from .judged_call import Evidence
+from .outcome import Outcome
 from .refusal import whole_tool
 from .sameness import say_alike
 from .threshold import check_threshold
@@ -72,7 +73,9 @@ class StallDetector(WindowDetector):
 
     def _counts(self, item: Evidence) -> bool:
         if self.only_fruitless:
-            return item.facts.outcome.is_fruitless or (item.facts.is_long and not item.is_fresh)
+            kind = item.facts.outcome
+            is_reread = item.facts.is_long and not item.is_fresh and kind is not Outcome.WAITING
+            return kind.is_fruitless or is_reread
         return item.facts.result is not None
 
     def _same(self, one: Facts, other: Facts) -> bool:

@@ -1,6 +1,17 @@
 """The recent calls of a run, in rounds: all that a detector looks at."""
 
-from typing import Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from ..types import ToolCall
 from .compared import Asked, Result
@@ -75,7 +86,7 @@ class Window:
         self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(map(kept_name, counted), (0, 0))
         """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
-        self._seen: Dict[str, int] = {}
+        self._seen: Dict[Union[str, Tuple[str, Optional[str]]], int] = {}
         self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
@@ -150,6 +161,7 @@ class Window:
             facts = item.facts
             seen[facts.call] = seen.get(facts.call, 0) + 1
             seen[facts.answer] = seen.get(facts.answer, 0) + 1
+            seen[facts.exchange] = seen.get(facts.exchange, 0) + 1
         self._kept += len(latest.evidence)
         if self.size is not None and self._kept > self.size:
             self._trim(self.size)
@@ -256,7 +268,7 @@ class Window:
         elif is_new_answer and kind.counts_down:
             earlier = ([item.facts for item in each.evidence] for each in reversed(self.rounds))
             is_fresh = is_step_forward(facts, earlier)
-        is_known = facts.result is not None and not (is_new or is_new_answer)
+        is_known = facts.result is not None and facts.exchange in self._seen
         return is_fresh, is_new, is_known
 
     def _trim(self, size: int) -> None:
@@ -272,7 +284,7 @@ class Window:
     def _forget(self, leaving: Iterable[Evidence]) -> None:
         for item in leaving:
             self._kept -= 1
-            for key in (item.facts.call, item.facts.answer):
+            for key in (item.facts.call, item.facts.answer, item.facts.exchange):
                 self._seen[key] -= 1
                 if not self._seen[key]:
                     del self._seen[key]

@@ -1,0 +1,68 @@
+import pytest
+from runs import ask, failed, step
+
+from antiloop import LoopDetector
+from antiloop.loop_detection import RepeatedFinishDetector, ToolPolicy
+from antiloop.loop_detection.window import Window
+
+
+def done(number, tool="task_done"):
+    return step(tool, f"Summary {number}", message=f"Summary {number}")
+
+
+def look(number):
+    return step("bash", f"patch {'x' * number}", command=f"head -n {number} a.diff > b.diff")
+
+
+@pytest.mark.parametrize("tool", ["task_done", "finish", "submit", "markComplete"])
+def test_a_run_that_is_finished_three_times_is_found(tool):
+    run = [done(1, tool), look(1), done(2, tool), look(2), done(3, tool)]
+    assert ask(RepeatedFinishDetector(3), *run[:3]) is None
+    found = ask(RepeatedFinishDetector(3), *run)
+    assert found.message == (
+        f"Tool {tool!r} declared the run finished 3 times; nothing was edited since the first."
+    )
+    assert (found.indices, found.refused) == ((0, 2, 4), ())
+
+
+def test_an_edit_in_between_is_progress():
+    run = [done(1), done(2), step("edit_file", "saved", text="new"), done(3)]
+    assert ask(RepeatedFinishDetector(3), *run) is None
+
+
+def test_an_edit_that_failed_is_none():
+    run = [done(1), done(2), failed("edit_file", "Error: no such line", text="new"), done(3)]
+    assert ask(RepeatedFinishDetector(3), *run).repetitions == 3
+
+
+@pytest.mark.parametrize("tool", ["complete_order", "done_list", "finish_line_search"])
+def test_tools_whose_names_only_begin_so_are_left_alone(tool):
+    assert ask(RepeatedFinishDetector(2), *(done(n, tool) for n in range(5))) is None
+
+
+def test_other_calls_after_it_are_left_alone():
+    assert ask(RepeatedFinishDetector(2), done(1), done(2), look(1)) is None
+
+
+def test_a_message_of_the_user_begins_anew():
+    monitor = LoopDetector([RepeatedFinishDetector(2)]).monitor()
+    for number in range(4):
+        made, answer = done(number)
+        assert monitor.after([made], [answer]).action.value == "continue"
+        monitor.user_message()
+
+
+def test_a_tool_may_have_its_own_threshold():
+    calls, results = zip(done(1), done(2))
+    policy = ToolPolicy(thresholds={"repeated_finish": 2})
+    window = Window.of(calls, results, 50, {"task_done": policy})
+    assert RepeatedFinishDetector(3).find(window).repetitions == 2
+
+
+def test_nothing_is_found_where_nothing_was_called():
+    assert RepeatedFinishDetector(2).check([], []) is None
+
+
+def test_a_threshold_below_two_is_refused():
+    with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
+        RepeatedFinishDetector(1)
