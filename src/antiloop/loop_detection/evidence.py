@@ -2,7 +2,7 @@
 
 import json
 from copy import copy
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Union
 
 from ..types import ToolCall, ToolResult
 from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
@@ -181,11 +181,6 @@ class Facts:
             return None
         text = self._text if isinstance(self._text, KeptText) else KeptText(self._text or "")
         return looser_key(name, self.tool, self._arguments, text, self.outcome)
-
-    @property
-    def exchange(self) -> Tuple[str, Optional[str]]:
-        """The call together with its result."""
-        return self.call, self.result
 
     @property
     def mutates(self) -> bool:

@@ -24,6 +24,7 @@ from .sameness import is_step_forward
 from .tool_policy import NO_POLICY, ToolPolicy
 
 Policies = Mapping[str, ToolPolicy]
+_Key = Union[str, Tuple[str, Optional[str]]]
 
 
 class Round:
@@ -86,7 +87,7 @@ class Window:
         self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(map(kept_name, counted), (0, 0))
         """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
-        self._seen: Dict[Union[str, Tuple[str, Optional[str]]], int] = {}
+        self._seen: Dict[_Key, int] = {}
         self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
@@ -159,9 +160,8 @@ class Window:
         seen = self._seen
         for item in latest.evidence:
             facts = item.facts
-            seen[facts.call] = seen.get(facts.call, 0) + 1
-            seen[facts.answer] = seen.get(facts.answer, 0) + 1
-            seen[facts.exchange] = seen.get(facts.exchange, 0) + 1
+            for key in _keys(facts):
+                seen[key] = seen.get(key, 0) + 1
         self._kept += len(latest.evidence)
         if self.size is not None and self._kept > self.size:
             self._trim(self.size)
@@ -268,7 +268,7 @@ class Window:
         elif is_new_answer and kind.counts_down:
             earlier = ([item.facts for item in each.evidence] for each in reversed(self.rounds))
             is_fresh = is_step_forward(facts, earlier)
-        is_known = facts.result is not None and facts.exchange in self._seen
+        is_known = facts.result is not None and (facts.call, facts.result) in self._seen
         return is_fresh, is_new, is_known
 
     def _trim(self, size: int) -> None:
@@ -284,10 +284,15 @@ class Window:
     def _forget(self, leaving: Iterable[Evidence]) -> None:
         for item in leaving:
             self._kept -= 1
-            for key in (item.facts.call, item.facts.answer, item.facts.exchange):
+            for key in _keys(item.facts):
                 self._seen[key] -= 1
                 if not self._seen[key]:
                     del self._seen[key]
+
+
+def _keys(facts: Facts) -> Tuple[_Key, ...]:
+    """Give what is counted of a call: the call, the answer of its tool, and both together."""
+    return facts.call, facts.answer, (facts.call, facts.result)
 
 
 def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:
