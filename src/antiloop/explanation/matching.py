@@ -7,8 +7,9 @@ from ..loop_detection import LoopDetection
 from ..loop_detection.evidence import Facts
 from ..loop_detection.judged_call import Evidence
 from ..loop_detection.outcome import Outcome
+from ..loop_detection.round import Round
 from ..loop_detection.sameness import differ, say_alike
-from ..loop_detection.window import Round, Window
+from ..loop_detection.window import Window
 from ..stability import beta
 
 

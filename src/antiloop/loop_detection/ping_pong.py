@@ -8,10 +8,11 @@ from .detection import LoopDetection
 from .judged_call import Evidence
 from .outcome import Outcome
 from .refusal import tool_key
+from .round import Round
 from .sameness import differ
 from .shortening import shortened
 from .threshold import check_threshold
-from .window import Round, Window
+from .window import Window
 
 MATCHES = ("content", "calls", "tool_names")
 SHOWN_ARGUMENTS = 40

@@ -8,9 +8,10 @@ from .detection import LoopDetection
 from .evidence import Facts
 from .judged_call import Evidence
 from .outcome import Outcome
+from .round import Round
 from .sameness import differ
 from .threshold import check_threshold
-from .window import Round, Window
+from .window import Window
 
 
 @beta

@@ -10,7 +10,8 @@ from .evidence import Facts
 from .fingerprint import text_fingerprint
 from .judged_call import Evidence
 from .outcome import Outcome
-from .window import Round, Window
+from .round import Round
+from .window import Window
 
 LIMIT = 32_768
 """Characters that a snapshot takes at most for each 50 calls of the window."""

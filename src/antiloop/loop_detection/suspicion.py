@@ -8,7 +8,8 @@ from typing import Callable, List, Tuple
 
 from .judged_call import Evidence
 from .outcome import Outcome
-from .window import Round, Window
+from .round import Round
+from .window import Window
 
 KEPT_ROUNDS = 12
 """How many rounds are looked at."""

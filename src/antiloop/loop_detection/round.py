@@ -1,0 +1,32 @@
+"""The calls of one model reply."""
+
+from typing import Dict, Optional
+
+from .judged_call import Evidence
+from .outcome import Outcome
+
+
+class Round:
+    """The calls of one model reply: each different call once, in the order of the reply."""
+
+    __slots__ = ("calls", "evidence", "number", "signature")
+
+    def __init__(self, number: Optional[int], calls: Dict[str, Evidence]) -> None:
+        self.number = number
+        self.calls = calls
+        """By the fingerprint of the call."""
+        self.evidence = list(calls.values())
+        self.signature = " ".join(sorted(calls)) if len(calls) > 1 else self.evidence[0].facts.call
+        """Equal for rounds of the same calls in any order."""
+        if len(calls) > 1 and any(item.is_fresh for item in self.evidence):
+            for item in self.evidence:
+                item.is_unseen = item.facts.result is None
+
+    def brings_news(self, earlier: "Round", beside: str) -> bool:
+        """Whether another call than one succeeded with an answer that the earlier round has not."""
+        known = {item.facts.answer for item in earlier.evidence}
+        return any(
+            item.facts.outcome is Outcome.SUCCESS and item.facts.answer not in known
+            for call, item in self.calls.items()
+            if call != beside
+        )
