@@ -14,7 +14,8 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.cli import hook_program, main
-from antiloop.cli.agent_settings import SETTINGS, nested_entry
+from antiloop.cli.agent_settings import nested_entry
+from antiloop.cli.agents import SETTINGS
 
 CLAUDE = SETTINGS["claude-code"]
 EVENTS, path_of = CLAUDE.events, CLAUDE.path_of

@@ -1,16 +1,17 @@
 """The hook in the settings of the agents beside Claude Code: written, found, taken out."""
 
-import json
 import os
 import shlex
 
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.agent_settings import PROJECT, SETTINGS, USER
+from antiloop.cli.agent_settings import PROJECT, USER
+from antiloop.cli.agents import SETTINGS
 from antiloop.integrations.hook_agents import AGENTS
 
 OTHERS = sorted(set(SETTINGS) - {"claude-code"})
+IN_JSON = sorted(set(OTHERS) - {"opencode"})
 LISTS = {
     "codex": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
     "copilot": (
@@ -18,6 +19,7 @@ LISTS = {
         ["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"],
     ),
     "openhands": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
+    "opencode": ("antiloop.js", ["tool.execute.before", "tool.execute.after", "chat.message"]),
     "gemini-cli": ("settings.json", ["BeforeTool", "AfterTool", "BeforeAgent"]),
 }
 
@@ -48,9 +50,10 @@ def test_the_hook_is_written_found_and_taken_out(agent, place, capsys):
     words = ["hook", agent, "--yes", *(["--user"] if place == USER else [])]
     assert main([*words, "--install"]) == 0
     with open(path, encoding="utf-8") as file:
-        written = json.load(file)
+        written = settings.parsed(file.read())
     file_name, events = LISTS[agent]
-    assert (os.path.basename(path), list(written["hooks"])) == (file_name, events)
+    assert os.path.basename(path) == file_name
+    assert list(settings.commands_in(written)) == events
     for commands in settings.commands_in(written).values():
         (command,) = commands
         assert shlex.split(command)[-2:] == ["hook", agent]
@@ -63,7 +66,7 @@ def test_the_hook_is_written_found_and_taken_out(agent, place, capsys):
     assert main(["hook", agent, "--status"]) == 1
 
 
-@pytest.mark.parametrize("agent", OTHERS)
+@pytest.mark.parametrize("agent", IN_JSON)
 def test_what_was_there_stays(agent):
     settings = SETTINGS[agent]
     own = settings.entry("lint.sh")
@@ -103,3 +106,16 @@ def test_what_gemini_cli_keeps_beside_the_events_stays():
     gemini, beside = SETTINGS["gemini-cli"], {"enabled": True, "disabled": ["lint"]}
     after = gemini.with_hook({"hooks": beside}, "antiloop hook gemini-cli")
     assert gemini.without_hook(after) == {"hooks": beside}
+
+
+def test_another_plugin_of_the_same_name_stays_as_it_is(capsys):
+    path = SETTINGS["opencode"].path_of(PROJECT)
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("export const Mine = 1\n")
+    for change in ("--install", "--uninstall"):
+        assert main(["hook", "opencode", change, "--yes"]) == 2
+        assert "another plugin of this name; move it elsewhere" in capsys.readouterr().err
+    assert main(["hook", "opencode", "--status"]) == 2
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == "export const Mine = 1\n"

@@ -220,6 +220,15 @@ ADAPTERS = {
             python=(3, 9),
         ),
         Adapter(
+            "opencode",
+            "",
+            (),
+            "guard-opencode.md",
+            modes=("sync",),
+            holes=HOOK_HOLES,
+            python=(3, 9),
+        ),
+        Adapter(
             "claude_agent_sdk",
             "claude-agent-sdk",
             ("claude_agent_sdk",),

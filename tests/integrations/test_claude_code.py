@@ -10,7 +10,8 @@ from claude_transcripts import Session, answered, called, rounds, said
 from contract import FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopDetector, LoopPolicy
-from antiloop.cli.agent_settings import SETTINGS, nested_entry
+from antiloop.cli.agent_settings import nested_entry
+from antiloop.cli.agents import SETTINGS
 from antiloop.integrations.claude_code import LoopGuard
 from antiloop.integrations.transcript_tail import is_failure
 from antiloop.loop_detection import RepeatDetector

@@ -1,5 +1,6 @@
 """The settings of agents, as the JSON that they are: the hook is put in, or taken out."""
 
+import json
 import os
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Tuple
@@ -59,6 +60,14 @@ class AgentSettings:
         named = os.environ.get(self.variable) if self.variable else None
         folder = os.path.expanduser(named or os.path.join("~", self.folder))
         return os.path.join(folder, *self.files[USER].split("/"))
+
+    def parsed(self, text: str) -> Any:
+        """Read the file."""
+        return json.loads(text) if text.strip() else {}
+
+    def written(self, settings: Any) -> str:
+        """Give the text of the file."""
+        return json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def with_hook(self, settings: Any, command: str) -> Settings:
         """Give settings in which the hook is called like this; an older one is replaced.
@@ -136,56 +145,3 @@ def _expect(kind: Callable[..., Any], value: Any, place: str) -> Any:
         expected = {dict: "an object", list: "a list"}[kind]  # type: ignore[index]
         raise ValueError(f"{place} must be {expected}, got {type(value).__name__}")
     return value
-
-
-_CLAUDE_EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit")
-
-SETTINGS: Dict[str, AgentSettings] = {
-    each.name: each
-    for each in (
-        AgentSettings(
-            "claude-code",
-            ("PreToolUse", "PostToolBatch"),
-            {
-                USER: "settings.json",
-                PROJECT: ".claude/settings.json",
-                LOCAL: ".claude/settings.local.json",
-            },
-            ".claude",
-            "CLAUDE_CONFIG_DIR",
-        ),
-        AgentSettings(
-            "codex",
-            _CLAUDE_EVENTS,
-            {USER: "hooks.json", PROJECT: ".codex/hooks.json"},
-            ".codex",
-            "CODEX_HOME",
-            note="Codex calls a hook only after you have trusted it: say /hooks in a session",
-        ),
-        AgentSettings(
-            "gemini-cli",
-            ("BeforeTool", "AfterTool", "BeforeAgent"),
-            {USER: "settings.json", PROJECT: ".gemini/settings.json"},
-            ".gemini",
-            entry=lambda command: nested_entry(command, timeout=30_000),  # milliseconds
-            no_events=("enabled", "disabled", "notifications"),
-        ),
-        AgentSettings(
-            "copilot",
-            ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"),
-            {USER: "hooks/antiloop.json", PROJECT: ".github/hooks/antiloop.json"},
-            ".copilot",
-            "COPILOT_HOME",
-            entry=flat_entry,
-            frame={"version": 1},
-        ),
-        AgentSettings(
-            "openhands",
-            _CLAUDE_EVENTS,
-            {USER: "hooks.json", PROJECT: ".openhands/hooks.json"},
-            ".openhands",
-            note="OpenHands reads the hooks of the project, or else yours, never both",
-        ),
-    )
-}
-"""By the agents' names."""

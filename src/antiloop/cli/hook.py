@@ -73,7 +73,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Change the settings, say what stands there, or answer an event."""
-    from .agent_settings import LOCAL, PROJECT, SETTINGS, USER
+    from .agent_settings import LOCAL, PROJECT, USER
+    from .agents import SETTINGS
     from .hook_settings import install, show_status, uninstall
 
     agent = SETTINGS[args.agent]

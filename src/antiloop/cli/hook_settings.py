@@ -1,7 +1,6 @@
 """Putting the hook into the settings of an agent, taking it out, and saying where it is."""
 
 import difflib
-import json
 import os
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
@@ -14,7 +13,7 @@ from .replaced_file import replaced_file, target_of
 from .terminal import complain, printable, say
 
 _TROUBLE = (OSError, ValueError, RecursionError)
-Change = Callable[[Any], Dict[str, Any]]
+Change = Callable[[Any], Any]
 
 
 def install(
@@ -57,7 +56,7 @@ def show_status(agent: AgentSettings) -> int:
     for place in agent.files:
         path = agent.path_of(place)
         try:
-            settings = _read(path)
+            settings = agent.parsed(_text(path))
             found = agent.commands_in(settings)
         except _TROUBLE as error:
             complain(f"{path}: {reason_of(error)}")
@@ -85,12 +84,12 @@ def _changed(
     within = None if place == USER else (os.curdir,)
     try:
         target_of(path, within)
-        before = _read(path)
+        before = agent.parsed(_text(path))
         after = change(before)
         if after == before:
             say(printable(f"{path}: nothing to change"))
             return 0
-        text = json.dumps(after, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        text = agent.written(after)
         _show(path, text if after else "")
         for warning in told:
             complain(warning)
@@ -134,24 +133,17 @@ def _remove(path: str) -> None:
             os.unlink(each)
 
 
-def _wrong(
-    agent: AgentSettings, settings: Dict[str, Any], found: Dict[str, List[str]]
-) -> Iterator[str]:
+def _wrong(agent: AgentSettings, settings: Any, found: Dict[str, List[str]]) -> Iterator[str]:
     """Say what keeps a hook that is installed from being called."""
     missing = [event for event in agent.events if not found[event]]
     if missing:
         yield f"not called at {', '.join(missing)}; --install again"
-    if settings.get("disableAllHooks") is True:
+    if isinstance(settings, dict) and settings.get("disableAllHooks") is True:
         yield "disableAllHooks switches all hooks off"
     for command in sorted({command for each in found.values() for command in each}):
         program = missing_program(command)
         if program:
             yield f"there is no program {program}; --install again"
-
-
-def _read(path: str) -> Any:
-    text = _text(path)
-    return json.loads(text) if text.strip() else {}
 
 
 def _text(path: str) -> str:

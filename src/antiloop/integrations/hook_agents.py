@@ -32,5 +32,6 @@ AGENTS: "Dict[str, HookAgent]" = {
     "gemini-cli": HookAgent("Gemini CLI", "gemini_cli", _SESSION),
     "copilot": HookAgent("Copilot", "copilot", _SESSION),
     "openhands": HookAgent("OpenHands", "openhands", ("event_type", "session_id")),
+    "opencode": HookAgent("opencode", "opencode", _SESSION),
 }
 """By their names on the command line."""

@@ -156,7 +156,8 @@ class HookSession:
         """Give the call that has ended; one that nobody said has begun begins now."""
         new = Begun(shortened(call), key_of(call))
         for each in self._round:
-            if each.result is None and each.key == new.key and each.call.id == call.id:
+            is_same = each.key == new.key if call.id is None else each.call.id == call.id
+            if each.result is None and is_same:
                 return each
         self._round.append(new)
         return new

@@ -1,0 +1,58 @@
+"""The plugin of an agent that takes no commands as hooks: one file, which is all ours."""
+
+import json
+import re
+import shlex
+from importlib import resources
+from typing import Any, Dict, List
+
+from .agent_settings import AgentSettings
+
+_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
+
+
+class PluginFile(AgentSettings):
+    """Where an agent keeps its plugins; the settings are the text of ours."""
+
+    @property
+    def _mark(self) -> str:
+        return f"// antiloop hook {self.name}"
+
+    def parsed(self, text: str) -> Any:
+        """Read the file."""
+        return text
+
+    def written(self, settings: Any) -> str:
+        """Give the text of the file."""
+        return str(settings)
+
+    def with_hook(self, settings: Any, command: str) -> Any:
+        """Give the plugin that calls the hook like this.
+
+        Raises:
+            ValueError: if another plugin stands there.
+        """
+        self.without_hook(settings)
+        source = (resources.files(__package__) / f"{self.name}_plugin.js").read_text("utf-8")
+        words = json.dumps(shlex.split(command))
+        return _COMMAND.sub(lambda _: f"const COMMAND = {words}", source, count=1)
+
+    def without_hook(self, settings: Any) -> Any:
+        """Give an empty file.
+
+        Raises:
+            ValueError: if another plugin stands there.
+        """
+        if settings.strip() and not settings.startswith(self._mark):
+            raise ValueError("another plugin of this name; move it elsewhere")
+        return ""
+
+    def commands_in(self, settings: Any) -> Dict[str, List[str]]:
+        """Give the commands that call the hook, by event.
+
+        Raises:
+            ValueError: if another plugin stands there.
+        """
+        self.without_hook(settings)
+        found = _COMMAND.search(settings)
+        return dict.fromkeys(self.events, [shlex.join(json.loads(found[1]))] if found else [])
