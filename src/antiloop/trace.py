@@ -42,6 +42,9 @@ class StepType(str, Enum):
     RUN_END = "run_end"
 
 
+_SPEAKERS = {StepType.MODEL_CALL: "assistant", StepType.NOTICE_INJECTED: "system"}
+
+
 @beta
 @dataclass(frozen=True)
 class TraceStep:
@@ -113,7 +116,7 @@ class AgentTrace:
         return cls(data["run_id"], tuple(TraceStep.from_dict(step) for step in data["steps"]))
 
     def to_jsonl(self) -> str:
-        """Give the run's tool calls as one line of JSON, newline included.
+        """Give the run's tool calls, and what was said, as one line of JSON, newline included.
 
         This is the format that recorded runs are read from, one run a line.
         """
@@ -123,7 +126,19 @@ class AgentTrace:
         opinions = [thawed(each) for each in said if "stuck" in each]
         if opinions:
             run["opinions"] = opinions
+        messages = list(self._messages())
+        if messages:
+            run["messages"] = messages
         return json.dumps(run) + "\n"
+
+    def _messages(self) -> Iterator[Dict[str, Any]]:
+        """Yield what the model said and was told about loops, with the calls before it counted."""
+        position = 0
+        for step in self.steps:
+            position += step.type is StepType.TOOL_CALL
+            role = _SPEAKERS.get(step.type)
+            if role and step.data.get("text"):
+                yield {"role": role, "text": step.data["text"], "position": position}
 
 
 @beta

@@ -172,6 +172,7 @@ def test_json_holds_the_same_and_the_run(runs, capsys):
         "turn_start": 0,
         "changes": [],
         "news": 1,
+        "messages": [],
     }
 
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
 
+from ..loop_detection.shortening import visible
 from .output import message, verdict_as_json
 from .terminal import counted, line_of, named
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from ..traces import RecordedRun
 
 _SHOWN_STEPS = 8
+_SHOWN_WORDS = 160
+"""Characters that are shown of what was said."""
 _NAME = 15
 """Characters of the names of most detectors."""
 _USUAL = ("threshold", "repetitions", "in_a_row")
@@ -19,7 +22,7 @@ _USUAL = ("threshold", "repetitions", "in_a_row")
 def as_json(run: "RecordedRun", told: "Explanation") -> Dict[str, Any]:
     """Give an explanation as plain JSON data."""
     parts = {name: value for name, value in vars(told).items() if name != "verdict"}
-    for name in ("matches", "counts", "rungs"):
+    for name in ("matches", "counts", "rungs", "messages"):
         parts[name] = [asdict(each) for each in parts[name]]
     return {
         "run_id": run.run_id,
@@ -38,6 +41,7 @@ def as_text(run: "RecordedRun", told: "Explanation") -> str:
         "",
         *_step(told),
         "",
+        *_messages(told),
         *_window(told),
         "",
         "What the detectors counted:",
@@ -56,6 +60,17 @@ def _step(told: "Explanation") -> Iterator[str]:
         yield f"  {told.verdict.action.value}: {message(told.verdict)}"
     else:
         yield "  nothing was said"
+
+
+def _messages(told: "Explanation") -> Iterator[str]:
+    if told.messages:
+        yield "What was said around it:"
+    for each in told.messages:
+        place = "before" if told.matches and each.position <= told.step else "after"
+        words = visible(" ".join(each.text.split()), _SHOWN_WORDS)
+        yield f"  {place}, {each.role.value}: {words}"
+    if told.messages:
+        yield ""
 
 
 def _window(told: "Explanation") -> Iterator[str]:

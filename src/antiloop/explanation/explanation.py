@@ -1,9 +1,15 @@
 """One step of a run, and all that led to what was said there."""
 
-from dataclasses import dataclass
-from typing import Optional, Tuple
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Iterator, List, Optional, Tuple
 
+from ..formats import TextMessage
+from ..formats.moment import Moment, judged, moments_of, step_of
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection.masking import Masking
+from ..loop_detection.policy import RANK
+from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..traces import RecordedRun, replay
 from .counting import Count, counts_of
@@ -38,6 +44,8 @@ class Explanation:
     """Steps in the window that changed the world in a new way."""
     news: int
     """Rounds in the window that had a new answer."""
+    messages: Tuple[TextMessage, ...] = ()
+    """What was said right before the round, and up to the next one; secrets are masked."""
 
 
 @beta
@@ -53,37 +61,100 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     Raises:
         ValueError: if the run has no such step.
     """
-    if not len(run):
+    count = len(run) or bool(run.messages)
+    if not count:
         raise ValueError(f"run {run.run_id!r} has no steps")
     if step is None:
-        step = next((step for step, _ in replay(run, detector)), len(run) - 1)
-    if not 0 <= step < len(run):
-        raise ValueError(f"run {run.run_id!r} has {len(run)} steps, counted from 0; got {step}")
+        step = next((step for step, _ in replay(run, detector)), count - 1)
+    if not 0 <= step < count:
+        raise ValueError(f"run {run.run_id!r} has {count} steps, counted from 0; got {step}")
+    earlier, these = _parted(run, step)
     monitor = detector.monitor()
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
-    *earlier, last = (bounds for bounds in run.rounds() if bounds[0] <= step)
-    for start, stop in earlier:
-        _judge(monitor, run, start, stop)
+    for moment in earlier:
+        judged(monitor, run, moment)
     before = monitor.snapshot()
-    verdict = _judge(monitor, run, *last)
-    window = monitor.window
-    rounds = window.rounds
-    return Explanation(
-        last[1] - 1,
-        verdict,
-        tuple(matches_in(window)),
-        tuple(count for each in detector.detectors for count in counts_of(each, window)),
-        tuple(rungs_of(detector, before, monitor.snapshot())),
-        detector.window,
-        rounds[0].evidence[0].index if rounds else last[1],
-        len(rounds),
-        window.turn_start,
-        tuple(item.index for item in window if item.is_change),
-        sum(any(item.is_fresh for item in each.evidence) for each in rounds),
+    judging = _Judging(detector, monitor, run)
+    told = [judging.look(moment) for moment in these]
+    return replace(
+        told[0],
+        verdict=judging.verdict,
+        counts=told[0].counts + judging.counts,
+        rungs=tuple(rungs_of(detector, before, monitor.snapshot())),
+        messages=tuple(_messages_about(earlier, these, detector.masking)),
     )
 
 
-def _judge(monitor: LoopMonitor, run: RecordedRun, start: int, stop: int) -> LoopVerdict:
-    if start in run.turn_starts:
-        monitor.user_message()
-    return monitor.after(run.calls[start:stop], run.results[start:stop])
+class _Judging:
+    """Judges a round and what was said after it, and keeps the strongest verdict.
+
+    Args:
+        detector: who judges.
+        monitor: that of the run, which knows what came before.
+        run: the run.
+    """
+
+    def __init__(self, detector: LoopDetector, monitor: LoopMonitor, run: RecordedRun) -> None:
+        self.verdict = GO_ON
+        self.counts: Tuple[Count, ...] = ()
+        """What detectors of words counted."""
+        self._detector = detector
+        self._monitor = monitor
+        self._run = run
+
+    def look(self, moment: Moment) -> Explanation:
+        """Judge the next moment, and say what the window holds then."""
+        said = judged(self._monitor, self._run, moment)
+        if self.verdict.detection is None or RANK[said.action] > RANK[self.verdict.action]:
+            self.verdict = said
+            self.counts = tuple(self._counts_of_words()) if self._run.messages else ()
+        return self._explained(step_of(moment), said)
+
+    def _counts_of_words(self) -> Iterator[Count]:
+        found = self.verdict.detection
+        for each, count in self._monitor.speech.counts():
+            option, needed = each.needed
+            identity = found.identity if found and found.detector_name == each.name else ""
+            yield Count(each.name, option, count, needed, each.unit, identity=identity)
+
+    def _explained(self, step: int, verdict: LoopVerdict) -> Explanation:
+        window = self._monitor.window
+        rounds = window.rounds
+        detectors = self._detector.detectors
+        return Explanation(
+            step,
+            verdict,
+            tuple(matches_in(window)),
+            tuple(count for each in detectors for count in counts_of(each, window)),
+            (),
+            self._detector.window,
+            rounds[0].evidence[0].index if rounds else min(step + 1, len(self._run)),
+            len(rounds),
+            window.turn_start,
+            tuple(item.index for item in window if item.is_change),
+            sum(any(item.is_fresh for item in each.evidence) for each in rounds),
+        )
+
+
+def _parted(run: RecordedRun, step: int) -> Tuple[List[Moment], List[Moment]]:
+    """Give what came before the round of a step, and the round with what was said until the next.
+
+    A run without a call has only what was said.
+    """
+    moments = list(moments_of(run))
+    begins = [at for at, each in enumerate(moments) if not isinstance(each, TextMessage)]
+    if not begins:
+        return [], moments
+    number = sum(start <= step for start, _ in run.rounds())
+    stop = begins[number] if number < len(begins) else len(moments)
+    return moments[: begins[number - 1]], moments[begins[number - 1] : stop]
+
+
+def _messages_about(
+    earlier: List[Moment], these: List[Moment], masking: Masking
+) -> Iterator[TextMessage]:
+    """Yield what was said between the round before and the one in question, and after it."""
+    before = list(takewhile(lambda each: isinstance(each, TextMessage), reversed(earlier)))
+    for each in [*reversed(before), *these]:
+        if isinstance(each, TextMessage) and each.text:
+            yield replace(each, text=masking.text(each.text))

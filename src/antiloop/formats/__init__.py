@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from .pydantic_ai import from_pydantic_ai
     from .strands import from_strands
     from .swe_agent import from_swe_agent
+    from .text_message import TextMessage
 
 __all__ = [
     "History",
+    "TextMessage",
     "from_adk",
     "from_anthropic",
     "from_atif",
@@ -66,6 +68,7 @@ _HOMES = {
     "from_pydantic_ai": "pydantic_ai",
     "from_strands": "strands",
     "from_swe_agent": "swe_agent",
+    "TextMessage": "text_message",
 }
 
 if not TYPE_CHECKING:

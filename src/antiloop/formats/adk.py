@@ -37,6 +37,8 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
             continue
         if author == "user":
             history.add_user_message(*words_in(content))
+        if author != "user" and agent in (None, author):
+            history.add_reply(*words_in(content))
         if agent is None or author in (agent, "user"):
             # The user answers long-running calls, also those of agents that are not asked for.
             add_parts(history, content, index, only_answers=author == "user")

@@ -4,7 +4,7 @@ from typing import Any, Iterable, List
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
+from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of, texts_in
 from .history import History, HistoryBuilder
 
 
@@ -34,6 +34,7 @@ def from_anthropic(messages: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, message in enumerate(messages):
+        history.add_reply(*replies_of(message))
         add_blocks(history, message, index)
         history.add_user_message(*words_of(message))
     return history.build()
@@ -53,6 +54,13 @@ def words_of(message: Any) -> List[str]:
     if tag_of(message, "role") != "user":
         return []
     return [text_of([block]) for block in blocks_of(message) if not is_result(block)]
+
+
+def replies_of(message: Any) -> List[str]:
+    """Give what the model says in a message."""
+    if tag_of(message, "role") != "assistant":
+        return []
+    return texts_in(field_of(message, "content"))
 
 
 def blocks_of(message: Any) -> List[Any]:

@@ -8,7 +8,7 @@ from typing import Any, Iterator, Mapping, Tuple
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
+from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
 from .history import History, HistoryBuilder
 
 
@@ -35,6 +35,8 @@ def from_atif(trajectory: Any) -> History:
     for index, step in own_steps(trajectory):
         if tag_of(step, "source") == "user":
             history.add_user_message(text_of(field_of(step, "message")))
+        elif tag_of(step, "source") == "agent":
+            history.add_reply(*texts_in(field_of(step, "message")))
         for call in items_of(field_of(step, "tool_calls")):
             history.add_call(
                 text_of(field_of(call, "function_name")),

@@ -3,10 +3,12 @@
 from typing import Any, Dict, Iterable, Set
 
 from ..stability import beta
-from .anthropic import add_blocks, blocks_of, words_of
+from .anthropic import add_blocks, blocks_of, replies_of, words_of
 from .content import field_of, flag_of, optional_text, tag_of, text_of
 from .history import History, HistoryBuilder
 
+SYNTHETIC = "<synthetic>"
+"""What stands for the model where Claude Code wrote a reply itself, such as an API's error."""
 MAIN_AGENT = ""
 """The agent that the user talks to."""
 _REMINDER = "<system-reminder>"  # how Claude Code itself speaks, in the place of the user
@@ -83,6 +85,8 @@ class TranscriptBuilder:
         if not is_message_line(line) or self._is_copy(line):
             return
         message = field_of(line, "message")
+        if field_of(message, "model") != SYNTHETIC:
+            self._history.add_reply(*replies_of(message))
         add_blocks(self._history, message, self._round_of(message))
         if not flag_of(line, "isMeta") and not flag_of(line, "isCompactSummary"):
             said = [words for words in words_of(message) if not words.startswith(_REMINDER)]

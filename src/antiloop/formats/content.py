@@ -55,6 +55,17 @@ def text_of(content: Any) -> str:
     return canonical_json(content)
 
 
+def texts_in(content: Any) -> List[str]:
+    """Give the texts of content; pictures, thoughts and other parts are no words.
+
+    >>> texts_in([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello"}])
+    ['Hello']
+    """
+    parts = content if isinstance(content, (list, tuple)) else [content]
+    texts = (part if isinstance(part, str) else field_of(part, "text") for part in parts)
+    return [text for text in texts if isinstance(text, str) and text]
+
+
 def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
     """Give call arguments as a mapping; text that is no JSON object stays the text that it is."""
     if value is None or isinstance(value, Mapping):

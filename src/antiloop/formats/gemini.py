@@ -37,6 +37,8 @@ def from_gemini(contents: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, content in enumerate(contents):
+        if tag_of(content, "role") == "model":
+            history.add_reply(*words_in(content))
         add_parts(history, content, index)
         if tag_of(content, "role") == "user":
             history.add_user_message(*words_in(content))
@@ -80,8 +82,9 @@ def response_in(part: Any) -> Any:
 
 
 def words_in(content: Any) -> List[str]:
-    """Give the texts of a content."""
-    texts = (field_of(part, "text") for part in parts_of(content))
+    """Give the texts of a content; what the model thought is left out."""
+    spoken = [part for part in parts_of(content) if not flag_of(part, "thought")]
+    texts = (field_of(part, "text") for part in spoken)
     return [text for text in texts if isinstance(text, str) and text]
 
 

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 from ..stability import beta
 from ..types import ToolResult
 from .amounts import moment_s
-from .content import arguments_of, field_of, optional_text, tag_of, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
 from .gemini import response_in, result_of
 from .history import History, HistoryBuilder
 
@@ -50,8 +50,8 @@ class SessionBuilder:
             message: the message.
             own: its id, or what else stands for it.
         """
-        if own not in self._is_answered and tag_of(message, "type") == "user":
-            self._history.add_user_message(_text_of_parts(field_of(message, "content")))
+        if own not in self._is_answered:
+            self._add_words(message)
         is_answered = self._is_answered.setdefault(own, [])
         for index, (is_new_round, call) in enumerate(_calls_of(message)):
             if index == len(is_answered):
@@ -60,6 +60,13 @@ class SessionBuilder:
                 is_answered.append(False)
             if not is_answered[index]:
                 is_answered[index] = self._add_result(call)
+
+    def _add_words(self, message: Any) -> None:
+        content = field_of(message, "content")
+        if tag_of(message, "type") == "user":
+            self._history.add_user_message(_text_of_parts(content))
+        elif tag_of(message, "type") == "gemini":
+            self._history.add_reply(*texts_in(content))
 
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""

@@ -2,13 +2,14 @@
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..loop_detection.messages import NOTICE_MARKER
 from ..stability import beta
-from ..types import ToolCall, ToolResult
+from ..types import Role, ToolCall, ToolResult
+from .text_message import TextMessage
 from .unrecorded import unlike_others
 
 # Where an API takes no system message in a conversation, a tag tells the model who speaks.
@@ -30,6 +31,8 @@ class History:
     """As long as ``calls``; None where no result is known."""
     turn_starts: Tuple[int, ...] = ()
     """For each user message: how many calls stood before it."""
+    messages: Tuple[TextMessage, ...] = ()
+    """What the model and the user said, oldest first."""
 
     @classmethod
     def since(
@@ -38,11 +41,16 @@ class History:
         calls: Sequence[ToolCall],
         results: Sequence[Optional[ToolResult]],
         turn_starts: Sequence[int],
+        messages: Sequence[TextMessage] = (),
     ) -> "History":
         """Make a history without its first calls; what was said before them is left out too."""
         turns = turn_starts[bisect_left(turn_starts, first) :]
+        later = (each for each in messages if each.position >= first)
         return cls(
-            tuple(calls[first:]), tuple(results[first:]), tuple(start - first for start in turns)
+            tuple(calls[first:]),
+            tuple(results[first:]),
+            tuple(start - first for start in turns),
+            tuple(replace(each, position=each.position - first) for each in later),
         )
 
     def __len__(self) -> int:
@@ -56,7 +64,8 @@ class History:
     def until(self, count: int) -> "History":
         """Give only the first calls, and what was said before the next."""
         turns = tuple(start for start in self.turn_starts if start <= count)
-        return History(self.calls[:count], self.results[:count], turns)
+        messages = tuple(each for each in self.messages if each.position <= count)
+        return History(self.calls[:count], self.results[:count], turns, messages)
 
     def last_turn(self) -> "History":
         """Give only what came after the last user message."""
@@ -112,6 +121,7 @@ class HistoryBuilder:
         self._calls: List[ToolCall] = []
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
+        self._messages: List[TextMessage] = []
         self._open: Dict[Optional[str], List[int]] = {}
         self._answered: Dict[Optional[str], int] = {}
 
@@ -155,8 +165,18 @@ class HistoryBuilder:
 
     def add_user_message(self, *texts: str) -> None:
         """Note that the user spoke here, unless all ``texts`` are antiloop's own."""
-        if not all(map(_NOTICE.match, texts)):
+        is_users = not all(map(_NOTICE.match, texts))
+        if is_users:
             self._turn_starts.append(len(self._calls))
+        self._add_message(Role.USER if is_users else Role.SYSTEM, "\n".join(texts))
+
+    def add_reply(self, *texts: str) -> None:
+        """Note what the model said, before the calls of the same reply."""
+        self._add_message(Role.ASSISTANT, "\n".join(texts))
+
+    def _add_message(self, role: Role, text: str) -> None:
+        if text and not text.isspace():
+            self._messages.append(TextMessage(role, text, len(self._calls)))
 
     def __len__(self) -> int:
         """Count the calls so far."""
@@ -164,7 +184,8 @@ class HistoryBuilder:
 
     def build(self, since: int = 0) -> History:
         """Give what was collected so far, without the first ``since`` calls."""
-        return History.since(since, self._calls, self._results, self._turn_starts)
+        calls, results = self._calls, self._results
+        return History.since(since, calls, results, self._turn_starts, self._messages)
 
     def _is_unseen(self, call_id: Optional[str], tool_name: Optional[str]) -> bool:
         """Whether a result is of a call that did not stand here, and no second answer to one."""

@@ -4,7 +4,7 @@ from typing import Any, Iterable, List, Mapping
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
+from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
 from .history import History, HistoryBuilder
 
 _CALLS = ("tool_calls", "invalid_tool_calls")
@@ -35,6 +35,7 @@ def from_langchain(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         kind, body = kind_of(message), body_of(message)
         if kind == "ai":
+            history.add_reply(*texts_in(field_of(body, "content")))
             _add_calls(history, body, index)
         elif kind == "tool":
             _add_result(history, body)

@@ -49,7 +49,7 @@ def _as_chat(messages: Iterable[Any]) -> Iterator[Dict[str, Any]]:
         if role == "assistant":
             calls = items_of(field_of(message, "tool_calls")) or _calls_in(message)
             waiting = len(calls)
-            yield {"role": role, "tool_calls": calls}
+            yield {"role": role, "tool_calls": calls, "content": field_of(message, "content")}
         elif role == "tool" or (role == "user" and waiting):
             waiting -= 1
             yield _result(message)

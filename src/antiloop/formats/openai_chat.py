@@ -13,6 +13,7 @@ from .content import (
     optional_text,
     tag_of,
     text_of,
+    texts_in,
 )
 from .history import History, HistoryBuilder
 
@@ -40,6 +41,7 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         role = tag_of(message, "role")
         if role == "assistant":
+            history.add_reply(*texts_in(field_of(message, "content")))
             _add_calls(history, message, index)
         elif role in ("tool", "function"):
             _add_result(history, message)

@@ -4,7 +4,7 @@ from typing import Any, Callable, Iterable, Optional
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, tag_of, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
 from .history import History, HistoryBuilder
 
 _ARGUMENTS = ("arguments", "input", "action", "actions", "operation", "queries", "code")
@@ -111,6 +111,8 @@ class ItemsBuilder:
         elif is_result(item):
             self._history.add_result(self._read_result(item), _id_of(item))
             self._is_round_over = True
+        elif tag_of(item, "role") == "assistant":
+            self._history.add_reply(*texts_in(field_of(item, "content")))
         elif tag_of(item, "role") == "user":
             self.add_user_message(text_of(field_of(item, "content")))
 

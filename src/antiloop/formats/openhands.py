@@ -105,6 +105,8 @@ class EventsBuilder:
             self._add_call(event)
         elif is_result(event):
             self._add_result(event)
+        elif tag_of(event, "source") == "agent":
+            self._history.add_reply(_message_in(event))
         elif tag_of(event, "source") == "user":
             self._add_user_message(event)
         # What is caused by an event that is no call, is no result of a tool.
@@ -143,11 +145,17 @@ class EventsBuilder:
         return _call_id(event) or (_named(cause) if is_tool else None)
 
     def _add_user_message(self, event: Any) -> None:
-        if tag_of(event, "action") == "message":
-            self._history.add_user_message(text_of(field_of(field_of(event, "args"), "content")))
-        elif tag_of(event, "kind") == "MessageEvent":
-            said = field_of(field_of(event, "llm_message"), "content")
-            self._history.add_user_message(text_of(said))
+        if tag_of(event, "action") == "message" or tag_of(event, "kind") == "MessageEvent":
+            self._history.add_user_message(_message_in(event))
+
+
+def _message_in(event: Any) -> str:
+    """Give what an event has somebody say, empty for another event."""
+    if tag_of(event, "action") == "message":
+        return text_of(field_of(field_of(event, "args"), "content"))
+    if tag_of(event, "kind") == "MessageEvent":
+        return text_of(field_of(field_of(event, "llm_message"), "content"))
+    return ""
 
 
 def _named(event_id: Any) -> str:

@@ -48,6 +48,8 @@ def parts_of(message: Any) -> List[Any]:
 def _add(history: HistoryBuilder, parts: List[Any], round_: int) -> None:
     said = [text_of(field_of(part, "content")) for part in parts if _kind(part) == "user-prompt"]
     answers = [part for part in parts if _is_answer(part)]
+    replies = [text_of(field_of(part, "content")) for part in parts if _kind(part) == "text"]
+    history.add_reply(*replies)
     for part in parts:
         if _kind(part).endswith("tool-call"):  # or builtin-tool-call, which the provider runs
             arguments = arguments_of(field_of(part, "args"))

@@ -4,7 +4,7 @@ from typing import Any, Iterable, List
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, tag_of, text_of
+from .content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
 from .history import History, HistoryBuilder
 
 
@@ -33,6 +33,8 @@ def from_strands(messages: Iterable[Any]) -> History:
     history = HistoryBuilder()
     for index, message in enumerate(messages):
         blocks = blocks_of(message)
+        if tag_of(message, "role") == "assistant":
+            history.add_reply(*texts_in(blocks))
         for block in blocks:
             _add(history, block, index)
         if tag_of(message, "role") == "user":

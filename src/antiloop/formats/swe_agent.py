@@ -38,6 +38,7 @@ def from_swe_agent(steps: Iterable[Any]) -> History:
 
 
 def _add_step(history: HistoryBuilder, step: Any, index: int) -> None:
+    history.add_reply(text_of(field_of(step, "response")))
     if _add_action(history, step, index):
         seen = field_of(step, "observation")
         if seen is not None:
@@ -47,6 +48,7 @@ def _add_step(history: HistoryBuilder, step: Any, index: int) -> None:
 def _add_message(history: HistoryBuilder, message: Any, index: int) -> None:
     role, text = tag_of(message, "role"), text_of(field_of(message, "content"))
     if role == "assistant":
+        history.add_reply(text)
         _add_calls(history, message, index)
     elif tag_of(message, "message_type") == "observation" or role == "tool":
         for call_id in items_of(field_of(message, "tool_call_ids")) or [None]:

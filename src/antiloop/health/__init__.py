@@ -9,8 +9,10 @@
 """
 
 from dataclasses import replace
-from typing import Iterator, Optional, Tuple, Union
+from typing import Iterator, Optional, Union
 
+from ..formats import TextMessage
+from ..formats.moment import Moment, moments_of
 from ..stability import beta
 from ..traces import RecordedRun, RunEvent
 from .monitor import HealthMonitor
@@ -61,26 +63,26 @@ def evaluate(
         )
     monitor = HealthMonitor(replace(chosen, cost_budget=cost_budget))
     monitor.take_opinions(dict(run.opinions))
-    spoken = set(run.turn_starts)
     for item in _timeline(run):
         if isinstance(item, RunEvent):
             monitor.add(item)
-            continue
-        start, stop = item
-        if start in spoken:
-            monitor.add(RunEvent("user_message", start))
-        monitor.add_round(run.calls[start:stop], run.results[start:stop])
+        elif isinstance(item, TextMessage):
+            monitor.add_message(item)
+        else:
+            start, stop = item
+            monitor.add_round(run.calls[start:stop], run.results[start:stop])
     monitor.end(failed=run.failed, cost=run.cost)
     return monitor.report()
 
 
-def _timeline(run: RecordedRun) -> Iterator[Union[RunEvent, Tuple[int, int]]]:
-    """Yield events, and where rounds start and stop, in the order in which things happened."""
-    rounds, fed = run.rounds(), 0
+def _timeline(run: RecordedRun) -> Iterator[Union[RunEvent, Moment]]:
+    """Yield events, what was said, and where rounds start and stop, as they happened."""
+    moments, fed = moments_of(run), 0
     for event in run.events:
         while fed < min(event.step + is_of_call(event), len(run)):
-            start, fed = next(rounds)
-            yield start, fed
+            moment = next(moments)
+            fed = fed if isinstance(moment, TextMessage) else moment[1]
+            yield moment
         if event.type != "user_message":  # the turns of a run tell where these are
             yield event
-    yield from rounds
+    yield from moments

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Dict, Hashable, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ..formats import TextMessage
 from ..loop_detection import LoopDetection, LoopVerdict, Opinion
 from ..loop_detection.compared import Result
 from ..loop_detection.evidence import Facts
@@ -13,7 +14,7 @@ from ..loop_detection.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
 from ..traces.totals import total
-from ..types import ToolCall
+from ..types import Role, ToolCall
 from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus
@@ -89,9 +90,14 @@ class HealthMonitor:
             self._note_news(calls)
         for call, result in zip(calls, chain(results, repeat(None))):
             self._see(call, result)
-        if verdict.detection is not None:
-            self._verdicts.append((self._run.calls - 1, verdict))
-            self._note_loop(verdict.detection)
+        self._note_verdict(verdict)
+
+    def add_message(self, message: TextMessage) -> None:
+        """Take what the model or the user said; of the user it may be text that is not known."""
+        if message.role is Role.USER:
+            self.add(RunEvent("user_message", self._run.calls))
+        elif message.role is Role.ASSISTANT:
+            self._note_verdict(self._loops.said(message.text))
 
     def add(self, event: RunEvent) -> None:
         """Take an event; those that tell more of a tool call come after the call's round."""
@@ -200,9 +206,14 @@ class HealthMonitor:
                 RunEvent("handoff_started", self._run.calls, tool=seen.tool, to_agent=to_agent)
             )
 
+    def _note_verdict(self, verdict: LoopVerdict) -> None:
+        if verdict.detection is not None:
+            self._verdicts.append((max(0, self._run.calls - 1), verdict))
+            self._note_loop(verdict.detection)
+
     def _note_loop(self, found: LoopDetection) -> None:
         """Take in a loop: calls after its first lap are waste, all are evidence for the rules."""
-        steps = found.indices or (self._run.calls - 1,)
+        steps = found.indices or (max(0, self._run.calls - 1),)
         for step in steps[len(steps) - found.wasted_calls :]:
             if step not in self._wasted:
                 self._wasted[step] = None

@@ -3,24 +3,31 @@
 ::
 
     {"run_id": "a1", "steps": [{"tool_name": "search", "arguments": {"q": "cats"},
-                                "result": "nothing", "is_error": false, "round": 0}]}
+                                "result": "nothing", "is_error": false, "round": 0}],
+     "messages": [{"role": "assistant", "text": "Let me look.", "position": 0}]}
 
-Further keys are ignored. A step without ``result`` (or with null) has an unknown one; a step
-without ``round`` is a round of its own; one with neither ``tool_name`` nor ``arguments`` is like
-no other.
+A step with ``"after_user": true`` comes after a message of the user. Further keys are ignored. A
+step without ``result`` (or with null) has an unknown one; a step without ``round`` is a round of
+its own; one with neither ``tool_name`` nor ``arguments`` is like no other.
 """
 
+import json
 from itertools import count
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
+from ..formats import TextMessage
+from ..formats.amounts import whole_number
+from ..formats.content import field_of, items_of
 from ..formats.unrecorded import told_apart
 from ..loop_detection import Opinion
-from ..loop_detection.fingerprint import canonical_json
+from ..loop_detection.fingerprint import canonical_json, plain
 from ..loop_detection.opinion import recorded_opinion
-from ..types import ToolCall, ToolResult
+from ..types import Role, ToolCall, ToolResult
 from . import atif
 from .recorded_run import RecordedRun
 from .records import Record
+
+_ROLES = tuple(role.value for role in Role)
 
 
 def recognises(value: Any) -> bool:
@@ -45,12 +52,17 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     run_id = value.get("run_id")
     steps = [step if isinstance(step, dict) else {"arguments": step} for step in value["steps"]]
     rounds = _rounds(steps)
+    messages = tuple(_messages(value.get("messages"), len(steps)))
+    spoken = {each.position for each in messages if each.role is Role.USER}
+    spoken.update(index for index, step in enumerate(steps) if step.get("after_user") is True)
     return RecordedRun(
         source if run_id is None else _text(run_id),
         tuple(_call(*each) for each in zip(steps, rounds, count())),
         tuple(_result(step) for step in steps),
+        tuple(sorted(spoken)),
+        source,
         opinions=tuple(_opinions(value.get("opinions"))),
-        source=source,
+        messages=messages,
     )
 
 
@@ -60,6 +72,50 @@ def _opinions(listed: Any) -> Iterator[Tuple[int, Opinion]]:
         opinion = recorded_opinion(each)
         if opinion is not None and type(each.get("step")) is int:
             yield each["step"], opinion
+
+
+def _messages(told: Any, count: int) -> Iterator[TextMessage]:
+    """Read what was said; an entry that is no message is passed over."""
+    last = 0
+    for each in items_of(told):
+        role, text, position = (field_of(each, name) for name in ("role", "text", "position"))
+        if role not in _ROLES or not isinstance(text, str):
+            continue
+        last = max(last, min(whole_number(position) or 0, count))
+        yield TextMessage(Role(role), text, last)
+
+
+def write(run: RecordedRun) -> str:
+    """Give a run as one line of this format, newline included; events and amounts are left out."""
+    spoken = set(run.turn_starts)
+    steps = [
+        _step(call, result, is_after_user=index in spoken)
+        for index, (call, result) in enumerate(zip(run.calls, run.results))
+    ]
+    value: Dict[str, Any] = {"run_id": run.run_id, "steps": steps}
+    if run.messages:
+        value["messages"] = [
+            {"role": each.role.value, "text": each.text, "position": each.position}
+            for each in run.messages
+        ]
+    if run.opinions:
+        value["opinions"] = [{"step": step, **opinion.to_dict()} for step, opinion in run.opinions]
+    return json.dumps(value) + "\n"
+
+
+def _step(call: ToolCall, result: Optional[ToolResult], *, is_after_user: bool) -> Dict[str, Any]:
+    told: Dict[str, Any] = {"tool_name": call.tool_name, "arguments": plain(call.arguments)}
+    if call.id is not None:
+        told["id"] = call.id
+    if call.round is not None:
+        told["round"] = call.round
+    if result is not None:
+        told["result"] = result.text
+    if result is not None and result.is_error:
+        told["is_error"] = True
+    if is_after_user:
+        told["after_user"] = True
+    return told
 
 
 def _call(step: Dict[str, Any], number: Optional[int], index: int) -> ToolCall:

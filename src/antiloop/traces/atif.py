@@ -72,6 +72,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         cost=_known(
             number(field_of(metrics, "total_cost_usd")), total(event.cost for event in events)
         ),
+        messages=history.messages,
     )
 
 

@@ -10,6 +10,7 @@ from ..formats import History
 from ..formats.amounts import moment_s, number
 from ..formats.claude_transcript import (
     MAIN_AGENT,
+    SYNTHETIC,
     AgentsOfLines,
     TranscriptBuilder,
     is_message_line,
@@ -20,8 +21,6 @@ from .recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_under_way import TakeRecord
 from .usage import Usage, reply_event, total_usage
-
-_SYNTHETIC = "<synthetic>"  # where Claude Code wrote a reply itself, such as an API's error
 
 
 def recognises(value: Any) -> bool:
@@ -95,7 +94,7 @@ class _Run:
         if field_of(line, "type") == "result":
             self._cost = number(field_of(line, "total_cost_usd"))
             self._failed = bool(field_of(line, "is_error"))
-        elif field_of(line, "type") == "assistant" and field_of(message, "model") != _SYNTHETIC:
+        elif field_of(line, "type") == "assistant" and field_of(message, "model") != SYNTHETIC:
             # Each line of a message repeats what the message took so far; the last one counts.
             own = text_of(field_of(message, "id")) or f"#{len(self._replies)}"
             step, time_s, *_ = self._replies.get(own, before)
@@ -117,5 +116,6 @@ class _Run:
             agent=agent,
             cost=self._cost,
             failed=self._failed,
+            messages=told.messages,
             **vars(total_usage(usage for _, _, usage in replies)),
         )

@@ -108,6 +108,7 @@ class _Run:
             model=self._model,
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,
+            messages=told.messages,
         )
 
 

@@ -81,6 +81,7 @@ class ConversationFormat:
             source,
             tuple(self._replies(told, messages, usages)),
             agent=next(filter(None, map(self.agent, messages)), None),
+            messages=told.messages,
             **vars(total_usage([self.usage(beside), *usages])),
         )
 

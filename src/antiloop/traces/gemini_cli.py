@@ -68,6 +68,7 @@ class _Session:
             told.turn_starts,
             self.source,
             tuple(_replies(messages, usages)),
+            messages=told.messages,
             **vars(total_usage(usages)),
         )
 

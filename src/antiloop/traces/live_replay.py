@@ -1,8 +1,10 @@
 """What a detector says about a run while it is recorded."""
 
+from itertools import islice
 from typing import Iterator, List, Tuple
 
-from ..formats import History
+from ..formats import History, TextMessage
+from ..formats.moment import Moment, judged, moments_of, step_of
 from ..loop_detection import LoopAction, LoopDetector, LoopVerdict
 from .run_under_way import RunUnderWay
 
@@ -23,6 +25,7 @@ class LiveReplay:
         self._monitor = detector.monitor()
         self._monitor.consultation.begin(is_possible=False)
         self._judged = 0
+        self._heard = 0
 
     def verdicts(self, is_over: bool = False) -> Iterator[Tuple[int, LoopVerdict]]:
         """Judge what was completed since the last time.
@@ -36,15 +39,23 @@ class LiveReplay:
         before, told = self._judged, self.run.history(self._judged)
         rounds = list(told.rounds())
         count = len(rounds) if is_over or self.run.is_over else _complete(told, rounds)
-        start = 0
-        for each in rounds[:count]:
-            if start in told.turn_starts:
-                self._monitor.user_message()
-            start += len(each)
-            self._judged = before + start
-            verdict = self._monitor.after(each.calls, each.results)
+        complete = sum(map(len, rounds[:count]))
+        for moment in islice(moments_of(told), self._heard, None):
+            if not self._note(moment, before, complete):
+                return
+            verdict = judged(self._monitor, told, moment)
             if verdict.action is not LoopAction.CONTINUE:
-                yield self._judged - 1, verdict
+                yield step_of(moment, before), verdict
+
+    def _note(self, moment: Moment, before: int, complete: int) -> bool:
+        """Note how far the run is judged with a moment, and say whether that may be done now."""
+        if isinstance(moment, TextMessage):
+            self._heard += before + moment.position == self._judged
+            return True
+        if moment[1] > complete:
+            return False
+        self._judged, self._heard = before + moment[1], 0
+        return True
 
 
 def _complete(told: History, rounds: List[History]) -> int:

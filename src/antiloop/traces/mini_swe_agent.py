@@ -63,4 +63,5 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         output_tokens=total(reply.output_tokens for reply in replies),
         cost=number(field_of(field_of(info, "model_stats"), "instance_cost")),
         failed=text_of(field_of(info, "exit_status")) not in _ENDED_WELL,
+        messages=told.messages,
     )

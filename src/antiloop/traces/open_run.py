@@ -3,19 +3,24 @@
 from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
-from ..formats import History
+from ..formats import History, TextMessage
 from ..formats.amounts import moment_s, number, whole_number
 from ..formats.content import arguments_of, field_of, optional_text, text_of
 from ..formats.unrecorded import told_apart
 from ..loop_detection.fingerprint import call_fingerprint
 from ..loop_detection.latest import Latest
-from ..types import ToolCall, ToolResult
+from ..types import Role, ToolCall, ToolResult
 from .recorded_run import RecordedRun
 from .run_event import RunEvent
 from .totals import total
 
 _WAITING = 100
 """How many calls may be without a result at one time before the oldest ones are given up."""
+_WORDS = {
+    "user_message": (Role.USER, "input"),
+    "llm_call_completed": (Role.ASSISTANT, "output"),
+}
+"""Who speaks in an event, and the field that holds the text."""
 _COMPLETED = ("tool_call_completed", "tool_call_failed")
 _BEGINS_ROUND = frozenset(
     """
@@ -43,6 +48,7 @@ class OpenRun:
         self.calls: List[ToolCall] = []
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
+        self._messages: List[TextMessage] = []
         self._events: List[RunEvent] = []
         self._waiting: Latest[int, Mapping[str, Any]] = Latest(_WAITING)
         self._agent: Optional[str] = None
@@ -63,6 +69,7 @@ class OpenRun:
             self._events.append(self._complete(event))
             return
         self._end_round(event)
+        self._note_words(event, step)
         if event["type"] == "user_message":
             self._turn_starts.append(step)
         elif event["type"] == "run_failed":
@@ -71,7 +78,8 @@ class OpenRun:
 
     def history(self, since: int) -> History:
         """Give calls and results as far as they are known, without the first ``since`` calls."""
-        return History.since(since, self.calls, self._results, self._turn_starts)
+        calls, results = self.calls, self._results
+        return History.since(since, calls, results, self._turn_starts, self._messages)
 
     def close(self) -> RecordedRun:
         """Give the run as far as it is known."""
@@ -89,7 +97,15 @@ class OpenRun:
             output_tokens=total(event.output_tokens for event in events),
             cost=total(event.cost for event in events),
             failed=self._failed,
+            messages=tuple(self._messages),
         )
+
+    def _note_words(self, event: Mapping[str, Any], step: int) -> None:
+        """Take in what the user or the model said, where it was recorded as text."""
+        role, field = _WORDS.get(event["type"], (Role.SYSTEM, ""))
+        text = event.get(field)
+        if isinstance(text, str) and text:
+            self._messages.append(TextMessage(role, text, step))
 
     def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Mapping[str, Any]) -> int:
         index = len(self.calls)

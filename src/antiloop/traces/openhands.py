@@ -120,6 +120,7 @@ def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
         beside,
         cost=_cost([holder, *events]),
         failed=bool(holder.get("error")) or any(map(_is_end_in_error, events[-1:])),
+        messages=told.messages,
         **vars(total_usage(usages)),
     )
 

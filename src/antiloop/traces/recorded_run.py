@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Iterator, Optional, Tuple
 
-from ..formats import rounds_of
+from ..formats import TextMessage, rounds_of
 from ..loop_detection import Opinion
 from ..short_repr import counted, quoted, short_repr
 from ..stability import beta
@@ -42,6 +42,8 @@ class RecordedRun:
     """What judges said about the run while it went on, each with the step that it was asked at."""
     failed: bool = False
     """Whether the recording says that the run as a whole ended in an error."""
+    messages: Tuple[TextMessage, ...] = ()
+    """What the model and the user said, oldest first; empty where the format does not tell."""
 
     def __repr__(self) -> str:
         steps = counted(len(self.calls), "call")
@@ -49,6 +51,12 @@ class RecordedRun:
 
     def __len__(self) -> int:
         return len(self.calls)
+
+    def to_jsonl(self) -> str:
+        """Give calls, results and messages as one line of our own format, newline included."""
+        from .antiloop_jsonl import write
+
+        return write(self)
 
     def rounds(self) -> Iterator[Tuple[int, int]]:
         """Yield where each round starts and stops, as for a slice of calls and results."""

@@ -115,8 +115,12 @@ class RunRecorder:
         input_tokens: Optional[int] = None,
         output_tokens: Optional[int] = None,
         agent: Optional[str] = None,
+        text: Optional[str] = None,
     ) -> None:
-        """Record a reply of a model: which one, how long it took, and what it read and wrote."""
+        """Record a reply of a model: which one, how long it took, what it took, and what it said.
+
+        It stands before the calls that it asks for.
+        """
         known = input_tokens is not None or output_tokens is not None
         self.event(
             "llm_call_completed",
@@ -125,6 +129,7 @@ class RunRecorder:
             cost=cost,
             tokens={"input": input_tokens, "output": output_tokens} if known else None,
             agent=agent,
+            output=text,
         )
 
     def user_message(self, text: Optional[str] = None) -> None:

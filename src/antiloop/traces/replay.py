@@ -2,6 +2,7 @@
 
 from typing import Iterator, Tuple
 
+from ..formats.moment import judged, moments_of, step_of
 from ..loop_detection import LoopAction, LoopDetector, LoopVerdict
 from ..stability import beta
 from .recorded_run import RecordedRun
@@ -16,15 +17,13 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
 
     Yields:
         The index of the last step of the round, counted from 0, and the verdict; rounds after
-        which there was nothing to say are left out.
+        which there was nothing to say are left out. A verdict on what the model said stands at the
+        last step before it.
     """
     monitor = detector.monitor()
     # What judges said then counts again; nobody is asked anew.
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
-    spoken = set(run.turn_starts)
-    for start, stop in run.rounds():
-        if start in spoken:
-            monitor.user_message()
-        verdict = monitor.after(run.calls[start:stop], run.results[start:stop])
+    for moment in moments_of(run):
+        verdict = judged(monitor, run, moment)
         if verdict.action is not LoopAction.CONTINUE:
-            yield stop - 1, verdict
+            yield step_of(moment), verdict

@@ -51,7 +51,7 @@ class WholeRun:
     def history(self, since: int) -> History:
         """Give the run without the first ``since`` calls."""
         run = self._run
-        return History.since(since, run.calls, run.results, run.turn_starts)
+        return History.since(since, run.calls, run.results, run.turn_starts, run.messages)
 
 
 def not_by_record(name: str, on_trouble: OnTrouble) -> TakeRecord:  # noqa: ARG001 - a `Follow`

@@ -62,6 +62,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         output_tokens=whole_number(field_of(spent, "tokens_received")),
         cost=number(field_of(spent, "instance_cost")),
         failed=text_of(field_of(info, "exit_status")).startswith("exit_"),
+        messages=told.messages,
     )
 
 

@@ -1,0 +1,82 @@
+"""What happened in a run, one thing after the other: rounds, and what was said between them."""
+
+from typing import Iterator, Optional, Protocol, Sequence, Tuple, Union
+
+from ..loop_detection import LoopMonitor, LoopVerdict
+from ..loop_detection.verdict import GO_ON
+from ..types import Role, ToolCall, ToolResult
+from .history import rounds_of
+from .text_message import TextMessage
+
+Moment = Union[TextMessage, Tuple[int, int]]
+"""Something that was said, or where a round starts and stops, as for a slice."""
+
+
+class Told(Protocol):
+    """A run as far as it is known; a `History` is one, and a recorded run."""
+
+    @property
+    def calls(self) -> Sequence[ToolCall]:
+        """One for each step, oldest first."""
+        ...
+
+    @property
+    def results(self) -> Sequence[Optional[ToolResult]]:
+        """As long as ``calls``; None where no result is known."""
+        ...
+
+    @property
+    def turn_starts(self) -> Sequence[int]:
+        """For each user message: how many calls stood before it."""
+        ...
+
+    @property
+    def messages(self) -> Sequence[TextMessage]:
+        """What was said, oldest first."""
+        ...
+
+
+def moments_of(told: Told) -> Iterator[Moment]:
+    """Yield rounds and messages in their order.
+
+    A turn of the user whose words are not known is a message without text. Words of the user in
+    the middle of a round begin no turn and are left out.
+    """
+    spoken, waiting = set(told.turn_starts), list(reversed(told.messages))
+    for start, stop in rounds_of(told.calls):
+        is_told = False
+        while waiting and waiting[-1].position <= start:
+            said = waiting.pop()
+            is_user = said.role is Role.USER
+            is_told = is_told or (is_user and said.position == start)
+            if not is_user or said.position == start:
+                yield said
+        if start in spoken and not is_told:
+            yield TextMessage(Role.USER, "", start)
+        yield start, stop
+    yield from reversed(waiting)
+
+
+def judged(monitor: LoopMonitor, told: Told, moment: Moment) -> LoopVerdict:
+    """Tell a monitor what happened, and give what it says."""
+    if not isinstance(moment, TextMessage):
+        start, stop = moment
+        return monitor.after(told.calls[start:stop], told.results[start:stop])
+    if moment.role is Role.ASSISTANT:
+        return monitor.said(moment.text)
+    if moment.role is Role.USER:
+        monitor.user_message()
+    return GO_ON
+
+
+def step_of(moment: Moment, since: int = 0) -> int:
+    """Give the step that a moment is counted to: the last one of its round, or the last before it.
+
+    What is said before any call is counted to step 0.
+
+    Args:
+        moment: the round or message.
+        since: how many calls of the run were left out.
+    """
+    last = moment.position if isinstance(moment, TextMessage) else moment[1]
+    return max(0, since + last - 1)
