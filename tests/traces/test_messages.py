@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from antiloop import (
 )
 from antiloop.explanation import explain
 from antiloop.formats import TextMessage
+from antiloop.loop_detection import Opinion
 from antiloop.traces import RecordedRun, RunRecorder, read_runs, replay
 from antiloop.traces.live_lines import LiveLines
 
@@ -341,6 +343,12 @@ def test_a_step_may_come_after_the_user():
     same = [{"tool_name": "a", "result": "same"} for _ in range(3)]
     assert [step for step, *_ in verdicts(read({"steps": same}))] == [2]
     assert verdicts(read({"steps": [*same[:2], {**same[2], "after_user": True}]})) == []
+
+
+def test_what_judges_said_is_written():
+    opinions = ((0, Opinion(True, 0.9, "It turns in circles.")),)
+    run = replace(run_of(("look", "a")), opinions=opinions)
+    assert read(json.loads(run.to_jsonl())).opinions == opinions
 
 
 def texts():

@@ -16,6 +16,13 @@ class Listener:
     def monitor(self):
         return self
 
+    @property
+    def consultation(self):
+        return self
+
+    def begin(self, *_, **__):
+        """Take what judges said: nothing."""
+
     def after(self, calls, results):
         self.seen.append((len(calls), len(results)))
         self.action = self._actions.pop(0) if self._actions else LoopAction.CONTINUE
