@@ -117,7 +117,7 @@ ADAPTERS = {
             "guard-gateway.md",
             holes=GATEWAY_HOLES,
             needs=("openai", "anthropic"),
-            oldest=("litellm==1.90.0",),
+            oldest=("litellm==1.106.2",),
         ),
         Adapter(
             "asgi",
