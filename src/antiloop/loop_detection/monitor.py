@@ -279,11 +279,11 @@ class LoopMonitor(Copied):
 
     def _climbed(self, findings: Sequence[LoopDetection], suspicion: float) -> LoopVerdict:
         """Climb with the findings of the last round."""
-        if not (findings or suspicion):
-            return GO_ON
+        if not findings:
+            return LoopVerdict(suspicion=suspicion) if suspicion else GO_ON
         number, rule = self._window.round_count, self._detector.inject_message
         verdict = verdict_of(findings, self._ladder, number, rule)
-        return replace(verdict, suspicion=1.0 if findings else suspicion)
+        return replace(verdict, suspicion=1.0)
 
     def _settle(self) -> None:
         """Let a question be over to which nobody has given an answer."""

@@ -13,12 +13,13 @@ from .window import Window
 
 KEPT_ROUNDS = 12
 """How many rounds are looked at."""
-_NEAR_ROUNDS = 20
+_NEAR_ROUNDS = 16
 _RECENT = 8
 _FULL = 5.5
 """The sum of all kinds that stands for certainty."""
 _FRUITFUL = 0.5
 """What the evidence still weighs after a round that brought something new."""
+_FEW = 0.75
 _MOST = 0.99
 """What counting alone amounts to at most; 1 is kept for a detector that speaks."""
 
@@ -32,6 +33,7 @@ class Suspicion:
     def __init__(self) -> None:
         self._traits: List[int] = []
         self._round = 0
+        self._value = self._before = 0.0
 
     def after(self, window: Window) -> float:
         """Take the last round of the window into account, and give the suspicion, 0 to below 1."""
@@ -40,25 +42,32 @@ class Suspicion:
         last = window.rounds[-1]
         if window.round_count == self._round and self._traits:
             self._traits.pop()  # calls of the same round came one by one
+            self._value = self._before
         self._round = window.round_count
         self._traits.append(_traits_of(last))
         del self._traits[:-KEPT_ROUNDS]
-        if not any(self._traits):
-            return 0.0
-        weight = 1.0 if self._traits[-1] else _FRUITFUL
-        return min(_MOST, weight * self._weighed(window, last) / _FULL)
+        self._before = self._value
+        if self._traits[-1]:
+            self._value = min(_MOST, self._weighed(window, last) / _FULL)
+        elif self._value:
+            self._value = self._value * _FRUITFUL if any(self._traits) else 0.0
+        return self._value
 
     def clear(self) -> None:
         """Forget the rounds: something has moved."""
         self._traits.clear()
+        self._value = self._before = 0.0
 
     def to_text(self) -> str:
         """Give the state as one short text."""
-        return "".join(f"{traits:x}" for traits in self._traits)
+        digits = "".join(f"{traits:x}" for traits in self._traits)
+        return f"{digits} {self._value} {self._before}"
 
     def load(self, text: str, round_number: int) -> None:
         """Take over a state that `to_text` gave after this round."""
-        self._traits = [int(digit, 16) for digit in text[-KEPT_ROUNDS:]]
+        digits, value, before = text.split(" ")
+        self._traits = [int(digit, 16) for digit in digits[-KEPT_ROUNDS:]]
+        self._value, self._before = float(value), float(before)
         self._round = round_number
 
     def _weighed(self, window: Window, last: Round) -> float:
@@ -78,6 +87,8 @@ class Suspicion:
             + 3.0 * _share(_count(recent, _VAIN), 2, 5)
             + 1.5 * _share(_count(traits, _FAILED), 2, 7)
         )
+        if total < _FEW:
+            return total  # looking closer costs more, and could not make it suspicious
         answered, alike, same = _repeated(window, last)
         return total + 2.0 * _share(answered, 1, 5) + 1.5 * _share(alike, 1, 4) + _share(same, 1, 3)
 
@@ -122,7 +133,10 @@ def _rounds_with(window: Window, matches: Callable[[Evidence], bool]) -> int:
 
 def _near_to(latest: Evidence) -> Callable[[Evidence], bool]:
     facts = latest.facts
-    return lambda item: item.facts.tool == facts.tool and item.facts.near == facts.near
+    return lambda item: (
+        item is latest
+        or (item.facts.tool == facts.tool and item.is_barren and item.facts.near == facts.near)
+    )
 
 
 def _failing_like(latest: Evidence) -> Callable[[Evidence], bool]:
