@@ -26,7 +26,7 @@ from antiloop import (
     ToolCall,
     tool,
 )
-from antiloop.agent import LoopDetected, RunFinished
+from antiloop.agent import LoopDetected, ModelReplied, RunFinished, ToolFinished
 from antiloop.loop_detection import Escalation, LoopAction, LoopVerdict, ToolPolicy
 from antiloop.testing import repeating_script
 
@@ -221,6 +221,30 @@ async def test_the_stream_tells_of_the_loop_with_the_action(desk):
     assert events.index(found) == len(events) - 2
 
 
+async def test_the_stream_carries_replies_and_results_whole(desk):
+    agent = agent_of(desk, [CALL, [OTHER, ToolCall("lok")], "Done."], LoopPolicy.STOP)
+    events = [event async for event in agent.astream("Go")]
+    replies = [event.reply for event in events if isinstance(event, ModelReplied)]
+    assert [(reply.text, len(reply.tool_calls)) for reply in replies] == [
+        ("", 1),
+        ("", 2),
+        ("Done.", 0),
+    ]
+    ended = [(event.call, event.result) for event in events if isinstance(event, ToolFinished)]
+    result = events[-1].result
+    assert ended == list(zip(result.tool_calls, result.tool_results))
+    assert [each.is_error for _, each in ended] == [False, False, True]
+
+
+def test_the_trace_tells_how_a_run_began_and_ended(go, desk):
+    result = go(agent_of(desk, [CALL, "Done."], LoopPolicy.STOP))
+    first, last = result.trace.steps[0], result.trace.steps[-1]
+    assert (first.type, first.summary) == (StepType.RUN_START, "The run began.")
+    assert dict(first.data) == {"messages": 1}
+    assert (last.type, last.summary) == (StepType.RUN_END, "The run ended: completed.")
+    assert dict(last.data) == {"status": "completed"}
+
+
 @pytest.mark.parametrize(
     "call",
     [ToolCall("lok"), ToolCall("look", {"at": 1}), ToolCall("look", "{"), ToolCall("crash")],
@@ -325,6 +349,7 @@ def test_a_verdict_before_the_calls_may_end_the_run(go, desk, action, monkeypatc
     assert desk.seen == ["a"]
     assert len(result.tool_results) == len(result.tool_calls) == 3
     assert all(each.text.startswith("[antiloop] Refused:") for each in result.tool_results[1:])
+    assert [each.is_error for each in result.tool_results] == [False, True, True]
 
 
 class Silent(LoopMonitor):
