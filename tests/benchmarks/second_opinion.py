@@ -27,7 +27,7 @@ Segment = Dict[str, Any]
 Verdicts = List[Tuple[int, str]]
 Judge = Callable[[CaseFile], Optional[Opinion]]
 STOPS = ("block", "stop", "raise")
-GRID = [(bound, gap) for bound in (0.4, 0.5, 0.6) for gap in (4, 6, 8)]
+GRID = [(bound, gap) for bound in (0.4, 0.45, 0.5, 0.6) for gap in (4, 6, 8)]
 MOST_QUESTIONS = 25.0
 """For 1,000 steps, where bound and gap are chosen."""
 

@@ -38,7 +38,7 @@ class SecondOpinion:
     """
 
     judge: Optional[Judge]
-    suspicion: float = 0.5
+    suspicion: float = 0.45
     gap: int = 6
     limit: int = 10
     confirm: bool = False
