@@ -90,7 +90,8 @@ function drawWarnings(run) {
     return el("li", "", run.steps.length
       ? link(hashOf(run.number, one.step), "warning", ...parts) : el("div", "warning", ...parts));
   });
-  byId("warnings").replaceChildren(title, el("ol", "", ...items));
+  const said = run.steps.length ? [] : drawSaid(run.messages, "");
+  byId("warnings").replaceChildren(title, el("ol", "", ...items), ...said);
 }
 
 function warningParts({ message, why, suggestion, penalty, is_open }, where) {
@@ -146,6 +147,7 @@ function drawStep(run, step) {
   row.type = "button";
   row.style.setProperty("--lane", lane);
   const notes = el("span", "notes");
+  if (run.saidAt.has(step)) notes.append(el("span", "lap", "said"));
   if (run.laps.has(step)) notes.append(el("span", "lap", `lap ${run.laps.get(step)}`));
   if (warnings.length) notes.append(el("span", "flag", flagText(warnings)));
   row.append(notes);
@@ -164,12 +166,36 @@ function drawDetails(run, step) {
   for (const one of run.warningsAt.get(step) || []) {
     made.append(el("div", "warning", ...warningParts(one, "")));
   }
+  const said = run.saidAt.get(step) || [];
+  made.append(...drawSaid(said.filter(({ position }) => position <= step), run.words));
   made.append(el("h4", "", `Call of ${call.tool}`), ...drawText(call, "(no arguments)", run.words),
     el("h4", "", result && result.is_failure ? "Result, a failure" : "Result"),
     ...drawText(result || { text: "", length: 0 }, resultText(result), run.words));
   const times = run.times.get(number);
+  made.append(...drawSaid(said.filter(({ position }) => position > step), run.words));
   if (times.length > 1) made.append(drawTimes(run, step, times, isSeen));
   return made;
+}
+
+/** Give what was said by the step that it is shown with: the call after it, or the last one. */
+function saidAt({ messages, steps }) {
+  const found = new Map();
+  for (const one of messages) {
+    const step = Math.min(one.position, Math.max(0, steps.length - 1));
+    if (!found.has(step)) found.set(step, []);
+    found.get(step).push(one);
+  }
+  return found;
+}
+
+/** Show what was said as text; what is long is folded. */
+function drawSaid(messages, words) {
+  return messages.flatMap((one) => {
+    const text = drawText(one, "", words);
+    if (one.length <= PREVIEW) return [el("h4", "", `Said by the ${one.role}`), ...text];
+    const line = el("summary", "", `Said by the ${one.role}: `, ...preview(one.text, words));
+    return [el("details", "said", line, ...text)];
+  });
 }
 
 function drawText({ text, length }, otherwise, words) {

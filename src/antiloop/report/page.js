@@ -26,6 +26,7 @@ function show(number) {
   run.laps = new Map(run.laps);
   run.rounds = new Set(run.rounds);
   run.turns = new Set(run.turns);
+  run.saidAt = saidAt(run);
   const { style } = document.documentElement;
   style.setProperty("--lanes", run.lanes);
   style.setProperty("--digits", Math.max(2, String(run.steps.length).length));

@@ -67,7 +67,18 @@ def run_data(
         "turns": list(run.turn_starts),
         "laps": _laps(health, keys),
         "warnings": [_warning(each) for each in sorted(health.warnings, key=_place)],
+        "messages": _messages(run, masking),
     }
+
+
+def _messages(run: RecordedRun, masking: Masking) -> List[Dict[str, Any]]:
+    """Give what was said, masked, each with its place among the calls."""
+    texts = [masking.text(each.text) for each in run.messages]
+    limit = _limit(texts)
+    return [
+        {"position": each.position, "role": each.role.value, **_text(text, limit)}
+        for each, text in zip(run.messages, texts)
+    ]
 
 
 def _texts(
