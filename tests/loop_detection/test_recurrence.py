@@ -135,3 +135,16 @@ def test_a_call_may_be_far_apart_where_nothing_is_new():
     calls = [each for _ in range(4) for each in (("test", {}, "2 failed today"), *other)]
     run = [step(name, result, **arguments) for name, arguments, result in calls]
     assert ask(RecurrenceDetector(4), *run[:-7]).repetitions == 4
+
+
+@pytest.mark.parametrize(("leave_cycles", "first"), [(False, 5), (True, 7)])
+def test_two_rounds_in_turn_may_be_left_to_the_cycle_detector(leave_cycles, first):
+    run = [step("ls", "a b c"), step("read", "hello there")] * 4
+    detector = RecurrenceDetector(3, leave_cycles=leave_cycles)
+    found = [number for number in range(1, 9) if ask(detector, *run[:number])]
+    assert found[0] == first
+
+
+def test_other_rounds_between_are_no_cycle():
+    run = [step("ls", "a"), step("read", "b"), step("ls", "a"), step("cat", "c"), step("ls", "a")]
+    assert ask(RecurrenceDetector(3, leave_cycles=True), *run).repetitions == 3

@@ -128,7 +128,7 @@ class LoopDetector:
                 PingPongDetector(12, 3, patience=6),
                 NearRepeatDetector(4, patience=6),
                 FailureStreakDetector(4, in_a_row=5, repeats=3),
-                RecurrenceDetector(4, patience=6),
+                RecurrenceDetector(3, patience=6, leave_cycles=True),
                 PersistentFailureDetector(5),
                 RepeatedFinishDetector(3),
                 MonologueDetector(3),

@@ -26,6 +26,8 @@ class RecurrenceDetector(WindowDetector):
         threshold: rounds with the call, 2 or more.
         patience: rounds needed where the answer says that work is under way; the threshold where
             left out.
+        leave_cycles: leave it to `PingPongDetector` to count the laps of two rounds in turn, and
+            speak of them one round later.
 
     Raises:
         ValueError: if threshold is below 2, or patience below the threshold.
@@ -34,11 +36,18 @@ class RecurrenceDetector(WindowDetector):
     name = "recurrence"
     look_back = 50
 
-    def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
+    def __init__(
+        self,
+        threshold: int = 4,
+        *,
+        patience: Optional[int] = None,
+        leave_cycles: bool = False,
+    ) -> None:
         check_threshold("threshold", threshold)
         self.threshold = threshold
         self.patience = threshold if patience is None else patience
         check_threshold("patience", self.patience, threshold)
+        self.leave_cycles = leave_cycles
         self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
@@ -48,6 +57,7 @@ class RecurrenceDetector(WindowDetector):
             needed = self._needed(window, item.facts)
             if item.facts.outcome.says_something and window.times_seen(item.facts) >= needed:
                 spell = self._spell(window, item.facts)
+                needed += self.leave_cycles and _is_alternation(window, needed)
                 if len(spell) >= max(needed, len(longest) + 1):
                     longest = spell
         return self._detection(longest) if longest else None
@@ -76,3 +86,9 @@ class RecurrenceDetector(WindowDetector):
             spell,
             details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
         )
+
+
+def _is_alternation(window: Window, count: int) -> bool:
+    """Whether the last rounds are two that take turns, the last one `count` times."""
+    latest = [passed.signature for passed in window.rounds[1 - 2 * count :]]
+    return len(latest) == 2 * count - 1 and len(set(latest[::2])) == len(set(latest[1::2])) == 1
