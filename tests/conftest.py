@@ -10,8 +10,14 @@ settings.register_profile(
     "antiloop", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("antiloop")
-# Chosen by .ci/mutants: the same examples each time, and few of them.
-settings.register_profile("mutants", derandomize=True, database=None, max_examples=20)
+# Chosen by .ci/mutants: the same examples each time, few of them, and all tests run more than once.
+settings.register_profile(
+    "mutants",
+    derandomize=True,
+    database=None,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,8 @@
 """The edges of the rules: the last value that is not yet a warning, and the first that is."""
 
+import json
 import re
+from dataclasses import fields
 
 import pytest
 from judged_runs import LOOK, RETRY, STATE, cost, names_of, read, run_of, told, took, warning
@@ -115,7 +117,9 @@ def test_a_rule_may_take_nothing_and_parts_of_a_point():
 def test_a_report_is_plain_data_as_json():
     report = health.evaluate(run_of(*[LOOK] * 3))
     told_of = report.to_dict()
-    assert told_of["status"] == "Likely stuck"
+    assert told_of.keys() == {field.name for field in fields(report)}
+    assert json.loads(json.dumps(told_of)) == {**told_of, "verdicts": list(told_of["verdicts"])}
+    assert (told_of["status"], type(told_of["status"])) == ("Likely stuck", str)
     assert (told_of["score"], told_of["calls"]) == (report.score, 3)
     assert told_of["warnings"][0]["steps"] == [0, 1, 2]
     assert told_of["verdicts"] == [
@@ -218,3 +222,9 @@ def test_a_monitor_takes_events_after_the_calls_they_speak_of():
         monitor.add_round([ToolCall("look")], ["closed"])
     monitor.add(RunEvent("tool_call_failed", 0, latency_ms=31_000))
     assert warning(monitor.report(), "long_running_step").step == 0
+
+
+def test_a_report_says_in_short_how_a_run_did():
+    assert repr(health.evaluate(run_of(read("a")))) == "HealthReport(100, Healthy, 0 warnings)"
+    slow = health.evaluate(told(read("a"), took(31_000)), literal=True)
+    assert repr(slow) == "HealthReport(90, Healthy, 1 warning)"

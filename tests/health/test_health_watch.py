@@ -147,3 +147,13 @@ def test_a_watch_may_remember_one_run():
     watch = HealthWatch(runs=1)
     watch.add_round("a", [ToolCall("look")], ["closed"])
     assert watch.report("a").calls == 1
+
+
+def test_what_the_user_says_in_a_conversation_that_is_followed_ends_what_came_before():
+    watch, said = HealthWatch(), []
+    for part in (round_of(0, 1), round_of(1, 1), [user("go on")], round_of(2, 1), round_of(3, 1)):
+        said += part
+    watch.follow("r", said, from_openai_chat)
+    assert watch.report("r").score == 100
+    watch.follow("r", [*said, *round_of(4, 1)], from_openai_chat)
+    assert watch.report("r").score < 80
