@@ -87,6 +87,7 @@ async def test_over_anthropic(anthropic_server):
     ],
 )
 async def test_a_model_behind_http_judges_a_run(openai_server, script, stuck):
+    pytest.importorskip("openai")
     options = {"base_url": openai_server.url, "api_key": "k", "max_retries": 0}
     provider = OpenAIProvider(json.dumps(script), client_options=options)
     asked = SecondOpinion(ModelJudge(provider), timeout=20)
