@@ -126,6 +126,13 @@ def test_tokens_do_not_depend_on_where_the_pieces_end(parts):
 
 
 @given(st.text(max_size=300))
+def test_a_short_reply_is_judged_in_pieces_as_in_the_whole(text):
+    found_in("Not a chant. " * 20 + text[:100], 9)
+    assert found_in(text) is None
+    assert found_in(text, 9) is None
+
+
+@given(st.text(max_size=300))
 def test_any_text_is_survived(text):
     found_in(text)
     found_in(text, 3)

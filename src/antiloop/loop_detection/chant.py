@@ -73,6 +73,9 @@ class _Text(TextWatch):
         return self._found(self._scan, self._scan.add(piece))
 
     def said(self, text: str) -> Optional[LoopDetection]:
+        if self._scan is None and len(text) <= self._detector.length:
+            self._laps = None
+            return None  # too short to repeat anything for long enough, as most replies are
         found = None if self._scan else self.saying(text)
         scan, self._scan = self._scan, None
         return found or (self._found(scan, scan.end()) if scan else None)
