@@ -20,6 +20,19 @@ RUNS = {
         ToolCall("get", {"id": 1000 + n}),
         f"Error: no ticket {1000 + n}",
     ),
+    "a cycle of three calls, the same answers": lambda n: (ToolCall("abc"[n % 3]), "the same"),
+    "ever new arguments, nothing found": lambda n: (
+        ToolCall("search", {"q": f"thing{n}"}),
+        "No results.",
+    ),
+    "ever new arguments, told to wait": lambda n: (
+        ToolCall("search", {"q": f"thing{n}"}),
+        "status: running",
+    ),
+    "a tool that does not exist": lambda n: (
+        ToolCall("serch", {"q": f"thing{n}"}),
+        ToolResult("Unknown tool: serch", is_error=True),
+    ),
     "the same call, ever new answers": lambda n: (ToolCall("look"), f"page {'x' * n}"),
     "two tools in turn, everything new": lambda n: (ToolCall("ab"[n % 2], {"n": n}), "x" * n),
     "one tool, everything new": lambda n: (ToolCall("get", {"n": n}), f"page {'x' * n}"),
@@ -94,6 +107,24 @@ def overview_row(preset):
     config = PRESETS[preset]().to_config()
     tools = ", ".join(f"`{name}`" for name in config["tools"]) or "-"
     return [f"`{preset}`", str(config["window"]), config["notice_role"], tools]
+
+
+@pytest.mark.parametrize(
+    ("run", "replies"),
+    [
+        ("the same call, the same answer", 6),
+        ("two calls in turn, the same answers", 8),
+        ("a cycle of three calls, the same answers", 12),
+        ("ever new arguments, the same failure", 8),
+        ("ever new arguments, nothing found", 14),
+        ("ever new arguments, told to wait", 24),
+        ("a tool that does not exist", 6),
+    ],
+)
+def test_a_model_that_ignores_everything_ends_soon(run, replies):
+    last = played("escalating", RUNS[run]).rpartition("stop ")
+    assert last[1]
+    assert int(last[2]) <= replies
 
 
 def test_the_page_tells_every_preset_in_order():
