@@ -5,9 +5,10 @@ import logging
 
 import pytest
 
-from antiloop import LoopDetector, Role
+from antiloop import LoopDetector, Role, ToolCall
 from antiloop.loop_detection import presets
 from antiloop.loop_detection.presets import PRESETS
+from antiloop.traces import RecordedRun, replay
 
 
 def played(name, calls):
@@ -252,3 +253,9 @@ def test_a_used_up_budget_is_looked_at_before_the_same_call():
         monitor.record_call("read", {"n": number}, f"text {'x' * number}")
     verdict = [monitor.record_call(*call) for call in same(5)][-1]
     assert verdict.detection.detector_name == "call_limit"
+
+
+def test_a_replay_logs_nothing(caplog):
+    run = RecordedRun("run", [ToolCall("look")] * 6, ["the same"] * 6)
+    assert [verdict.action.value for _, verdict in replay(run, presets.budgeted())]
+    assert caplog.records == []

@@ -172,13 +172,16 @@ class LoopDetector:
         )
         return next(self.findings(window, tool_calls, tool_results), None)
 
-    def monitor(self, tools: Optional[Mapping[str, ToolPolicy]] = None) -> LoopMonitor:
+    def monitor(
+        self, tools: Optional[Mapping[str, ToolPolicy]] = None, *, logs: bool = True
+    ) -> LoopMonitor:
         """Make the monitor of one run.
 
         Args:
             tools: what the run's tools declare themselves; the detector's own declarations win.
+            logs: whether verdicts may be logged; what is replayed was logged when it happened.
         """
-        return LoopMonitor(self, {**(tools or {}), **self.tools})
+        return LoopMonitor(self, {**(tools or {}), **self.tools}, logs)
 
     def findings(
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]

@@ -42,7 +42,7 @@ from .suspicion import Suspicion
 from .text_detector import TextDetector
 from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
-from .window import Window
+from .window import Policies, Window
 
 if TYPE_CHECKING:
     from .detector import LoopDetector
@@ -61,12 +61,12 @@ class LoopMonitor(Copied):
     within a run, or within a round where rounds are numbered; leave them None where they do not.
     """
 
-    def __init__(self, detector: "LoopDetector", tools: Mapping[str, ToolPolicy]) -> None:
+    def __init__(self, detector: "LoopDetector", tools: Policies, logs: bool = True) -> None:
         self.enabled = True
         """False switches everything off: nothing is recorded, every verdict is to go on."""
         self._detector = detector
         self._tools = tools
-        self._listeners = Listeners(logs=detector.log_verdicts)
+        self._listeners = Listeners(logs=detector.log_verdicts and logs)
         self.consultation = Consultation(detector)
         """Who is asked for a second opinion on the run, and what was said."""
         self._start()
