@@ -14,6 +14,7 @@ from antiloop import (
     ToolCall,
 )
 from antiloop.agent import LoopDetected, ModelReplied, TextDelta
+from antiloop.loop_detection import ChantDetector
 
 CHANT = "I should look at the file again before I go on. "
 LONG = CHANT * 60
@@ -78,7 +79,7 @@ async def test_a_chant_ends_the_stream_and_the_model_is_told():
 async def test_what_raises_ends_the_stream_too():
     provider = Endless()
     with pytest.raises(LoopDetectedError) as caught:
-        await events_of(agent(provider, LoopDetector.default()))
+        await events_of(agent(provider, LoopDetector([ChantDetector()])))
     assert provider.is_closed
     assert caught.value.detector == "chant"
     assert caught.value.partial_result.text == CHANT * provider.pieces
@@ -138,7 +139,7 @@ def test_calls_beside_a_chant_run_and_the_notice_follows_their_results():
 
 def test_calls_beside_a_chant_that_ends_the_run_do_not_run():
     with pytest.raises(LoopDetectedError) as caught:
-        agent(ScriptedProvider(replies(LONG, then=[])), LoopDetector.default()).run("Hi")
+        agent(ScriptedProvider(replies(LONG, then=[])), LoopDetector([ChantDetector()])).run("Hi")
     result = caught.value.partial_result
     assert [each.is_error for each in result.tool_results] == [True]
     assert "the run was ended" in result.tool_results[0].text

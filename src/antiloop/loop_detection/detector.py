@@ -106,7 +106,7 @@ class LoopDetector:
         """Give repeat, stall and ping-pong, set so that normal work is not stopped; raises.
 
         Unchanged results keep polling and scrolling out, and to look at fruitless answers only
-        keeps acknowledgements out. Replies that repeat themselves are found where they are told.
+        keeps acknowledgements out.
         """
         return cls(
             [
