@@ -126,11 +126,11 @@ def test_what_a_repr_says():
     said = "Tool 'search' was called 5 times in a row with the same arguments."
     assert repr(result.detection).startswith("LoopDetection('repeat', \"Tool 'search' was")
     assert result.detection.message == said
-    assert repr(monitor) == "LoopMonitor(0 calls, Ladder(0 loops))"
+    assert repr(monitor) == "LoopMonitor(0 calls, Ladder(0 blocks))"
     for _ in range(4):
         verdict = monitor.record_call("search", {"query": "x"}, "No results.")
     assert repr(verdict).startswith("LoopVerdict(block, LoopDetection('repeat', ")
-    assert repr(monitor).startswith("LoopMonitor(4 calls, Ladder(1 loop, blocked by repeat:")
+    assert repr(monitor).startswith("LoopMonitor(4 calls, Ladder(2 blocks")
     assert repr(monitor.after([], [])) == "LoopVerdict(continue)"
     assert repr(RecordedRun("r", (), source="f:1")) == "RecordedRun('r', 0 calls, 'f:1')"
 

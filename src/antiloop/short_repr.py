@@ -6,7 +6,7 @@ what it holds.
 
 from typing import Any
 
-_PART, _WHOLE = 60, 160  # characters
+_PART, _WHOLE = 60, 175  # characters
 
 
 def short_repr(thing: Any, *parts: str) -> str:

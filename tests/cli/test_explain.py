@@ -113,15 +113,16 @@ def test_the_rung_of_the_ladder_is_marked(capsys):
     run = ["--run", "refund-window", "--preset", "escalating", EXAMPLE]
     main(["explain", "--step", "16", *run])
     told = lines_of(capsys)
-    assert "near_repeat     notify -> [block] -> stop, found once" in told
-    assert "repeat          notify -> block -> [stop], found 3 times, now again" in told
+    assert "near_repeat        notify -> [block] -> stop, found once" in told
+    assert "repeat             notify -> block -> [stop], found 3 times, now again" in told
 
 
 def test_a_loop_whose_calls_are_refused_is_marked(capsys):
     main(["explain", "--step", "10", "--run", "refund-window", "--preset", "escalating", EXAMPLE])
     told = lines_of(capsys)
     assert (
-        "ping_pong       notify -> [block] -> stop, found 2 times, now again; its calls are refused"
+        "ping_pong          notify -> [block] -> stop, found 2 times, now again; "
+        "its calls are refused"
     ) in told
 
 

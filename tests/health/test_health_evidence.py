@@ -93,7 +93,7 @@ def test_a_detection_is_a_warning_that_takes_nothing_twice():
 
 
 def test_a_detection_alone_takes_its_own_penalty():
-    steps = [(f"tool_{n}", {"n": n}, error(f"Error: no {n * 'x'} here")) for n in range(1, 7)]
+    steps = [(f"tool_{n}", {"n": n}, error(f"Error: no {n * 'x'} here")) for n in range(1, 12)]
     report = health.evaluate(run_of(*steps))
     assert [(each.name, each.penalty) for each in report.warnings] == [("loop_failure_streak", 25)]
     assert (report.score, report.status) == (75, HealthStatus.WARNING)

@@ -180,7 +180,7 @@ def test_a_recording_without_tools_is_no_trouble_when_it_ends():
     assert recording.trouble == ["f:2: " + BROKEN]
 
 
-@pytest.mark.parametrize("lines", [[], [{"a": 1}], ["{broken"]])
+@pytest.mark.parametrize("lines", [[{"a": 1}], ["{broken"]])
 def test_a_recording_that_ends_without_a_run_is_refused(lines):
     recording = Recording()
     recording.take(*lines)

@@ -13,7 +13,7 @@ class Listener:
         self.seen = []
         self._actions = list(actions)
 
-    def monitor(self):
+    def monitor(self, logs):
         return self
 
     @property

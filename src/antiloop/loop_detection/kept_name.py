@@ -17,7 +17,7 @@ def kept_name(name: str) -> str:
     """Give a name as it is, a very long one shortened so that it still differs from all others.
 
     >>> kept_name("search"), len(kept_name("s" * 1_000_000))
-    ('search', 53)
+    ('search', 54)
     """
     if _is_short(name) or _fits(name):
         return name
