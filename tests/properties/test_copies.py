@@ -42,6 +42,7 @@ from antiloop.loop_detection import (
     UnknownToolDetector,
     presets,
 )
+from antiloop.loop_detection.case_file import CaseCall, CaseFile, CaseRound
 
 LS = ToolCall("ls", {"path": ".", "deep": [{"a": [1]}]}, "c1")
 RUN = traces.RecordedRun("a1", (LS,) * 6, (ToolResult("a.py"),) * 6, agent="finder")
@@ -87,6 +88,7 @@ def health_monitor():
     return monitor
 
 
+CASE = CaseFile("r", 1, 0.5, (CaseRound((CaseCall(1, "ls", "{}", "a.py"),)),))
 EQUAL = {
     "call": LS,
     "call with text": ToolCall("ls", "{broken", round=3),
@@ -96,6 +98,11 @@ EQUAL = {
     "request": ModelRequest(
         (Message(Role.USER, "x"),), (ToolSchema("ls", "", {"type": "object"}),)
     ),
+    "case": CASE,
+    "round of a case": CASE.rounds[0],
+    "call of a case": CASE.rounds[0].calls[0],
+    "opinion": loop_detection.Opinion(True, 0.9, "It rewrites one file."),
+    "second opinion": loop_detection.SecondOpinion(len),
     "verdict": verdict(),
     "detection": verdict().detection,
     "action": LoopAction.BLOCK,
