@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import CaseFile, LoopDetector, SecondOpinion
+from antiloop.loop_detection.case_file import CaseCall, CaseRound
 from antiloop.types import ToolCall, ToolResult
 
 LIMIT = 6_000
@@ -203,3 +204,11 @@ def test_a_case_of_one_huge_round_still_fits():
     case = case_of([[("t" * 200, {"a": "b\n" * 400}, "\x1b\n" * 400) for _ in range(30)]])
     last = replace(case, rounds=tuple(each for each in case.rounds if each.omitted))
     assert len(last.prompt()) <= LIMIT
+
+
+def test_a_single_round_of_very_many_calls_is_cut_to_its_end():
+    calls = tuple(CaseCall(n, f"tool_{n}", "word " * 40, "answer " * 40) for n in range(400))
+    prompt = CaseFile("run", 399, 0.9, (CaseRound(calls),)).prompt()
+    assert len(prompt) <= 6_000
+    assert "tool_399" in prompt
+    assert "tool_0 " not in prompt

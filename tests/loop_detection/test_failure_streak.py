@@ -232,3 +232,10 @@ class TestRepeatsOfARow:
     def test_fewer_repeats_than_none_are_refused(self):
         with pytest.raises(ValueError, match="repeats must be 0 or more, got -1"):
             FailureStreakDetector(repeats=-1)
+
+
+def test_dots_stand_for_something_so_nobody_has_looked_in_vain():
+    run = [step("read_file", "...", path=f"src/{n}.py") for n in range(9)]
+    assert ask(FailureStreakDetector(50, in_a_row=5), *run) is None
+    silent = [step("read_file", "", path=f"src/{n}.py") for n in range(9)]
+    assert ask(FailureStreakDetector(50, in_a_row=5), *silent) is not None

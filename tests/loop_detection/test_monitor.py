@@ -1,3 +1,4 @@
+import copy
 import json
 import logging
 
@@ -13,6 +14,7 @@ from antiloop import (
     StallDetector,
     ToolCall,
     ToolResult,
+    loop_detection,
 )
 from antiloop.exceptions import SnapshotError
 from antiloop.loop_detection import (
@@ -626,3 +628,19 @@ def test_more_results_than_calls_are_refused():
 def test_what_is_no_call_is_refused_before_it_runs(call):
     with pytest.raises(TypeError, match="before takes a ToolCall"):
         LoopDetector.default().monitor().before(call)
+
+
+def test_a_copy_goes_on_alone_and_keeps_unknown_results():
+    monitor = monitor_of()
+    monitor.record_call("look")
+    monitor.record_call("look")
+    other = copy.copy(monitor)
+    assert other.record_call("look").action is LoopAction.NOTIFY
+    assert monitor.call_count == 2
+    restored = monitor_of()
+    restored.restore(json.loads(json.dumps(monitor.snapshot())))
+    assert restored.record_call("look").action is LoopAction.NOTIFY
+
+
+def test_the_package_lists_its_names():
+    assert set(loop_detection.__all__) <= set(dir(loop_detection))

@@ -177,3 +177,15 @@ def test_good_news_about_errors_is_a_success(text):
 @pytest.mark.parametrize("text", ['{"error": "bad"}', "2 failed, 3 passed", '{"errors": ["x"]}'])
 def test_bad_news_about_errors_is_a_failure(text):
     assert outcome(text) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize("length", [10, 400, 5_000])
+def test_a_running_state_at_the_head_of_a_long_answer_waits(length):
+    text = f"<status>running</status>\n<stdout>{'words ' * length}</stdout>"
+    assert outcome(text) is Outcome.WAITING
+    assert outcome(text.replace("running", "done")) is Outcome.SUCCESS
+    assert outcome("words " * 100 + text) is Outcome.SUCCESS
+
+
+def test_a_long_answer_that_only_speaks_of_states_is_a_success():
+    assert outcome("the state of things is running late, says the report " * 40) is Outcome.SUCCESS

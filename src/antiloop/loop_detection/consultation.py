@@ -121,8 +121,6 @@ class Consultation:
         if not plan.asks:
             return plan.unsaid, None
         recorded = self._recorded.get(window.call_count - 1)
-        if recorded is None and not inquiry.can_ask:
-            return plan.unsaid, None
         inquiry.asked(window)
         if recorded is not None:
             weighed = self._weighed(plan, recorded, window)

@@ -1,0 +1,43 @@
+import pytest
+
+from antiloop import LoopDetector, RepeatDetector
+from antiloop.loop_detection import Escalation, Opinion, SecondOpinion, ToolPolicy
+
+
+def said(monitor, count):
+    verdicts = [monitor.record_call("look", {"at": "a"}, "same") for _ in range(count)]
+    return verdicts[-1]
+
+
+def monitor_of(**options):
+    asked = SecondOpinion(lambda case: False, **options)
+    return LoopDetector([RepeatDetector(3)], Escalation(), second_opinion=asked).monitor()
+
+
+def test_a_notice_needs_no_confirmation():
+    verdict = said(monitor_of(confirm=True), 3)
+    assert (verdict.action.value, verdict.case) == ("notify", None)
+
+
+def test_a_block_waits_for_its_confirmation():
+    verdict = said(monitor_of(confirm=True), 4)
+    assert verdict.case is not None
+
+
+NAMES = ("config", "settings", "conf", "options")
+
+
+@pytest.mark.parametrize("judge", [None, lambda case: None])
+def test_nobody_is_asked_where_there_is_nobody_to_ask(judge):
+    monitor = LoopDetector.escalating(second_opinion=judge).monitor()
+    monitor.consultation.begin("run", {99: Opinion(True, 0.9, "It was stuck later.")})
+    cases = [monitor.record_call("search", {"q": name}, "No files found.").case for name in NAMES]
+    assert any(cases) == (judge is not None)
+
+
+def test_calls_that_are_no_evidence_raise_no_question():
+    exempt = {"look": ToolPolicy(exempt=True)}
+    asked = SecondOpinion(lambda case: True, suspicion=0.1)
+    monitor = LoopDetector([RepeatDetector(2)], tools=exempt, second_opinion=asked).monitor()
+    verdict = said(monitor, 5)
+    assert (verdict.action.value, verdict.case) == ("continue", None)
