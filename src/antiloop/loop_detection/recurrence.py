@@ -27,7 +27,7 @@ class RecurrenceDetector(WindowDetector):
         patience: rounds needed where the answer says that work is under way; the threshold where
             left out.
         leave_cycles: leave it to `PingPongDetector` to count the laps of two rounds in turn, and
-            speak of them one round later.
+            speak of them one lap later.
 
     Raises:
         ValueError: if threshold is below 2, or patience below the threshold.
