@@ -54,7 +54,9 @@ def test_a_notice_stands_after_the_results(kind):
     body = BODIES[kind](repeated(3))
     told = judge_request(body, kind).body
     assert NOTICE_MARKER in last_words(kind, told)
-    assert READERS[kind](told[PLACES[kind]]) == READERS[kind](body[PLACES[kind]])
+    read, sent = READERS[kind](told[PLACES[kind]]), READERS[kind](body[PLACES[kind]])
+    assert list(read.rounds()) == list(sent.rounds())
+    assert len(read.last_turn()) == len(sent.last_turn()) == 3
     assert {**told, PLACES[kind]: body[PLACES[kind]]} == body
 
 

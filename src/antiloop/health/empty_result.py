@@ -9,6 +9,8 @@ from ..types import ToolResult
 
 _LONGEST_WORDS = 200
 """Characters of an answer that says that there is nothing; a longer one says more than that."""
+_DEEPEST = 100
+"""Levels of fields within fields that are looked into; what lies deeper counts as something."""
 _THINGS = (
     r"(?:data|documents?|results?|match(?:es)?|files?|entries|records?|rows?|items?|hits?|content"
     r"|information|answers?|output)"
@@ -47,10 +49,10 @@ def _is_hollow(text: str) -> bool:
         return False
 
 
-def _holds_nothing(value: Any) -> bool:
+def _holds_nothing(value: Any, levels: int = _DEEPEST) -> bool:
     """Whether each field of an object, at any depth, is empty, null, 0 or says that it is."""
     if isinstance(value, dict):
-        return all(map(_holds_nothing, value.values()))
+        return levels > 0 and all(_holds_nothing(field, levels - 1) for field in value.values())
     if isinstance(value, str):
         return _says_nothing(value.strip())
     if isinstance(value, bool):

@@ -206,9 +206,11 @@ def _closing(text: str, opening: "re.Match[str]") -> int:
     escapes, quote = opening.groups()
     if not escapes and len(quote) == 1:
         return _end(_QUOTED[quote], text, opening.end())
-    ending = rf"(?<!\\){re.escape(escapes + quote)}"
-    found = re.compile(ending).search(text, opening.end())
-    return found.start() if found else len(text)
+    ending = escapes + quote
+    at = text.find(ending, opening.end())
+    while at > 0 and text[at - 1] == "\\":
+        at = text.find(ending, at + 1)
+    return at if at >= 0 else len(text)
 
 
 def _end(pattern: "re.Pattern[str]", text: str, at: int) -> int:
