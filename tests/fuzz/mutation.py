@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Sequence, Tuple
 
-from antiloop.traces.records import numbered, records
+from antiloop.traces.records import records
+from antiloop.traces.source import open_lines
 
 FIXTURES = Path(__file__).parents[1] / "traces" / "fixtures"
 DEEP, LONG = "(deep)", "(long)"
@@ -30,10 +31,7 @@ class Corpus:
     def __init__(self, name: str) -> None:
         self.name = name
         folder = FIXTURES / name
-        files = [path.read_text("utf-8").splitlines() for path in sorted(folder.iterdir())]
-        self._texts = [
-            json.dumps([found.value for found in records(numbered(lines))]) for lines in files
-        ]
+        self._texts = [json.dumps(values_of(path)) for path in sorted(folder.iterdir())]
         places = [place for values in self.all() for place in places_in(values)]
         self.keys = sorted({key for _, key in places if isinstance(key, str)})
         self.values = [json.dumps(holder[key]) for holder, key in places]
@@ -46,6 +44,12 @@ class Corpus:
         """Give the values of one fixture, to be changed at will."""
         values: List[Any] = json.loads(chance.choice(self._texts))
         return values
+
+
+def values_of(path: Path) -> List[Any]:
+    """Give the values that stand in a file."""
+    with open_lines(str(path)) as (_, lines):
+        return [found.value for found in records(lines)]
 
 
 def places_in(value: Any) -> Iterator[Place]:

@@ -11,8 +11,9 @@ import pytest
 
 from antiloop.cli import main
 from antiloop.traces import FORMATS, read_runs
-from antiloop.traces.records import numbered, records
+from antiloop.traces.records import records
 from antiloop.traces.registry import recognise
+from antiloop.traces.source import open_lines
 
 FOLDER = Path(__file__).parent / "fixtures"
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
@@ -42,7 +43,8 @@ def test_a_scan_leaves_a_healthy_run_alone(path, capsys):
 
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_the_format_is_recognised_by_what_the_file_holds(path):
-    value = next(records(numbered(path.read_text(encoding="utf-8").splitlines()))).value
+    with open_lines(str(path)) as (_, lines):
+        value = next(records(lines)).value
     assert path.name.startswith(("stuck", "healthy"))
     assert [known.name for known in FORMATS.values() if known.recognises(value)] == [path.parts[-2]]
     assert recognise(value).name == path.parts[-2]

@@ -34,6 +34,7 @@ FORMATS = (
     "pydantic-ai",
     "adk",
     "strands",
+    "inspect",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

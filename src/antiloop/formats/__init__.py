@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .gemini import from_gemini
     from .gemini_session import from_gemini_session
     from .history import History, rounds_of
+    from .inspect_ai import from_inspect
     from .langchain import from_langchain
     from .mini_swe_agent import from_mini_swe_agent
     from .openai_chat import from_openai_chat
@@ -37,6 +38,7 @@ __all__ = [
     "from_codex_rollout",
     "from_gemini",
     "from_gemini_session",
+    "from_inspect",
     "from_langchain",
     "from_mini_swe_agent",
     "from_openai_chat",
@@ -59,6 +61,7 @@ _HOMES = {
     "from_gemini_session": "gemini_session",
     "History": "history",
     "rounds_of": "history",
+    "from_inspect": "inspect_ai",
     "from_langchain": "langchain",
     "from_mini_swe_agent": "mini_swe_agent",
     "from_openai_chat": "openai_chat",

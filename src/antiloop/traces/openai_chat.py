@@ -4,7 +4,7 @@ from typing import Any
 
 from ..formats import from_openai_chat
 from ..formats.content import field_of, text_of
-from . import mini_swe_agent
+from . import inspect_ai, mini_swe_agent
 from .conversation import ConversationFormat
 from .usage import Usage, usage_of
 
@@ -50,7 +50,8 @@ read = _FORMAT.read
 
 def recognises(value: Any) -> bool:
     """Whether a JSON value is a conversation whose calls stand where this API has them."""
-    return _FORMAT.recognises(value) and not mini_swe_agent.recognises(value)
+    others = (mini_swe_agent, inspect_ai)
+    return _FORMAT.recognises(value) and not any(other.recognises(value) for other in others)
 
 
 def is_sure(value: Any) -> bool:

@@ -14,6 +14,7 @@ from . import (
     event_log,
     gemini,
     gemini_cli,
+    inspect_ai,
     langchain,
     mini_swe_agent,
     openai_chat,
@@ -138,6 +139,7 @@ FORMATS: Dict[str, TraceFormat] = {
             strands.recognises,
             strands.read,
         ),
+        TraceFormat("inspect", "logs of Inspect AI", inspect_ai.recognises, inspect_ai.read),
     )
 }
 """By name, in the order in which they are tried."""

@@ -11,6 +11,7 @@ from typing import Iterator, Tuple, cast
 
 from ..exceptions import NoTrace, TraceUnreadable
 from ..regular_file import NotRegular, opener
+from .eval_archive import SIGNATURE, members
 from .line_splitter import LineSplitter
 
 Line = Tuple[int, str]
@@ -30,7 +31,8 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, Iterator[Line]]]:
     """Open a file, or standard input for ``-``; give its name and its lines that are not blank.
 
-    Gzip and byte order marks are recognised by the first bytes. Bytes that are no text are kept
+    Gzip, byte order marks and logs of Inspect AI are recognised by the first bytes; each sample of
+    such a log is a line. Bytes that are no text are kept
     as lone surrogates, so that what differs in the file still differs. A line of more than
     ``max_length`` bytes is given as `NOT_KEPT` and the reason, so memory is bounded by that length
     also where no line ever ends.
@@ -59,6 +61,11 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
 
 
 def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Line]:
+    if stream.peek(len(SIGNATURE))[: len(SIGNATURE)] == SIGNATURE:
+        for number, data, why_not in members(stream, name, max_length):
+            if why_not or data:
+                yield number, NOT_KEPT + why_not if why_not else decoded(data)
+        return
     splitter = LineSplitter(max_length)
     too_long = not_kept(max_length)
     try:
