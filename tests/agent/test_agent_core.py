@@ -248,6 +248,7 @@ def test_the_check_stands_after_the_round_and_before_the_next_iteration():
         *STARTED,
         RunTools,
         *FINISHED,
+        "on_verdict",
         "on_tool_loop_detected",
         LoopDetected,
         "on_iteration_start",
@@ -268,6 +269,7 @@ def test_raising_tells_the_loop_then_the_error_then_the_end():
         hand.results("a")
     assert hand.take() == [
         *FINISHED,
+        "on_verdict",
         "on_tool_loop_detected",
         LoopDetected,
         "on_error",

@@ -422,3 +422,31 @@ def test_a_model_that_listens_finishes_its_task(go, desk):
     result = go(Agent([desk.look], ScriptedProvider([listening] * 40), config))
     assert (result.status, result.text) == (RunStatus.COMPLETED, "Done.")
     assert len(desk.seen) == 3
+
+
+def test_a_shadow_detector_tells_everybody_and_does_nothing(go, desk):
+    ears = Ears()
+    detector = LoopDetector([REPEAT], Escalation(), shadow=True)
+    config = AgentConfig(loop_detector=detector, observers=[ears])
+    result = go(Agent([desk.look], ScriptedProvider(repeating_script(CALL, times=6)), config))
+    assert (result.status, len(desk.seen), result.detection) == (RunStatus.COMPLETED, 6, None)
+    steps = result.trace.of_type(StepType.GRAPH_LOOP_DETECTED)
+    assert [step.data["action"] for step in steps][:3] == ["notify", "block", "stop"]
+    assert all(step.data["details"]["shadow"] for step in steps)
+    assert not result.trace.of_type(StepType.NOTICE_INJECTED)
+    assert len(ears.heard) == 2 * len(steps)
+    assert all(details["shadow"] for *_, details in ears.heard)
+
+
+def test_observers_hear_the_verdict_on_every_round(go, desk):
+    class Gauge(AgentObserver):
+        heard = ()
+
+        def on_verdict(self, run_id, verdict):
+            self.heard = (*self.heard, (verdict.action.value, verdict.suspicion))
+
+    gauge = Gauge()
+    script = repeating_script(CALL, times=6)
+    go(agent_of(desk, script, LoopPolicy.STOP, [RepeatDetector(6)], observers=[gauge]))
+    assert [action for action, _ in gauge.heard] == ["continue"] * 5 + ["stop"]
+    assert 0 < gauge.heard[4][1] < gauge.heard[5][1] == 1

@@ -82,7 +82,7 @@ def test_both_classes_have_the_same_events_with_the_same_arguments():
         sync, later = getattr(AgentObserver, name), getattr(AsyncAgentObserver, f"a_{name}")
         assert inspect.signature(sync) == inspect.signature(later)
         assert inspect.iscoroutinefunction(later)
-    assert len([name for name in vars(AsyncAgentObserver) if name.startswith("a_on_")]) == 10
+    assert len([name for name in vars(AsyncAgentObserver) if name.startswith("a_on_")]) == 11
 
 
 def test_an_observer_that_overrides_nothing_changes_nothing(go):

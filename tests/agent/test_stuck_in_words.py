@@ -151,3 +151,17 @@ def test_the_same_wrong_answer_again_and_again_is_a_monologue():
     assert result.status is RunStatus.LOOP_DETECTED
     assert result.detection.detector_name == "monologue"
     assert result.detection.repetitions == 4
+
+
+@pytest.mark.asyncio
+async def test_a_shadow_detector_lets_the_reply_end_and_tells_of_it():
+    provider = ScriptedProvider([LONG])
+    for result in (
+        agent(provider, LoopDetector.escalating(shadow=True)).run("Hi"),
+        (await events_of(agent(ScriptedProvider([LONG]), LoopDetector.escalating(shadow=True))))[
+            -1
+        ].result,
+    ):
+        assert (result.status, result.text) == (RunStatus.COMPLETED, LONG)
+        (step,) = result.trace.of_type(StepType.GRAPH_LOOP_DETECTED)
+        assert (step.data["action"], step.data["details"]["shadow"]) == ("notify", True)

@@ -135,6 +135,8 @@ def test_other_options_take_the_place_of_the_old_ones(tmp_path):
     main([*install, "--preset", "default", "--ignore", "my tool", "--ignore", "x"])
     words = "antiloop hook claude-code --preset default --ignore 'my tool' --ignore x"
     assert commands(read()) == [words] * 2
+    main([*install, "--shadow"])
+    assert commands(read()) == ["antiloop hook claude-code --shadow"] * 2
     main([*install, "--config", "c.json"])
     path = shlex.quote(str(tmp_path / "c.json"))
     assert commands(read()) == [f"antiloop hook claude-code --config {path}"] * 2

@@ -92,9 +92,11 @@ class Hearer(AgentObserver):
     def __init__(self) -> None:
         self.heard: List[str] = []
         self.runs: List[str] = []
+        self.shadows: List[bool] = []
 
     def on_tool_loop_detected(self, run_id, detector_name, details) -> None:
         self.heard.append(detector_name)
+        self.shadows.append(details.get("shadow", False))
         self.runs.append(run_id)
 
 
@@ -233,6 +235,17 @@ class Contract:
     def test_resumed_elsewhere(self, tmp_path):
         ran = self.resumed(tmp_path, Script(same()), detector=detector(LoopPolicy.STOP))
         assert ran.searches == 1
+
+    @rounds
+    def test_shadow(self, mode, parallel):
+        hearer, ladder = Hearer(), Escalation()
+        found = LoopDetector([RepeatDetector(3, require_same_result=True)], ladder, shadow=True)
+        ran = self.run(mode, Script(same(parallel)), detector=found, observers=[hearer])
+        assert (ran.searches, ran.asked, ran.error) == (6, 7, None)
+        assert not any("[antiloop]" in text for text in ran.seen)
+        if "observers_are_told" not in ADAPTERS[self.name].holes:
+            assert hearer.shadows == [True] * len(hearer.heard)
+            assert len(hearer.heard) >= 3
 
     def test_different_calls_pass(self, mode):
         calls = [[("search", {"query": f"{topic} rules"})] for topic in "abcdef"]

@@ -21,7 +21,7 @@ from antiloop.loop_detection.outcome import REFUSED_MARKER
 REFUSED = f"PreToolUse:Bash hook error: {REFUSED_MARKER} this call was not run."
 
 
-def carried_out(folder, script, ran, *, detector=None, ignore=()):
+def carried_out(folder, script, ran, *, detector=None, ignore=(), observers=()):
     """Carry out a script with the hook in the settings."""
     reason = "needs claude-agent-sdk, which brings Claude Code"
     pytest.importorskip("claude_agent_sdk", reason=reason)

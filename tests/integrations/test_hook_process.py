@@ -96,3 +96,30 @@ def test_the_hook_goes_round_the_command_line(agent):
     )
     assert done.stdout == ""
     assert done.stderr.startswith(f"antiloop hook: no event of a {AGENTS[agent].title} hook")
+
+
+def calls_of(agent, times):
+    """Give the events of a call that is repeated, as the agent sends them."""
+    spoken = {"gemini-cli": ("BeforeTool", "AfterTool")}.get(agent, ("PreToolUse", "PostToolUse"))
+    for number in range(times):
+        for kind in spoken:
+            told = {"tool_name": "search", "tool_input": {"q": "cats"}, "tool_use_id": f"c{number}"}
+            event = {"hook_event_name": kind, "session_id": "shadow", "cwd": "/x", **told}
+            yield json.dumps({**event, "tool_response": "no results"}).encode()
+
+
+def test_a_shadow_answers_nothing_and_writes_what_would_be_done(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    said = [answered("codex", data, "--shadow") for data in calls_of("codex", 8)]
+    assert {out for out, _ in said} == {""}
+    lines = [line for _, error in said for line in error.splitlines()]
+    start = "antiloop hook: shadow: would"
+    told = [f"{start} {action}: Tool 'search' was" for action in ("notify", "block", "stop")]
+    assert [line[: len(begin)] for line, begin in zip(lines, told)] == told
+
+
+def test_without_shadow_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    said = [answered("codex", data) for data in calls_of("codex", 5)]
+    assert any(out for out, _ in said)
+    assert {error for _, error in said} == {""}

@@ -211,3 +211,19 @@ def test_calls_alone_decide_where_no_result_is_seen(make):
     monitor = make().monitor()
     said = [monitor.record_call("web_search", {"query": "x"}).action for _ in range(3)]
     assert said[-1] is not LoopAction.CONTINUE
+
+
+@given(run=runs(), chosen=choices, policy=st.sampled_from(LADDERS))
+def test_a_shadow_detector_tells_what_a_replay_gives_and_does_nothing(run, chosen, policy):
+    detector = LoopDetector([DETECTORS[name]() for name in chosen], policy, shadow=True)
+    shadow, replayed, heard = detector.monitor(), detector.monitor(live=False), []
+    shadow.add_listener(lambda verdict: heard.append(verdict.action))
+    told = []
+    for calls, results in batches(run, *in_calls(run)):
+        assert {shadow.before(call).action for call in calls} == {LoopAction.CONTINUE}
+        verdict = shadow.after(calls, results)
+        assert verdict.action is LoopAction.CONTINUE
+        assert verdict.reported.action is replayed.after(calls, results).action
+        told += [verdict.reported.action] * (verdict.would_be is not None)
+    assert heard == told
+    assert shadow.snapshot() == replayed.snapshot()

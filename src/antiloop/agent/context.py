@@ -70,16 +70,20 @@ class _RunContext:
         """Whether something is to be done about the latest reply's text."""
         return self.words.action is not LoopAction.CONTINUE
 
+    @property
+    def _is_found_in_words(self) -> bool:
+        return self.words.reported.action is not LoopAction.CONTINUE
+
     def hear(self, piece: str) -> bool:
         """Take a piece of the reply that is under way, and say whether the rest is not needed."""
-        if self.monitor is not None and not self.is_stuck_in_words:
+        if self.monitor is not None and not self._is_found_in_words:
             self.words = self.monitor.saying(piece)
         return self.is_stuck_in_words
 
     def hear_all(self, text: str) -> None:
         """Take the whole text of a reply, after its pieces if it was streamed."""
         verdict = self.monitor.said(text) if self.monitor is not None else GO_ON
-        self.words = self.words if self.is_stuck_in_words else verdict
+        self.words = self.words if self._is_found_in_words else verdict
 
     def take_reply(self, reply: ModelReply) -> None:
         """Add the model's reply to the conversation and the bill."""

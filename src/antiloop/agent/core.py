@@ -63,6 +63,8 @@ def _iterate(ctx: _RunContext) -> Steps[RunStatus]:
         yield from tell("on_iteration_start", ctx.run_id, iteration)
         reply = yield from _ask(ctx)
         while not (reply.tool_calls or ctx.is_stuck_in_words):
+            if ctx.words.would_be is not None:
+                yield from _report(ctx, ctx.words)
             problem = _read_output(ctx, reply)
             if not problem:
                 return RunStatus.COMPLETED
@@ -155,15 +157,12 @@ def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
     verdict = _verdict(ctx)
     if verdict is not None and verdict.case is not None:
         verdict = yield from _second_opinion(ctx, verdict.case)
-    if verdict is None or verdict.detection is None or verdict.action is LoopAction.CONTINUE:
+    if verdict is None:
         return False
+    yield from _report(ctx, verdict)
     detection, action = verdict.detection, verdict.action
-    details = frozen(to_plain(detection.details))
-    kind = StepType.GRAPH_STALL if detection.detector_name == "stall" else _LOOP
-    ctx.record(kind, detection.message, details=details, action=action)
-    name = detection.detector_name
-    yield from tell("on_tool_loop_detected", ctx.run_id, name, details)
-    yield from emit(LoopDetected(name, detection.message, details, action))
+    if detection is None or action is LoopAction.CONTINUE:
+        return False
     if action.ends_run:
         ctx.detection = detection
     if action is LoopAction.RAISE:
@@ -173,11 +172,25 @@ def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
     return action is LoopAction.STOP
 
 
+def _report(ctx: _RunContext, verdict: LoopVerdict) -> Steps[None]:
+    """Tell the trace, the observers and the stream of a loop; those of a shadow detector, too."""
+    told = verdict.reported
+    action, found = told.action, told.detection
+    yield from tell("on_verdict", ctx.run_id, told)
+    if found is None or action is LoopAction.CONTINUE:
+        return
+    details, name = frozen(to_plain(found.details)), found.detector_name
+    kind = StepType.GRAPH_STALL if name == "stall" else _LOOP
+    ctx.record(kind, found.message, details=details, action=action)
+    yield from tell("on_tool_loop_detected", ctx.run_id, name, details)
+    yield from emit(LoopDetected(name, found.message, details, action))
+
+
 def _verdict(ctx: _RunContext) -> Optional[LoopVerdict]:
     if ctx.monitor is None or ctx.round.ending is not None:
         return ctx.round.ending
     verdict = ctx.monitor.after(ctx.round.calls, ctx.round.results)
-    return max(verdict, ctx.words, key=lambda one: RANK[one.action])
+    return max(verdict, ctx.words, key=lambda one: RANK[one.reported.action])
 
 
 def _second_opinion(ctx: _RunContext, case: CaseFile) -> Steps[Optional[LoopVerdict]]:

@@ -3,7 +3,7 @@
 import logging
 from typing import Any, Mapping, Optional
 
-from ..loop_detection import CaseFile, Opinion
+from ..loop_detection import CaseFile, LoopVerdict, Opinion
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .providers.protocol import ModelReply, ModelRequest
@@ -38,10 +38,19 @@ class AgentObserver:
     def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
         """Hear a call's result, that of a refused or invalid call too, in call order."""
 
+    def on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
+        """Hear the verdict on a round, also where it is to go on, before anything is done about it.
+
+        In shadow mode it is what would be done, and `LoopVerdict.is_shadow` is true.
+        """
+
     def on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Hear that the agent is stuck in a tool-call loop, before anything is done about it."""
+        """Hear that the agent is stuck in a tool-call loop, before anything is done about it.
+
+        The details of a shadow detector hold ``"shadow": True``.
+        """
 
     def on_second_opinion(self, run_id: str, case: CaseFile, opinion: Optional[Opinion]) -> None:
         """Hear what a judge says about the run; None for no opinion."""
@@ -75,10 +84,19 @@ class AsyncAgentObserver:
     async def a_on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
         """Hear a call's result, that of a refused or invalid call too, in call order."""
 
+    async def a_on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
+        """Hear the verdict on a round, also where it is to go on, before anything is done about it.
+
+        In shadow mode it is what would be done, and `LoopVerdict.is_shadow` is true.
+        """
+
     async def a_on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Hear that the agent is stuck in a tool-call loop, before anything is done about it."""
+        """Hear that the agent is stuck in a tool-call loop, before anything is done about it.
+
+        The details of a shadow detector hold ``"shadow": True``.
+        """
 
     async def a_on_second_opinion(
         self, run_id: str, case: CaseFile, opinion: Optional[Opinion]

@@ -63,6 +63,11 @@ def add(commands: Any) -> None:
         help="who looks, from JSON that LoopDetector.to_config wrote",
     )
     parser.add_argument(
+        "--shadow",
+        action="store_true",
+        help="do nothing, and write on standard error what would be done",
+    )
+    parser.add_argument(
         "--ignore",
         action="append",
         default=[],
@@ -97,7 +102,8 @@ def run(args: argparse.Namespace) -> int:
 def _options(args: argparse.Namespace) -> List[str]:
     named = [("--preset", args.preset), ("--config", args.config)]
     named += [("--ignore", tool) for tool in args.ignore]
-    return [word for name, value in named if value is not None for word in (name, value)]
+    words = [word for name, value in named if value is not None for word in (name, value)]
+    return [*words, "--shadow"] if args.shadow else words
 
 
 def _checked(path: str) -> str:

@@ -69,7 +69,7 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     if not 0 <= step < count:
         raise ValueError(f"run {run.run_id!r} has {count} steps, counted from 0; got {step}")
     earlier, these = _parted(run, step)
-    monitor = detector.monitor(logs=False)
+    monitor = detector.monitor(live=False)
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
     for moment in earlier:
         judged(monitor, run, moment)

@@ -59,7 +59,7 @@ class HealthMonitor:
         self._of_calls = [(Counter(rule), rule.of_call) for rule in rules if rule.of_call]
         self._of_events = [(Counter(rule), rule.of_event) for rule in rules if rule.of_event]
         detector = self._profile.detector
-        self._loops = detector.monitor(logs=False)
+        self._loops = detector.monitor(live=False)
         self._loops.consultation.begin(is_possible=False)
         self._run = RunSoFar()
         self._failed = False

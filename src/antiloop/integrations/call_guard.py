@@ -48,7 +48,7 @@ class CallGuard(Lookout):
         self.run: LoopMonitor = self.monitor()
         """What is known of the run: its `snapshot` and `restore`, its listeners."""
         self.verdict = GO_ON
-        """The last verdict that was more than to go on."""
+        """The last verdict that was more than to go on, or would have been in shadow mode."""
         self._lock = RLock()  # a listener may ask us something
         # By id: what is under way, held so that nothing else gets the id, and how it began.
         self._under_way: Dict[int, Tuple[object, Optional[ToolCall]]] = {}
@@ -163,9 +163,9 @@ class CallGuard(Lookout):
         calls, results = zip(*self._round)
         self._round.clear()
         verdict = self.run.after(calls, results)
-        if verdict.action is not LoopAction.CONTINUE:
-            self.verdict = verdict
-            self.tell(verdict, self.run_id)
+        if verdict.reported.action is not LoopAction.CONTINUE:
+            self.verdict = verdict.reported
+        self.tell(verdict, self.run_id)
         return verdict
 
     def _carry_out(self, verdict: LoopVerdict) -> None:

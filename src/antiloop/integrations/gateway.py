@@ -80,7 +80,7 @@ class GatewayGuard(Guard):
             return JudgedRequest(_without_tools(form, body, verdict), verdict=verdict)
         if verdict.action.ends_run:
             return JudgedRequest(body, _answer(body, kind, verdict, history), verdict)
-        return JudgedRequest(body)
+        return JudgedRequest(body, verdict=verdict)
 
     def judge_or_pass(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
         """Judge a request; what goes wrong is logged, and the request is sent on as it came."""
@@ -98,7 +98,8 @@ class GatewayGuard(Guard):
         monitor = self.monitor()
         verdict = self.replay(monitor, turn)
         self.tell(verdict, run_id)
-        return verdict if verdict.action is not LoopAction.CONTINUE else _standing(monitor, last)
+        is_found = verdict.reported.action is not LoopAction.CONTINUE
+        return verdict if is_found else _standing(monitor, last)
 
 
 @beta

@@ -23,7 +23,8 @@ class Options:
     """How the hook was called.
 
     Args:
-        arguments: ``--preset NAME``, ``--config FILE`` and ``--ignore TOOL``, the last one often.
+        arguments: ``--preset NAME``, ``--config FILE``, ``--shadow``, ``--ignore TOOL``, the last
+            one often.
 
     Raises:
         ValueError: for anything else.
@@ -33,9 +34,13 @@ class Options:
         self.preset = PRESET
         self.config: Optional[str] = None
         self.ignore: List[str] = []
+        self.shadow = False
         waiting = list(reversed(arguments))
         while waiting:
             name, equals, value = waiting.pop().partition("=")
+            if name == "--shadow" and not equals:
+                self.shadow = True
+                continue
             if name not in ("--preset", "--config", "--ignore"):
                 raise ValueError(f"unknown option {name!r}")
             if not equals and not waiting:
@@ -96,7 +101,9 @@ def _answer(agent: HookAgent, text: str, options: Options) -> "Dict[str, Any]":
     from importlib import import_module
 
     module = import_module(f"antiloop.integrations.{agent.module}")
-    guard = module.LoopGuard(_detector(options), ignore=options.ignore)
+    from .hook_log import HookLog
+
+    guard = module.LoopGuard(_detector(options), ignore=options.ignore, observers=[HookLog()])
     answer: Dict[str, Any] = guard.answer(event)
     return answer
 
@@ -130,10 +137,13 @@ def _detector(options: Options) -> "Any":
         from ..regular_file import opener
 
         with open(options.config, encoding="utf-8-sig", opener=opener) as file:
-            return LoopDetector.from_config(json.load(file))
+            config = json.load(file)
+        if options.shadow and isinstance(config, dict):
+            config["shadow"] = True
+        return LoopDetector.from_config(config)
     if options.preset not in PRESETS:
         raise ValueError(f"no preset {options.preset!r}; choose from {', '.join(PRESETS)}")
-    return PRESETS[options.preset]()
+    return PRESETS[options.preset](shadow=options.shadow)
 
 
 def _reader() -> "Callable[[str], Any]":

@@ -1,7 +1,7 @@
 """What all adapters share: what looks for loops, and who is told of them."""
 
 import logging
-from typing import TYPE_CHECKING, Iterable, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
 
 from ..frozen import frozen
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
@@ -25,7 +25,8 @@ class Lookout:
         detector: what looks for loops, and what is done about them; the escalating preset where
             left out.
         ignore: names of tools whose calls are no evidence: hand-offs, final answers, planning.
-        observers: are told of each loop through `on_tool_loop_detected`; what they raise is logged.
+        observers: are told the verdict on each round through `on_verdict`, and of each loop through
+            `on_tool_loop_detected`; what they raise is logged.
 
     Raises:
         TypeError: for one name or observer where several are meant, or for a detector that is no
@@ -66,14 +67,21 @@ class Lookout:
         return monitor
 
     def tell(self, verdict: LoopVerdict, run_id: str) -> None:
-        """Tell the observers of a verdict that is more than to go on."""
+        """Tell the observers of the verdict on a round."""
+        verdict = verdict.reported
         found = verdict.detection
+        self._tell("on_verdict", run_id, verdict)
         if found is None or verdict.action is LoopAction.CONTINUE:
             return
         details = frozen(to_plain(found.details))
+        self._tell("on_tool_loop_detected", run_id, found.detector_name, details)
+
+    def _tell(self, event: str, *told: Any) -> None:
         for observer in self.observers:
+            hear = getattr(observer, event, None)
             try:
-                observer.on_tool_loop_detected(run_id, found.detector_name, details)
+                if hear is not None:
+                    hear(*told)
             except Exception:
                 _logger.exception("observer %r raised; the run goes on", observer)
 

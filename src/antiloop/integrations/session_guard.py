@@ -9,6 +9,7 @@ there, so transcripts are not read.
 from typing import Any, Dict, Mapping, Tuple
 
 from ..formats.content import arguments_of, optional_text, text_of
+from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .hook_answers import denied, ended, specific
@@ -59,7 +60,8 @@ class SessionGuard(Lookout):
             session.turn(text_of(event.get("turn_id")))
             decision = self._decide(kind, event, session)
             kept.value = session.to_dict()
-        self.tell(session.verdict, text_of(event.get("session_id")))
+        if session.verdict is not GO_ON:
+            self.tell(session.verdict, text_of(event.get("session_id")))
         return self.answered(event, decision)
 
     def _decide(self, kind: str, event: Mapping[str, Any], session: HookSession) -> Decision:

@@ -74,7 +74,7 @@ class SpanRun:
         if self._health is not None:
             self._health.add_round(self._run_id, [call], [result])
             self._health.add_span(self._run_id, one)
-        return self._monitor.after([call], [result])
+        return self._monitor.after([call], [result]).reported
 
     def _start_turn(self) -> None:
         self._monitor.user_message()

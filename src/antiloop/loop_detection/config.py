@@ -64,6 +64,7 @@ def write_config(detector: "LoopDetector") -> Dict[str, Any]:
         "notice_role": detector.notice_role.value,
         "mask": _data(detector.mask, "mask"),
         "log_verdicts": detector.log_verdicts,
+        "shadow": detector.shadow,
     }
 
 
@@ -170,6 +171,12 @@ def _read_mask(value: Any) -> str:
     return value
 
 
+def _read_flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, got {value!r}")
+    return value
+
+
 def _data(value: Any, place: str) -> Any:
     if callable(value):
         raise ValueError(f"{place}: a function cannot be written as JSON")
@@ -187,5 +194,6 @@ _READERS: Dict[str, Callable[[Any], Any]] = {
     "tools": _read_tools,
     "notice_role": lambda value: choice_of(Role, value, "role"),
     "mask": _read_mask,
-    "log_verdicts": bool,
+    "log_verdicts": _read_flag,
+    "shadow": _read_flag,
 }

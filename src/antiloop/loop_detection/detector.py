@@ -60,6 +60,8 @@ class LoopDetector:
             logger ``antiloop``.
         second_opinion: who is asked where a run looks stuck and no detector is certain: a function
             of a `CaseFile`, sync or async, or a `SecondOpinion` that says when, too.
+        shadow: decide as ever and tell listeners, observers and the trace what would be done, and
+            do nothing: each verdict is to go on, and what it would be stands in `would_be`.
 
     Raises:
         ValueError: for no detectors, or a window in which a detector could never fire.
@@ -79,6 +81,7 @@ class LoopDetector:
         mask: MaskRule = "secrets",
         log_verdicts: bool = False,
         second_opinion: Union[SecondOpinion, Judge, None] = None,
+        shadow: bool = False,
     ) -> None:
         self.detectors: List[BaseDetector] = list(detectors_of(detectors))
         if not isinstance(policy, Escalation):
@@ -94,6 +97,7 @@ class LoopDetector:
         self.masking = masking_of(mask)
         self.log_verdicts = log_verdicts
         self.second_opinion = second_opinion_of(second_opinion)
+        self.shadow = shadow
         self._validate()
         self._validate_tools()
         of_calls = [each for each in self.detectors if not isinstance(each, TextDetector)]
@@ -102,7 +106,9 @@ class LoopDetector:
         self.counted = frozenset(name for each in own for name in each.counted)
 
     @classmethod
-    def default(cls, second_opinion: Union[SecondOpinion, Judge, None] = None) -> "LoopDetector":
+    def default(
+        cls, second_opinion: Union[SecondOpinion, Judge, None] = None, *, shadow: bool = False
+    ) -> "LoopDetector":
         """Give repeat, stall and ping-pong, set so that normal work is not stopped; raises.
 
         Unchanged results keep polling and scrolling out, and to look at fruitless answers only
@@ -115,10 +121,13 @@ class LoopDetector:
                 PingPongDetector(12, 3, patience=6),
             ],
             second_opinion=second_opinion,
+            shadow=shadow,
         )
 
     @classmethod
-    def escalating(cls, second_opinion: Union[SecondOpinion, Judge, None] = None) -> "LoopDetector":
+    def escalating(
+        cls, second_opinion: Union[SecondOpinion, Judge, None] = None, *, shadow: bool = False
+    ) -> "LoopDetector":
         """Give all detectors, and the ladder notify, block, stop: for unattended agents."""
         return cls(
             [
@@ -136,6 +145,7 @@ class LoopDetector:
             ],
             Escalation(),
             second_opinion=second_opinion,
+            shadow=shadow,
         )
 
     @classmethod
@@ -173,15 +183,16 @@ class LoopDetector:
         return next(self.findings(window, tool_calls, tool_results), None)
 
     def monitor(
-        self, tools: Optional[Mapping[str, ToolPolicy]] = None, *, logs: bool = True
+        self, tools: Optional[Mapping[str, ToolPolicy]] = None, *, live: bool = True
     ) -> LoopMonitor:
         """Make the monitor of one run.
 
         Args:
             tools: what the run's tools declare themselves; the detector's own declarations win.
-            logs: whether verdicts may be logged; what is replayed was logged when it happened.
+            live: False where a recorded run is replayed: what happened is not logged again, and
+                the verdicts of a shadow detector are given as they are, since nobody acts on them.
         """
-        return LoopMonitor(self, {**(tools or {}), **self.tools}, logs)
+        return LoopMonitor(self, {**(tools or {}), **self.tools}, live)
 
     def findings(
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
@@ -204,7 +215,7 @@ class LoopDetector:
     def __repr__(self) -> str:
         names = ", ".join(detector.name for detector in self.detectors)
         ladder = " -> ".join(LoopAction(action).value for action in self.escalation.actions)
-        return short_repr(self, f"[{names}]", ladder)
+        return short_repr(self, f"[{names}]", ladder, *(["shadow"] if self.shadow else []))
 
     def _validate_tools(self) -> None:
         names = [detector.name for detector in self.detectors]

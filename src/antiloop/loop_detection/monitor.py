@@ -61,12 +61,13 @@ class LoopMonitor(Copied):
     within a run, or within a round where rounds are numbered; leave them None where they do not.
     """
 
-    def __init__(self, detector: "LoopDetector", tools: Policies, logs: bool = True) -> None:
+    def __init__(self, detector: "LoopDetector", tools: Policies, live: bool = True) -> None:
         self.enabled = True
         """False switches everything off: nothing is recorded, every verdict is to go on."""
         self._detector = detector
         self._tools = tools
-        self._listeners = Listeners(logs=detector.log_verdicts and logs)
+        logs, shadow = detector.log_verdicts and live, detector.shadow and live
+        self._listeners = Listeners(logs=logs, shadow=shadow)
         self.consultation = Consultation(detector)
         """Who is asked for a second opinion on the run, and what was said."""
         self._start()
@@ -118,7 +119,8 @@ class LoopMonitor(Copied):
         if block is None:
             return GO_ON
         found = blocked(block, self._window)
-        return LoopVerdict(LoopAction.BLOCK, found, refusal(found, facts.tool, facts.shown))
+        verdict = LoopVerdict(LoopAction.BLOCK, found, refusal(found, facts.tool, facts.shown))
+        return self._listeners.acted_on(verdict)
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         """Record one round and judge it.
@@ -141,8 +143,7 @@ class LoopMonitor(Copied):
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
         self._speech.moved()
-        verdict = self._judge()
-        return verdict if verdict.case else self._listeners.told(verdict)
+        return self._listeners.told(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
         """Take what a judge says about the case of the last verdict, and give the final verdict.
@@ -293,8 +294,7 @@ class LoopMonitor(Copied):
 
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
         self._settle()
-        rule = self._detector.inject_message
-        return heard(findings, self._ladder, self._speech.replies, rule)
+        return heard(findings, self._ladder, self._speech.replies, self._detector.inject_message)
 
     def _policy(self, call: ToolCall) -> ToolPolicy:
         return self._window.policy(call.tool_name)

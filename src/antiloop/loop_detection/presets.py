@@ -20,16 +20,17 @@ NOTIFY, BLOCK, STOP = LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP
 
 
 @beta
-def literal() -> LoopDetector:
+def literal(*, shadow: bool = False) -> LoopDetector:
     """Repeat 3, stall 3, ping-pong 2x3 on tool names, raise: each exactly as the bare class."""
     return LoopDetector(
         [RepeatDetector(3), StallDetector(3), PingPongDetector(2, 3, match="tool_names")],
         LoopPolicy.RAISE,
+        shadow=shadow,
     )
 
 
 @beta
-def patient() -> LoopDetector:
+def patient(*, shadow: bool = False) -> LoopDetector:
     """Warn late and refuse later: 10, 20, 30 within the last 30 calls, as OpenClaw does.
 
     A repeated call is a warning at 10. The same call with the same result, which is no progress, is
@@ -61,11 +62,12 @@ def patient() -> LoopDetector:
             "process.log": polled,
         },
         log_verdicts=True,
+        shadow=shadow,
     )
 
 
 @beta
-def cycles(laps: int = 3) -> LoopDetector:
+def cycles(laps: int = 3, *, shadow: bool = False) -> LoopDetector:
     """Find cycles of one, two and three calls: warn as the user, warn again, stop.
 
     Calls are compared by tool and arguments; a cycle counts when it is repeated as a whole, without
@@ -73,16 +75,18 @@ def cycles(laps: int = 3) -> LoopDetector:
 
     Args:
         laps: how often a cycle comes before it is found, 2 or more.
+        shadow: as that of `LoopDetector`.
     """
     return LoopDetector(
         [RepeatDetector(laps), PingPongDetector(3, laps, match="calls")],
         Escalation((NOTIFY, NOTIFY, STOP), per_lap=True),
         notice_role=Role.USER,
+        shadow=shadow,
     )
 
 
 @beta
-def budgeted() -> LoopDetector:
+def budgeted(*, shadow: bool = False) -> LoopDetector:
     """Warn at 3 and refuse at 5 equal calls, at 4 and 6 alternating ones; 25 calls a turn.
 
     The budget is looked at first, then the same call, then the two that alternate. Each call past a
@@ -100,10 +104,11 @@ def budgeted() -> LoopDetector:
         escalations={"repeat": ladder, "ping_pong": ladder},
         mask="arguments",
         log_verdicts=True,
+        shadow=shadow,
     )
 
 
-PRESETS: Dict[str, Callable[[], LoopDetector]] = {
+PRESETS: Dict[str, Callable[..., LoopDetector]] = {
     "default": LoopDetector.default,
     "escalating": LoopDetector.escalating,
     "literal": literal,

@@ -1,6 +1,6 @@
 """What is to be done after a round, or about a call."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from ..exceptions import LoopDetectedError
@@ -27,10 +27,31 @@ class LoopVerdict:
     case: Optional[CaseFile] = None
     """What a judge is to be asked about now; give its answer to `LoopMonitor.answer`, which gives
     the final verdict. Unanswered, the verdict stands as it is."""
+    is_shadow: bool = False
+    """Whether it is a verdict of a shadow detector: what it names is told, and never done."""
+    would_be: Optional["LoopVerdict"] = None
+    """Of a shadow detector: what listeners are told instead of this verdict, which is to go on."""
 
     def __repr__(self) -> str:
         found = [] if self.detection is None else [repr(self.detection)]
-        return short_repr(self, self.action.value, *found)
+        shadow = ["shadow"] if self.is_shadow else []
+        told = [] if self.would_be is None else [f"would be {self.would_be.action.value}"]
+        return short_repr(self, self.action.value, *shadow, *told, *found)
+
+    @property
+    def reported(self) -> "LoopVerdict":
+        """The verdict as listeners and observers are told it; this one but in shadow mode."""
+        return self.would_be or self
+
+    def in_shadow(self) -> "LoopVerdict":
+        """Give the verdict to act on in shadow mode: to go on, with what it would be."""
+        if self.action is LoopAction.CONTINUE:
+            return self
+        found = self.detection
+        if found is not None:
+            found = replace(found, details={**found.details, "shadow": True})
+        told = replace(self, detection=found, is_shadow=True, case=None)
+        return LoopVerdict(suspicion=self.suspicion, case=self.case, is_shadow=True, would_be=told)
 
     @property
     def severity(self) -> LoopSeverity:

@@ -22,7 +22,7 @@ class LiveReplay:
 
     def __init__(self, run: RunUnderWay, detector: LoopDetector) -> None:
         self.run = run
-        self._monitor = detector.monitor(logs=False)
+        self._monitor = detector.monitor(live=False)
         self._monitor.consultation.begin(is_possible=False)
         self._judged = 0
         self._heard = 0

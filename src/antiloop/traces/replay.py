@@ -20,7 +20,7 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
         which there was nothing to say are left out. A verdict on what the model said stands at the
         last step before it.
     """
-    monitor = detector.monitor(logs=False)
+    monitor = detector.monitor(live=False)
     # What judges said then counts again; nobody is asked anew.
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
     for moment in moments_of(run):
