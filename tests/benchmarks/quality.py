@@ -3,6 +3,7 @@
     python tests/benchmarks/quality.py LABELLED                      # the figures of both presets
     python tests/benchmarks/quality.py LABELLED --quiet SESSIONS     # how they disturb good work
     python tests/benchmarks/quality.py LABELLED --left-out           # without each corpus in turn
+    python tests/benchmarks/quality.py LABELLED --detectors          # without each detector in turn
     python tests/benchmarks/quality.py LABELLED --troubles           # what is missed or false
     python tests/benchmarks/quality.py LABELLED --curve quality.svg  # precision over recall
 
@@ -54,6 +55,8 @@ PRESETS: Dict[str, Callable[[], LoopDetector]] = {
     "default": LoopDetector.default,
     "escalating": LoopDetector.escalating,
 }
+Row = Tuple[str, Sequence[Optional[float]]]
+"""What is left out, and the figures without it."""
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> None:
@@ -81,6 +84,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> None:
     for name, each in tallies.items():
         if options.left_out:
             _print_left_out(name, labelled, each)
+        if options.detectors:
+            _print_detectors(name, labelled)
         if options.troubles:
             print("", name, *total(each).troubles, sep="\n")
 
@@ -93,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quiet", metavar="SESSIONS", type=Path)
     parser.add_argument("--leave", metavar="FILE", type=Path, help="ids of SESSIONS to leave out")
     parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--detectors", action="store_true")
     parser.add_argument("--troubles", action="store_true")
     parser.add_argument("--curve", metavar="FILE", type=Path, help="draw an SVG, and no more")
     return parser
@@ -140,13 +146,36 @@ def _print_table(columns: Dict[str, Dict[str, str]]) -> None:
 
 def _print_left_out(preset: str, labelled: Sequence[LabelledRun], tallies: Sequence[Tally]) -> None:
     """Print the figures without each corpus in turn, the lowest and highest of each first."""
-    rows: List[Tuple[str, List[Optional[float]]]] = []
+    rows: List[Row] = []
     for corpus in sorted({each.corpus for each in labelled}):
         rest = [tally for each, tally in zip(labelled, tallies) if each.corpus != corpus]
         rows.append((corpus, list(total(rest).figures().values())))
     figures = [[one for one in column if one is not None] for column in zip(*(r for _, r in rows))]
     for name, pick in (("maximum", max), ("minimum", min)):
         rows.insert(0, (name, [pick(column) if column else None for column in figures]))
+    _print_rows(preset, rows)
+
+
+def _print_detectors(preset: str, labelled: Sequence[LabelledRun]) -> None:
+    """Print the figures without each detector in turn."""
+    rows: List[Row] = []
+    for name in (each.name for each in PRESETS[preset]().detectors):
+        detector = without(PRESETS[preset](), name)
+        tally = total(score(each, verdicts_on(each.run, detector)) for each in labelled)
+        rows.append((name, list(tally.figures().values())))
+    _print_rows(preset, rows)
+
+
+def without(detector: LoopDetector, name: str) -> LoopDetector:
+    """Give a detector of loops that lacks one of its detectors."""
+    config = detector.to_config()
+    config["detectors"] = [
+        options for options in config["detectors"] if options.get("name", options["type"]) != name
+    ]
+    return LoopDetector.from_config(config)
+
+
+def _print_rows(preset: str, rows: Sequence[Row]) -> None:
     heads = ("caught", "stopped", "precision", "first word", "clean", "notices", "delay")
     print(f"\n{preset + ', without':24}", *(f"{head:>10}" for head in heads))
     for name, row in rows:

@@ -147,6 +147,13 @@ EDGES = {
 }
 
 
+def test_each_detector_is_left_out_once(capsys):
+    told = printed(capsys, EXAMPLE, "--detectors").partition("\nescalating, without")[2]
+    caught = {line.split()[0]: line.split()[1] for line in told.splitlines()[1:]}
+    assert list(caught) == [each.name for each in LoopDetector.escalating().detectors]
+    assert [name for name, share in caught.items() if share != "0.75"] == ["failure_streak"]
+
+
 def test_sessions_that_went_well_are_counted(capsys, tmp_path):
     stuck = [each.run.run_id for each in read_labelled(EXAMPLE) if each.segments]
     (tmp_path / "leave.json").write_text(json.dumps([*stuck, "awaited-reply"]), "utf-8")
