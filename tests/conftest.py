@@ -7,7 +7,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "antiloop", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "antiloop",
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 settings.load_profile("antiloop")
 # Chosen by .ci/mutants: the same examples each time, few of them, and all tests run more than once.

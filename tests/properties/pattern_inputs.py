@@ -25,7 +25,7 @@ _REPEATS = tuple(
     if hasattr(names, name)
 )
 _PIECES = [*'a7 \n-_"\\[<', "a ", "a\n", "\n ", "1.", "a.", '\\"']
-_RUNS, _ENDS = 250, ("", "\n\x00")
+_RUNS, _ENDS = 100, ("", "\n\x00")
 
 
 def hostile_texts(pattern, size):
@@ -33,7 +33,7 @@ def hostile_texts(pattern, size):
     tree = parser.parse(pattern.pattern, pattern.flags)
     walked = list(_walked(tree))
     pieces = dict.fromkeys([*_PIECES, *walked, *(f"{piece} " for piece in walked)])
-    starts = list(dict.fromkeys(["", *_beginnings(tree)]))[: max(3, _RUNS // len(pieces))]
+    starts = list(dict.fromkeys(["", *_beginnings(tree)]))[: max(2, _RUNS // len(pieces))]
     for piece in pieces:
         run = piece * (size // len(piece) + 1)
         for start in starts:

@@ -10,8 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, LoopPolicy, RepeatDetector, ToolCall, ToolResult
@@ -63,11 +62,9 @@ def small():
     return LoopDetector(detectors, LoopPolicy.BLOCK, window=5)
 
 
-makes = pytest.mark.parametrize(
-    "make",
-    [LoopDetector.default, LoopDetector.escalating, ladders, declared, small],
-    ids=lambda make: make.__name__,
-)
+MAKES = (LoopDetector.default, LoopDetector.escalating, ladders, declared, small)
+makes = st.sampled_from(MAKES)
+presets = st.sampled_from([LoopDetector.default, LoopDetector.escalating])
 
 TOOLS = ("look", "press", "update_page", "shell", LONG, "", "*")
 ARGUMENTS = (
@@ -202,18 +199,17 @@ def resumed(detector):
     return restored
 
 
-@makes
-@settings(max_examples=30)
-@given(run=runs())
+@settings(max_examples=50)
+@example(make=declared, run=[[("press", {}, None)]])
+@given(make=makes, run=runs())
 def test_a_run_that_is_resumed_after_each_round_is_judged_as_the_unbroken_one(make, run):
     unbroken, broken = Play(make, run), Play(make, run, resumed(make()))
     assert broken.verdicts == unbroken.verdicts
     assert broken.refusals == unbroken.refusals
 
 
-@makes
-@settings(max_examples=30)
-@given(run=runs(max_size=20))
+@settings(max_examples=40)
+@given(make=makes, run=runs(max_size=20))
 def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(make, run):
     unbroken = Play(make, run, one_by_one=True)
     broken = Play(make, run, resumed(make()), one_by_one=True)
@@ -223,14 +219,11 @@ def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(mak
     assert broken.refusals == unbroken.refusals
 
 
-@makes
-@pytest.mark.parametrize(
-    "copied",
-    [copy.copy, copy.deepcopy, lambda monitor: pickle.loads(pickle.dumps(monitor))],
-    ids=["copy", "deepcopy", "pickle"],
-)
-@settings(max_examples=8)
-@given(run=runs(max_size=20))
+COPIES = (copy.copy, copy.deepcopy, lambda monitor: pickle.loads(pickle.dumps(monitor)))
+
+
+@settings(max_examples=30)
+@given(make=makes, copied=st.sampled_from(COPIES), run=runs(max_size=15))
 def test_a_copy_of_a_monitor_goes_on_alone(make, copied, run):
     def gone_on(monitor):
         other = copied(monitor)
@@ -243,9 +236,8 @@ def test_a_copy_of_a_monitor_goes_on_alone(make, copied, run):
     assert (broken.verdicts, broken.refusals) == (unbroken.verdicts, unbroken.refusals)
 
 
-@makes
-@settings(max_examples=25)
-@given(run=runs())
+@settings(max_examples=50)
+@given(make=makes, run=runs())
 def test_a_replay_gives_the_verdicts_of_the_live_run(make, run):
     live = Play(make, run)
     ends = [stop - 1 for _, stop in live.recorded.rounds()]
@@ -257,9 +249,8 @@ def test_a_replay_gives_the_verdicts_of_the_live_run(make, run):
     assert list(replay(live.recorded, make())) == expected
 
 
-@makes
-@settings(max_examples=25)
-@given(run=runs(), data=st.data())
+@settings(max_examples=50)
+@given(make=makes, run=runs(), data=st.data())
 def test_an_explanation_gives_the_verdict_of_the_live_run(make, run, data):
     live = Play(make, run)
     ends = [stop - 1 for _, stop in live.recorded.rounds()]
@@ -274,9 +265,8 @@ def first_loop(play):
     return next(found, None)
 
 
-@makes
-@settings(max_examples=25)
-@given(run=runs(), data=st.data())
+@settings(max_examples=50)
+@given(make=makes, run=runs(), data=st.data())
 def test_the_order_of_siblings_does_not_matter(make, run, data):
     unique = [
         each if each is USER else list({(one[0], str(one[1])): one for one in each}.values())
@@ -289,9 +279,8 @@ def test_the_order_of_siblings_does_not_matter(make, run, data):
     assert first_loop(one) == first_loop(other)
 
 
-@pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating, small])
-@settings(max_examples=25)
-@given(run=runs())
+@settings(max_examples=40)
+@given(make=presets | st.just(small), run=runs())
 def test_the_names_of_tools_do_not_matter(make, run):
     # What a tool does is guessed from its name, so a name that speaks of change stays one.
     renamed = dict(zip(TOOLS, ("view", "type", "edit_sheet", "console", "another", "a", "b")))
@@ -299,9 +288,8 @@ def test_the_names_of_tools_do_not_matter(make, run):
     assert decided(one) == decided(other)
 
 
-@pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating])
-@settings(max_examples=25)
-@given(run=runs(), length=st.integers(1, 70))
+@settings(max_examples=30)
+@given(make=presets, run=runs(), length=st.integers(1, 70))
 def test_what_went_well_before_changes_nothing(make, run, length):
     prefix = [
         [("read", {"name": f"file{number:03}x"}, f"{hashed(str(number))[:9]} words")]
@@ -319,8 +307,8 @@ def hashed(text):
 def verdicts_of_many_runs():
     """Print what the presets say about many runs, the same each time."""
     chance = random.Random(7)
-    for make in (LoopDetector.default, LoopDetector.escalating, ladders, declared, small):
-        for _ in range(15):
+    for make in MAKES:
+        for _ in range(5):
             few = [
                 [tuple(map(chance.choice, (TOOLS, ARGUMENTS, ANSWERS))) for _ in range(size)]
                 for size in (1, 1, 2, 4)

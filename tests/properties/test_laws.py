@@ -242,7 +242,7 @@ def test_a_restored_run_decides_as_the_unbroken_one(make, run):
         for piece in pieces[:cut]:
             monitor.after(*piece)
         text = json.dumps(monitor.snapshot())
-        assert len(text) <= 4096
+        assert len(text) <= 8192
         restored = make().monitor()
         restored.restore(json.loads(text))
         assert list(map(said, [restored.after(*piece) for piece in pieces[cut:]])) == list(

@@ -125,11 +125,13 @@ class Facts:
         return facts
 
     def of_its_own(self, index: int) -> "Facts":
-        """Give these facts as those of a call that equals no other."""
+        """Give these facts as those of a call that equals no other; an unknown result stays so."""
         key = f"{index:0{KEY_LENGTH}x}"
         other = copy(self)
-        other.call = other.result = key
-        other.answer = f"{self.tool}\x00{key}"
+        other.call = key
+        if self.result is not None:
+            other.result = key
+            other.answer = f"{self.tool}\x00{key}"
         return other
 
     def not_refused(self, result: Result) -> "Facts":

@@ -16,9 +16,10 @@ from .window import Window
 LIMIT = 32_768
 """Characters that a snapshot takes at most for each 50 calls of the window."""
 
-_WORTH = ("is_fresh", "is_new", "is_known", "is_change")
-_RESTORED = ("is_polled", "is_command", "is_missing", "only_looks")
-_FLAGS = (*_WORTH, "mutates", "is_long", "changes_world", *_RESTORED)
+_WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8}
+_MADE_WITH = {"mutates": 16, "is_long": 32, "changes_world": 64}
+_RESTORED = {"is_polled": 128, "is_command": 256, "is_missing": 512, "only_looks": 1024}
+_OF_FACTS = {**_MADE_WITH, **_RESTORED}
 _TOOL_KEY = 8
 
 
@@ -100,14 +101,14 @@ def _rounds(
 
 def _step(item: Evidence, tools: Mapping[str, int], is_last: bool, is_named: bool) -> Any:
     facts = item.facts
-    flags = sum(_flag(item, name) << place for place, name in enumerate(_FLAGS))
+    flags = _flags(item, _WORTH) | _flags(facts, _OF_FACTS)
     keys = b64encode(bytes.fromhex("".join(_keys(facts, is_last)))).decode("ascii")
     text = f"{item.index} {tools[facts.tool]} {facts.outcome.value} {flags} {keys}"
     return [text, facts.shown, facts.is_whole, item.call_id] if is_named else text
 
 
-def _flag(item: Evidence, name: str) -> bool:
-    return bool(getattr(item if name in _WORTH else item.facts, name))
+def _flags(value: Any, places: Mapping[str, int]) -> int:
+    return sum(place for name, place in places.items() if getattr(value, name))
 
 
 def _forms(kind: Outcome, mutates: bool, is_last: bool) -> List[str]:
@@ -128,15 +129,16 @@ def _keys(facts: Facts, is_last: bool) -> List[str]:
 def _evidence(step: Any, tools: List[str], is_last: bool) -> Evidence:
     text, label, is_whole, call_id = (step, None, False, None) if isinstance(step, str) else step
     index, tool, letter, bits, packed = text.split(" ")
-    flags = {name: bool(int(bits) >> place & 1) for place, name in enumerate(_FLAGS)}
+    flags = int(bits)
+    mutates, is_long, changes_world = (bool(flags & place) for place in _MADE_WITH.values())
     digits = b64decode(packed, validate=True).hex()
     keys = [digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)]
     kind, call = Outcome(letter), keys.pop(0)
     result: Optional[str] = None if kind is Outcome.UNKNOWN else keys.pop(0)
-    facts = Facts(tools[int(tool)], call, flags["mutates"], result, kind, flags["is_long"])
-    for name in _RESTORED:
-        setattr(facts, name, flags[name])
-    forms = dict(zip(_forms(kind, flags["mutates"], is_last), keys))
-    facts.restore(forms, flags["changes_world"], bool(is_whole))
+    facts = Facts(tools[int(tool)], call, mutates, result, kind, is_long)
+    for name, place in _RESTORED.items():
+        setattr(facts, name, bool(flags & place))
+    forms = dict(zip(_forms(kind, mutates, is_last), keys))
+    facts.restore(forms, changes_world, bool(is_whole))
     facts.label = None if label is None else str(label)
-    return Evidence(int(index), facts, call_id, *(flags[name] for name in _WORTH))
+    return Evidence(int(index), facts, call_id, *(bool(flags & place) for place in _WORTH.values()))
