@@ -15,14 +15,9 @@ Bad arguments stay ``ValueError`` and ``TypeError``. What a model or a tool prod
 detector raise.
 """
 
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 from .stability import beta, stable
-
-if TYPE_CHECKING:
-    from .agent import AgentResult
-    from .loop_detection import LoopDetection
-    from .trace import AgentTrace
 
 
 @stable
@@ -73,12 +68,13 @@ class LoopDetectedError(AgentError):
     ``detection``, ``trace`` and ``partial_result`` are set where it is raised, if they are known.
     """
 
-    detection: "Optional[LoopDetection]" = None
-    """The whole finding."""
-    trace: "Optional[AgentTrace]" = None
-    """What the run did up to here."""
-    partial_result: "Optional[AgentResult]" = None
-    """What the run had achieved up to here."""
+    # Not typed more closely: an error stands below what it speaks of, and imports nothing of it.
+    detection: Any = None
+    """The whole finding, a `LoopDetection`, or None."""
+    trace: Any = None
+    """What the run did up to here, an `AgentTrace`, or None."""
+    partial_result: Any = None
+    """What the run had achieved up to here, an `AgentResult`, or None."""
 
     def __init__(
         self, message: str, detector: str = "", details: Optional[Mapping[str, Any]] = None

@@ -7,7 +7,8 @@ from importlib import import_module
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.engines import EngineFailed, in_order
+from antiloop.cli.engine import EngineFailed
+from antiloop.cli.engines import in_order
 from antiloop.traces import pieces
 
 distributed = pytest.importorskip("distributed", reason='needs the extra: "antiloop[dask]"')

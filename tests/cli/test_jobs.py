@@ -20,7 +20,8 @@ from pathlib import Path
 import pytest
 
 from antiloop.cli import main, processes
-from antiloop.cli.engines import EngineFailed, in_order
+from antiloop.cli.engine import EngineFailed
+from antiloop.cli.engines import in_order
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import pieces, read_runs
 

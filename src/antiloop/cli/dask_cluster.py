@@ -12,7 +12,7 @@ try:
 except ImportError as error:
     raise ImportError('--engine dask needs: pip install "antiloop[dask]"') from error
 
-from .engines import EngineFailed
+from .engine import EngineFailed
 from .processes import interrupts_ignored
 
 _ADDRESS = re.compile(r".+:\d{1,5}")

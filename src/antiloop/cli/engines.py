@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import (
     Callable,
-    ContextManager,
     Deque,
     Generator,
     Iterable,
@@ -19,19 +18,15 @@ from typing import (
     TypeVar,
 )
 
+from . import processes
+from .engine import Engine, EngineFailed
+
 _Task = TypeVar("_Task")
 _Done = TypeVar("_Done")
 
 _AHEAD = 4
 """Tasks for each worker that wait or are worked on: all are kept busy, and memory is bounded."""
 _AT = "dask://"
-
-Engine = ContextManager[Tuple[Executor, int]]
-"""Gives an executor and how many workers it has; after that, or an error, nothing is left of it."""
-
-
-class EngineFailed(Exception):
-    """There is no such engine, or it broke down; the message says what to do."""
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -80,8 +75,6 @@ def _finished(waiting: "Deque[Tuple[_Task, Future[_Done]]]") -> Tuple[_Task, _Do
 
 
 def _engine(name: str, jobs: Optional[int]) -> Engine:
-    from . import processes
-
     if name == "processes":
         return processes.open_engine(jobs)
     if name != "dask" and not name.startswith(_AT):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tupl
 
 from .command import COULD_NOT_RUN, FOUND, add_command
 from .detector import add_detector, detector_of
-from .engines import EngineFailed, add_engine
+from .engine import EngineFailed
+from .engines import add_engine
 from .recordings import Recordings, add_recordings
 from .terminal import complain
 

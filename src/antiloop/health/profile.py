@@ -1,33 +1,17 @@
 """Which rules there are, and by what numbers they judge."""
 
 from dataclasses import dataclass, field, replace
-from math import inf
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Tuple
 
 from ..loop_detection import LoopDetector
 from ..stability import beta
-from .limits import require_number
+from .numbers import HealthNumbers
 from .rules import RULES, HealthRule
-
-_LIMITS: Dict[str, Tuple[float, float]] = {
-    "loop_penalty": (0, inf),
-    "failure_penalty": (0, inf),
-    "recovery": (0, 1),
-    "recovery_rounds": (1, inf),
-    "healthy_from": (0, 100),
-    "warning_from": (0, 100),
-    "similarity": (0, 1),
-    "long_step_s": (0, inf),
-    "spike_share": (0, 1),
-    "spike_floor": (0, inf),
-    "spike_after": (0, inf),
-}
-"""The least and the most of each number."""
 
 
 @beta
 @dataclass(frozen=True)
-class HealthProfile:
+class HealthProfile(HealthNumbers):
     """Rules and numbers. The default decides from evidence, `literal` by the table alone.
 
     With evidence, the rules over tool calls count only calls of a loop that the detector has found;
@@ -47,38 +31,9 @@ class HealthProfile:
     """Looked at in this order."""
     detector: LoopDetector = field(default_factory=LoopDetector.escalating)
     """Finds the loops."""
-    needs_evidence: bool = True
-    """Whether calls count only as part of a loop that was found."""
-    loop_penalty: float = 25
-    """What the findings of one detector take from the score, where no rule over calls takes any."""
-    failure_penalty: float = 30
-    """What a run loses that ended in failure."""
-    recovery: float = 0.5
-    """Which part of its penalty a warning gives back when it is closed."""
-    recovery_rounds: int = 2
-    """Rounds with something new, since a warning last grew, that close it; so does the user."""
-    healthy_from: int = 80
-    """The lowest score of a healthy run."""
-    warning_from: int = 50
-    """The lowest score of a run that is not likely stuck."""
-    similarity: float = 0.85
-    """From where on inputs are similar: a share of their characters."""
-    long_step_s: float = 30.0
-    """What is longer is a long step."""
-    spike_share: float = 0.5
-    """Which part of the cost so far is a spike, if exceeded by one event."""
-    spike_floor: float = 0.05
-    """What an event must cost more than to be a spike."""
-    spike_after: int = 4
-    """How many events with a cost come before any can be a spike: the first is always all."""
-    cost_budget: Optional[float] = None
-    """What a run may cost; None for no budget."""
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _LIMITS.items():
-            require_number(self, name, least, most)
-        if self.cost_budget is not None:
-            require_number(self, "cost_budget", 0)
+        super().__post_init__()
         names = [rule.name for rule in self.rules]
         twice = [name for name in names if names.count(name) > 1]
         if twice:

@@ -7,20 +7,18 @@ count under one name as the threshold says, the warning is raised.
 import re
 from dataclasses import dataclass
 from string import Formatter
-from typing import TYPE_CHECKING, Callable, Hashable, Optional, Tuple
+from typing import Callable, Hashable, Optional, Tuple
 
 from ..loop_detection.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
 from .empty_result import is_empty_result
 from .limits import require_number
+from .numbers import HealthNumbers
 from .run_so_far import RunSoFar, SeenCall
 
-if TYPE_CHECKING:
-    from .profile import HealthProfile
-
-CallKey = Callable[[SeenCall, RunSoFar, "HealthProfile"], Optional[Hashable]]
-EventKey = Callable[[RunEvent, RunSoFar, "HealthProfile"], Optional[Hashable]]
+CallKey = Callable[[SeenCall, RunSoFar, HealthNumbers], Optional[Hashable]]
+EventKey = Callable[[RunEvent, RunSoFar, HealthNumbers], Optional[Hashable]]
 _FIELD_END = re.compile(r"[.\[]")
 _TOLD = ("count", "times", "item", "run", "rule", "profile")
 _OWNERS = ("key", "tool", "rule")
@@ -85,7 +83,7 @@ def _tool(seen: SeenCall, *_: object) -> Hashable:
     return seen.tool
 
 
-def _similar_input(seen: SeenCall, run: RunSoFar, profile: "HealthProfile") -> Hashable:
+def _similar_input(seen: SeenCall, run: RunSoFar, profile: HealthNumbers) -> Hashable:
     return run.similar_inputs(seen, profile.similarity)
 
 
@@ -106,7 +104,7 @@ def _retry(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:
     return run.news if event.type == "retry_triggered" else None
 
 
-def _long_step(event: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Optional[Hashable]:
+def _long_step(event: RunEvent, run: RunSoFar, profile: HealthNumbers) -> Optional[Hashable]:
     if (event.latency_s or 0) <= profile.long_step_s:
         return None
     # A test suite takes its time; so does a model that thinks. What matters is what came of it.
@@ -115,13 +113,13 @@ def _long_step(event: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Opti
     return run.events
 
 
-def _cost_spike(event: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Optional[Hashable]:
+def _cost_spike(event: RunEvent, run: RunSoFar, profile: HealthNumbers) -> Optional[Hashable]:
     cost, total = event.cost or 0.0, run.cost or 0.0
     is_spike = cost > profile.spike_floor and cost > profile.spike_share * total
     return run.events if is_spike and run.priced > profile.spike_after else None
 
 
-def _over_budget(_: RunEvent, run: RunSoFar, profile: "HealthProfile") -> Optional[Hashable]:
+def _over_budget(_: RunEvent, run: RunSoFar, profile: HealthNumbers) -> Optional[Hashable]:
     budget = profile.cost_budget
     if budget is None or run.cost is None:
         return None

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from . import presets
     from .base import BaseDetector
     from .call_limit import CallLimitDetector
-    from .case_file import CaseCall, CaseFile, CaseRound
+    from .case_file import CaseFile
+    from .case_round import CaseCall, CaseRound
     from .chant import ChantDetector
     from .detection import LoopDetection, LoopSeverity
     from .detector import LoopDetector
@@ -66,7 +67,8 @@ __all__ = [
 _HOMES = {
     "base": "BaseDetector",
     "call_limit": "CallLimitDetector",
-    "case_file": "CaseCall CaseFile CaseRound",
+    "case_file": "CaseFile",
+    "case_round": "CaseCall CaseRound",
     "chant": "ChantDetector",
     "detection": "LoopDetection LoopSeverity",
     "detector": "LoopDetector",

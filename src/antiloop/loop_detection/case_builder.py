@@ -3,7 +3,8 @@
 from itertools import groupby
 from typing import Callable, Dict, Iterator, List, Optional, Tuple
 
-from .case_file import CaseCall, CaseFile, CaseRound
+from .case_file import CaseFile
+from .case_round import CaseCall, CaseRound
 from .difference import changed_part, new_lines
 from .excerpts import Excerpt, Excerpts
 from .shortening import ends_of

@@ -1,9 +1,9 @@
 """A case in words: the question, and the record behind a fence."""
 
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Sequence
 
 from ..short_repr import counted
-from .case_file import CaseCall, CaseFile, CaseRound
+from .case_round import CaseCall, CaseRound
 from .fingerprint import text_fingerprint
 from .shortening import ends_of, escaped, visible
 
@@ -34,24 +34,29 @@ _SIZES = ((700, 300), (500, 220), (360, 160), (260, 110), (180, 70), (120, 40))
 _LATEST = 8
 
 
-def prompt_of(case: CaseFile) -> str:
-    """Write a case as a question, with as much of the texts as there is room for."""
-    rounds = list(case.rounds)
-    room = LIMIT - len(_assembled(case, ""))
+def prompt_of(case: Sequence[CaseRound], found: str) -> str:
+    """Write a case as a question, with as much of the texts as there is room for.
+
+    Args:
+        case: the last rounds of the run, oldest first.
+        found: what a detector found and is not certain of, or nothing.
+    """
+    rounds = list(case)
+    room = LIMIT - len(_assembled(found, ""))
     while True:
         for latest, earlier in _SIZES:
             record = "\n".join(_record(rounds, latest, earlier))
             if len(record) <= room:
-                return _assembled(case, record)
+                return _assembled(found, record)
         if len(rounds) == 1:
-            return _assembled(case, "\n".join(_cut(record.split("\n"), room)))
+            return _assembled(found, "\n".join(_cut(record.split("\n"), room)))
         del rounds[0]
 
 
-def _assembled(case: CaseFile, record: str) -> str:
-    if case.found:
-        found = f"{BAR}{visible(case.found, 200)}"
-        record = "\n".join(["(a program noticed, without being certain)", found, record])
+def _assembled(found: str, record: str) -> str:
+    if found:
+        noticed = f"{BAR}{visible(found, 200)}"
+        record = "\n".join(["(a program noticed, without being certain)", noticed, record])
     token = text_fingerprint(record)[:_TOKEN]
     return "\n".join(
         [

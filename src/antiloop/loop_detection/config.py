@@ -3,7 +3,7 @@
 import inspect
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Type, Union
+from typing import Any, Callable, Dict, List, Mapping, Type, Union
 
 from ..choices import choice_of
 from ..types import Role
@@ -21,12 +21,10 @@ from .policy import Escalation, LoopAction, LoopPolicy
 from .recurrence import RecurrenceDetector
 from .repeat import RepeatDetector
 from .repeated_finish import RepeatedFinishDetector
+from .settings import DetectorSettings
 from .stall import StallDetector
 from .tool_policy import ToolPolicy
 from .unknown_tool import UnknownToolDetector
-
-if TYPE_CHECKING:
-    from .detector import LoopDetector
 
 CONFIG_VERSION = 1
 TYPES: Dict[str, Type[BaseDetector]] = {
@@ -47,7 +45,7 @@ TYPES: Dict[str, Type[BaseDetector]] = {
 """The detectors that a configuration may name."""
 
 
-def write_config(detector: "LoopDetector") -> Dict[str, Any]:
+def write_config(detector: DetectorSettings) -> Dict[str, Any]:
     """Write a detector's configuration; raises ValueError where it holds code."""
     if detector.second_opinion is not None:
         raise ValueError("second_opinion: a judge is code, which cannot be written as JSON")

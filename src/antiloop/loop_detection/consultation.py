@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from ..types import ToolCall
 from .case_builder import case_of
@@ -14,11 +14,9 @@ from .ladder import Ladder
 from .opinion import Opinion
 from .policy import LoopAction
 from .second_opinion import SecondOpinion
+from .settings import DetectorSettings
 from .verdict import GO_ON, LoopVerdict
 from .window import Window
-
-if TYPE_CHECKING:
-    from .detector import LoopDetector
 
 
 @dataclass
@@ -37,7 +35,7 @@ class Question:
 class Consultation:
     """What a monitor asks about its run; without a judge and without recorded opinions, nothing."""
 
-    def __init__(self, detector: "LoopDetector") -> None:
+    def __init__(self, detector: DetectorSettings) -> None:
         self.run_id = ""
         """Of the run, as a judge is told it."""
         self.is_possible = True

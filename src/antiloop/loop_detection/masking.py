@@ -9,9 +9,7 @@ from typing import Any, Callable, Dict, Union
 
 from ..stability import beta
 from .fingerprint import text_of
-
-MASK = "***"
-"""What stands in the place of a secret."""
+from .mask import MASK
 
 MaskRule = Union[str, Callable[[Any], Any]]
 """``"secrets"``, ``"arguments"``, or a function from a value to what may be shown of it."""

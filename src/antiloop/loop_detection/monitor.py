@@ -4,7 +4,6 @@ from collections import deque
 from dataclasses import replace
 from itertools import zip_longest
 from typing import (
-    TYPE_CHECKING,
     Any,
     Deque,
     Dict,
@@ -36,6 +35,7 @@ from .own_copy import Copied, own_copy
 from .policy import LoopAction
 from .reported import Reported
 from .second_opinion import Answer
+from .settings import DetectorSettings
 from .snapshot import check_version, pack, unpack
 from .speech import Speech
 from .suspicion import Suspicion
@@ -43,9 +43,6 @@ from .text_detector import TextDetector
 from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
 from .window import Policies, Window
-
-if TYPE_CHECKING:
-    from .detector import LoopDetector
 
 SNAPSHOT_VERSION = 2
 
@@ -61,7 +58,7 @@ class LoopMonitor(Copied):
     within a run, or within a round where rounds are numbered; leave them None where they do not.
     """
 
-    def __init__(self, detector: "LoopDetector", tools: Policies, live: bool = True) -> None:
+    def __init__(self, detector: DetectorSettings, tools: Policies, live: bool = True) -> None:
         self.enabled = True
         """False switches everything off: nothing is recorded, every verdict is to go on."""
         self._detector = detector

@@ -2,15 +2,13 @@
 
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Tuple, TypeVar
+from typing import Any, Dict, Mapping, Tuple, TypeVar
 
 from ..types import ToolCall
 from .compared import Result
 from .fingerprint import parsed_arguments, plain
 from .listeners import Listeners
-
-if TYPE_CHECKING:
-    from .detector import LoopDetector
+from .settings import DetectorSettings
 
 T = TypeVar("T", bound="Copied")
 
@@ -18,7 +16,7 @@ T = TypeVar("T", bound="Copied")
 class Copied:
     """A run that may be copied: what keeps no state is shared, listeners are left out."""
 
-    _detector: "LoopDetector"
+    _detector: DetectorSettings
     _listeners: Listeners
     _tools: Mapping[str, Any]
 

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
-from .masking import MASK
+from .mask import MASK
 from .secret_names import NAME_LENGTH, names_secret
 
 _DEPTH = 64

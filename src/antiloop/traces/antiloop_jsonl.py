@@ -11,7 +11,6 @@ step without ``result`` (or with null) has an unknown one; a step without ``roun
 its own; one with neither ``tool_name`` nor ``arguments`` is like no other.
 """
 
-import json
 from itertools import count
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
@@ -20,7 +19,7 @@ from ..formats.amounts import whole_number
 from ..formats.content import field_of, items_of
 from ..formats.unrecorded import told_apart
 from ..loop_detection import Opinion
-from ..loop_detection.fingerprint import canonical_json, plain
+from ..loop_detection.fingerprint import canonical_json
 from ..loop_detection.opinion import recorded_opinion
 from ..types import Role, ToolCall, ToolResult
 from . import atif
@@ -83,39 +82,6 @@ def _messages(told: Any, count: int) -> Iterator[TextMessage]:
             continue
         last = max(last, min(whole_number(position) or 0, count))
         yield TextMessage(Role(role), text, last)
-
-
-def write(run: RecordedRun) -> str:
-    """Give a run as one line of this format, newline included; events and amounts are left out."""
-    spoken = set(run.turn_starts)
-    steps = [
-        _step(call, result, is_after_user=index in spoken)
-        for index, (call, result) in enumerate(zip(run.calls, run.results))
-    ]
-    value: Dict[str, Any] = {"run_id": run.run_id, "steps": steps}
-    if run.messages:
-        value["messages"] = [
-            {"role": each.role.value, "text": each.text, "position": each.position}
-            for each in run.messages
-        ]
-    if run.opinions:
-        value["opinions"] = [{"step": step, **opinion.to_dict()} for step, opinion in run.opinions]
-    return json.dumps(value) + "\n"
-
-
-def _step(call: ToolCall, result: Optional[ToolResult], *, is_after_user: bool) -> Dict[str, Any]:
-    told: Dict[str, Any] = {"tool_name": call.tool_name, "arguments": plain(call.arguments)}
-    if call.id is not None:
-        told["id"] = call.id
-    if call.round is not None:
-        told["round"] = call.round
-    if result is not None:
-        told["result"] = result.text
-    if result is not None and result.is_error:
-        told["is_error"] = True
-    if is_after_user:
-        told["after_user"] = True
-    return told
 
 
 def _call(step: Dict[str, Any], number: Optional[int], index: int) -> ToolCall:

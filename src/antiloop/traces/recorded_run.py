@@ -1,7 +1,7 @@
 """One run of an agent, as it was recorded."""
 
 from dataclasses import dataclass
-from typing import Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ..formats import TextMessage, rounds_of
 from ..loop_detection import Opinion
@@ -9,6 +9,7 @@ from ..short_repr import counted, quoted, short_repr
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .run_event import RunEvent
+from .run_line import run_line, step_of
 
 
 @beta
@@ -53,10 +54,13 @@ class RecordedRun:
         return len(self.calls)
 
     def to_jsonl(self) -> str:
-        """Give calls, results and messages as one line of our own format, newline included."""
-        from .antiloop_jsonl import write
+        """Give the run as one line of our own format; events and amounts are left out."""
+        return run_line(self.run_id, self._steps(), self.messages, self.opinions)
 
-        return write(self)
+    def _steps(self) -> Iterator[Dict[str, Any]]:
+        users = set(self.turn_starts)
+        for index, (call, result) in enumerate(zip(self.calls, self.results)):
+            yield step_of(call, result, is_after_user=index in users)
 
     def rounds(self) -> Iterator[Tuple[int, int]]:
         """Yield where each round starts and stops, as for a slice of calls and results."""

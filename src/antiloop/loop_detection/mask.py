@@ -1,0 +1,3 @@
+"""What is shown where a secret stood."""
+
+MASK = "***"
