@@ -254,7 +254,7 @@ def test_the_whole_surface_of_detection_is_beta():
 def test_what_an_adapter_gives_is_beta():
     # Read from the source: most frameworks are not installed here.
     marked = {}
-    for path in (SOURCE / "integrations").glob("*.py"):
+    for path in (SOURCE / "integrations").rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and GUARD.fullmatch(node.name):
                 marks = [ast.unparse(each) for each in node.decorator_list]

@@ -9,8 +9,8 @@ def main() -> int:
     """Run a command and give its exit status."""
     # An agent starts its hook for each call of a tool: that goes round all other commands.
     if sys.argv[1:2] == ["hook"] and not _is_person():
-        from .integrations.hook_agents import AGENTS
-        from .integrations.hook_process import main as answer
+        from .integrations.hooks.hook_agents import AGENTS
+        from .integrations.hooks.hook_process import main as answer
 
         name = "".join(sys.argv[2:3])
         if name in AGENTS:

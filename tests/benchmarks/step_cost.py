@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Callable, List, Sequence, Tuple
 
 from antiloop import LoopDetector, LoopMonitor, ToolCall, ToolResult
-from antiloop.loop_detection import compared, evidence
+from antiloop.loop_detection.evidence import compared, evidence
 from antiloop.traces import read_runs
 
 Round = Tuple[Sequence[ToolCall], Sequence[ToolResult]]

@@ -11,8 +11,9 @@ from types import ModuleType
 
 import pytest
 
-from antiloop.cli import main, recordings, scan
-from antiloop.cli.terminal import printable
+from antiloop.cli import main, recordings
+from antiloop.cli.commands import scan
+from antiloop.cli.output.terminal import printable
 from antiloop.loop_detection import LoopDetector
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS

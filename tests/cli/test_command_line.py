@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.cli import _parser, main, progress, terminal
-from antiloop.cli.fitting import columns, fitted
+from antiloop.cli import _parser, main
+from antiloop.cli.output import progress, terminal
+from antiloop.cli.output.fitting import columns, fitted
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"

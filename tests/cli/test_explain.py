@@ -7,7 +7,7 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.cli import main
-from antiloop.cli.explanation_output import _steps
+from antiloop.cli.output.explanation_output import _steps
 from antiloop.loop_detection import CallLimitDetector, Escalation, RepeatDetector
 
 EXAMPLE = str(Path(__file__).parents[2] / "docs" / "examples" / "runs.jsonl")

@@ -13,9 +13,10 @@ import sys
 import pytest
 
 from antiloop import LoopDetector
-from antiloop.cli import hook_program, main
-from antiloop.cli.agent_settings import nested_entry
-from antiloop.cli.agents import SETTINGS
+from antiloop.cli import main
+from antiloop.cli.hooks import hook_program
+from antiloop.cli.hooks.agent_settings import nested_entry
+from antiloop.cli.hooks.agents import SETTINGS
 
 CLAUDE = SETTINGS["claude-code"]
 EVENTS, path_of = CLAUDE.events, CLAUDE.path_of

@@ -6,9 +6,9 @@ import shlex
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.agent_settings import PROJECT, USER
-from antiloop.cli.agents import SETTINGS
-from antiloop.integrations.hook_agents import AGENTS
+from antiloop.cli.hooks.agent_settings import PROJECT, USER
+from antiloop.cli.hooks.agents import SETTINGS
+from antiloop.integrations.hooks.hook_agents import AGENTS
 
 OTHERS = sorted(set(SETTINGS) - {"claude-code"})
 IN_JSON = sorted(set(OTHERS) - {"opencode"})

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from antiloop.cli import main, processes
-from antiloop.cli.engine import EngineFailed
-from antiloop.cli.engines import in_order
+from antiloop.cli import main
+from antiloop.cli.engines.engine import EngineFailed
+from antiloop.cli.engines.parallel import in_order, processes
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import pieces, read_runs
 

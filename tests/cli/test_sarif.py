@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.sarif import _rule
+from antiloop.cli.output.sarif import _rule
 from antiloop.loop_detection import RepeatDetector
 from antiloop.loop_detection.presets import PRESETS
 

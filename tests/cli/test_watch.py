@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from antiloop.cli import main, watch
+from antiloop.cli import main
+from antiloop.cli.commands import watch
 from antiloop.traces import RunRecorder
 
 ROOT = Path(__file__).parents[2]

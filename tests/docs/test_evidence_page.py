@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from antiloop.loop_detection.compared import KEY_LENGTH
-from antiloop.loop_detection.outcome import Outcome, outcome
+from antiloop.loop_detection.evidence.compared import KEY_LENGTH
+from antiloop.loop_detection.evidence.outcome import Outcome, outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "evidence.md"
 TEXT = PAGE.read_text("utf-8")

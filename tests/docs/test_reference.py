@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from antiloop import loop_detection
-from antiloop.loop_detection import Escalation, LoopPolicy, ladder, rungs
+from antiloop.loop_detection import Escalation, LoopPolicy, ladder
+from antiloop.loop_detection.run import rungs
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DETECTORS = (REFERENCE / "detectors.md").read_text(encoding="utf-8")

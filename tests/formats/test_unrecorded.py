@@ -3,7 +3,7 @@
 import pytest
 
 from antiloop.formats.unrecorded import unlike_others
-from antiloop.loop_detection.noise import near_arguments
+from antiloop.loop_detection.evidence.noise import near_arguments
 from antiloop.types import ToolCall
 
 IDS = [

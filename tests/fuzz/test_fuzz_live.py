@@ -8,12 +8,12 @@ import pytest
 from mutation import Corpus, damaged_file
 
 from antiloop import LoopDetector
-from antiloop.cli.explanation_output import as_json, as_text
+from antiloop.cli.output.explanation_output import as_json, as_text
 from antiloop.exceptions import TraceUnreadable
 from antiloop.explanation import explain
 from antiloop.traces import FORMATS, read_runs
-from antiloop.traces.live_files import LiveFile
-from antiloop.traces.live_lines import LiveLines
+from antiloop.traces.live.live_files import LiveFile
+from antiloop.traces.live.live_lines import LiveLines
 
 CORPORA = {name: Corpus(name) for name in FORMATS}
 DETECTOR = LoopDetector.escalating()

@@ -15,8 +15,8 @@ from adapters import ADAPTERS
 
 from antiloop import AgentObserver, BaseDetector, LoopDetectedError, LoopDetector, LoopPolicy
 from antiloop.loop_detection import Escalation, RepeatDetector
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 Call = Tuple[str, Dict[str, Any]]
 

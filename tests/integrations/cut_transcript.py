@@ -15,7 +15,7 @@ import io
 import os
 import sys
 
-from antiloop.integrations import hook_process
+from antiloop.integrations.hooks import hook_process
 
 
 def cuts(data):

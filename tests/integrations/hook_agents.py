@@ -13,8 +13,8 @@ from contract import SAME, FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopPolicy
 from antiloop.loop_detection import Escalation, RepeatDetector
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 
 class Ended(Exception):

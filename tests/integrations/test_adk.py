@@ -28,7 +28,7 @@ from pydantic import BaseModel
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.adk import LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.outcome import REFUSED_MARKER
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 
 # ADK calls some of what it does an experiment; ParallelAgent is to be replaced by its graphs.
 pytestmark = [

@@ -10,13 +10,13 @@ from claude_transcripts import Session, answered, called, rounds, said
 from contract import FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopDetector, LoopPolicy
-from antiloop.cli.agent_settings import nested_entry
-from antiloop.cli.agents import SETTINGS
+from antiloop.cli.hooks.agent_settings import nested_entry
+from antiloop.cli.hooks.agents import SETTINGS
 from antiloop.integrations.claude_code import LoopGuard
-from antiloop.integrations.transcript_tail import is_failure
+from antiloop.integrations.hooks.transcript_tail import is_failure
 from antiloop.loop_detection import RepeatDetector
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 REFUSED = f"PreToolUse:Bash hook error: {REFUSED_MARKER} this call was not run."
 

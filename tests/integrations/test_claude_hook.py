@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
-from antiloop.integrations import hook_process, transcript_tail
 from antiloop.integrations.claude_code import LoopGuard
-from antiloop.integrations.hook_process import Options
-from antiloop.integrations.transcript_tail import Look, tail_of, transcript_of
+from antiloop.integrations.hooks import hook_process, transcript_tail
+from antiloop.integrations.hooks.hook_process import Options
+from antiloop.integrations.hooks.transcript_tail import Look, tail_of, transcript_of
 from antiloop.loop_detection import Escalation, RepeatDetector
 from antiloop.loop_detection.messages import NOTICE_MARKER
 
@@ -324,4 +324,4 @@ def test_a_process_that_has_nothing_to_say_loads_next_to_nothing(session):
     loaded = set(done.stdout.split()) - set(before.stdout.split())
     assert not {"json", "re", "typing", "argparse", "dataclasses"} & loaded
     assert "antiloop.integrations.claude_code" not in loaded
-    assert "antiloop.integrations.hook_process" in loaded
+    assert "antiloop.integrations.hooks.hook_process" in loaded

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from claude_transcripts import Session, rounds
 
-from antiloop.integrations import hook_process
+from antiloop.integrations.hooks import hook_process
 
 SCRIPT = Path(__file__).with_name("cut_transcript.py")
 CALLS = 5

@@ -15,8 +15,8 @@ from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
 from antiloop.exceptions import CallRefused
 from antiloop.integrations.functions import GuardedFunctions, LoopGuard, guarded
 from antiloop.loop_detection import Escalation, LoopAction
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 BLOCK = detector(Escalation(("block",)))
 NOTIFY = detector(LoopPolicy.INJECT_MESSAGE)

@@ -11,9 +11,9 @@ from request_bodies import BODIES, SECRET, anthropic, chat, repeated, responses
 
 from antiloop import LoopDetector, LoopPolicy
 from antiloop.formats import History, from_anthropic, from_openai_chat, from_openai_responses
-from antiloop.integrations.first_look import is_news, knows_news
 from antiloop.integrations.gateway import GatewayGuard, judge_request
 from antiloop.integrations.guard import Guard
+from antiloop.integrations.shared.first_look import is_news, knows_news
 from antiloop.loop_detection import Escalation, LoopAction, RepeatDetector, ToolPolicy
 from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.loop_detection.presets import PRESETS

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.integrations import hook_process
-from antiloop.integrations.hook_agents import AGENTS
+from antiloop.integrations.hooks import hook_process
+from antiloop.integrations.hooks.hook_agents import AGENTS
 
 OTHERS = sorted(set(AGENTS) - {"claude-code"})
 

@@ -32,8 +32,8 @@ from pydantic import BaseModel
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.langchain import LoopGuard, LoopGuardState
 from antiloop.loop_detection import Escalation
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 
 class TestLangChain(GraphContract):

@@ -21,7 +21,7 @@ from antiloop.health import HealthStatus, HealthWatch
 from antiloop.integrations.guard import stopped
 from antiloop.integrations.langgraph import LoopGuard
 from antiloop.loop_detection import Escalation, LoopAction
-from antiloop.loop_detection.outcome import REFUSED_MARKER
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 
 BLOCK = {"detector": detector(Escalation(("block",)))}
 SCRIPT = Script(same())

@@ -36,11 +36,11 @@ from openai.types.responses import (
 from openai.types.responses.response_function_web_search import ActionSearch
 
 from antiloop import LoopDetectedError, LoopPolicy
-from antiloop.integrations import last_request
 from antiloop.integrations.openai_agents import LoopGuard
+from antiloop.integrations.shared import last_request
 from antiloop.loop_detection import Escalation, PingPongDetector
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 pytestmark = [
     pytest.mark.usefixtures("thread_loop"),

@@ -8,7 +8,7 @@ import sys
 import pytest
 from hook_agents import HookContract, ScriptedAgent
 
-from antiloop.cli.agents import SETTINGS
+from antiloop.cli.hooks.agents import SETTINGS
 
 PLUGIN = SETTINGS["opencode"]
 NODE = shutil.which("node")

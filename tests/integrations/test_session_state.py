@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
-from antiloop.integrations import session_state as module
 from antiloop.integrations.codex import LoopGuard
-from antiloop.integrations.hook_session import LONG, HookSession
-from antiloop.integrations.session_state import cache_folder, session_state
+from antiloop.integrations.hooks import session_state as module
+from antiloop.integrations.hooks.hook_session import LONG, HookSession
+from antiloop.integrations.hooks.session_state import cache_folder, session_state
 from antiloop.types import ToolCall, ToolResult
 
 

@@ -18,8 +18,8 @@ from strands.types.exceptions import ModelThrottledException
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.strands import LoopGuard
 from antiloop.loop_detection import Escalation
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 
 class ScriptedModel(Model):

@@ -14,7 +14,7 @@ from antiloop.loop_detection import (
     RepeatDetector,
     StallDetector,
 )
-from antiloop.loop_detection.window import Window
+from antiloop.loop_detection.evidence.window import Window
 
 ALPHABET = [
     step(tool, result, n=n)

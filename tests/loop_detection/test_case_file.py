@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import CaseFile, LoopDetector, SecondOpinion
-from antiloop.loop_detection.case_round import CaseCall, CaseRound
+from antiloop.loop_detection.second_opinion.case_round import CaseCall, CaseRound
 from antiloop.types import ToolCall, ToolResult
 
 LIMIT = 6_000

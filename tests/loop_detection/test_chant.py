@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import ChantDetector
-from antiloop.loop_detection.chant_scan import LONGEST_LAP, ChantScan
-from antiloop.loop_detection.text_tokens import TextTokens
+from antiloop.loop_detection.text.chant_scan import LONGEST_LAP, ChantScan
+from antiloop.loop_detection.text.text_tokens import TextTokens
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from runs import step, verdicts
 
 from antiloop import LoopDetector
-from antiloop.loop_detection.effect import (
+from antiloop.loop_detection.evidence.effect import (
     asks_of_a_job,
     command_changes,
     seems_to_look,

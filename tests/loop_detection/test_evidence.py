@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from runs import fresh_answers, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
-from antiloop.loop_detection import ToolPolicy, compared, evidence
-from antiloop.loop_detection.evidence import Facts
-from antiloop.loop_detection.noise import without_noise
-from antiloop.loop_detection.outcome import Outcome
-from antiloop.loop_detection.sameness import say_alike
-from antiloop.loop_detection.shortening import shortened
+from antiloop.loop_detection import ToolPolicy
+from antiloop.loop_detection.evidence import compared, evidence
+from antiloop.loop_detection.evidence.evidence import Facts
+from antiloop.loop_detection.evidence.noise import without_noise
+from antiloop.loop_detection.evidence.outcome import Outcome
+from antiloop.loop_detection.evidence.sameness import say_alike
+from antiloop.loop_detection.text.shortening import shortened
 
 
 class Counter:

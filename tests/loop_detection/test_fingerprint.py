@@ -21,14 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiloop import ToolCall
-from antiloop.loop_detection.fingerprint import (
+from antiloop.loop_detection.evidence.fingerprint import call_fingerprint, text_fingerprint
+from antiloop.loop_detection.text.canonical import (
     MAX_DEPTH,
     MAX_ITEMS,
-    call_fingerprint,
     canonical_arguments,
     canonical_json,
     parsed_arguments,
-    text_fingerprint,
 )
 
 

@@ -11,7 +11,7 @@ from planted import KEYS, MARK, PLAIN_KEYS, is_told, planted
 
 from antiloop import BaseDetector, LoopDetection, LoopDetector, RepeatDetector, ToolCall
 from antiloop.loop_detection import mask_secrets
-from antiloop.loop_detection.masking import MASK, masking_of
+from antiloop.loop_detection.text.masking import MASK, masking_of
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

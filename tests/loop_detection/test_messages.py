@@ -9,8 +9,8 @@ from antiloop import (
     Role,
 )
 from antiloop.loop_detection import Escalation, FailureStreakDetector, StallDetector
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER, notice, refusal, visible
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 
 TWICE = Escalation(("notify", "notify"))
 

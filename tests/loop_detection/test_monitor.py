@@ -25,7 +25,7 @@ from antiloop.loop_detection import (
     NearRepeatDetector,
     ToolPolicy,
 )
-from antiloop.loop_detection.outcome import REFUSED_MARKER
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 
 LOOK = ToolCall("look", {"at": "a"})
 READ = ToolCall("read", {"path": "b"})

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.loop_detection.fingerprint import parsed_arguments
-from antiloop.loop_detection.noise import (
+from antiloop.loop_detection.evidence.noise import (
     gist,
     near_arguments,
     skeleton,
     without_noise,
     words,
 )
+from antiloop.loop_detection.text.canonical import parsed_arguments
 
 NOISE = [
     ("done at 2024-01-02T03:04:05Z", "done at 2025-11-12T13:14:15.123+01:00"),

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetection
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER, Outcome, outcome
 from antiloop.loop_detection.messages import refusal
-from antiloop.loop_detection.outcome import REFUSED_MARKER, Outcome, outcome
 
 ANSWERS = {
     Outcome.SUCCESS: (

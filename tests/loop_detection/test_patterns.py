@@ -8,7 +8,7 @@ import pytest
 from runs import failed, fresh_answers, step, verdicts
 
 from antiloop import LoopDetector
-from antiloop.loop_detection.outcome import REFUSED_MARKER
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 
 FOUND, LEFT, SOFT = "found", "left alone", "a notice at most"
 

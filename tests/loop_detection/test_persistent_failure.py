@@ -2,7 +2,7 @@ import pytest
 from runs import ask, failed, step
 
 from antiloop.loop_detection import PersistentFailureDetector, ToolPolicy
-from antiloop.loop_detection.window import Window
+from antiloop.loop_detection.evidence.window import Window
 
 ERROR = "Error: symbol 'main' is undefined"
 

@@ -386,7 +386,7 @@ class TestOpinion:
         assert repr(opinion) == "<Opinion not stuck, 0.75, 'so'>" or "not stuck" in repr(opinion)
 
     def test_what_cannot_be_read_is_none(self):
-        from antiloop.loop_detection.opinion import recorded_opinion
+        from antiloop.loop_detection.second_opinion.opinion import recorded_opinion
 
         assert recorded_opinion({"stuck": True}) == Opinion(True)
         for wrong in (None, [], {}, {"stuck": 1}, {"stuck": True, "confidence": 9}):

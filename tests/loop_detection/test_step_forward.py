@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from runs import failed, step, verdicts
 
 from antiloop import LoopDetector
-from antiloop.loop_detection.amount import amount_left
+from antiloop.loop_detection.evidence.amount import amount_left
 
 WORDS = "amber birch cedar daisy elder fern grape hazel iris jasmin kale lilac maple oak".split()
 ANSWERS = (

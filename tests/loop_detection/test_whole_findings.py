@@ -12,7 +12,7 @@ from antiloop.loop_detection import (
     RecurrenceDetector,
     UnknownToolDetector,
 )
-from antiloop.loop_detection.refusal import EVERY_TOOL, tool_key
+from antiloop.loop_detection.evidence.refusal import EVERY_TOOL, tool_key
 
 LOOK, READ = step("look", "closed", at="door"), step("read", "the text", path="a.py")
 GATE = step("look", "open", at="gate")

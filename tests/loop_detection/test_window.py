@@ -7,9 +7,9 @@ from runs import in_rounds, step
 
 from antiloop import ToolCall
 from antiloop.loop_detection import ToolPolicy
-from antiloop.loop_detection.outcome import REFUSED_MARKER
-from antiloop.loop_detection.sameness import differ
-from antiloop.loop_detection.window import Window
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection.evidence.sameness import differ
+from antiloop.loop_detection.evidence.window import Window
 
 LS, CAT = step("ls", "a b"), step("cat", "hello")
 

@@ -42,7 +42,8 @@ from antiloop.loop_detection import (
     UnknownToolDetector,
     presets,
 )
-from antiloop.loop_detection.case_file import CaseCall, CaseFile, CaseRound
+from antiloop.loop_detection.second_opinion.case_file import CaseFile
+from antiloop.loop_detection.second_opinion.case_round import CaseCall, CaseRound
 
 LS = ToolCall("ls", {"path": ".", "deep": [{"a": [1]}]}, "c1")
 RUN = traces.RecordedRun("a1", (LS,) * 6, (ToolResult("a.py"),) * 6, agent="finder")

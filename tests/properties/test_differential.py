@@ -24,7 +24,7 @@ from antiloop.loop_detection import (
     ToolPolicy,
     UnknownToolDetector,
 )
-from antiloop.loop_detection.outcome import REFUSED_MARKER
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.traces import RecordedRun, replay
 
 LONG = "mcp__a_server_with_a_name__" + "and_a_tool_with_another_" * 12

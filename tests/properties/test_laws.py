@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import antiloop.loop_detection.window as window_module
+import antiloop.loop_detection.evidence.window as window_module
 from antiloop import (
     LoopDetector,
     PingPongDetector,
@@ -15,9 +15,9 @@ from antiloop import (
     ToolCall,
     ToolResult,
 )
-from antiloop.loop_detection.fingerprint import text_fingerprint
-from antiloop.loop_detection.outcome import REFUSED_MARKER
-from antiloop.loop_detection.window import Window
+from antiloop.loop_detection.evidence.fingerprint import text_fingerprint
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection.evidence.window import Window
 
 PRESETS = [LoopDetector.default, LoopDetector.escalating]
 presets = pytest.mark.parametrize("make", PRESETS, ids=lambda make: make.__name__)

@@ -13,7 +13,7 @@ import pytest
 from pattern_inputs import hostile_texts
 
 import antiloop
-from antiloop.loop_detection.tool_policy import field_values
+from antiloop.loop_detection.evidence.tool_policy import field_values
 
 LENGTHS = ((1, 18, 100), (18, 200, 12), (200, 1_000, 3))
 """Lengths of two texts, and how much more than its share of the time the longer one may take.

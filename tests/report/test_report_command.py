@@ -7,7 +7,8 @@ import os
 import pytest
 
 from antiloop import LoopDetector
-from antiloop.cli import main, report
+from antiloop.cli import main
+from antiloop.cli.commands import report
 from antiloop.loop_detection import RepeatDetector
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from antiloop.cli import main
 from antiloop.traces import FORMATS, read_runs
-from antiloop.traces.records import records
 from antiloop.traces.registry import recognise
+from antiloop.traces.shared.records import records
 from antiloop.traces.source import open_lines
 
 FOLDER = Path(__file__).parent / "fixtures"

@@ -1,7 +1,7 @@
 """Gemini CLI sessions: documents, and records one a line."""
 
-from antiloop.traces.gemini_cli import follow
-from antiloop.traces.records import Record
+from antiloop.traces.readers.gemini_cli import follow
+from antiloop.traces.shared.records import Record
 from antiloop.types import ToolResult
 
 CALL = {"id": "c", "name": "ls", "args": {}, "status": "executing", "result": None}

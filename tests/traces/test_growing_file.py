@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces.growing_file import GrowingFile
+from antiloop.traces.live.growing_file import GrowingFile
 from antiloop.traces.source import NOT_KEPT
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.traces.growing_file import GrowingFile
 from antiloop.traces.line_splitter import LineSplitter
+from antiloop.traces.live.growing_file import GrowingFile
 from antiloop.traces.source import open_lines
 
 LIMIT = 6

@@ -7,8 +7,8 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces.live_files import _FOLLOWED, LiveFile, LiveFolder, newest_file
-from antiloop.traces.live_lines import LiveLines
+from antiloop.traces.live.live_files import _FOLLOWED, LiveFile, LiveFolder, newest_file
+from antiloop.traces.live.live_lines import LiveLines
 
 LOOP = [{"type": "tool_call_completed", "tool": "ls", "output": "a.py", "run_id": "r"}] * 3
 

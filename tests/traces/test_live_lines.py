@@ -10,8 +10,8 @@ from antiloop import LoopDetector
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS, read_runs, replay
-from antiloop.traces.live_lines import LiveLines
-from antiloop.traces.run_under_way import not_by_record
+from antiloop.traces.live.live_lines import LiveLines
+from antiloop.traces.shared.run_under_way import not_by_record
 
 FOLDER = Path(__file__).parent / "fixtures"
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"

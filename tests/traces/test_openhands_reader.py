@@ -1,7 +1,7 @@
 """OpenHands' files."""
 
-from antiloop.traces.openhands import follow
-from antiloop.traces.records import Record
+from antiloop.traces.readers.openhands import follow
+from antiloop.traces.shared.records import Record
 from antiloop.types import ToolResult
 
 RESPONSE = {"id": "r", "model": "m", "usage": {"prompt_tokens": 5, "completion_tokens": 2}}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces import FORMATS, read_runs, reading, recognition
-from antiloop.traces.records import numbered
+from antiloop.traces.shared.records import numbered
 from antiloop.types import ToolCall, ToolResult
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}

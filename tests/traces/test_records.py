@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from antiloop.traces.records import Record, numbered, records
+from antiloop.traces.shared.records import Record, numbered, records
 from antiloop.traces.source import NOT_KEPT
 
 

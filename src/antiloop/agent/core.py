@@ -11,7 +11,7 @@ from typing import Optional, Sequence, Tuple, Union
 from ..exceptions import LoopDetectedError
 from ..frozen import frozen
 from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict
-from ..loop_detection.outcome import REFUSED_MARKER
+from ..loop_detection.evidence.outcome import REFUSED_MARKER
 from ..loop_detection.policy import RANK
 from ..loop_detection.verdict import GO_ON
 from ..trace import StepType, to_plain

@@ -16,7 +16,7 @@ from typing import (
 )
 
 from ..loop_detection import ToolPolicy
-from ..loop_detection.tool_policy import KeyRule, StripRule
+from ..loop_detection.evidence.tool_policy import KeyRule, StripRule
 from ..stability import beta
 from .config import check_seconds
 from .docstrings import parse_docstring

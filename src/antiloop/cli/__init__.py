@@ -12,10 +12,11 @@ import sys
 from typing import Optional, Sequence, TextIO
 
 from ..version import __version__
-from . import calibrate, demo, explain, help_page, hook, report, scan, watch
+from . import help_page
 from .command import COULD_NOT_RUN, add_telling, reason_of
+from .commands import calibrate, demo, explain, hook, report, scan, watch
+from .output.terminal import choose, complain
 from .parser import Parser
-from .terminal import choose, complain
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 

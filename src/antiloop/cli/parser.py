@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Sequence, Tuple
 
-from .terminal import printable
+from .output.terminal import printable
 
 _WIDEST = 100
 _PROGRAM = "  antiloop "

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, Sequ
 
 from ..regular_file import what_it_is
 from .command import add_names
-from .progress import Progress
-from .skipped import Skipped
-from .terminal import complain, counted, detail, note
+from .output.progress import Progress
+from .output.skipped import Skipped
+from .output.terminal import complain, counted, detail, note
 
 if TYPE_CHECKING:
     from ..exceptions import TraceUnreadable

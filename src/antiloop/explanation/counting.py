@@ -18,8 +18,8 @@ from ..loop_detection import (
     RepeatDetector,
     StallDetector,
 )
-from ..loop_detection.base import WindowDetector
-from ..loop_detection.window import Window
+from ..loop_detection.detectors.base import WindowDetector
+from ..loop_detection.evidence.window import Window
 from ..stability import beta
 from .matching import before
 

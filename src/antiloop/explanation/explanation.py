@@ -7,8 +7,8 @@ from typing import Iterator, List, Optional, Tuple
 from ..formats import TextMessage
 from ..formats.moment import Moment, judged, moments_of, step_of
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
-from ..loop_detection.masking import Masking
 from ..loop_detection.policy import RANK
+from ..loop_detection.text.masking import Masking
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..traces import RecordedRun, replay

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
 from ..loop_detection import LoopDetection
-from ..loop_detection.evidence import Facts
-from ..loop_detection.judged_call import Evidence
-from ..loop_detection.outcome import Outcome
-from ..loop_detection.round import Round
-from ..loop_detection.sameness import differ, say_alike
-from ..loop_detection.window import Window
+from ..loop_detection.evidence.evidence import Facts
+from ..loop_detection.evidence.judged_call import Evidence
+from ..loop_detection.evidence.outcome import Outcome
+from ..loop_detection.evidence.round import Round
+from ..loop_detection.evidence.sameness import differ, say_alike
+from ..loop_detection.evidence.window import Window
 from ..stability import beta
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, List, Optional, Union
 
-from ..loop_detection.fingerprint import canonical_json
+from ..loop_detection.text.canonical import canonical_json
 
 _UNPARSABLE = (ValueError, RecursionError)
 

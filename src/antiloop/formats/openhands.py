@@ -6,7 +6,7 @@ those of its agent SDK (``kind`` does).
 
 from typing import Any, Dict, Iterable, Mapping, Optional
 
-from ..loop_detection.fingerprint import plain
+from ..loop_detection.text.canonical import plain
 from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, filled_field, items_of, optional_text, tag_of, text_of

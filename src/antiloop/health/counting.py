@@ -4,8 +4,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Deque, Dict, Hashable, Iterable, Optional, Tuple
 
-from ..loop_detection.latest import Latest
-from ..loop_detection.shortening import visible
+from ..latest import Latest
+from ..loop_detection.text.shortening import visible
 from .profile import HealthProfile
 from .report import HealthWarning
 from .rules import HealthRule

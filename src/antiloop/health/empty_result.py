@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from ..loop_detection.compared import Result
+from ..loop_detection.evidence.compared import Result
 from ..types import ToolResult
 
 _LONGEST_WORDS = 200

@@ -6,14 +6,14 @@ from itertools import chain, repeat
 from typing import Dict, Hashable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..formats import TextMessage
+from ..latest import Latest
 from ..loop_detection import LoopDetection, LoopVerdict, Opinion
-from ..loop_detection.compared import Result
-from ..loop_detection.evidence import Facts
-from ..loop_detection.latest import Latest
-from ..loop_detection.outcome import Outcome
+from ..loop_detection.evidence.compared import Result
+from ..loop_detection.evidence.evidence import Facts
+from ..loop_detection.evidence.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
-from ..traces.totals import total
+from ..traces.shared.totals import total
 from ..types import Role, ToolCall
 from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile

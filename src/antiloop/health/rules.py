@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Callable, Hashable, Optional, Tuple
 
-from ..loop_detection.outcome import Outcome
+from ..loop_detection.evidence.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
 from .empty_result import is_empty_result

@@ -7,11 +7,11 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
-from ..loop_detection.compared import Result
-from ..loop_detection.evidence import Facts
-from ..loop_detection.fingerprint import canonical_arguments
-from ..loop_detection.latest import Latest
-from ..loop_detection.shortening import shortened
+from ..latest import Latest
+from ..loop_detection.evidence.compared import Result
+from ..loop_detection.evidence.evidence import Facts
+from ..loop_detection.text.canonical import canonical_arguments
+from ..loop_detection.text.shortening import shortened
 from ..traces import RunEvent
 from ..types import ToolCall
 

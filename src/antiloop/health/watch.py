@@ -6,11 +6,11 @@ from typing import Any, Callable, Optional, Sequence
 
 from ..formats import History, rounds_of
 from ..formats.agent_span import AgentSpan
-from ..loop_detection.compared import Result
-from ..loop_detection.latest import Latest
+from ..latest import Latest
+from ..loop_detection.evidence.compared import Result
 from ..stability import beta
 from ..traces import RunEvent
-from ..traces.otlp import event_of, handoff
+from ..traces.readers.otlp import event_of, handoff
 from ..types import ToolCall
 from .monitor import HealthMonitor
 from .profile import HealthProfile

@@ -7,7 +7,7 @@ from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tupl
 from ..loop_detection import LoopDetector
 from ..stability import beta
 from .gateway import GatewayGuard
-from .request_answers import Answer
+from .shared.request_answers import Answer
 
 Scope = Dict[str, Any]
 Receive = Callable[[], Awaitable[Dict[str, Any]]]

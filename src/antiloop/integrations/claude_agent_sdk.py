@@ -12,8 +12,8 @@ except ImportError as error:
     ) from error
 
 from ..exceptions import LoopDetectedError
+from ..latest import Latest
 from ..loop_detection import LoopAction, LoopVerdict
-from ..loop_detection.latest import Latest
 from ..stability import beta
 from .claude_code import LoopGuard as _ClaudeCodeGuard
 

@@ -6,14 +6,14 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional
 from ..formats import History, from_claude_transcript
 from ..formats.content import text_of
 from ..loop_detection import LoopAction, LoopVerdict
-from ..loop_detection.compared import asked_of
-from ..loop_detection.tool_policy import NO_POLICY
+from ..loop_detection.evidence.compared import asked_of
+from ..loop_detection.evidence.tool_policy import NO_POLICY
 from ..stability import beta
 from ..types import ToolCall
-from .claude_events import Answers, answers_of, call_of
 from .guard import Guard, stopped
-from .hook_answers import denied, ended, specific
-from .transcript_tail import PLANNING, holds_blocks, tail_of, transcript_of
+from .hooks.claude_events import Answers, answers_of, call_of
+from .hooks.hook_answers import denied, ended, specific
+from .hooks.transcript_tail import PLANNING, holds_blocks, tail_of, transcript_of
 
 
 @beta

@@ -1,7 +1,7 @@
 """Codex CLI: its hooks, which ask in the words of Claude Code."""
 
 from ..stability import beta
-from .session_guard import SessionGuard
+from .hooks.session_guard import SessionGuard
 
 
 @beta

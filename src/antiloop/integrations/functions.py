@@ -7,8 +7,8 @@ from typing import Any, Awaitable, Callable, Tuple, TypeVar, cast, overload
 from ..formats.content import text_of
 from ..stability import beta
 from ..types import ToolCall, ToolResult
-from .call_guard import CallGuard
-from .function_calls import call_maker_of, name_of, refuser_of
+from .shared.call_guard import CallGuard
+from .shared.function_calls import call_maker_of, name_of, refuser_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Tu
 from ..formats import History
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
-from ..loop_detection.shortening import visible
+from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
-from .first_look import is_news, knows_news
 from .guard import Guard, reason_of, stopped
-from .request_answers import Answer
-from .request_forms import FORMS, Form
+from .shared.first_look import is_news, knows_news
+from .shared.request_answers import Answer
+from .shared.request_forms import FORMS, Form
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver

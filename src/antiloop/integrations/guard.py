@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
 from ..formats import History, rounds_of
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
-from ..loop_detection.shortening import visible
+from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall
-from .lookout import Lookout
+from .shared.lookout import Lookout
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver

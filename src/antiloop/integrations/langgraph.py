@@ -16,7 +16,7 @@ from ..loop_detection import LoopAction, LoopVerdict
 from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard
-from .watched_health import ConversationWatch
+from .shared.watched_health import ConversationWatch
 
 _logger = logging.getLogger("antiloop")
 

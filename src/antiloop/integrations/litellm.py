@@ -16,7 +16,7 @@ except ImportError as error:
 from ..formats.content import field_of, items_of
 from ..stability import beta
 from .gateway import GatewayGuard
-from .request_answers import Answer
+from .shared.request_answers import Answer
 
 _KINDS = {
     "acompletion": "openai_chat",

@@ -10,7 +10,7 @@ except ImportError as error:
 from ..formats.content import filled_field, flag_of, text_of
 from ..stability import beta
 from ..types import ToolCall, ToolResult
-from .call_guard import CallGuard
+from .shared.call_guard import CallGuard
 
 
 @beta

@@ -29,7 +29,7 @@ from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard, stopped
-from .last_request import LastRequests
+from .shared.last_request import LastRequests
 
 _logger = logging.getLogger("antiloop")
 _UNKNOWN = (

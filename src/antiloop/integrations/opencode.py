@@ -3,8 +3,8 @@
 from typing import Any, Dict, Mapping
 
 from ..stability import beta
-from .hook_session import Decision
-from .session_guard import SessionGuard
+from .hooks.hook_session import Decision
+from .hooks.session_guard import SessionGuard
 
 
 @beta

@@ -5,8 +5,8 @@ from typing import Any, Dict, Mapping
 from ..formats.content import field_of, flag_of, text_of
 from ..stability import beta
 from ..types import ToolResult
-from .hook_session import Decision
-from .session_guard import SessionGuard
+from .hooks.hook_session import Decision
+from .hooks.session_guard import SessionGuard
 
 
 @beta

@@ -17,16 +17,16 @@ from ..formats.agent_span import AgentSpan
 from ..formats.gen_ai import conversation_of
 from ..formats.otlp import is_same_call
 from ..formats.spans import Span
+from ..latest import Latest
 from ..loop_detection import LoopVerdict
-from ..loop_detection.latest import Latest
-from ..loop_detection.shortening import visible
+from ..loop_detection.text.shortening import visible
 from ..stability import beta
 from .guard import reason_of
-from .lookout import Lookout
 from .otel_observer import OtelObserver
 from .otel_span import Key, agent_span_of, is_of_agents, key_of, parent_of
-from .span_run import SpanRun
-from .watched_health import SpanWatch
+from .shared.lookout import Lookout
+from .shared.span_run import SpanRun
+from .shared.watched_health import SpanWatch
 
 _logger = logging.getLogger("antiloop")
 _OPEN_REMEMBERED = 10_000

@@ -10,7 +10,7 @@ except ImportError as error:
     ) from error
 
 from ..agent import AgentObserver
-from ..loop_detection.shortening import visible
+from ..loop_detection.text.shortening import visible
 from ..stability import beta
 
 

@@ -20,7 +20,7 @@ except ImportError as error:
 from ..exceptions import LoopDetectedError, SnapshotError
 from ..formats import History, from_strands, rounds_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..loop_detection.fingerprint import text_fingerprint
+from ..loop_detection.evidence.fingerprint import text_fingerprint
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall

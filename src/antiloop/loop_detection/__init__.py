@@ -5,30 +5,30 @@ from ..lazy import lazily
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import presets
-    from .base import BaseDetector
-    from .call_limit import CallLimitDetector
-    from .case_file import CaseFile
-    from .case_round import CaseCall, CaseRound
-    from .chant import ChantDetector
     from .detection import LoopDetection, LoopSeverity
     from .detector import LoopDetector
-    from .failure_streak import FailureStreakDetector
-    from .masking import mask_secrets
+    from .detectors.base import BaseDetector
+    from .detectors.call_limit import CallLimitDetector
+    from .detectors.chant import ChantDetector
+    from .detectors.failure_streak import FailureStreakDetector
+    from .detectors.monologue import MonologueDetector
+    from .detectors.near_repeat import NearRepeatDetector
+    from .detectors.no_effect import NoEffectDetector
+    from .detectors.persistent_failure import PersistentFailureDetector
+    from .detectors.ping_pong import PingPongDetector
+    from .detectors.recurrence import RecurrenceDetector
+    from .detectors.repeat import RepeatDetector
+    from .detectors.repeated_finish import RepeatedFinishDetector
+    from .detectors.stall import StallDetector
+    from .detectors.unknown_tool import UnknownToolDetector
+    from .evidence.tool_policy import ToolPolicy
     from .monitor import LoopMonitor
-    from .monologue import MonologueDetector
-    from .near_repeat import NearRepeatDetector
-    from .no_effect import NoEffectDetector
-    from .opinion import Opinion
-    from .persistent_failure import PersistentFailureDetector
-    from .ping_pong import PingPongDetector
     from .policy import Escalation, LoopAction, LoopPolicy
-    from .recurrence import RecurrenceDetector
-    from .repeat import RepeatDetector
-    from .repeated_finish import RepeatedFinishDetector
-    from .second_opinion import SecondOpinion
-    from .stall import StallDetector
-    from .tool_policy import ToolPolicy
-    from .unknown_tool import UnknownToolDetector
+    from .second_opinion.case_file import CaseFile
+    from .second_opinion.case_round import CaseCall, CaseRound
+    from .second_opinion.opinion import Opinion
+    from .second_opinion.second_opinion import SecondOpinion
+    from .text.masking import mask_secrets
     from .verdict import LoopVerdict
 
 __all__ = [
@@ -65,30 +65,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "base": "BaseDetector",
-    "call_limit": "CallLimitDetector",
-    "case_file": "CaseFile",
-    "case_round": "CaseCall CaseRound",
-    "chant": "ChantDetector",
+    "detectors.base": "BaseDetector",
+    "detectors.call_limit": "CallLimitDetector",
+    "second_opinion.case_file": "CaseFile",
+    "second_opinion.case_round": "CaseCall CaseRound",
+    "detectors.chant": "ChantDetector",
     "detection": "LoopDetection LoopSeverity",
     "detector": "LoopDetector",
-    "failure_streak": "FailureStreakDetector",
-    "masking": "mask_secrets",
+    "detectors.failure_streak": "FailureStreakDetector",
+    "text.masking": "mask_secrets",
     "monitor": "LoopMonitor",
-    "monologue": "MonologueDetector",
-    "near_repeat": "NearRepeatDetector",
-    "no_effect": "NoEffectDetector",
-    "opinion": "Opinion",
-    "persistent_failure": "PersistentFailureDetector",
-    "ping_pong": "PingPongDetector",
+    "detectors.monologue": "MonologueDetector",
+    "detectors.near_repeat": "NearRepeatDetector",
+    "detectors.no_effect": "NoEffectDetector",
+    "second_opinion.opinion": "Opinion",
+    "detectors.persistent_failure": "PersistentFailureDetector",
+    "detectors.ping_pong": "PingPongDetector",
     "policy": "Escalation LoopAction LoopPolicy",
-    "recurrence": "RecurrenceDetector",
-    "repeat": "RepeatDetector",
-    "repeated_finish": "RepeatedFinishDetector",
-    "second_opinion": "SecondOpinion",
-    "stall": "StallDetector",
-    "tool_policy": "ToolPolicy",
-    "unknown_tool": "UnknownToolDetector",
+    "detectors.recurrence": "RecurrenceDetector",
+    "detectors.repeat": "RepeatDetector",
+    "detectors.repeated_finish": "RepeatedFinishDetector",
+    "second_opinion.second_opinion": "SecondOpinion",
+    "detectors.stall": "StallDetector",
+    "evidence.tool_policy": "ToolPolicy",
+    "detectors.unknown_tool": "UnknownToolDetector",
     "verdict": "LoopVerdict",
     "presets": "presets",
 }

@@ -3,9 +3,9 @@
 from typing import Any, Dict, Sequence, Tuple
 
 from ..types import ToolCall
-from .base import BaseDetector
+from .detectors.base import BaseDetector
+from .evidence.tool_policy import ToolPolicy
 from .policy import Escalation, LoopPolicy
-from .tool_policy import ToolPolicy
 
 
 def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:

@@ -7,24 +7,24 @@ from typing import Any, Callable, Dict, List, Mapping, Type, Union
 
 from ..choices import choice_of
 from ..types import Role
-from .base import BaseDetector
-from .call_limit import CallLimitDetector
-from .chant import ChantDetector
-from .failure_streak import FailureStreakDetector
-from .masking import MASKINGS
-from .monologue import MonologueDetector
-from .near_repeat import NearRepeatDetector
-from .no_effect import NoEffectDetector
-from .persistent_failure import PersistentFailureDetector
-from .ping_pong import PingPongDetector
+from .detectors.base import BaseDetector
+from .detectors.call_limit import CallLimitDetector
+from .detectors.chant import ChantDetector
+from .detectors.failure_streak import FailureStreakDetector
+from .detectors.monologue import MonologueDetector
+from .detectors.near_repeat import NearRepeatDetector
+from .detectors.no_effect import NoEffectDetector
+from .detectors.persistent_failure import PersistentFailureDetector
+from .detectors.ping_pong import PingPongDetector
+from .detectors.recurrence import RecurrenceDetector
+from .detectors.repeat import RepeatDetector
+from .detectors.repeated_finish import RepeatedFinishDetector
+from .detectors.stall import StallDetector
+from .detectors.unknown_tool import UnknownToolDetector
+from .evidence.tool_policy import ToolPolicy
 from .policy import Escalation, LoopAction, LoopPolicy
-from .recurrence import RecurrenceDetector
-from .repeat import RepeatDetector
-from .repeated_finish import RepeatedFinishDetector
 from .settings import DetectorSettings
-from .stall import StallDetector
-from .tool_policy import ToolPolicy
-from .unknown_tool import UnknownToolDetector
+from .text.masking import MASKINGS
 
 CONFIG_VERSION = 1
 TYPES: Dict[str, Type[BaseDetector]] = {

@@ -4,27 +4,27 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from ..stability import beta
 from ..types import ToolCall
-from .chant import ChantDetector
-from .compared import Result
 from .config import read_config, write_config
 from .detection import LoopDetection
-from .failure_streak import FailureStreakDetector
+from .detectors.chant import ChantDetector
+from .detectors.failure_streak import FailureStreakDetector
+from .detectors.monologue import MonologueDetector
+from .detectors.near_repeat import NearRepeatDetector
+from .detectors.no_effect import NoEffectDetector
+from .detectors.persistent_failure import PersistentFailureDetector
+from .detectors.ping_pong import PingPongDetector
+from .detectors.recurrence import RecurrenceDetector
+from .detectors.repeat import RepeatDetector
+from .detectors.repeated_finish import RepeatedFinishDetector
+from .detectors.stall import StallDetector
+from .detectors.unknown_tool import UnknownToolDetector
+from .evidence.compared import Result
+from .evidence.tool_policy import ToolPolicy
+from .evidence.window import Window
 from .monitor import LoopMonitor
-from .monologue import MonologueDetector
-from .near_repeat import NearRepeatDetector
-from .no_effect import NoEffectDetector
-from .persistent_failure import PersistentFailureDetector
-from .ping_pong import PingPongDetector
 from .policy import Escalation
-from .recurrence import RecurrenceDetector
-from .repeat import RepeatDetector
-from .repeated_finish import RepeatedFinishDetector
-from .second_opinion import Judge, SecondOpinion
+from .second_opinion.second_opinion import Judge, SecondOpinion
 from .settings import DetectorSettings
-from .stall import StallDetector
-from .tool_policy import ToolPolicy
-from .unknown_tool import UnknownToolDetector
-from .window import Window
 
 
 @beta

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ..latest import Latest
 from ..short_repr import counted, short_repr
 from .detection import LoopDetection
-from .evidence import Facts
-from .latest import Latest
+from .evidence.evidence import Facts
+from .evidence.refusal import is_refused
 from .policy import RANK, Escalation, LoopAction
-from .refusal import is_refused
-from .rungs import Rungs, Step
-from .shortening import shortened
+from .run.rungs import Rungs, Step
+from .text.shortening import shortened
 
 MAX_BLOCKS = 8
 """How many loops are refused at once."""

@@ -9,8 +9,8 @@ import re
 from typing import Any, Callable, List, Mapping, Sequence, Union
 
 from .detection import LoopDetection
-from .outcome import REFUSED_MARKER
-from .shortening import visible
+from .evidence.outcome import REFUSED_MARKER
+from .text.shortening import visible
 
 NOTICE_MARKER = "[antiloop] Notice:"
 """How every notice begins, so that it is recognised in any history."""

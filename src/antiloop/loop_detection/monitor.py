@@ -20,29 +20,29 @@ from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
 from .arguments import check_call, check_round
-from .base import WindowDetector
-from .blocked import blocked, refused_again, shown_by_refusals
-from .climbing import heard, verdict_of
-from .compared import Result
-from .consultation import Consultation
 from .detection import LoopDetection
-from .evidence import Facts
+from .detectors.base import WindowDetector
+from .detectors.text_detector import TextDetector
+from .evidence.compared import Result
+from .evidence.evidence import Facts
+from .evidence.suspicion import Suspicion
+from .evidence.tool_policy import ToolPolicy
+from .evidence.window import Policies, Window
 from .ladder import Ladder
-from .listeners import Listener, Listeners
 from .messages import refusal
-from .opinion import opinion_of
-from .own_copy import Copied, own_copy
 from .policy import LoopAction
-from .reported import Reported
-from .second_opinion import Answer
+from .run.blocked import blocked, refused_again, shown_by_refusals
+from .run.climbing import heard, verdict_of
+from .run.consultation import Consultation
+from .run.listeners import Listener, Listeners
+from .run.own_copy import Copied, own_copy
+from .run.reported import Reported
+from .run.speech import Speech
+from .second_opinion.opinion import opinion_of
+from .second_opinion.second_opinion import Answer
 from .settings import DetectorSettings
 from .snapshot import check_version, pack, unpack
-from .speech import Speech
-from .suspicion import Suspicion
-from .text_detector import TextDetector
-from .tool_policy import ToolPolicy
 from .verdict import GO_ON, LoopVerdict
-from .window import Policies, Window
 
 SNAPSHOT_VERSION = 2
 

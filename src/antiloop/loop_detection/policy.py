@@ -6,8 +6,8 @@ from typing import Optional, Tuple, Union
 
 from ..choices import choice_of
 from ..stability import beta
+from ..threshold import check_threshold
 from .detection import LoopSeverity
-from .threshold import check_threshold
 
 
 @beta

@@ -8,13 +8,13 @@ from typing import Callable, Dict
 
 from ..stability import beta
 from ..types import Role
-from .call_limit import CallLimitDetector
 from .detector import LoopDetector
-from .ping_pong import PingPongDetector
+from .detectors.call_limit import CallLimitDetector
+from .detectors.ping_pong import PingPongDetector
+from .detectors.repeat import RepeatDetector
+from .detectors.stall import StallDetector
+from .evidence.tool_policy import ToolPolicy
 from .policy import Escalation, LoopAction, LoopPolicy
-from .repeat import RepeatDetector
-from .stall import StallDetector
-from .tool_policy import ToolPolicy
 
 NOTIFY, BLOCK, STOP = LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP
 

@@ -6,19 +6,19 @@ from typing import Iterator, List, Mapping, Optional, Sequence, Union
 
 from ..choices import choice_of
 from ..short_repr import short_repr
+from ..threshold import check_threshold
 from ..types import Role, ToolCall
 from .arguments import detectors_of, ladders_of, tools_of, words_of
-from .base import BaseDetector, WindowDetector
-from .compared import Result
 from .detection import LoopDetection
-from .masking import Masking, MaskRule, masking_of
+from .detectors.base import BaseDetector, WindowDetector
+from .detectors.text_detector import TextDetector
+from .evidence.compared import Result
+from .evidence.tool_policy import ToolPolicy
+from .evidence.window import Window
 from .messages import MessageRule
 from .policy import Escalation, LoopAction, LoopPolicy
-from .second_opinion import Judge, SecondOpinion, second_opinion_of
-from .text_detector import TextDetector
-from .threshold import check_threshold
-from .tool_policy import ToolPolicy
-from .window import Window
+from .second_opinion.second_opinion import Judge, SecondOpinion, second_opinion_of
+from .text.masking import Masking, MaskRule, masking_of
 
 _logger = logging.getLogger("antiloop")
 

@@ -4,14 +4,14 @@ from base64 import b64decode, b64encode
 from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 
 from ..exceptions import SnapshotError
-from .base import SHOWN_CALLS
-from .compared import KEY_LENGTH
-from .evidence import Facts
-from .fingerprint import text_fingerprint
-from .judged_call import Evidence
-from .outcome import Outcome
-from .round import Round
-from .window import Window
+from .detectors.base import SHOWN_CALLS
+from .evidence.compared import KEY_LENGTH
+from .evidence.evidence import Facts
+from .evidence.fingerprint import text_fingerprint
+from .evidence.judged_call import Evidence
+from .evidence.outcome import Outcome
+from .evidence.round import Round
+from .evidence.window import Window
 
 LIMIT = 32_768
 """Characters that a snapshot takes at most for each 50 calls of the window."""

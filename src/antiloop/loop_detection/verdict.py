@@ -6,9 +6,9 @@ from typing import Optional
 from ..exceptions import LoopDetectedError
 from ..short_repr import short_repr
 from ..stability import beta
-from .case_file import CaseFile
 from .detection import LoopDetection, LoopSeverity
 from .policy import LoopAction
+from .second_opinion.case_file import CaseFile
 
 
 @beta

@@ -13,7 +13,7 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, TextIO, Tuple
 
-from ..loop_detection.masking import MaskRule, masking_of
+from ..loop_detection.text.masking import MaskRule, masking_of
 from ..stability import beta
 from ..traces import RecordedRun
 from .run_data import run_data, summary

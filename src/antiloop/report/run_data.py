@@ -9,10 +9,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Hashable, Iterable, List, Optional, Set, Tuple
 
 from ..formats.amounts import number
-from ..loop_detection.evidence import Facts
-from ..loop_detection.fingerprint import canonical_json, parsed_arguments, text_of
-from ..loop_detection.masking import SECRETS, Masking
-from ..loop_detection.shortening import NAME_LENGTH, shortened
+from ..loop_detection.evidence.evidence import Facts
+from ..loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
+from ..loop_detection.text.masking import SECRETS, Masking
+from ..loop_detection.text.shortening import NAME_LENGTH, shortened
 from ..traces import RecordedRun
 from ..types import ToolCall, ToolResult
 from .lanes import SHAPES, TONES, lanes_of, letters, marks_of

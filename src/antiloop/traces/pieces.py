@@ -12,8 +12,8 @@ from ..regular_file import is_descriptor
 from .reading import read_lines, read_records, read_runs
 from .recognition import Recognition
 from .recorded_run import RecordedRun
-from .records import Held, numbered, record_of
 from .registry import FORMATS
+from .shared.records import Held, numbered, record_of
 from .source import Line, open_lines
 
 SMALL_FILE = 1 << 18

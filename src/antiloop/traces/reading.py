@@ -8,8 +8,8 @@ from ..exceptions import NoTrace, TraceUnreadable
 from ..stability import beta
 from .recognition import LOOK_AHEAD, Recognition
 from .recorded_run import RecordedRun
-from .records import Record, records
 from .registry import EMPTY, FORMATS, TraceFormat, expected
+from .shared.records import Record, records
 from .source import Line, open_lines
 
 _log = logging.getLogger("antiloop.traces")

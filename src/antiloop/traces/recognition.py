@@ -2,8 +2,8 @@
 
 from typing import Any, Callable, List, Optional
 
-from .records import Record
 from .registry import FORMATS, TraceFormat, likely, recognise
+from .shared.records import Record
 from .source import MAX_LENGTH
 
 LOOK_AHEAD = 100

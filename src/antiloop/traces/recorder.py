@@ -7,8 +7,8 @@ import uuid
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Type, Union
 
-from ..loop_detection.fingerprint import plain
-from ..loop_detection.masking import MaskRule, masking_of
+from ..loop_detection.text.canonical import plain
+from ..loop_detection.text.masking import MaskRule, masking_of
 from ..stability import beta
 from .appended_file import AppendedFile
 

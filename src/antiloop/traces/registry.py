@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
 from ..stability import beta
-from . import (
+from .readers import (
     adk,
     anthropic,
     antiloop_jsonl,
@@ -26,8 +26,8 @@ from . import (
     swe_agent,
 )
 from .recorded_run import RecordedRun
-from .records import OnTrouble, Record
-from .run_under_way import Follow, not_by_record
+from .shared.records import OnTrouble, Record
+from .shared.run_under_way import Follow, not_by_record
 
 
 @beta

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, Optional, Sequence, Tuple
 
 from ..formats import TextMessage
 from ..loop_detection import Opinion
-from ..loop_detection.fingerprint import plain
+from ..loop_detection.text.canonical import plain
 from ..types import ToolCall, ToolResult
 
 

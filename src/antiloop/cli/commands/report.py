@@ -1,0 +1,106 @@
+"""``antiloop report``: recorded runs as one HTML page."""
+
+import argparse
+import sys
+from collections import Counter
+from contextlib import nullcontext
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ContextManager, Iterator, TextIO, Tuple
+
+from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
+from ..detector import add_detector, detector_of
+from ..output.terminal import complain, is_quiet, printable, tell
+from ..recordings import Recordings, add_recordings
+from ..replaced_file import named_folders, replaced_file
+
+if TYPE_CHECKING:
+    from ...health import HealthProfile, HealthReport
+    from ...loop_detection.text.masking import MaskRule
+    from ...traces import RecordedRun
+
+_ABOUT = "Write recorded runs and their health as one HTML page."
+_EXAMPLE = """\
+The page needs no other file and no network. The same recordings make the same page. An older page
+is replaced when the new one is complete, and not at all if no run could be read. Where PAGE is a
+link, the file that it leads to is replaced if it stands in the folder of the link or in this one.
+
+example, from a clone of the repository:
+  antiloop report docs/examples/runs.jsonl -o report.html
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "report", run, _ABOUT, _EXAMPLE)
+    add_recordings(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        default="report.html",
+        help="where to write it, report.html if left out; - is standard output",
+    )
+    add_detector(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the runs and write the page."""
+    from ...health import HealthStatus
+    from ..judged_run import profile_of
+
+    try:
+        profile = profile_of(detector_of(args))
+    except ValueError as error:
+        complain(str(error))
+        return COULD_NOT_RUN
+    recordings = Recordings(args.paths, args.source)
+    states: Counter[str] = Counter()
+    judged = _judged(recordings.runs(), profile, states)
+    trouble = _write(judged, args.output, profile.detector.mask)
+    if trouble:
+        complain(f"{args.output}: {trouble}")
+        return COULD_NOT_RUN
+    if args.output != "-" and not is_quiet():
+        told = ", ".join(f"{states[each]} {each.lower()}" for each in HealthStatus if states[each])
+        tell(printable(f"{args.output}: {told}"))
+    if recordings.is_incomplete:
+        return COULD_NOT_RUN
+    return FOUND if states.keys() - {"Healthy"} else 0
+
+
+def _write(
+    judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str, mask: "MaskRule"
+) -> str:
+    """Write the page once there is something to put into it; say what went wrong, if anything."""
+    from ...report import write_page
+
+    first = next(judged, None)
+    if first is None:
+        return "not written, as there are no runs to show"
+    try:
+        with _opened(path) as page:
+            write_page(chain([first], judged), page, mask)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return reason_of(error)
+    return ""
+
+
+def _judged(
+    recordings: "Iterator[RecordedRun]", profile: "HealthProfile", states: "Counter[str]"
+) -> "Iterator[Tuple[RecordedRun, HealthReport]]":
+    """Yield each run with its health, and count the states."""
+    from ..judged_run import judge
+
+    for recorded in recordings:
+        health = judge(recorded, profile).health
+        states[health.status.value] += 1
+        yield recorded, health
+
+
+def _opened(path: str) -> ContextManager[TextIO]:
+    """Open the page for writing; it takes the place of an older one when it is complete."""
+    if path == "-":
+        return nullcontext(sys.stdout)
+    return replaced_file(path, within=named_folders(path))

@@ -1,0 +1,129 @@
+"""``antiloop scan``: find loops in recorded runs."""
+
+import argparse
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tuple
+
+from ..command import COULD_NOT_RUN, FOUND, add_command
+from ..detector import add_detector, detector_of
+from ..engines.engine import EngineFailed
+from ..engines.parallel import add_engine
+from ..output.terminal import complain
+from ..recordings import Recordings, add_recordings
+
+if TYPE_CHECKING:
+    from ...loop_detection import LoopDetector
+    from ..judged_run import JudgedRun
+    from ..output.judged_output import Writer
+    from .baseline import Comparison
+
+FORMATS = ("text", "json", "jsonl", "sarif")
+
+_EXAMPLE = """\
+The format of a file is recognised by what it holds, and gzip is unpacked. Steps count from 0.
+
+With --baseline only loops that are not in that file are shown, and make the exit status 1.
+
+The page ends with the runs by their health: their calls, the calls that brought nothing new, which
+are those of each loop but its first lap, and, where the recordings tell them, what these took in
+tokens, together with the replies of the model that asked for them, and what the runs cost.
+
+example, from a clone of the repository:
+  antiloop scan docs/examples/runs.jsonl
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "scan", run, "Find loops in recorded runs.", _EXAMPLE)
+    add_recordings(parser)
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        metavar="NAME",
+        help="of what is printed: %(choices)s (default: text)",
+    )
+    baseline = parser.add_mutually_exclusive_group()
+    baseline.add_argument(
+        "--baseline",
+        type=_read_baseline,
+        metavar="FILE",
+        help="loops that are known: only others make the exit status 1",
+    )
+    baseline.add_argument(
+        "--write-baseline",
+        metavar="FILE",
+        help="write the loops that are found for --baseline; the exit status is then 0",
+    )
+    add_engine(parser)
+    add_detector(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Scan the files and write what was found."""
+    from ..engines.scanning import judged_runs
+    from ..judged_run import profile_of
+
+    detector = detector_of(args)
+    recordings = Recordings(args.paths, args.source)
+    baseline = _baseline_of(args, recordings)
+    try:
+        runs = judged_runs(recordings, profile_of(detector), args)
+        seen, stuck = _write(runs, _writer(args.format, detector), baseline)
+    except (EngineFailed, ValueError) as error:
+        complain(str(error))
+        return COULD_NOT_RUN
+    if not (seen or recordings.is_incomplete):
+        complain("no recorded runs in what was given, so nothing was looked at")
+    is_whole = bool(seen) and not recordings.is_incomplete
+    if baseline and not baseline.end(is_whole):
+        return COULD_NOT_RUN
+    if not is_whole:
+        return COULD_NOT_RUN
+    return FOUND if stuck and not args.write_baseline else 0
+
+
+def _baseline_of(args: argparse.Namespace, recordings: Recordings) -> "Optional[Comparison]":
+    if args.write_baseline:
+        from .baseline import NewBaseline
+
+        return NewBaseline(args.write_baseline)
+    if args.baseline:
+        args.baseline.begin(file.path for file in recordings.files)
+    baseline: Optional[Comparison] = args.baseline
+    return baseline
+
+
+def _write(
+    runs: "Generator[JudgedRun, None, None]", writer: "Writer", baseline: "Optional[Comparison]"
+) -> Tuple[int, int]:
+    """Write the runs as they come; count them, and those with a loop that is not known."""
+    seen = stuck = 0
+    with closing(runs):  # whatever happens, nothing goes on working on them
+        for each in runs:
+            judged = baseline.marked(each) if baseline else each
+            seen += 1
+            stuck += bool(judged.new_verdicts)
+            writer.run(judged)
+    writer.end()
+    return seen, stuck
+
+
+def _read_baseline(path: str) -> "Comparison":
+    from .baseline import read_baseline
+
+    return read_baseline(path)
+
+
+def _writer(name: str, detector: "LoopDetector") -> "Writer":
+    from ..output.judged_output import JsonlWriter, JsonWriter, TextWriter
+    from ..output.sarif import SarifWriter
+
+    writers: Dict[str, Callable[[], Writer]] = {
+        "text": TextWriter,
+        "json": JsonWriter,
+        "jsonl": JsonlWriter,
+        "sarif": lambda: SarifWriter(detector),
+    }
+    return writers[name]()

@@ -1,0 +1,1 @@
+"""What runs the work of a scan."""

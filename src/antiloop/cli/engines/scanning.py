@@ -1,0 +1,94 @@
+"""Reading and judging recordings, here or by others: what comes of it is the same."""
+
+import argparse
+from contextlib import closing
+from functools import partial
+from typing import Generator, Iterable, Iterator, List, Sequence, Tuple, Union
+
+from ...exceptions import TraceUnreadable
+from ...health import HealthProfile
+from ...traces.pieces import PIECE, Piece, pieces_of, read_piece
+from ..judged_run import JudgedRun, judge
+from ..recordings import RecordingFile, Recordings
+from .parallel import in_order, is_parallel
+
+Told = Union[JudgedRun, TraceUnreadable, str]
+"""A run, why a file cannot be read on, or what part of it is skipped."""
+Part = Tuple[RecordingFile, Piece]
+Batch = Sequence[Part]
+
+
+def judged_runs(
+    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace
+) -> Generator[JudgedRun, None, None]:
+    """Yield all runs in the order of the recordings, each judged; complain of what is skipped.
+
+    Raises:
+        EngineFailed: if the engine that was chosen cannot be had, or breaks down.
+    """
+    found = _by_others if is_parallel(args) else _here
+    with closing(found(recordings, profile, args)) as parts:
+        for file, piece, told in parts:
+            if piece.is_first:
+                recordings.begin(file)
+            for each in told:
+                if isinstance(each, JudgedRun):
+                    yield each
+                    recordings.progress.run_done()
+                elif isinstance(each, str):
+                    recordings.skipped.tell(each)
+                else:
+                    recordings.give_up(file, each)
+    recordings.end()
+
+
+def _here(
+    recordings: Recordings, profile: HealthProfile, _: argparse.Namespace
+) -> Generator[Tuple[RecordingFile, Piece, Iterable[Told]], None, None]:
+    for file in recordings.files:
+        piece = Piece(file.path, recordings.source)
+        yield file, piece, _judged(piece, profile)
+
+
+def _by_others(
+    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace
+) -> Generator[Tuple[RecordingFile, Piece, Iterable[Told]], None, None]:
+    tasks = _in_batches(
+        (file, piece)
+        for file in recordings.files
+        for piece in pieces_of(file.path, recordings.source)
+    )
+    with closing(in_order(partial(judge_batch, profile=profile), tasks, args)) as done:
+        for batch, results in done:
+            for (file, piece), told in zip(batch, results):
+                yield file, piece, told
+
+
+def judge_batch(batch: Batch, profile: HealthProfile) -> List[List[Told]]:
+    """Read and judge some pieces, in whatever process this is."""
+    return [list(_judged(piece, profile)) for _, piece in batch]
+
+
+def _judged(piece: Piece, profile: HealthProfile) -> Iterator[Told]:
+    """Yield the runs of a piece, and between them what was skipped, as it comes."""
+    trouble: List[Told] = []
+    try:
+        for run in read_piece(piece, trouble.append):
+            yield from trouble
+            trouble.clear()
+            yield judge(run, profile)
+    except TraceUnreadable as error:
+        trouble.append(error)
+    yield from trouble
+
+
+def _in_batches(parts: Iterable[Part]) -> Iterator[Batch]:
+    """Put small files together, so that handing them over costs less than reading them."""
+    batch: List[Part] = []
+    for part in parts:
+        batch.append(part)
+        if sum(piece.size for _, piece in batch) >= PIECE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,1 @@
+"""The settings of coding agents that start the hook."""

@@ -1,0 +1,139 @@
+"""What an explanation prints: a page for a person, or JSON."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
+
+from ...loop_detection.text.shortening import visible
+from .judged_output import message, verdict_as_json
+from .terminal import counted, line_of, named
+
+if TYPE_CHECKING:
+    from ...explanation import Count, Explanation, Match, Rung
+    from ...traces import RecordedRun
+
+_SHOWN_STEPS = 8
+_SHOWN_WORDS = 160
+"""Characters that are shown of what was said."""
+_NAME = 15
+"""Characters of the names of most detectors."""
+_USUAL = ("threshold", "repetitions", "in_a_row")
+
+
+def as_json(run: "RecordedRun", told: "Explanation") -> Dict[str, Any]:
+    """Give an explanation as plain JSON data."""
+    parts = {name: value for name, value in vars(told).items() if name != "verdict"}
+    for name in ("matches", "counts", "rungs", "messages"):
+        parts[name] = [asdict(each) for each in parts[name]]
+    return {
+        "run_id": run.run_id,
+        "source": run.source,
+        "steps": len(run),
+        **verdict_as_json(told.step, told.verdict),
+        **parts,
+    }
+
+
+def as_text(run: "RecordedRun", told: "Explanation") -> str:
+    """Give an explanation as a page."""
+    width = max([_NAME, *(len(count.detector) for count in told.counts)])
+    lines = [
+        f"{named(run.run_id)}, {counted(len(run), 'step')} ({run.source})",
+        "",
+        *_step(told),
+        "",
+        *_messages(told),
+        *_window(told),
+        "",
+        "What the detectors counted:",
+        *(line for count in told.counts for line in _count(count, told.rungs, width)),
+    ]
+    if told.rungs:
+        rungs = (_rung(rung, width) for rung in told.rungs)
+        lines += ["", "Where the loops stand on their ladders:", *rungs]
+    return "\n".join(map(line_of, lines))
+
+
+def _step(told: "Explanation") -> Iterator[str]:
+    for match in told.matches:
+        yield f"step {match.step}  {named(match.tool)} {match.arguments}"
+    if told.verdict.detection is not None:
+        yield f"  {told.verdict.action.value}: {message(told.verdict)}"
+    else:
+        yield "  nothing was said"
+
+
+def _messages(told: "Explanation") -> Iterator[str]:
+    if told.messages:
+        yield "What was said around it:"
+    for each in told.messages:
+        place = "before" if told.matches and each.position <= told.step else "after"
+        words = visible(" ".join(each.text.split()), _SHOWN_WORDS)
+        yield f"  {place}, {each.role.value}: {words}"
+    if told.messages:
+        yield ""
+
+
+def _window(told: "Explanation") -> Iterator[str]:
+    since = f"step {told.window_start} on"
+    if told.window_start == told.turn_start > 0:
+        since += ", as the user spoke then"
+    rounds, news = counted(told.window_rounds, "round"), f"{told.news} of them with a new answer"
+    yield f"In the window, from {since}: {rounds}, {news}"
+    if told.changes:
+        yield f"  changes of the world: {_steps(told.changes)}"
+    for match in told.matches:
+        yield from _match(match)
+
+
+def _match(match: "Match") -> Iterator[str]:
+    news = ", new" if match.is_new_answer else ""
+    yield f"  step {match.step}: call {match.call}, result {match.result} ({match.answer}{news})"
+    by_result: Dict[str, List[int]] = {}
+    for seen in match.seen:
+        by_result.setdefault(seen.result, []).append(seen.step)
+    for result, steps in by_result.items():
+        yield f"    the same call, result {result}: {_steps(steps)}"
+    for what, others in (
+        ("nearly the same call", match.near_calls),
+        ("another call, result same", match.same_answer),
+        ("another call, the same in other words", match.like_answer),
+    ):
+        if others:
+            yield f"    {what}: {_steps(others)}"
+
+
+def _count(count: "Count", rungs: "Sequence[Rung]", width: int) -> Iterator[str]:
+    made = "-" if count.count is None else f"{count.count:,}"
+    why = f" ({count.option})" if count.option not in _USUAL else ""
+    where = f": {_steps(count.indices)}; before: {count.before}" if count.indices else ""
+    yield f"  {count.detector:<{width}} {made:>3} of {count.needed} {count.unit}{why}{where}"
+    if count.is_enough:
+        yield f"{'':{width + 7}}{_reason(count, rungs)}"
+
+
+def _reason(count: "Count", rungs: "Sequence[Rung]") -> str:
+    """Say what came of a streak that is long enough."""
+    is_further = any(rung.is_found_now for rung in rungs if rung.identity == count.identity)
+    return "enough" if is_further else "enough, but found before: it must go on for longer first"
+
+
+def _rung(rung: "Rung", width: int) -> str:
+    at = min(rung.climbed, len(rung.actions)) - 1
+    ladder = [f"[{name}]" if at == here else name for here, name in enumerate(rung.actions)]
+    times = "once" if rung.found == 1 else f"{rung.found} times"
+    now = ", now again" if rung.is_found_now and rung.found > 1 else ""
+    refused = "; its calls are refused" if rung.is_refused else ""
+    return f"  {rung.detector:<{width}} {' -> '.join(ladder)}, found {times}{now}{refused}"
+
+
+def _steps(indices: Sequence[int]) -> str:
+    """Name steps, neighbours as a range, not too many."""
+    ranges: List[List[int]] = []
+    for index in indices:
+        if ranges and index == ranges[-1][-1] + 1:
+            ranges[-1] = [ranges[-1][0], index]
+        else:
+            ranges.append([index])
+    shown = ["-".join(map(str, each)) for each in ranges[-_SHOWN_STEPS:]]
+    before = "..., " if len(ranges) > _SHOWN_STEPS else ""
+    return f"step{'s' if len(indices) > 1 else ''} {before}{', '.join(shown)}"

@@ -1,0 +1,177 @@
+"""What a scan prints: a page for a person, or JSON."""
+
+import json
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Protocol, Tuple
+
+from .health_table import HealthTable
+from .terminal import (
+    counted,
+    is_quiet,
+    is_verbose,
+    line_of,
+    named,
+    page_columns,
+    painted,
+    say,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from ...loop_detection import LoopVerdict
+    from ..judged_run import JudgedRun, Verdicts
+
+    Said = Tuple[int, LoopVerdict, List[int]]
+
+
+_HANG = 20
+"""Characters before the message in the line of a verdict."""
+
+
+class Writer(Protocol):
+    """Prints runs as they come, so that memory does not grow with their number."""
+
+    def run(self, judged: "JudgedRun") -> None:
+        """Print one run."""
+        ...
+
+    def end(self) -> None:
+        """Print what follows the last run."""
+        ...
+
+
+class JsonlWriter:
+    """One line of JSON for each run."""
+
+    def run(self, judged: "JudgedRun") -> None:
+        """Print one run."""
+        say(json.dumps(as_json(judged)))
+
+    def end(self) -> None:
+        """Print nothing more."""
+
+
+class JsonWriter:
+    """One JSON array with an object for each run."""
+
+    def __init__(self) -> None:
+        self._before = "[\n"
+
+    def run(self, judged: "JudgedRun") -> None:
+        """Print one run."""
+        say(self._before + json.dumps(as_json(judged), indent=2), end="")
+        self._before = ",\n"
+
+    def end(self) -> None:
+        """Close the array."""
+        say("[]" if self._before == "[\n" else "\n]")
+
+
+class TextWriter:
+    """A page: the runs that got stuck, where and how, and a sum."""
+
+    def __init__(self) -> None:
+        self._runs = 0
+        self._stuck = 0
+        self._known = 0
+        self._table = HealthTable()
+
+    def run(self, judged: "JudgedRun") -> None:
+        """Print one run, if there is anything to say about it."""
+        self._runs += 1
+        self._table.add(judged)
+        shown = judged.verdicts if is_verbose() else judged.new_verdicts
+        self._stuck += bool(judged.verdicts)
+        self._known += len(judged.known or ())
+        if not (shown or is_verbose()):
+            return
+        steps = counted(judged.health.calls, "step")
+        tell(line_of(f"{named(judged.run_id)}, {steps} ({judged.source})"))
+        for step, verdict, again in merged(shown):
+            tell_verdict(step, verdict, " (known)" if judged.is_known(verdict) else "")
+            if again:
+                tell(f"{'':{_HANG}}{_again(again)}", _HANG)
+        if not shown:
+            tell(f"  {painted('nothing found', 'green')}")
+        say("")
+
+    def end(self) -> None:
+        """Print the sum."""
+        if self._runs and not is_quiet():
+            for line in self._table.lines(page_columns()):
+                say(line)
+            say("")
+            tell(f"{self._stuck:,} of {counted(self._runs, 'run')} got stuck{self._left_out()}.")
+
+    def _left_out(self) -> str:
+        """Say how many loops are not shown, as a baseline knows them."""
+        if not self._known:
+            return ""
+        return f"; {counted(self._known, 'known loop')}{'' if is_verbose() else ' not shown'}"
+
+
+def tell_verdict(step: int, verdict: "LoopVerdict", known: str = "") -> None:
+    """Print the line of a verdict."""
+    action = verdict.action.value
+    style = "yellow" if verdict.severity.value == "warning" else "red"
+    padded = painted(action, style) + " " * (6 - len(action))
+    tell(f"  step {step:>3}  {padded}  {line_of(message(verdict))}{known}", _HANG)
+
+
+def as_json(judged: "JudgedRun") -> Dict[str, Any]:
+    """Give one run and all its verdicts as plain JSON data."""
+    health = judged.health
+    return {
+        "run_id": judged.run_id,
+        "steps": health.calls,
+        "health": health.status.value,
+        "score": health.score,
+        "wasted_calls": health.wasted_calls,
+        "wasted_tokens": health.wasted_tokens,
+        "cost": health.cost,
+        "verdicts": [
+            {**verdict_as_json(step, verdict), "known": judged.is_known(verdict)}
+            for step, verdict in judged.verdicts
+        ],
+    }
+
+
+def verdict_as_json(step: int, verdict: "LoopVerdict") -> Dict[str, Any]:
+    """Give what is said at one step as plain JSON data."""
+    return {
+        "step": step,
+        "detector": verdict.detection.detector_name if verdict.detection else "",
+        "action": verdict.action.value,
+        "severity": verdict.severity.value,
+        "message": message(verdict),
+    }
+
+
+def message(verdict: "LoopVerdict") -> str:
+    """Say what was found, for a person; the verdict's own words are for the model."""
+    return verdict.detection.message if verdict.detection else verdict.message
+
+
+def merged(verdicts: "Verdicts") -> "Iterator[Said]":
+    """Yield each verdict, with the steps at which just the same was said again."""
+    said: Optional[Said] = None
+    for step, verdict in verdicts:
+        if said and _is_same(said[1], verdict):
+            said[2].append(step)
+            continue
+        if said:
+            yield said
+        said = (step, verdict, [])
+    if said:
+        yield said
+
+
+def _is_same(one: "LoopVerdict", other: "LoopVerdict") -> bool:
+    if one.action is not other.action or not (one.detection and other.detection):
+        return False
+    return one.detection.identity == other.detection.identity
+
+
+def _again(steps: List[int]) -> str:
+    if len(steps) > 3:
+        return f"and {len(steps)} times more, last at step {steps[-1]}"
+    return f"and again at step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"

@@ -1,0 +1,115 @@
+"""What a scan prints for code hosts and editors: SARIF 2.1.0.
+
+Rules are the detectors, results the loops that they found. A result points to the line of the
+recording where its run stands; the step stands beside it, as a logical location.
+"""
+
+import inspect
+import json
+import os
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict
+from urllib.parse import quote
+
+from ...version import __version__
+from .judged_output import merged, message
+from .terminal import say
+
+if TYPE_CHECKING:
+    from ...loop_detection import BaseDetector, LoopDetector
+    from ..judged_run import JudgedRun
+    from .judged_output import Said
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"ok": "note", "warning": "warning", "critical": "error"}
+# In a message these mean something.
+_MARKUP = str.maketrans({"{": "{{", "}": "}}", "[": "\\[", "]": "\\]", "\\": "\\\\"})
+
+
+class SarifWriter:
+    """One SARIF log with one run: the scan.
+
+    Args:
+        detector: its detectors are the rules.
+    """
+
+    def __init__(self, detector: "LoopDetector") -> None:
+        self._rules = [_rule(each) for each in detector.detectors]
+        self._seen: Counter[str] = Counter()
+        head = {"$schema": _SCHEMA, "version": "2.1.0"}
+        self._before = f'{json.dumps(head)[:-1]}, "runs": [{{"results": [\n'
+
+    def run(self, judged: "JudgedRun") -> None:
+        """Print the loops of one run."""
+        if not judged.verdicts:
+            return
+        self._seen[judged.run_id] += 1
+        for said in merged(judged.verdicts):
+            say(self._before + json.dumps(_result(judged, said, self._seen[judged.run_id])), end="")
+            self._before = ",\n"
+
+    def end(self) -> None:
+        """Print the rules."""
+        driver = {"name": "antiloop", "semanticVersion": __version__, "rules": self._rules}
+        tool = {"driver": driver}
+        start = self._before if self._before != ",\n" else "\n"
+        say(f'{start}], "columnKind": "unicodeCodePoints", "tool": {json.dumps(tool)}}}]}}')
+
+
+def _rule(detector: "BaseDetector") -> Dict[str, Any]:
+    """Describe a detector by the first paragraphs of its docstring; hosts ask for all three."""
+    told = (inspect.getdoc(detector) or detector.name).partition("\n\nArgs:")[0]
+    first, _, more = (" ".join(part.split()) for part in told.partition("\n\n"))
+    texts = {"shortDescription": first, "fullDescription": more or first, "help": told}
+    return {"id": detector.name, **{name: {"text": text} for name, text in texts.items()}}
+
+
+def _result(judged: "JudgedRun", said: "Said", nth: int) -> Dict[str, Any]:
+    """Describe a loop of the n-th stuck run with this id: ids may repeat."""
+    step, verdict, again = said
+    found = verdict.detection
+    rule = found.detector_name if found else ""
+    run = judged.run_id if nth == 1 else f"{judged.run_id}\0{nth}"
+    loop = f"{run}\0{found.identity if found else ''}\0{verdict.action.value}"
+    state = "unchanged" if judged.is_known(verdict) else "new"
+    return {
+        "ruleId": rule,
+        "level": _LEVELS[verdict.severity.value],
+        "message": {"text": f"Step {step}: {message(verdict)}".translate(_MARKUP)},
+        "locations": [_location(judged, step)],
+        **({} if judged.known is None else {"baselineState": state}),
+        # It is of the loop, wherever its run stands. GitHub looks at no other name than this.
+        "partialFingerprints": {
+            "primaryLocationLineHash": sha256(loop.encode("utf-8", "replace")).hexdigest()
+        },
+        "properties": {
+            "run_id": judged.run_id,
+            "step": step,
+            "again": again,
+            "action": verdict.action.value,
+            "health": judged.health.status.value,
+        },
+    }
+
+
+def _location(judged: "JudgedRun", step: int) -> Dict[str, Any]:
+    path, _, place = judged.source.rpartition(":")
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(path)},
+            "region": {"startLine": int(place.partition("[")[0])},
+        },
+        "logicalLocations": [
+            {"name": f"step {step}", "fullyQualifiedName": f"{judged.run_id}/step {step}"}
+        ],
+    }
+
+
+def _uri(path: str) -> str:
+    """Give a path below the current directory relative to it, and any other as a whole."""
+    whole = os.path.abspath(path)
+    if os.path.commonpath([whole, os.getcwd()]) != os.getcwd():
+        return Path(whole).as_uri()
+    return quote(os.fsencode(os.path.relpath(whole).replace(os.sep, "/")))

@@ -1,0 +1,162 @@
+"""Writing to a terminal: text that is not ours escaped, lines that fit, colours where they show.
+
+How much is told and whether in colours is chosen once for the process, by `choose`.
+"""
+
+import os
+import sys
+from typing import Optional, TextIO
+
+from ...loop_detection.text.shortening import NAME_LENGTH, escaped, visible
+from ...short_repr import counted as counted
+from .fitting import fitted
+
+_CLEAR = "\r\x1b[K"
+_STYLES = {"red": "31", "yellow": "33", "green": "32"}
+_COLUMNS = 80
+_LINE = 2_000
+"""Characters of a line that holds text that is not ours."""
+_shown = ""
+_verbosity = 0
+_color = "auto"
+
+
+def choose(verbosity: int = 0, color: str = "auto") -> None:
+    """Choose what is told from now on.
+
+    Args:
+        verbosity: below 0 for findings and trouble only, above 0 for details too.
+        color: ``auto``, ``always`` or ``never``.
+    """
+    global _verbosity, _color
+    _verbosity, _color = verbosity, color
+
+
+def is_quiet() -> bool:
+    """Whether only findings and trouble are told."""
+    return _verbosity < 0
+
+
+def is_verbose() -> bool:
+    """Whether details are told too."""
+    return _verbosity > 0
+
+
+def printable(text: str) -> str:
+    r"""Escape what could command a terminal.
+
+    >>> print(printable(chr(27) + "[2J"))
+    \x1b[2J
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else escaped(char) for char in text)
+
+
+def line_of(text: str) -> str:
+    """Escape a line as `printable` does, and cut out the middle of one that is very long."""
+    return visible(text, _LINE)
+
+
+def named(name: str) -> str:
+    """Give the name of a tool, or the id of a run, as it is shown."""
+    return visible(name, NAME_LENGTH)
+
+
+def painted(text: str, style: str, stream: Optional[TextIO] = None) -> str:
+    """Give a word of ours in a colour, where the stream shows colours; standard output if None."""
+    if not _shows_colors(stream or sys.stdout):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Write a line to standard output as it is, or, with another end, a part of one."""
+    show_status("")
+    sys.stdout.write(text + end)
+
+
+def tell(line: str, hang: Optional[int] = None) -> None:
+    """Write a line for a person, which a terminal gets in lines that fit.
+
+    Args:
+        line: what may be shown; see `printable`.
+        hang: how far further lines are indented; somewhat more than the first if None.
+    """
+    width = page_columns()
+    say(line if width is None else "\n".join(fitted(line, width, hang)))
+
+
+def page_columns() -> Optional[int]:
+    """Give the width of what is printed; None where it is no terminal, and has none."""
+    return columns_of(sys.stdout) if _is_terminal(sys.stdout) else None
+
+
+def tell_page(text: str) -> None:
+    """Write lines for a person."""
+    for line in text.split("\n"):
+        tell(line)
+
+
+def complain(what: str) -> None:
+    """Write a line about trouble to standard error, escaped."""
+    _write_error(painted("antiloop:", "red", sys.stderr), what)
+
+
+def note(what: str) -> None:
+    """Write a line about what is no trouble to standard error, escaped."""
+    if not is_quiet():
+        _write_error("antiloop:", what)
+
+
+def detail(what: str) -> None:
+    """Write a line that only some want to read to standard error, escaped."""
+    if is_verbose():
+        _write_error("antiloop:", what)
+
+
+def show_status(text: str) -> None:
+    """Show how far the work has come, in place of what was shown; empty text takes it away.
+
+    Only for a person: ask `is_watched` before.
+    """
+    global _shown
+    if text or _shown:
+        # One that fills the line would go on in the next, where it could not be taken away.
+        line = fitted(printable(text), max(1, columns_of(sys.stderr) - 1))[0]
+        sys.stderr.write(_CLEAR + line)
+        sys.stderr.flush()
+    _shown = text
+
+
+def is_watched() -> bool:
+    """Whether a person sees what is written to standard error."""
+    return _is_terminal(sys.stderr) and not is_quiet()
+
+
+def columns_of(stream: TextIO) -> int:
+    """Give the width of a terminal in characters: COLUMNS, if set, or what it says itself."""
+    chosen = os.environ.get("COLUMNS", "")
+    if chosen.isascii() and chosen.isdigit() and int(chosen):
+        return int(chosen)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):  # it only looks like a terminal
+        return _COLUMNS
+
+
+def _write_error(who: str, what: str) -> None:
+    show_status("")
+    sys.stderr.write(f"{who} {line_of(what)}\n")
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
+
+def _shows_colors(stream: TextIO) -> bool:
+    if _color != "auto":
+        return _color == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return _is_terminal(stream)

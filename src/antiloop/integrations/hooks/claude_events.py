@@ -1,0 +1,46 @@
+"""The calls and results that the events of Claude Code's hooks tell of."""
+
+from typing import Any, List, Mapping, Tuple
+
+from ...formats.content import field_of, items_of, optional_text, text_of
+from ...types import ToolCall, ToolResult
+from .transcript_tail import is_failure
+
+Answers = List[Tuple[ToolCall, ToolResult]]
+_ROUND = -1  # the round that has just run; those of a transcript count from 0
+
+
+def call_of(said: Mapping[str, Any]) -> ToolCall:
+    """Give the call that an event, or a part of one, tells of."""
+    call_id = optional_text(field_of(said, "tool_use_id"))
+    return ToolCall(
+        text_of(field_of(said, "tool_name")), field_of(said, "tool_input"), call_id, _ROUND
+    )
+
+
+def answers_of(event: Mapping[str, Any], lines: List[Any]) -> Answers:
+    """Give the calls that have just run, with their results as the model reads them."""
+    kind = event.get("hook_event_name")
+    if kind == "PostToolBatch":
+        called = [each for each in items_of(event.get("tool_calls")) if isinstance(each, Mapping)]
+        texts = [text_of(each.get("tool_response")) for each in called]
+        return [
+            (call_of(each), ToolResult(text, is_failure(text))) for each, text in zip(called, texts)
+        ]
+    if kind == "PostToolUse":
+        return [(call_of(event), _result_like(event.get("tool_response"), lines))]
+    if kind == "PostToolUseFailure":
+        return [(call_of(event), ToolResult(text_of(event.get("error")), is_error=True))]
+    return []
+
+
+def _result_like(response: Any, lines: List[Any]) -> ToolResult:
+    """Give a tool's own answer as text: as it stood in the transcript, if it was given before."""
+    for line in lines:
+        if field_of(line, "toolUseResult") == response is not None:
+            blocks = items_of(field_of(field_of(line, "message"), "content"))
+            return ToolResult(text_of(field_of(blocks[0], "content") if blocks else response))
+    if isinstance(response, Mapping) and "stdout" in response:
+        said = (text_of(response.get(stream)) for stream in ("stdout", "stderr"))
+        return ToolResult("\n".join(filter(None, said)))
+    return ToolResult(text_of(response))

@@ -1,0 +1,189 @@
+"""One run of ``antiloop hook AGENT``: an event on standard input, an answer on output.
+
+Whatever goes wrong, the exit status is 0 and the answer is none: agents take status 2 for a
+refusal, and a guard that breaks must not break the session.
+"""
+
+import sys
+
+from .hook_agents import AGENTS, HookAgent
+from .transcript_tail import PLANNING, Look, tail_of, transcript_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Optional, Sequence
+
+PRESET = "escalating"
+_KEPT = "surrogateescape"  # bytes that are no text differ still
+_SPACE = " \t\r\n"
+_KNOW_NEWS = ("default", "escalating")  # the presets that `Look` knows
+
+
+class Options:
+    """How the hook was called.
+
+    Args:
+        arguments: ``--preset NAME``, ``--config FILE``, ``--shadow``, ``--ignore TOOL``, the last
+            one often.
+
+    Raises:
+        ValueError: for anything else.
+    """
+
+    def __init__(self, arguments: "Sequence[str]") -> None:
+        self.preset = PRESET
+        self.config: Optional[str] = None
+        self.ignore: List[str] = []
+        self.shadow = False
+        waiting = list(reversed(arguments))
+        while waiting:
+            name, equals, value = waiting.pop().partition("=")
+            if name == "--shadow" and not equals:
+                self.shadow = True
+                continue
+            if name not in ("--preset", "--config", "--ignore"):
+                raise ValueError(f"unknown option {name!r}")
+            if not equals and not waiting:
+                raise ValueError(f"{name} needs a value")
+            self._set(name, value if equals else waiting.pop())
+
+    def _set(self, name: str, value: str) -> None:
+        if name == "--ignore":
+            self.ignore.append(value)
+        elif name == "--config":
+            self.config = value
+        else:
+            self.preset = value
+
+
+class NoEvent(ValueError):
+    """What came on standard input is nothing that this agent sends to a hook."""
+
+    def __init__(self, why: str, agent: HookAgent) -> None:
+        super().__init__(
+            f"no event of a {agent.title} hook on standard input: {why};"
+            f" --install lets {agent.title} send them"
+        )
+
+
+def main(arguments: "Sequence[str]", name: str = "claude-code") -> int:
+    """Answer one event of the agent of this name; the exit status is always 0."""
+    agent = AGENTS[name]
+    try:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise NoEvent("nothing is sent", agent)
+        text = sys.stdin.buffer.read().decode("utf-8", _KEPT)
+        answer = _answer(agent, text, Options(arguments))
+        if answer:
+            import json
+
+            sys.stdout.write(json.dumps(answer))
+            sys.stdout.flush()
+    except Exception as error:  # noqa: BLE001 - a guard that breaks must not break the session
+        words = f"antiloop hook: {_reason(error):.500}\n".replace("\n", " ").strip()
+        sys.stderr.write(words.encode("ascii", "backslashreplace").decode() + "\n")
+    return 0
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
+def _answer(agent: HookAgent, text: str, options: Options) -> "Dict[str, Any]":
+    loads = _reader()
+    event = _event(agent, text, loads)
+    if _has_transcript(agent) and options.config is None and options.preset in _KNOW_NEWS:
+        look = Look(tail_of(transcript_of(event)), loads, (*PLANNING, *options.ignore))
+        if look.is_news(event):
+            return {}
+    from importlib import import_module
+
+    module = import_module(f"antiloop.integrations.{agent.module}")
+    from .hook_log import HookLog
+
+    guard = module.LoopGuard(_detector(options), ignore=options.ignore, observers=[HookLog()])
+    answer: Dict[str, Any] = guard.answer(event)
+    return answer
+
+
+def _has_transcript(agent: HookAgent) -> bool:
+    return "transcript_path" in agent.needs
+
+
+def _event(agent: HookAgent, text: str, loads: "Callable[[str], Any]") -> "Dict[str, Any]":
+    """Read what the agent sent; raises `NoEvent` for all else."""
+    try:
+        event = loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        why = f"not JSON ({error})" if text.strip() else "it is empty"
+        raise NoEvent(why, agent) from error
+    if not isinstance(event, dict):
+        raise NoEvent(f"expected a JSON object, got {type(event).__name__}", agent)
+    for name in agent.needs:
+        if not isinstance(event.get(name), str):
+            raise NoEvent(f'no "{name}" in it', agent)
+    return event
+
+
+def _detector(options: Options) -> "Any":
+    from ...loop_detection import LoopDetector
+    from ...loop_detection.presets import PRESETS
+
+    if options.config is not None:
+        import json
+
+        from ...regular_file import opener
+
+        with open(options.config, encoding="utf-8-sig", opener=opener) as file:
+            config = json.load(file)
+        if options.shadow and isinstance(config, dict):
+            config["shadow"] = True
+        return LoopDetector.from_config(config)
+    if options.preset not in PRESETS:
+        raise ValueError(f"no preset {options.preset!r}; choose from {', '.join(PRESETS)}")
+    return PRESETS[options.preset](shadow=options.shadow)
+
+
+def _reader() -> "Callable[[str], Any]":
+    """Give what reads one JSON text.
+
+    Importing `json` takes two thirds of the time that the interpreter needs to start, for the
+    regular expressions of a decoder that is written in C anyway.
+    """
+    try:
+        from _json import make_scanner  # type: ignore[import-not-found]
+    except ImportError:  # another interpreter than CPython
+        from json import loads
+
+        return loads
+    decoder: Any = _Decoder()
+    scan = make_scanner(decoder)
+
+    def read(text: str) -> "Any":
+        try:
+            value, end = scan(text, len(text) - len(text.lstrip(_SPACE)))
+        except (StopIteration, SystemError):
+            # StopIteration: no value begins here. SystemError, in Python 3.10 and 3.11: what is
+            # wrong is told by a class of json.decoder, and that module is not imported.
+            end = -1
+        if end < 0 or text[end:].strip(_SPACE):
+            from json import loads
+
+            return loads(text)
+        return value
+
+    return read
+
+
+class _Decoder:
+    """What the scanner asks of a decoder."""
+
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float = parse_constant = float
+    parse_int = int
+
+    def __init__(self) -> None:
+        self.memo: Dict[str, str] = {}

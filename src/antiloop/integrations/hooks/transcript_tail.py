@@ -1,0 +1,174 @@
+"""The end of a Claude Code transcript, and whether a hook's event can matter at all.
+
+Nothing is imported here but what the interpreter has loaded already: a process is started for each
+call of a tool, and nearly all of them have nothing to say.
+"""
+
+from ...loop_detection.evidence.plain_answer import is_plain_success
+from ...regular_file import opener
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Collection, Dict, Iterator, List
+
+PLANNING = (
+    *("TodoRead", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"),
+    *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "Skill", "ToolSearch"),
+    "StructuredOutput",
+)
+"""Tools with which Claude Code plans, asks and answers: they do nothing to the world."""
+CALLS = 200
+"""How many calls are read at least, where there are as many: four windows full."""
+BYTES = 8 << 20
+"""How much is read at most."""
+
+_BLOCK = 1 << 18
+_CALL, _RESULT = b'"tool_use"', b'"tool_result"'
+_ESCAPED = b"\"\\/<>&'"  # by one writer of JSON or another
+_RUNS = bytes(code if 32 <= code < 127 and code not in _ESCAPED else 10 for code in range(256))
+_TELLING = 2_000  # characters of a text in which something to look for is sought
+
+
+def transcript_of(event: "Dict[str, Any]") -> str:
+    """Give the path of the transcript that holds the calls of who makes this one."""
+    path: str = event["transcript_path"]
+    agent = event.get("agent_id")
+    return f"{path[: -len('.jsonl')]}/subagents/agent-{agent}.jsonl" if agent else path
+
+
+def tail_of(path: str, calls: int = CALLS) -> bytes:
+    """Read the last lines of a transcript, with at least so many calls; none of one not there yet.
+
+    A line with a call names ``tool_use`` once or twice, so up to twice as many calls are read.
+    """
+    try:
+        with open(path, "rb", opener=opener) as file:
+            end = position = file.seek(0, 2)
+            found = 0
+            while position and found < 2 * calls and end - position < BYTES:
+                size = min(position, _BLOCK)
+                position = file.seek(position - size)
+                found += file.read(size).count(_CALL)
+            file.seek(position)
+            if position:
+                file.readline()  # it may be cut
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def holds_blocks(line: bytes) -> bool:
+    """Whether a line may hold a call or a result."""
+    return _CALL in line or _RESULT in line
+
+
+class Look:
+    """A first look at what came before.
+
+    Every detector of the presets ``default`` and ``escalating`` needs something that was there
+    before: the call, its answer, or one more failure. A call that was never made before is part of
+    no loop that could be blocked, and if its answer is a success that was never given before
+    either, then it closes no loop.
+
+    Args:
+        tail: the last lines of the transcript.
+        loads: reads one JSON text.
+        ignore: tools whose calls do not count.
+    """
+
+    def __init__(
+        self, tail: bytes, loads: "Callable[[str], Any]", ignore: "Collection[str]"
+    ) -> None:
+        self._tail = tail
+        self._loads = loads
+        self._ignore = ignore
+
+    def is_news(self, event: "Dict[str, Any]") -> bool:
+        """Whether an event tells of nothing that was there before."""
+        kind = event.get("hook_event_name")
+        if kind == "PreToolUse":
+            return self._is_new(event, [event.get("tool_use_id")])
+        calls = event.get("tool_calls")
+        if kind != "PostToolBatch" or not isinstance(calls, list):
+            return False
+        if not all(isinstance(call, dict) for call in calls):
+            return False
+        own = [call.get("tool_use_id") for call in calls]
+        return all(self._is_new(call, own) and self._is_answered_anew(call, own) for call in calls)
+
+    def _is_new(self, call: "Dict[str, Any]", own: "Collection[Any]") -> bool:
+        tool, arguments = call.get("tool_name"), call.get("tool_input")
+        if tool in self._ignore:
+            return True
+        if not (isinstance(tool, str) and isinstance(arguments, dict)):
+            return False
+        return not any(
+            block.get("name") == tool and block.get("input", arguments) == arguments
+            for block in self._blocks(_CALL, [tool, *_texts(arguments)])
+            if block.get("id") not in own
+        )
+
+    def _is_answered_anew(self, call: "Dict[str, Any]", own: "Collection[Any]") -> bool:
+        text = plain_text(call.get("tool_response"))
+        if call.get("tool_name") in self._ignore:
+            return True
+        if text is None or not is_plain_success(text, is_failure(text)):
+            return False
+        return not any(
+            plain_text(block.get("content")) in (text, None)
+            for block in self._blocks(_RESULT, [text[:_TELLING]])
+            if block.get("tool_use_id") not in own
+        )
+
+    def _blocks(self, kind: bytes, texts: "List[str]") -> "Iterator[Dict[str, Any]]":
+        """Yield the content blocks of the lines in which the longest part of the texts stands."""
+        telling = max((run for text in texts for run in _runs(text)), key=len, default=b"")
+        for line in _lines_with(telling, self._tail):
+            if kind in line:
+                try:
+                    content = self._loads(line.decode("utf-8", "surrogateescape"))["message"][
+                        "content"
+                    ]
+                except (LookupError, TypeError, ValueError, RecursionError):
+                    continue
+                if isinstance(content, list):
+                    yield from (block for block in content if isinstance(block, dict))
+
+
+def plain_text(content: "Any") -> "str | None":
+    """Give the text of a result, None where it holds more than text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    texts = [part.get("text") if isinstance(part, dict) else None for part in content]
+    return None if None in texts else "\n".join(map(str, texts))
+
+
+def is_failure(text: str) -> bool:
+    """Whether Claude Code says that a call failed; at the end of a round nothing else does."""
+    return text.startswith(("Exit code ", "<tool_use_error>"))
+
+
+def _texts(value: "Any") -> "Iterator[str]":
+    """Yield the texts inside arguments."""
+    if isinstance(value, str):
+        yield value[:_TELLING]
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _runs(text: str) -> "List[bytes]":
+    """Split a text into runs of characters that look the same in any JSON."""
+    return text.encode("utf-8", "surrogatepass").translate(_RUNS).split(b"\n")
+
+
+def _lines_with(part: bytes, text: bytes) -> "Iterator[bytes]":
+    """Yield the lines in which a part stands; to split the whole text would take far longer."""
+    found = text.find(part)
+    while found >= 0:
+        end = text.find(b"\n", found)
+        end = len(text) if end < 0 else end
+        yield text[text.rfind(b"\n", 0, found) + 1 : end]
+        found = text.find(part, end + 1)

@@ -1,0 +1,123 @@
+"""The requests of LLM APIs: where the conversation stands, and how it is added to."""
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, Sequence
+
+from ...formats import History, from_anthropic, from_openai_chat, from_openai_responses
+from ...formats import openai_responses as responses
+from ...formats.anthropic import blocks_of
+from ...formats.anthropic import is_result as is_result_block
+from ...formats.content import tag_of
+
+_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the requests of one API are written."""
+
+    place: str
+    """The field that holds the conversation."""
+    read: Callable[[Sequence[Any]], History]
+    """Reads a conversation."""
+    is_result: Callable[[Any], bool]
+    """Whether a message gives what came back from a tool."""
+    with_words: Callable[[Sequence[Any], str], List[Any]]
+    """Adds words at the end of a conversation."""
+    no_tools: Mapping[str, Any]
+    """By field that names tools: what else is set so that none is called."""
+
+    def conversation(self, body: Mapping[str, Any]) -> Sequence[Any]:
+        """Give the messages of a request; none where it has no list of them."""
+        messages = body.get(self.place)
+        return messages if isinstance(messages, (list, tuple)) else ()
+
+    def awaits_answer(self, messages: Sequence[Any]) -> bool:
+        """Whether the model is asked because results came in; a system message may follow them."""
+        said = (each for each in reversed(messages) if not _is_system(each))
+        return self.is_result(next(said, None))
+
+    def told(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
+        """Give a request in which the model is told something."""
+        return {**body, self.place: self.with_words(body[self.place], words)}
+
+    def without_tools(self, body: Mapping[str, Any]) -> Dict[str, Any]:
+        """Give a request to which the model answers without a call.
+
+        The tools stay: the conversation refers to them. A request that offers none is not changed:
+        no API takes the one without the other.
+        """
+        chosen = {
+            name: value
+            for tools, more in self.no_tools.items()
+            if body.get(tools)
+            for name, value in more.items()
+        }
+        return {**body, **chosen}
+
+
+def _is_system(message: Any) -> bool:
+    return tag_of(message, "role") in ("system", "developer")
+
+
+def _is_chat_result(message: Any) -> bool:
+    return tag_of(message, "role") in ("tool", "function")
+
+
+def _has_result(message: Any) -> bool:
+    return any(map(is_result_block, blocks_of(message)))
+
+
+def _followed(messages: Sequence[Any], words: str) -> List[Any]:
+    return [*messages, {"role": "user", "content": words}]
+
+
+def _in_last_message(messages: Sequence[Any], words: str) -> List[Any]:
+    """Add a block to the message of the results: two messages of the user are one turn."""
+    *earlier, last = messages
+    if not _has_result(last):
+        return _followed(messages, words)
+    return [*earlier, {**last, "content": [*last["content"], {"type": "text", "text": words}]}]
+
+
+def _read_anthropic(messages: Sequence[Any]) -> History:
+    return from_anthropic(map(_without_reminders, messages))
+
+
+def _without_reminders(message: Any) -> Any:
+    """Leave out what a client says by itself beside the results, in the place of the user."""
+    if tag_of(message, "role") != "user" or not _has_result(message):
+        return message
+    kept = [block for block in blocks_of(message) if not _is_reminder(block)]
+    return {"role": "user", "content": kept}
+
+
+def _is_reminder(block: Any) -> bool:
+    text = tag_of(block, "text").strip()
+    return text.startswith(_REMINDER) and text.endswith(_REMINDER_END)
+
+
+FORMS: Mapping[str, Form] = {
+    "openai_chat": Form(
+        "messages",
+        from_openai_chat,
+        _is_chat_result,
+        _followed,
+        {"tools": {"tool_choice": "none"}, "functions": {"function_call": "none"}},
+    ),
+    "openai_responses": Form(
+        "input",
+        from_openai_responses,
+        responses.is_result,
+        _followed,
+        {"tools": {"tool_choice": "none"}},
+    ),
+    "anthropic": Form(
+        "messages",
+        _read_anthropic,
+        _has_result,
+        _in_last_message,
+        {"tools": {"tool_choice": {"type": "none"}}},
+    ),
+}
+"""By the name of the API."""

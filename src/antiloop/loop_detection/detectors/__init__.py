@@ -1,0 +1,1 @@
+"""The detectors: what they have in common, and one a file."""

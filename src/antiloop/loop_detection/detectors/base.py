@@ -1,0 +1,171 @@
+"""What every detector is: a pure function from calls and results to a finding."""
+
+import inspect
+from abc import ABC, abstractmethod
+from typing import Any, Dict, Iterable, Optional, Sequence, Tuple
+
+from ...short_repr import short_repr
+from ...stability import beta
+from ...types import ToolCall
+from ..detection import LoopDetection
+from ..evidence.compared import KEY_LENGTH, Result
+from ..evidence.fingerprint import text_fingerprint
+from ..evidence.judged_call import Evidence
+from ..evidence.window import Window
+from ..text.shortening import NAME_LENGTH, shortened, visible
+
+MESSAGE_LENGTH = 600
+"""Characters of the sentence that says what was found; it holds names that a model made up."""
+SHOWN_CALLS = 5
+"""How many calls of a loop are named in a detection."""
+
+
+@beta
+class BaseDetector(ABC):
+    """Find one kind of loop. Subclass this for a detector of your own.
+
+    A detector keeps no state, has no clock and does no I/O, so one object can serve every run of
+    the process. It never raises on what a model or a tool produced.
+    """
+
+    name: str = "custom"
+    """How the detector is called in verdicts, traces and logs."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"name={self.name!r}")
+
+    @abstractmethod
+    def check(
+        self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
+    ) -> Optional[LoopDetection]:
+        """Look at a run's calls and results up to now.
+
+        Args:
+            tool_calls: oldest first.
+            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``. The list may be shorter,
+                and may hold None: such results are unknown. A plain text is a success.
+
+        Returns:
+            The loop that the run's last round is part of, or None.
+        """
+
+
+class WindowDetector(BaseDetector):
+    """A detector that works on fingerprints, made once for all such detectors."""
+
+    span: int
+    """How many rounds must be in the window for the detector to fire at all."""
+
+    def __repr__(self) -> str:
+        options = list(inspect.signature(type(self)).parameters.values())
+        values = [(each, getattr(self, each.name, each.default)) for each in options]
+        shown = values[:1] + [pair for pair in values[1:] if pair[1] != pair[0].default]
+        return short_repr(self, *(f"{each.name}={value!r}" for each, value in shown))
+
+    look_back: int = 0
+    """How many rounds a detector looks back that allows for other calls in between."""
+
+    @property
+    def counted(self) -> Iterable[str]:
+        """Tools whose calls must be counted beyond the window, by name."""
+        return ()
+
+    @property
+    def reach(self) -> int:
+        """How many rounds a first finding may need."""
+        return max(self.span, self.look_back)
+
+    @abstractmethod
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at a window whose last round is the one in question."""
+
+    def check(
+        self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
+    ) -> Optional[LoopDetection]:
+        """Look at a run's calls and results up to now; see `BaseDetector.check`."""
+        size = 4 * self.reach
+        while True:
+            window = Window.of(tool_calls, tool_results, size, counted=self.counted)
+            found = self.find(window)
+            if size >= len(tool_calls) or self._is_whole(window, found):
+                return found
+            size *= 4
+
+    def _is_whole(self, window: Window, found: Optional[LoopDetection]) -> bool:
+        """Whether looking further back could tell nothing else."""
+        rounds = window.rounds
+        if found is None:
+            return len(rounds) > self.reach
+        # The first round may be cut, so only a later one can show where a loop began.
+        begin = found.period + 1
+        return len(rounds) > begin and found.indices[0] >= rounds[begin].evidence[0].index
+
+
+def detection(
+    detector: str,
+    message: str,
+    found: Sequence[Evidence],
+    *,
+    period: int = 1,
+    lap: Optional[Sequence[Evidence]] = None,
+    identity: Optional[Iterable[Optional[str]]] = None,
+    details: Optional[Dict[str, Any]] = None,
+    refused: Optional[Tuple[str, ...]] = None,
+) -> LoopDetection:
+    """Put a finding together.
+
+    Args:
+        detector: the detector's name.
+        message: one sentence for a person.
+        found: the calls concerned, oldest first.
+        period: rounds per lap.
+        lap: the calls of the last lap; the last call where left out.
+        identity: what makes this the same loop next time; the calls' fingerprints where left out.
+        details: what the detector has to add to the common fields.
+        refused: keys of what a block refuses; the calls themselves where left out.
+    """
+    lap = found[-1:] if lap is None else lap
+    members = tuple(dict.fromkeys(item.facts.call for item in found))
+    named = sorted(members) if identity is None else [str(part) for part in identity]
+    indices = tuple(item.index for item in found)
+    return LoopDetection(
+        detector_name=detector,
+        message=visible(message, MESSAGE_LENGTH),
+        details={
+            **{name: _bounded(name, value) for name, value in (details or {}).items()},
+            "answer": found[-1].facts.outcome.name.lower(),
+            "indices": list(indices),
+            "calls": [
+                {"tool": shortened(item.facts.tool, NAME_LENGTH), "arguments": item.facts.shown}
+                for item in lap[-SHOWN_CALLS:]
+            ],
+        },
+        identity=f"{detector}:{text_fingerprint(' '.join(named))[:KEY_LENGTH]}",
+        period=period,
+        repetitions=len(found) // len(lap),
+        indices=indices,
+        call_ids=tuple(
+            item.call_id for item in lap[-SHOWN_CALLS:] if isinstance(item.call_id, str)
+        ),
+        wasted_calls=len(found) - len(lap),
+        members=members,
+        refused=refused,
+    )
+
+
+def _bounded(name: str, value: Any) -> Any:
+    """Cut the names of tools, which a model can make as long as it likes."""
+    if name not in ("tool", "tools", "cycle"):
+        return value
+    if isinstance(value, list):
+        return [shortened(each, NAME_LENGTH) for each in value]
+    return shortened(value, NAME_LENGTH)
+
+
+def times(count: int) -> str:
+    """Say how often, in words a sentence can end on.
+
+    >>> times(3)
+    '3 times'
+    """
+    return "once" if count == 1 else f"{count} times"

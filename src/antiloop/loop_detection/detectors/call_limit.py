@@ -1,0 +1,85 @@
+"""A cap on calls: a budget, not a loop."""
+
+from dataclasses import replace
+from typing import Iterable, Mapping, Optional
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.judged_call import Evidence
+from ..evidence.kept_name import kept_name
+from ..evidence.refusal import EVERY_TOOL, tool_key
+from ..evidence.window import Window
+from .base import WindowDetector, detection
+
+
+@beta
+class CallLimitDetector(WindowDetector):
+    """Find that a run has used up its budget of calls. That is no sign of a loop.
+
+    Many calls of one tool are normal work: files to read, samples to process. So no preset that
+    looks for loops has a limit, and one that fires says so.
+
+    Args:
+        limit: calls allowed, 1 or more; None for no limit.
+        per_tool: calls allowed of each tool, by its name.
+        per_turn: count from the user's last message, not from the start of the run.
+
+    Raises:
+        ValueError: if a limit is below 1, or no limit is given at all.
+    """
+
+    name = "call_limit"
+    span = 1
+
+    def __init__(
+        self,
+        limit: Optional[int] = None,
+        *,
+        per_tool: Optional[Mapping[str, int]] = None,
+        per_turn: bool = False,
+    ) -> None:
+        self.limit = limit
+        self.per_tool = dict(per_tool or {})
+        self.per_turn = per_turn
+        if limit is None and not self.per_tool:
+            raise ValueError("give limit, per_tool or both")
+        if limit is not None:
+            check_threshold("limit", limit, 1)
+        for tool, cap in self.per_tool.items():
+            check_threshold(f"limit of {tool!r}", cap, 1)
+        self.caps = {kept_name(tool): cap for tool, cap in self.per_tool.items()}
+        """What `per_tool` says, by the names that a window keeps."""
+
+    @property
+    def counted(self) -> Iterable[str]:
+        """The tools whose calls must be counted."""
+        return self.per_tool
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Compare the calls made with the calls allowed."""
+        last = window.rounds[-1].evidence if window.rounds else []
+        count = window.turn_calls if self.per_turn else window.call_count
+        if last and self.limit is not None and count > self.limit:
+            return self._detection(f"{count} calls were made", count, self.limit, last[-1], None)
+        for item in last:
+            tool = item.facts.tool
+            count, cap = window.count_of(tool, self.per_turn), self.caps.get(tool)
+            if cap is not None and count > cap:
+                return self._detection(
+                    f"Tool {tool!r} was called {count} times", count, cap, item, tool
+                )
+        return None
+
+    def _detection(
+        self, made: str, count: int, cap: int, latest: Evidence, tool: Optional[str]
+    ) -> LoopDetection:
+        found = detection(
+            self.name,
+            f"{made}; the budget is {cap}.",
+            [latest],
+            identity=() if tool is None else (tool,),
+            details={"tool": latest.facts.tool, "count": count, "limit": cap},
+            refused=(EVERY_TOOL if tool is None else tool_key(tool),),
+        )
+        return replace(found, is_lasting=True)

@@ -1,0 +1,94 @@
+"""A stretch that repeats without end, inside one text."""
+
+from typing import Optional, Tuple
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..text.chant_scan import Chant, ChantScan
+from ..text.masking import SECRETS, Masking
+from .base import times
+from .text_detector import TextDetector, TextWatch, text_detection
+
+
+@beta
+class ChantDetector(TextDetector):
+    """Find a stretch of one text that repeats without end, while the text arrives.
+
+    A model that has begun to repeat itself goes on until its tokens are used up. Only words of
+    sentences count: code, tables, lists, rules of dashes and JSON are left alone. The text is read
+    once; memory, and the cost of a word, do not depend on its length. A stretch has at most 400
+    words and punctuation marks.
+
+    Args:
+        repetitions: how often a stretch comes before it is found, 3 or more.
+        length: characters that the repetitions must have, spaces aside, 100 or more; four times as
+            many where the stretch has fewer than three different words.
+
+    Raises:
+        ValueError: if repetitions or length is too low.
+
+    >>> ChantDetector().check_replies(["I will look again. " * 200]).message
+    'One text of the model repeats itself 27 times: "I will look again."'
+    """
+
+    name = "chant"
+
+    def __init__(self, repetitions: int = 6, length: int = 400) -> None:
+        check_threshold("repetitions", repetitions, 3)
+        check_threshold("length", length, 100)
+        self.repetitions = repetitions
+        self.length = length
+
+    @property
+    def needed(self) -> Tuple[str, int]:
+        """The option that says how often is too often, and its value."""
+        return "repetitions", self.repetitions
+
+    def watch(self, masking: Masking = SECRETS) -> TextWatch:
+        """Begin to watch a run; `masking` says what of its words may be shown."""
+        return _Text(self, masking)
+
+
+class _Text(TextWatch):
+    """The text that is under way.
+
+    It is no part of a snapshot: the stream of a model does not go on in another process, and the
+    words of a text may hold secrets.
+    """
+
+    def __init__(self, detector: ChantDetector, masking: Masking) -> None:
+        self._detector = detector
+        self._masking = masking
+        self._scan: Optional[ChantScan] = None
+        self._laps: Optional[int] = None
+
+    @property
+    def count(self) -> Optional[int]:
+        return self._laps
+
+    def saying(self, piece: str) -> Optional[LoopDetection]:
+        if self._scan is None:
+            self._scan = ChantScan(self._detector.repetitions, self._detector.length)
+        return self._found(self._scan, self._scan.add(piece))
+
+    def said(self, text: str) -> Optional[LoopDetection]:
+        if self._scan is None and len(text) <= self._detector.length:
+            self._laps = None
+            return None  # too short to repeat anything for long enough, as most replies are
+        found = None if self._scan else self.saying(text)
+        scan, self._scan = self._scan, None
+        return found or (self._found(scan, scan.end()) if scan else None)
+
+    def moved(self) -> None:
+        self._scan = None
+
+    def _found(self, scan: ChantScan, chant: Optional[Chant]) -> Optional[LoopDetection]:
+        self._laps = scan.laps
+        if chant is None:
+            return None
+        message = f"One text of the model repeats itself {times(chant.laps)}"
+        key = " ".join(map(str, chant.key))
+        return text_detection(
+            self._detector.name, message, chant.text, chant.laps, key, self._masking
+        )

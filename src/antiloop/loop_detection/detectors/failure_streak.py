@@ -1,0 +1,173 @@
+"""The same failure under changing arguments, and calls that come to nothing one after the other."""
+
+from dataclasses import replace
+from typing import Callable, List, Optional, Tuple
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.evidence import Facts
+from ..evidence.judged_call import Evidence
+from ..evidence.outcome import Outcome
+from ..evidence.refusal import whole_tool
+from ..evidence.sameness import say_alike
+from ..evidence.window import Window
+from .base import WindowDetector, detection, times
+
+PATIENCE = 12
+"""Rounds with the same answer where it is no failure."""
+ROW_SPACING = 3
+"""Rounds after which a row of any tools is found again."""
+_Told = Tuple[Optional[str], ...]
+SLACK = 0.25
+"""New things allowed for each failure: an agent that learns something else is not stuck."""
+
+
+@beta
+class FailureStreakDetector(WindowDetector):
+    """Find a tool that fails in the same way whatever it is asked, or calls that all fail.
+
+    Two failures are the same if they say the same apart from numbers and from what only echoes the
+    arguments: "ticket 1000 not found", "ticket 1001 not found". A long answer that is the same to
+    the letter counts as well: it acknowledges nothing, and was read before. Whatever the tool, a
+    row of rounds that failed, found nothing or told what was known is a streak too; rounds that are
+    neither that nor new are passed over. To refuse the calls of such a row would be in vain, as the
+    next ones are other calls: the ladder takes its last action instead.
+    An answer with less left to do than the one before, as fewer failed tests, is a step forward,
+    and begins a streak anew.
+
+    With `patience`, more rounds make a streak of answers that are no failures: a tool that finds
+    nothing whatever it is asked, and one that asks to come back later.
+
+    Args:
+        threshold: rounds with the same failure of one tool, with at most one new thing to four of
+            them, 2 or more.
+        patience: rounds with the same answer of one tool that finds nothing or asks to wait;
+            12 where left out, or the threshold if that is more.
+        in_a_row: rounds that came to nothing, whatever the tool, 2 or more. Such a row is weaker
+            evidence, so it is found again only three rounds later, and where one thing after the
+            other was looked for and not found, after twice the row.
+        repeats: rounds of such a row that must say what an earlier one said, 0 or more; a row of
+            twice the length needs none. An agent whose attempts all fail differently explores.
+
+    Raises:
+        ValueError: if a number is below 2, or patience below the threshold.
+    """
+
+    name = "failure_streak"
+    look_back = 50
+
+    def __init__(
+        self,
+        threshold: int = 4,
+        *,
+        in_a_row: int = 5,
+        repeats: int = 0,
+        patience: Optional[int] = None,
+    ) -> None:
+        check_threshold("threshold", threshold)
+        check_threshold("in_a_row", in_a_row)
+        check_threshold("repeats", repeats, 0)
+        self.threshold = threshold
+        self.in_a_row = in_a_row
+        self.repeats = repeats
+        self.patience = max(PATIENCE, threshold) if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
+        self.span = max(threshold, in_a_row)
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look back from the failures of the last round."""
+        is_barren = bool(window.rounds)
+        for item in window.rounds[-1].evidence if is_barren else ():
+            if _is_fruitless(item):
+                spell = self._same_failure(window, item.facts)
+                if len(spell) >= self._needed(window, item.facts):
+                    return self._of_one_tool(spell)
+            is_barren = is_barren and item.is_barren
+        if is_barren:
+            row = window.spell(lambda item: item.is_barren, slack=0.0)
+            if self._is_enough(row):
+                return self._of_any_tool(row)
+        return None
+
+    def _is_enough(self, row: List[Evidence]) -> bool:
+        """Whether a row of any tools is long enough, and says the same often enough."""
+        if len(row) < self.in_a_row:
+            return False
+        return len(row) >= 2 * self.in_a_row or _repeats(row, _told) >= self.repeats
+
+    def _same_failure(self, window: Window, latest: Facts) -> List[Evidence]:
+        return window.spell(
+            lambda item: item.facts.tool == latest.tool and say_alike(item.facts, latest),
+            slack=SLACK,
+        )
+
+    def _needed(self, window: Window, facts: Facts) -> int:
+        usual = self.threshold if facts.outcome.is_failure or facts.is_long else self.patience
+        if facts.outcome is Outcome.EMPTY:  # it says so itself: twice a row of any kind is enough
+            usual = min(usual, max(self.threshold, 2 * self.in_a_row))
+        return window.policy(facts.tool).thresholds.get(self.name, usual)
+
+    def _of_one_tool(self, spell: List[Evidence]) -> LoopDetection:
+        facts, count = spell[-1].facts, len(spell)
+        waits = facts.outcome is Outcome.WAITING
+        what = "asked to come back later" if waits else "gave the same fruitless answer"
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} {what} {times(count)}.",
+            spell,
+            identity=(facts.tool, facts.gist if facts.outcome.counts_down else _said(facts)),
+            refused=whole_tool(facts),
+            details={"tool": facts.tool, "count": count, "result_hash": facts.result},
+        )
+
+    def _of_any_tool(self, row: List[Evidence]) -> LoopDetection:
+        tools = list(dict.fromkeys(item.facts.tool for item in row))
+        found = detection(
+            self.name,
+            f"The last {len(row)} rounds failed, found nothing or repeated what was known.",
+            row,
+            period=self.in_a_row,
+            identity=("any",),
+            refused=(),
+            details={"tool": tools[-1], "tools": tools, "count": len(row)},
+        )
+        is_firm = _repeats(row, _told_exactly) >= self.repeats
+        return replace(found, spacing=ROW_SPACING if is_firm else 2 * self.in_a_row)
+
+
+def _is_fruitless(item: Evidence) -> bool:
+    """Whether an answer may be one of a streak of one tool."""
+    facts, kind = item.facts, item.facts.outcome
+    if kind is Outcome.SUCCESS or facts.is_long:
+        return kind.is_failure or (facts.is_long and not item.is_fresh)
+    if kind is Outcome.WAITING:
+        return not (facts.is_polled or item.is_change)
+    return kind.is_failure or kind is Outcome.EMPTY or (kind is Outcome.SILENT and facts.only_looks)
+
+
+def _repeats(row: List[Evidence], told_by: Callable[[Facts], _Told]) -> int:
+    """Count the rounds that say what an earlier round of the row said."""
+    told = [told_by(item.facts) for item in row]
+    return sum(
+        item.is_known or said in told[:place] for place, (item, said) in enumerate(zip(row, told))
+    )
+
+
+def _told(facts: Facts) -> _Told:
+    """Give what a round says: a failure in its words, or that a tool found nothing."""
+    kind = facts.outcome
+    if kind.is_failure:
+        return kind.value, facts.gist
+    return kind.value, facts.tool, facts.result if kind.says_something else None
+
+
+def _told_exactly(facts: Facts) -> _Told:
+    """Give what a round says, told apart also by what was looked for."""
+    is_failure = facts.outcome.is_failure
+    return _told(facts) if is_failure else (*_told(facts), facts.near)
+
+
+def _said(facts: Facts) -> Optional[str]:
+    """Give what tells the streaks of one tool apart: all ways to find nothing are one."""
+    return facts.result if facts.outcome.says_something else facts.outcome.value

@@ -1,0 +1,67 @@
+"""The same thing applied again and again, although each answer looks new."""
+
+from typing import List, Optional
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.judged_call import Evidence
+from ..evidence.window import Window
+from .base import WindowDetector, detection, times
+
+
+@beta
+class NoEffectDetector(WindowDetector):
+    """Find a call that changes the world in the same way in consecutive rounds.
+
+    The same insertion into a growing file gets a new answer each time, the same message sent again
+    a fresh message id: results that differ in numbers and ids only, or that show the same lines
+    more often, are not news when it is the tool itself that makes them differ. Only tools that
+    change the world are looked at: for a reader, numbers are the answer.
+
+    Args:
+        threshold: consecutive rounds with the call, 2 or more.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "no_effect"
+
+    def __init__(self, threshold: int = 3) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span = threshold
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at the streak of each call of the last round that changes the world."""
+        if len(window.rounds) < window.lowest(self.name, self.threshold):
+            return None
+        previous = window.rounds[-2].calls
+        for item in window.rounds[-1].evidence:
+            facts = item.facts
+            if facts.mutates and facts.result is not None and facts.call in previous:
+                streak = self._streak(window, item)
+                needed = window.policy(facts.tool).thresholds.get(self.name, self.threshold)
+                if len(streak) >= needed:
+                    return self._detection(streak)
+        return None
+
+    def _streak(self, window: Window, latest: Evidence) -> List[Evidence]:
+        streak: List[Evidence] = []
+        for passed in reversed(window.rounds):
+            item = passed.calls.get(latest.facts.call)
+            if item is None or item.facts.skeleton != latest.facts.skeleton:
+                break
+            streak.append(item)
+        streak.reverse()
+        return streak
+
+    def _detection(self, streak: List[Evidence]) -> LoopDetection:
+        facts, count = streak[-1].facts, len(streak)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} applied the same change {times(count)} in a row.",
+            streak,
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )

@@ -1,0 +1,78 @@
+"""A call that fails in the same way, whatever is changed in between."""
+
+from typing import List, Optional
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.judged_call import Evidence
+from ..evidence.window import Window
+from .base import WindowDetector, detection, times
+
+_COARSE = 3  # times as many rounds, where an answer only counts what is left to do
+
+
+@beta
+class PersistentFailureDetector(WindowDetector):
+    """Find a call that keeps failing in the same words, however much is done between its attempts.
+
+    An agent that edits a file, runs the same check, and reads the same error again seems to work:
+    each edit is new. When the check has not changed its answer after several edits, the edits miss
+    the cause. Any other answer to the call begins the count anew, also one with less left to do.
+    "2 failed" tells little, as other tests may fail than before: an answer that counts what is left
+    to do needs three times as many rounds.
+
+    Args:
+        threshold: rounds in which the call failed in the same words, 2 or more.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "persistent_failure"
+    look_back = 50
+
+    def __init__(self, threshold: int = 5) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span = threshold
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look back from the calls of the last round that failed; the most frequent is reported."""
+        longest: List[Evidence] = []
+        for item in window.rounds[-1].evidence if window.rounds else ():
+            facts = item.facts
+            needed = window.policy(facts.tool).thresholds.get(self.name, self.threshold)
+            if facts.outcome.is_failure and window.times_seen(facts) >= needed:
+                needed *= 1 if facts.left is None else _COARSE
+                attempts = _attempts(window, item)
+                if len(attempts) >= max(needed, len(longest) + 1):
+                    longest = attempts
+        return self._detection(longest) if longest else None
+
+    def _detection(self, attempts: List[Evidence]) -> LoopDetection:
+        facts, count = attempts[-1].facts, len(attempts)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} was called {times(count)} with the same arguments and failed in "
+            "the same way, whatever was changed in between.",
+            attempts,
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )
+
+
+def _attempts(window: Window, latest: Evidence) -> List[Evidence]:
+    """Give the rounds with this call back to one with another answer, oldest first."""
+    found: List[Evidence] = []
+    facts = latest.facts
+    for passed in reversed(window.rounds):
+        item = passed.calls.get(facts.call)
+        if item is None:
+            continue
+        if item.facts.outcome is not facts.outcome or item.facts.gist != facts.gist:
+            break
+        found.append(item)
+        if item.is_step_forward:
+            break
+    found.reverse()
+    return found

@@ -1,0 +1,175 @@
+"""The same few calls in the same order, lap after lap."""
+
+from typing import List, Optional, Sequence, Tuple
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.judged_call import Evidence
+from ..evidence.outcome import Outcome
+from ..evidence.refusal import tool_key
+from ..evidence.round import Round
+from ..evidence.sameness import differ
+from ..evidence.window import Window
+from ..text.shortening import shortened
+from .base import SHOWN_CALLS, WindowDetector, detection, times
+
+MATCHES = ("content", "calls", "tool_names")
+SHOWN_ARGUMENTS = 40
+"""Characters of the arguments that tell the calls of one tool apart in a message."""
+
+
+@beta
+class PingPongDetector(WindowDetector):
+    """Find a cycle of rounds that repeats: A B A B A B, or any longer one.
+
+    The members of a cycle are calls, with their results where both are known, so that two polls
+    that take turns and move on are no cycle. A "cycle" of one and the same call is a repeat, not a
+    ping-pong.
+
+    Args:
+        cycle_length: the longest cycle looked for, in rounds, 2 or more; all from 2 on are.
+        repetitions: how many laps make a loop, 2 or more.
+        match: ``"content"`` compares tool, arguments and result, ``"calls"`` tool and arguments,
+            ``"tool_names"`` names only.
+        patience: laps needed where a call of the cycle is told that work is under way; the
+            repetitions where left out.
+        name: how this detector is called, where one is used twice.
+
+    Raises:
+        ValueError: if a number is below 2, patience below repetitions, or match is unknown.
+    """
+
+    def __init__(
+        self,
+        cycle_length: int = 2,
+        repetitions: int = 3,
+        *,
+        match: str = "content",
+        patience: Optional[int] = None,
+        name: str = "ping_pong",
+    ) -> None:
+        self.name = name
+        check_threshold("cycle_length", cycle_length)
+        check_threshold("repetitions", repetitions)
+        if match not in MATCHES:
+            raise ValueError(f"match must be one of {', '.join(MATCHES)}, got {match!r}")
+        self.cycle_length = cycle_length
+        self.repetitions = repetitions
+        self.match = match
+        self.patience = repetitions if patience is None else patience
+        check_threshold("patience", self.patience, repetitions)
+        self.span = cycle_length * repetitions
+
+    @property
+    def reach(self) -> int:
+        """How many rounds a first finding may need: patience takes longer."""
+        return self.cycle_length * self.patience
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look for the shortest cycle that the last round closes a lap of."""
+        rounds = window.rounds
+        least = window.lowest(self.name, self.repetitions)
+        if len(rounds) < 2 * least or not self._may_cycle(window, rounds[-1], least):
+            return None
+        last = self._signature(rounds[-1])
+        longest = min(self.cycle_length, len(rounds) // least)
+        for period in range(2, longest + 1):
+            if self._signature(rounds[-1 - period]) == last and self._is_cycle(rounds[-period:]):
+                count = self._periodic(rounds, period)
+                if count >= period * self._needed(window, rounds[-period:]):
+                    return self._detection(rounds[-count:], period)
+        return None
+
+    def _may_cycle(self, window: Window, last: Round, least: int) -> bool:
+        """Whether the calls of the last round were seen often enough: that is cheap to know."""
+        if self.match != "tool_names":
+            for item in last.evidence:
+                if window.times_seen(item.facts) < least:
+                    return False
+        return True
+
+    def _signature(self, passed: Round) -> str:
+        if self.match != "tool_names":
+            return passed.signature
+        return " ".join(_tools(passed))
+
+    def _periodic(self, rounds: Sequence[Round], period: int) -> int:
+        """Count the rounds at the end that equal the one a period before, and the first lap."""
+        count = period
+        while count < len(rounds) and self._same(rounds[-1 - count], rounds[-1 - count + period]):
+            count += 1
+        return count - count % period
+
+    def _same(self, earlier: Round, later: Round) -> bool:
+        if self._signature(earlier) != self._signature(later):
+            return False
+        if self.match != "content":
+            return True
+        return not any(
+            differ(item.facts, later.calls[call].facts) for call, item in earlier.calls.items()
+        )
+
+    def _is_cycle(self, lap: Sequence[Round]) -> bool:
+        return len({self._signature(passed) for passed in lap}) > 1
+
+    def _needed(self, window: Window, lap: Sequence[Round]) -> int:
+        facts = [item.facts for passed in lap for item in passed.evidence]
+        declared = [window.policy(each.tool).thresholds.get(self.name) for each in facts]
+        waits = any(each.outcome is Outcome.WAITING for each in facts)
+        usual = self.patience if waits else self.repetitions
+        return max((number for number in declared if number is not None), default=usual)
+
+    def _detection(self, rounds: Sequence[Round], period: int) -> LoopDetection:
+        lap = rounds[-period:]
+        tools = ["+".join(_tools(passed)) for passed in lap]
+        named = tools if self.match == "tool_names" else _telling(tools, lap)
+        count = len(rounds) // period
+        found: List[Evidence] = [item for passed in rounds for item in passed.evidence]
+        return detection(
+            self.name,
+            f"{_named(named)} was repeated {times(count)}.",
+            found,
+            period=period,
+            lap=found[-(len(found) // count) :],
+            identity=_first_rotation([self._signature(each) for each in lap]),
+            details={
+                "tool": found[-1].facts.tool,
+                "cycle": tools,
+                "repetitions": count,
+                "count": len(rounds),
+            },
+            refused=_keys(lap) if self.match == "tool_names" else None,
+        )
+
+
+def _tools(passed: Round) -> List[str]:
+    return sorted({item.facts.tool for item in passed.evidence})
+
+
+def _keys(lap: Sequence[Round]) -> Tuple[str, ...]:
+    tools = dict.fromkeys(item.facts.tool for passed in lap for item in passed.evidence)
+    return tuple(map(tool_key, tools))
+
+
+def _telling(tools: List[str], lap: Sequence[Round]) -> List[str]:
+    """Name the rounds of a short lap by their calls where that, and only that, tells them apart."""
+    if len(set(tools)) == len(lap) or sum(len(passed.evidence) for passed in lap) > SHOWN_CALLS:
+        return tools
+    calls = ["+".join(map(_call, passed.evidence)) for passed in lap]
+    return calls if len(set(calls)) == len(lap) else tools
+
+
+def _call(item: Evidence) -> str:
+    return f"{item.facts.tool} {shortened(item.facts.shown, SHOWN_ARGUMENTS)}"
+
+
+def _first_rotation(lap: List[str]) -> List[str]:
+    """Give a cycle from its smallest rotation, so that it is equal wherever it was entered."""
+    return min(lap[start:] + lap[:start] for start in range(len(lap)))
+
+
+def _named(tools: List[str]) -> str:
+    if len(tools) <= SHOWN_CALLS:
+        return " -> ".join(tools)
+    return f"{' -> '.join(tools[:SHOWN_CALLS])} -> ... ({len(tools)} rounds)"

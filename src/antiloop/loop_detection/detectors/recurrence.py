@@ -1,0 +1,94 @@
+"""The same call coming back, with other calls in between."""
+
+from typing import List, Optional
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.evidence import Facts
+from ..evidence.judged_call import Evidence
+from ..evidence.outcome import Outcome
+from ..evidence.sameness import differ
+from ..evidence.window import Window
+from .base import WindowDetector, detection, times
+
+
+@beta
+class RecurrenceDetector(WindowDetector):
+    """Find a call that comes back with the same result while little else is new.
+
+    A count of calls in a row is reset by any call in between, and most real loops have some. Here
+    the calls may be apart, as long as no more rounds brought something new than the call came
+    back, and as nothing in between changed the world in a new way: an edit between two runs of the
+    same test is progress, a read is not. A call that says nothing when it succeeds is no evidence.
+
+    Args:
+        threshold: rounds with the call, 2 or more.
+        patience: rounds needed where the answer says that work is under way; the threshold where
+            left out.
+        leave_cycles: leave it to `PingPongDetector` to count the laps of two rounds in turn, and
+            speak of them one lap later.
+
+    Raises:
+        ValueError: if threshold is below 2, or patience below the threshold.
+    """
+
+    name = "recurrence"
+    look_back = 50
+
+    def __init__(
+        self,
+        threshold: int = 4,
+        *,
+        patience: Optional[int] = None,
+        leave_cycles: bool = False,
+    ) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.patience = threshold if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
+        self.leave_cycles = leave_cycles
+        self.span = self.patience
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look for earlier calls like those of the last round; the most frequent is reported."""
+        longest: List[Evidence] = []
+        for item in window.rounds[-1].evidence if window.rounds else ():
+            needed = self._needed(window, item.facts)
+            if item.facts.outcome.says_something and window.times_seen(item.facts) >= needed:
+                spell = self._spell(window, item.facts)
+                needed += self.leave_cycles and _is_alternation(window, needed)
+                if len(spell) >= max(needed, len(longest) + 1):
+                    longest = spell
+        return self._detection(longest) if longest else None
+
+    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
+        return window.spell(
+            lambda item: (
+                item.facts.call == latest.call
+                and not (item.is_unseen or differ(latest, item.facts))
+            ),
+            lambda item: item.facts.call == latest.call,
+        )
+
+    def _needed(self, window: Window, facts: Facts) -> int:
+        declared = window.policy(facts.tool).thresholds.get(self.name)
+        if declared is not None:
+            return declared
+        return self.patience if facts.outcome is Outcome.WAITING else self.threshold
+
+    def _detection(self, spell: List[Evidence]) -> LoopDetection:
+        facts, count = spell[-1].facts, len(spell)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} was called {times(count)} with the same arguments; "
+            "nothing new came back.",
+            spell,
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )
+
+
+def _is_alternation(window: Window, count: int) -> bool:
+    """Whether the last rounds are two that take turns, the last one `count` times."""
+    latest = [passed.signature for passed in window.rounds[1 - 2 * count :]]
+    return len(latest) == 2 * count - 1 and len(set(latest[::2])) == len(set(latest[1::2])) == 1

@@ -1,0 +1,112 @@
+"""The same call again and again."""
+
+from typing import List, Optional
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.evidence import Facts
+from ..evidence.judged_call import Evidence
+from ..evidence.outcome import Outcome
+from ..evidence.round import Round
+from ..evidence.sameness import differ
+from ..evidence.window import Window
+from .base import WindowDetector, detection, times
+
+
+@beta
+class RepeatDetector(WindowDetector):
+    """Find the same call, tool and arguments, in consecutive rounds.
+
+    Taken alone, repetition is all that counts. With ``require_same_result`` a result that is known
+    to differ starts the count anew, as polling, scrolling and paging do. A tool that is declared to
+    be polled is always judged by its results.
+
+    Args:
+        threshold: consecutive rounds with the call, 2 or more.
+        require_same_result: count only rounds whose results are not known to differ by more than
+            noise (times, random ids, counters).
+        patience: rounds needed where the answer says that work is under way or asks to come back
+            later; the threshold where left out.
+        name: how this detector is called, where one is used twice.
+
+    Raises:
+        ValueError: if a number is below 2, or patience below the threshold.
+
+    >>> from antiloop import ToolCall
+    >>> RepeatDetector(2).check([ToolCall("ls"), ToolCall("ls")], []).message
+    "Tool 'ls' was called 2 times in a row with the same arguments."
+    """
+
+    def __init__(
+        self,
+        threshold: int = 3,
+        *,
+        require_same_result: bool = False,
+        patience: Optional[int] = None,
+        name: str = "repeat",
+    ) -> None:
+        check_threshold("threshold", threshold)
+        self.name = name
+        self.threshold = threshold
+        self.require_same_result = require_same_result
+        self.patience = threshold if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
+        self.span = self.patience
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at the streak of each call of the last round; the longest are one loop."""
+        if len(window.rounds) < 2:
+            return None
+        previous = window.rounds[-2].calls
+        longest: List[List[Evidence]] = []
+        for item in window.rounds[-1].evidence:
+            if item.facts.call in previous:
+                streak = self._streak(window, item.facts)
+                if len(streak) >= self._needed(window, item.facts):
+                    longest = _longest([*longest, streak])
+        return self._detection(longest) if longest else None
+
+    def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
+        streak: List[Evidence] = []
+        known = latest
+        by_result = self.require_same_result or latest.is_polled
+        later: Optional[Round] = None
+        for passed in reversed(window.rounds):
+            item = passed.calls.get(latest.call)
+            if item is None or (by_result and differ(known, item.facts)):
+                break
+            is_unseen = by_result and item.facts.result is None
+            if is_unseen and later is not None and later.brings_news(passed, latest.call):
+                break  # some tools never show what they gave: their siblings tell
+            later = passed
+            streak.append(item)
+            if item.facts.outcome is not Outcome.REFUSED and item.facts.result is not None:
+                known = item.facts
+        streak.reverse()
+        return streak
+
+    def _needed(self, window: Window, facts: Facts) -> int:
+        declared = window.policy(facts.tool).thresholds.get(self.name)
+        if declared is not None:
+            return declared
+        return self.patience if facts.outcome is Outcome.WAITING else self.threshold
+
+    def _detection(self, streaks: List[List[Evidence]]) -> LoopDetection:
+        lap = [streak[-1] for streak in streaks]
+        facts, count = lap[0].facts, len(streaks[0])
+        tools = ", ".join(dict.fromkeys(repr(item.facts.tool) for item in lap))
+        what = f"Tool {tools} was called" if len(lap) == 1 else f"{len(lap)} calls of {tools} came"
+        return detection(
+            self.name,
+            f"{what} {times(count)} in a row with the same arguments.",
+            [item for together in zip(*streaks) for item in together],
+            lap=lap,
+            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+        )
+
+
+def _longest(streaks: List[List[Evidence]]) -> List[List[Evidence]]:
+    """Keep the longest of all: calls that always come together are one loop."""
+    length = max(map(len, streaks))
+    return [streak for streak in streaks if len(streak) == length]

@@ -1,0 +1,73 @@
+"""A run that is declared finished again and again."""
+
+from typing import List, Optional
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.effect import seems_to_finish
+from ..evidence.judged_call import Evidence
+from ..evidence.window import Window
+from .base import WindowDetector, detection, times
+
+
+@beta
+class RepeatedFinishDetector(WindowDetector):
+    """Find an agent that declares itself done again and again, and is not let go.
+
+    Each time the words are new and the checks before it are written in another way, but nothing
+    is edited any more. Tools count by their names: `task_done`, `finish`, `submit`, `complete`.
+    A call that is not let go must not be refused, so the ladder takes its last action instead.
+
+    Args:
+        threshold: calls that finish the run, with no successful edit in between, 2 or more.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "repeated_finish"
+    look_back = 50
+
+    def __init__(self, threshold: int = 3) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span = threshold
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look back from a last round that finishes the run."""
+        if not window.rounds or _finish(window.rounds[-1].evidence) is None:
+            return None
+        found: List[Evidence] = []
+        for passed in reversed(window.rounds):
+            item = _finish(passed.evidence)
+            if item is not None:
+                found.append(item)
+            elif any(map(_is_edit, passed.evidence)):
+                break
+        found.reverse()
+        tool = found[-1].facts.tool
+        needed = window.policy(tool).thresholds.get(self.name, self.threshold)
+        return self._detection(found) if len(found) >= needed else None
+
+    def _detection(self, found: List[Evidence]) -> LoopDetection:
+        tool, count = found[-1].facts.tool, len(found)
+        return detection(
+            self.name,
+            f"Tool {tool!r} declared the run finished {times(count)}; nothing was edited since the "
+            "first.",
+            found,
+            identity=(),
+            refused=(),
+            details={"tool": tool, "count": count},
+        )
+
+
+def _finish(evidence: List[Evidence]) -> Optional[Evidence]:
+    return next((item for item in evidence if seems_to_finish(item.facts.tool)), None)
+
+
+def _is_edit(item: Evidence) -> bool:
+    """Whether a tool changed something; command lines do all kinds of things and do not count."""
+    facts = item.facts
+    return facts.mutates and not facts.is_command and not facts.outcome.is_failure

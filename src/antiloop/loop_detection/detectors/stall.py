@@ -1,0 +1,128 @@
+"""Different calls, the same answer."""
+
+from typing import List, Optional
+
+from ...stability import beta
+from ...threshold import check_threshold
+from ..detection import LoopDetection
+from ..evidence.evidence import Facts
+from ..evidence.judged_call import Evidence
+from ..evidence.outcome import Outcome
+from ..evidence.refusal import whole_tool
+from ..evidence.sameness import say_alike
+from ..evidence.window import Window
+from .base import WindowDetector, detection, times
+
+
+@beta
+class StallDetector(WindowDetector):
+    """Find calls that differ while what comes back stays the same.
+
+    An agent that re-reads one page under ten URLs looks busy and learns nothing. Taken alone, any
+    equal result counts. Healthy agents get equal results too, though: "ok" for every file they
+    save, nothing at all from most shell commands.
+
+    Args:
+        threshold: consecutive rounds in which one tool gives the same result, 2 or more.
+        only_fruitless: leave out successes, count failures by what they say beyond echoing the
+            arguments, and an empty answer only to nearly the same arguments.
+        varied: rounds needed where the arguments are not nearly the same; the threshold where left
+            out.
+
+    Raises:
+        ValueError: if a number is below 2, or ``varied`` below the threshold.
+
+    >>> from antiloop import ToolCall
+    >>> calls = [ToolCall("get", {"url": "/a"}), ToolCall("get", {"url": "/b"})]
+    >>> StallDetector(2).check(calls, ["404", "404"]).message
+    "Tool 'get' returned the same result 2 times in a row."
+    """
+
+    name = "stall"
+
+    def __init__(
+        self, threshold: int = 3, *, only_fruitless: bool = False, varied: Optional[int] = None
+    ) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.only_fruitless = only_fruitless
+        self.varied = threshold if varied is None else varied
+        check_threshold("varied", self.varied, threshold)
+        self.span = self.varied
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look at the streak of each result of the last round; the longest is reported."""
+        if len(window.rounds) < 2:
+            return None
+        longest: List[Evidence] = []
+        for item in window.rounds[-1].evidence:
+            if self._counts(item) and self._may_be_enough(window, item.facts):
+                streak = self._streak(window, item.facts)
+                if len(streak) > max(1, len(longest)) and self._is_enough(window, streak):
+                    longest = streak
+        return self._detection(longest) if longest else None
+
+    def _may_be_enough(self, window: Window, latest: Facts) -> bool:
+        """Look at kinds of answers before their words: that is cheap and mostly settles it."""
+        least = window.policy(latest.tool).thresholds.get(self.name, self.threshold)
+        for passed in window.rounds[-least:-1]:
+            kinds = [i.facts.outcome for i in passed.evidence if i.facts.tool == latest.tool]
+            if latest.outcome not in kinds:
+                return False
+        return len(window.rounds) >= least
+
+    def _counts(self, item: Evidence) -> bool:
+        if self.only_fruitless:
+            kind = item.facts.outcome
+            is_reread = item.facts.is_long and not item.is_fresh and kind is not Outcome.WAITING
+            return kind.is_fruitless or is_reread
+        return item.facts.result is not None
+
+    def _same(self, one: Facts, other: Facts) -> bool:
+        if one.tool != other.tool or other.result is None:
+            return False
+        return say_alike(one, other) if self.only_fruitless else one.result == other.result
+
+    def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
+        streak: List[Evidence] = []
+        for passed in reversed(window.rounds):
+            same = [item for item in passed.evidence if self._same(latest, item.facts)]
+            if not same:
+                break
+            streak.append(_nearest(latest, same))
+            if streak[-1].is_step_forward:
+                break
+        streak.reverse()
+        return streak
+
+    def _is_enough(self, window: Window, streak: List[Evidence]) -> bool:
+        latest, count = streak[-1].facts, len(streak)
+        declared = window.policy(latest.tool).thresholds.get(self.name)
+        if declared is not None or not self.only_fruitless:
+            return count >= (declared or self.threshold)
+        if count < self.threshold:
+            return False
+        if latest.outcome.says_something:
+            return count >= self.varied or self._is_near(streak)
+        return count >= self.varied and self._is_near(streak)
+
+    def _is_near(self, streak: List[Evidence]) -> bool:
+        return len({item.facts.near for item in streak[-self.varied :]}) == 1
+
+    def _detection(self, streak: List[Evidence]) -> LoopDetection:
+        facts, count = streak[-1].facts, len(streak)
+        return detection(
+            self.name,
+            f"Tool {facts.tool!r} returned the same result {times(count)} in a row.",
+            streak,
+            identity=(facts.tool, facts.gist if self.only_fruitless else facts.result),
+            refused=whole_tool(facts),
+            details={"tool": facts.tool, "count": count, "result_hash": facts.result},
+        )
+
+
+def _nearest(latest: Facts, siblings: List[Evidence]) -> Evidence:
+    """Give the sibling that asked nearly the same, so that their order does not matter."""
+    if len(siblings) == 1:
+        return siblings[0]
+    return next((item for item in siblings if item.facts.near == latest.near), siblings[0])

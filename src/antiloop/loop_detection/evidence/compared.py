@@ -1,0 +1,102 @@
+"""What of a call and of its result is compared: the user's declarations come first."""
+
+import logging
+from typing import Any, Callable, Optional, Tuple, Union, cast
+
+from ...types import ToolCall, ToolResult
+from ..text.canonical import copied, parsed_arguments, plain, plain_json, text_of
+from .fingerprint import text_fingerprint
+from .kept_name import kept_name
+from .outcome import Outcome, outcome
+from .tool_policy import NO_POLICY, ToolPolicy
+
+Result = Union[ToolResult, str, None]
+"""What may stand in a list of results; None is a result that is not known."""
+
+KEY_LENGTH = 10
+"""Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
+
+KEPT = 8_000
+"""Characters of arguments, and of a result, that are kept at most to be compared more loosely."""
+
+_logger = logging.getLogger("antiloop")
+_NOTHING = (None, None, None, None)
+_ANOTHER = object()  # the arguments of no call
+
+
+class Asked:
+    """What is known of a call before its result, and the facts of its last one."""
+
+    __slots__ = ("arguments", "facts", "is_long", "key", "mutates", "result", "tool")
+
+    def __init__(self, tool: str, compared: str, mutates: Optional[bool], arguments: Any) -> None:
+        self.tool = kept_name(tool)
+        self.key = text_fingerprint(f"{tool}\x00{compared}")[:KEY_LENGTH]
+        self.mutates = mutates
+        """What is declared."""
+        self.arguments = arguments
+        """As plain JSON; nobody else holds them."""
+        self.is_long = len(compared) > KEPT
+        """Whether the arguments are too long to be kept."""
+        self.result: Result = None
+        """The result that the facts are about."""
+        self.facts: Any = None
+
+
+def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
+    """Give the half of the facts that needs no result.
+
+    What is remembered with the call holds only as long as its arguments are the same: the caller
+    may change them in place at any time.
+    """
+    given = call.arguments
+    known = call.__dict__.get("_asked", _NOTHING)
+    if known[0] is policy and known[1] is given:
+        return cast(Asked, known[3])
+    arguments = parsed_arguments(given)
+    text = plain_json(arguments)
+    if known[0] is policy and known[2] == text:
+        return cast(Asked, known[3])
+    if arguments is given:
+        arguments = copied(arguments)
+    tool, compared = text_of(call.tool_name), text
+    if policy.key is not None:
+        arguments = copied(plain(_declared(policy.compared_arguments, arguments, tool, "key")))
+        compared = plain_json(arguments)
+    asked = Asked(tool, compared, policy.mutates, arguments)
+    if len(text) <= KEPT and type(call.tool_name) is str:
+        # What is remembered beside the fields of a call takes no part in equality.
+        call.__dict__["_asked"] = (policy, given if type(given) is str else _ANOTHER, text, asked)
+    return asked
+
+
+def answer_of(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:
+    """Give the text of a result as it is compared, None where it is not known, and judge it."""
+    if result is None:
+        return None, Outcome.UNKNOWN
+    if issubclass(type(result), ToolResult):
+        answer = cast(ToolResult, result)
+        text, is_error = text_of(answer.text), bool(answer.is_error)
+    else:  # a loop written by hand may pass on what the tool returned: a list, a number, False
+        text, is_error = text_of(result), False
+    kind = outcome(text, is_error)
+    return (text, kind) if policy is NO_POLICY else _as_declared(text, kind, tool, policy)
+
+
+def _as_declared(
+    text: str, kind: Outcome, tool: str, policy: ToolPolicy
+) -> Tuple[Optional[str], Outcome]:
+    if policy.strip is not None:
+        text = text_of(_declared(policy.compared_text, text, tool, "strip"))
+    if policy.idempotent and not kind.is_failure:
+        text = ""
+    return text, kind
+
+
+def _declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> Any:
+    """Apply a rule that the user declared; one that raises is left out and logged."""
+    try:
+        return rule(value)
+    except Exception:
+        _logger.exception("the %s= declared for tool %r raised; it is left out", name, tool)
+        return value

@@ -1,0 +1,299 @@
+"""What is kept of one call and its result: fingerprints and a judgement."""
+
+import json
+from copy import copy
+from typing import Any, Dict, Mapping, Optional, Union
+
+from ...types import ToolCall, ToolResult
+from ..text.canonical import canonical_json
+from ..text.masking import SECRETS, Masking
+from ..text.shortening import beginning_of, shortened
+from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
+from .effect import changes_world, seems_to_look, seems_to_mutate
+from .fingerprint import text_fingerprint
+from .kept_text import BEGINNING, KeptText, kept_text
+from .looser import LOOSER, NOT_SAID, looser_key
+from .noise import command_line
+from .outcome import Outcome, is_busy, names_no_tool, outcome
+from .tool_policy import NO_POLICY, ToolPolicy
+
+_LEFT_OUT = ("...", "…")  # these stand for something, so nobody has looked in vain
+ACKNOWLEDGEMENT_LENGTH = 400
+"""Characters of the longest answer that may merely say that all went well."""
+
+
+class Facts:
+    """The content of one call and its result, as fingerprints.
+
+    ``call`` and ``result`` are exact. The looser forms are made when they are first asked for,
+    since most steps of a healthy run are never compared that far: ``steady`` is the result without
+    noise, ``gist`` its words without numbers and echoes of the arguments, ``near`` the arguments
+    without cosmetic differences, ``skeleton`` the result's different lines without numbers. An
+    unknown result is None, and so are its forms. At most a few kB of both texts are kept.
+    """
+
+    __slots__ = (
+        "_alters",
+        "_arguments",
+        "_forms",
+        "_is_command",
+        "_is_missing",
+        "_is_whole",
+        "_looks",
+        "_mutates",
+        "_text",
+        "answer",
+        "call",
+        "is_long",
+        "is_polled",
+        "label",
+        "masking",
+        "outcome",
+        "result",
+        "tool",
+    )
+
+    def __init__(
+        self,
+        tool: str,
+        call: str,
+        mutates: Optional[bool],
+        result: Optional[str],
+        kind: Outcome,
+        is_long: bool,
+    ) -> None:
+        self.tool = tool
+        self.call = call
+        self._mutates = mutates
+        self._is_command: Optional[bool] = None
+        self._is_missing: Optional[bool] = None
+        self.result = result
+        self.outcome = kind
+        self.is_long = is_long
+        """Whether the result is too long for an acknowledgement."""
+        self.is_polled = False
+        """Whether the call is declared to ask how work elsewhere goes on."""
+        self.answer = f"{tool}\x00{result}"
+        """The result as that of this tool."""
+        self.label: Optional[str] = None
+        self.masking = SECRETS
+        """What of the arguments may be shown."""
+        self._forms: Optional[Dict[str, Optional[str]]] = None
+        self._alters: Optional[bool] = None
+        self._is_whole = False  # whether a restored label holds the whole arguments
+        self._looks: Optional[bool] = None
+        self._arguments: Any = ...  # what is no argument: they are not known any more
+        self._text: Union[KeptText, str, None] = None
+
+    @classmethod
+    def of(
+        cls,
+        call: ToolCall,
+        result: Result,
+        policy: ToolPolicy = NO_POLICY,
+        asked: Optional[Asked] = None,
+        masking: Masking = SECRETS,
+    ) -> "Facts":
+        """Make the facts of a call and its result; never raises on what a model or tool made."""
+        asked = asked or asked_of(call, policy)
+        known = asked.facts
+        if known is None or asked.result is not result or known.masking is not masking:
+            facts = cls._made_of(asked, result, policy, masking)
+            if not _is_immutable(result):
+                return facts
+            asked.result, asked.facts = result, facts
+        return asked.facts  # type: ignore[no-any-return]
+
+    @classmethod
+    def _made_of(
+        cls, asked: Asked, result: Result, policy: ToolPolicy, masking: Masking
+    ) -> "Facts":
+        text, kind = answer_of(result, asked.tool, policy)
+        key = None if text is None else text_fingerprint(text)[:KEY_LENGTH]
+        is_long = text is not None and len(text) > ACKNOWLEDGEMENT_LENGTH
+        facts = cls(asked.tool, asked.key, asked.mutates, key, kind, is_long)
+        facts.masking = masking
+        facts._arguments = asked.arguments
+        facts._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
+        if kind is Outcome.SILENT and str(text).lstrip().startswith(_LEFT_OUT):
+            facts.only_looks = False
+        if policy.poll:
+            facts.is_polled = policy.polls(asked.arguments)
+            if facts.is_polled and kind is Outcome.SUCCESS:
+                facts.outcome = Outcome.WAITING
+        if asked.is_long:
+            facts.settle()
+        return facts
+
+    def of_its_own(self, index: int) -> "Facts":
+        """Give these facts as those of a call that equals no other; an unknown result stays so."""
+        key = f"{index:0{KEY_LENGTH}x}"
+        other = copy(self)
+        other.call = key
+        if self.result is not None:
+            other.result = key
+            other.answer = f"{self.tool}\x00{key}"
+        return other
+
+    def not_refused(self, result: Result) -> "Facts":
+        """Give these facts as those of a call that ran, whatever its result says."""
+        is_error = bool(getattr(result, "is_error", False))
+        other = copy(self)
+        other.outcome = outcome(str(self._text), is_error, may_be_refused=False)
+        if self._arguments is not ...:
+            other._forms = other._alters = None
+        return other
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what is shown of the arguments is all of them."""
+        return canonical_json(self.arguments) == self.shown
+
+    def settle(self) -> None:
+        """Derive now what may be asked of the arguments later, and let go of them."""
+        self.label = self._label(beginning_of(self._arguments))
+        self._mutates, self._alters = self.mutates, self.changes_world
+        self._is_command, self._looks = self.is_command, self.only_looks
+        for name in LOOSER:
+            self.form(name)
+        self._arguments = ...
+
+    def form(self, name: str) -> Optional[str]:
+        """Give one of the looser forms by its name, None where it is not known."""
+        if self._forms is None:
+            self._forms = {}
+        if name not in self._forms:
+            self._forms[name] = self._made(name)
+        return self._forms[name]
+
+    def restore(self, forms: Mapping[str, str], alters: bool, is_whole: bool) -> None:
+        """Take over what was derived of the texts earlier, perhaps elsewhere.
+
+        Args:
+            forms: the looser forms.
+            alters: whether the call changes the world.
+            is_whole: whether the label holds the whole arguments.
+        """
+        self._forms = dict(forms)
+        self._alters = alters
+        self._is_whole = is_whole
+
+    def _made(self, name: str) -> Optional[str]:
+        is_known = self._arguments is not ... if name == "near" else self._text is not None
+        if not is_known:
+            return None
+        text = self._text if isinstance(self._text, KeptText) else KeptText(self._text or "")
+        return looser_key(name, self.tool, self._arguments, text, self.outcome)
+
+    @property
+    def mutates(self) -> bool:
+        """Whether the tool is declared to change the world, or sounds like it."""
+        if self._mutates is None:
+            self._mutates = seems_to_mutate(self.tool, self._arguments)
+        return self._mutates
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the call is a line for a shell, which does all kinds of work."""
+        if self._is_command is None:
+            self._is_command = command_line(self._arguments) is not None
+        return self._is_command
+
+    @is_command.setter
+    def is_command(self, value: bool) -> None:
+        self._is_command = value
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the answer is that there is no such tool."""
+        if self._is_missing is None:
+            is_invalid = self.outcome is Outcome.INVALID
+            self._is_missing = is_invalid and names_no_tool(str(self._text))
+        return self._is_missing
+
+    @is_missing.setter
+    def is_missing(self, value: bool) -> None:
+        self._is_missing = value
+
+    @property
+    def changes_world(self) -> bool:
+        """Whether the call, when it succeeded, most likely changed something.
+
+        A call that was turned away because the other side is busy changed nothing.
+        """
+        if self._alters is None:
+            is_silent = self.outcome is Outcome.SILENT
+            self._alters = not self._was_put_off() and (
+                self.mutates or changes_world(self.tool, self._arguments, is_silent)
+            )
+        return self._alters
+
+    def _was_put_off(self) -> bool:
+        return (
+            self.outcome is Outcome.WAITING and isinstance(self._text, str) and is_busy(self._text)
+        )
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether the call was made for its answer alone, by its words."""
+        if self._looks is None:
+            self._looks = not self.mutates and seems_to_look(self.tool, self._arguments)
+        return self._looks
+
+    @only_looks.setter
+    def only_looks(self, value: bool) -> None:
+        self._looks = value
+
+    @property
+    def steady(self) -> Optional[str]:
+        """The result without noise."""
+        return self.form("steady")
+
+    @property
+    def gist(self) -> Optional[str]:
+        """The words of the result, without numbers and what echoes the arguments."""
+        return self.form("gist")
+
+    @property
+    def left(self) -> Optional[str]:
+        """How much is left to do by what the result says, as digits that compare as numbers do.
+
+        None where it says nothing of that kind.
+        """
+        left = self.form("left")
+        return None if left == NOT_SAID else left
+
+    @property
+    def near(self) -> Optional[str]:
+        """The arguments without cosmetic differences."""
+        return self.form("near")
+
+    @property
+    def skeleton(self) -> Optional[str]:
+        """The different lines of the result, without numbers and ids."""
+        return self.form("skeleton")
+
+    @property
+    def shown(self) -> str:
+        """The arguments, masked and shortened, for a person or a model to read."""
+        if self._arguments is ...:
+            return self.label or ""
+        if self.label is None:
+            self.label = self._label(self._arguments)
+        return self.label
+
+    def _label(self, arguments: Any) -> str:
+        return shortened(canonical_json(self.masking.arguments(arguments)))
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments, masked, as plain JSON; shortened text where long or no longer kept."""
+        if self._arguments is ...:
+            return json.loads(self.shown) if self._is_whole else self.label
+        text = canonical_json(self.masking.arguments(self._arguments))
+        return json.loads(text) if len(text) <= 2_000 else shortened(text)
+
+
+def _is_immutable(result: Any) -> bool:
+    text = result.text if type(result) is ToolResult else result
+    return type(text) is str or text is None

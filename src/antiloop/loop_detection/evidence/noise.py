@@ -1,0 +1,164 @@
+"""What in a text says nothing new: times, ids, counters, echoes, cosmetic differences.
+
+There is no list of fields that are always noise: a duration is noise in the answer of a shell and
+the answer itself in that of a job. So every form of a text kept here is compared only between
+answers to the same or nearly the same call, and a text that is nothing but noise is left as it is.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Iterator, List, Optional, Tuple
+
+from ..text.canonical import canonical_json
+
+_DATE = (  # ISO 8601
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
+)
+_CLOCK = (
+    r"\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
+    r"|(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
+    r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
+    r"|0x[0-9a-f]{6,}\b"  # addresses
+)
+_ID = (
+    r"|(?:request|trace|span|correlation|execution|session|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
+    r"|(?:session|pid)[ =:#]{0,3}(?=[\w-]*\d)[\w-]+"
+)
+_COUNTER = (
+    r"|line \d+:"  # a shell counts the lines it was given
+    r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
+    r"|(?:attempt|retry|try)[ =:#]*\d+"
+    r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
+)
+# All but dates and paths stand at the start of a word, which is quick to rule out.
+_CLOCKS = re.compile(rf"{_DATE}|\b(?:{_CLOCK})", re.IGNORECASE)
+_CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
+_VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_WORDS = re.compile(r"[^\W_]+")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_ID_FIELD = re.compile(r"\b(\w*(?:id|ts|time|timestamp))(\"?\s*[:=]\s*\"?)[\w.:+-]+", re.IGNORECASE)
+_NUMBERING = re.compile(
+    r"nonce|uuid|timestamp|(?:req(?:uest)?|trace|span|correlation|idempotency|message)_?(?:id|key)",
+    re.IGNORECASE,
+)
+_JOB_FIELDS = ('"job', '"task', '"phase"', '"stage"', '"progress"')
+_NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
+_COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
+
+LONG = 2_000
+"""Characters of a text that take part in a comparison beyond exact equality."""
+_STEMS = 64
+
+
+def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) -> str:
+    """Mask clock times, random ids and counters.
+
+    In the answer of somebody who waits (``is_waiting``) counters and durations are what moves, so
+    only clock times and ids are masked. A text with nothing else in it is given back unchanged,
+    unless it is said that it ``goes_on`` with words.
+    """
+    pattern = _CLOCKS_AND_IDS if is_waiting else _VOLATILE
+    masked = pattern.sub("#", text[:LONG]) + text[LONG:]
+    return masked if goes_on or has_words(masked) else text
+
+
+def has_words(text: str, start: int = 0) -> bool:
+    """Whether a text holds a word from a place on."""
+    return _LETTERS.search(text, start) is not None
+
+
+def speaks_of_a_job(text: str) -> bool:
+    """Whether a text is the JSON of some work that goes on, of which a duration is the news."""
+    return text.startswith("{") and any(field in text[:LONG] for field in _JOB_FIELDS)
+
+
+def gist(text: str, arguments: Any) -> str:
+    """Give the words of an answer without numbers and without what only echoes the arguments.
+
+    >>> gist("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
+    'error not found'
+    """
+    spoken = " ".join(text for _, text in _leaves(arguments))
+    echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
+    kept = (word for word in words(text[:LONG]) if word not in echoed and not word.isdigit())
+    return " ".join(kept)
+
+
+def skeleton(text: str) -> str:
+    """Give the different lines of a text without numbers and ids: equal for a file that grows.
+
+    >>> skeleton('sent, message_id=m-17') == skeleton('sent, message_id=m-18')
+    True
+    """
+    lines = _ID_FIELD.sub(r"\1\2#", text[:LONG]).splitlines()
+    return "\n".join(sorted({_DIGITS.sub("#", line) for line in lines}))
+
+
+def near_arguments(arguments: Any) -> str:
+    """Write arguments without what is cosmetic in them.
+
+    Random ids, times and fields that only number a request are left out. The words of a text lose
+    order, repetitions, case, plural and, beside longer ones, all of one or two letters; a number
+    is what it says, written as text or not. A shell command that begins with ``:`` or ``#`` does
+    nothing, whatever follows.
+
+    >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
+    True
+    >>> near_arguments({"path": "src/a_01.py"}) == near_arguments({"path": "src/a_02.py"})
+    False
+    """
+    if does_nothing(arguments):
+        return ":"
+    leaves = _leaves(arguments)
+    return "\n".join(f"{path}={_stems(text)}" for path, text in leaves)
+
+
+def does_nothing(arguments: Any) -> bool:
+    """Whether arguments are a shell command without effect: a comment, or all after ``:``."""
+    command = command_line(arguments)
+    return command is not None and _NO_OP.match(command) is not None
+
+
+def command_line(arguments: Any) -> Optional[str]:
+    """Give the command line for a shell that arguments hold, if they hold one."""
+    if isinstance(arguments, dict):
+        for name in _COMMANDS:
+            if isinstance(arguments.get(name), str):
+                return str(arguments[name])
+    return arguments if isinstance(arguments, str) else None
+
+
+def words(text: str) -> List[str]:
+    """Split a text into lower-case words and numbers."""
+    return _WORDS.findall(text.lower())
+
+
+def _stems(text: str) -> str:
+    stems = {_stem(word) for word in words(_CLOCKS.sub(" ", text[:LONG]))}
+    telling = {stem for stem in stems if stem.isdigit() or len(stem) > 2}
+    return " ".join(sorted(telling or stems)[:_STEMS])
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, str]]:
+    """Yield the values inside arguments as text, each with the keys that lead to it."""
+    if depth and isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            if not _is_numbering(str(key)):
+                yield from _leaves(value[key], f"{path}.{key}", depth - 1)
+    elif depth and isinstance(value, (list, tuple)):
+        for item in value[:_STEMS]:
+            yield from _leaves(item, path, depth - 1)
+    else:
+        yield path, value if isinstance(value, str) else canonical_json(value)
+
+
+@lru_cache(maxsize=1024)
+def _is_numbering(key: str) -> bool:
+    return _NUMBERING.search(key) is not None

@@ -1,0 +1,99 @@
+"""What the user declares about a tool: it overrules everything that is inferred."""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Callable, Mapping, Optional, Sequence, Tuple, Union
+
+from ...stability import beta
+from ...threshold import check_threshold
+
+KeyRule = Union[Sequence[str], Callable[[Any], Any]]
+StripRule = Union[Sequence[str], Callable[[str], str]]
+_LISTS = (list, tuple, set, frozenset)
+
+
+@beta
+@dataclass(frozen=True)
+class ToolPolicy:
+    """One tool, as its owner knows it. What is left out is inferred.
+
+    Args:
+        poll: the tool reports on work elsewhere, so asking again deserves patience, and only its
+            results are evidence. True, or for a tool of several actions the arguments that make it
+            a poll: ``{"action": ("poll", "log")}``.
+        exempt: calls of this tool are never evidence of a loop.
+        mutates: a successful call changes the world, so that other calls may answer differently.
+        idempotent: True: the same call brings nothing new, however its answer is worded. False:
+            each call does something of its own (`press_key`), so only failures are evidence.
+        key: which arguments make two calls equal: names, or a function of the parsed arguments
+            that gives a value to compare.
+        strip: what is noise in results: names of fields (``name: value``, ``name=value``, JSON),
+            or a function of the text that gives the text to compare.
+        thresholds: for this tool alone, a threshold by detector name, e.g. ``{"repeat": 10}``.
+
+    Raises:
+        ValueError: for a threshold below 2, or anything else where a list is meant.
+    """
+
+    poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
+    exempt: bool = False
+    mutates: Optional[bool] = None
+    idempotent: Optional[bool] = None
+    key: Optional[KeyRule] = None
+    strip: Optional[StripRule] = None
+    thresholds: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, threshold in self.thresholds.items():
+            check_threshold(f"threshold of {name!r}", threshold)
+        for name, rule in (("key", self.key), ("strip", self.strip)):
+            if not (rule is None or callable(rule) or _are_names(rule)):
+                raise ValueError(f"{name} takes a list of names or a function, got {rule!r}")
+        for name, values in self.poll.items() if isinstance(self.poll, Mapping) else ():
+            if not isinstance(values, _LISTS):
+                raise ValueError(f"poll takes a list of values for {name!r}, got {values!r}")
+
+    def polls(self, arguments: Any) -> bool:
+        """Whether a call with these parsed arguments is a poll."""
+        if not isinstance(self.poll, Mapping):
+            return bool(self.poll)
+        return isinstance(arguments, Mapping) and all(
+            any(arguments.get(name) == value for value in values)
+            for name, values in self.poll.items()
+        )
+
+    def compared_arguments(self, arguments: Any) -> Any:
+        """Give what of the parsed arguments is compared; all where the key does not apply."""
+        if callable(self.key):
+            return self.key(arguments)
+        if self.key is None or not isinstance(arguments, Mapping):
+            return arguments
+        named = {name: arguments[name] for name in self.key if name in arguments}
+        return named or arguments
+
+    def compared_text(self, text: str) -> str:
+        """Give what of a result is compared."""
+        if self.strip is None:
+            return text
+        if callable(self.strip):
+            return self.strip(text)
+        return field_values(tuple(self.strip)).sub(r"\1#", text)
+
+
+@lru_cache(maxsize=256)
+def field_values(names: Tuple[str, ...]) -> "re.Pattern[str]":
+    """Give the pattern of fields with these names: the first group ends where the value begins."""
+    named = "|".join(map(re.escape, names))
+    # A list ends where another one begins: to look for its end further would take for ever in a
+    # text that opens many.
+    value = r"\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\]|[^\s,;}]+"
+    return re.compile(rf"(\b(?:{named})\b\"?\s*[:=]\s*)(?:{value})")
+
+
+def _are_names(rule: Any) -> bool:
+    return isinstance(rule, _LISTS) and all(isinstance(name, str) for name in rule)
+
+
+NO_POLICY = ToolPolicy()
+"""Nothing is declared."""

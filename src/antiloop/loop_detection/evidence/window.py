@@ -1,0 +1,280 @@
+"""The recent calls of a run, in rounds: all that a detector looks at."""
+
+from typing import (
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
+
+from ...types import ToolCall
+from ..text.masking import SECRETS, Masking
+from .compared import Asked, Result
+from .evidence import Facts
+from .judged_call import Evidence
+from .kept_name import kept_id, kept_name
+from .outcome import Outcome
+from .round import Round
+from .sameness import is_step_forward
+from .tool_policy import NO_POLICY, ToolPolicy
+
+Policies = Mapping[str, ToolPolicy]
+_Key = Union[str, Tuple[str, Optional[str]]]
+
+
+class Window:
+    """The last calls of a run, at most `size` of them, oldest round first.
+
+    Args:
+        size: how many calls are kept, None for all.
+        policies: what is declared about tools, by name.
+        counted: tools whose calls are counted beyond the window, by name.
+        masking: what of the arguments may be shown.
+    """
+
+    def __init__(
+        self,
+        size: Optional[int] = None,
+        policies: Optional[Policies] = None,
+        counted: Iterable[str] = (),
+        masking: Masking = SECRETS,
+    ) -> None:
+        self.size = size
+        # What is kept of a very long name is what detectors ask for.
+        self.policies: Policies = {
+            **(policies or {}),
+            **{kept_name(name): policy for name, policy in (policies or {}).items()},
+        }
+        self.masking = masking
+        self.rounds: List[Round] = []
+        self.call_count = 0
+        """Calls seen so far, also those that left the window."""
+        self.round_count = 0
+        """Rounds seen so far that held evidence."""
+        self.turn_start = 0
+        """Calls that came before the user's last message."""
+        self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(map(kept_name, counted), (0, 0))
+        """Calls of the counted tools, in the run and in this turn."""
+        self._kept = 0
+        self._seen: Dict[_Key, int] = {}
+        self._lowest: Dict[Tuple[str, int], int] = {}
+
+    @classmethod
+    def of(
+        cls,
+        calls: Sequence[ToolCall],
+        results: Sequence[Result],
+        size: Optional[int] = None,
+        policies: Optional[Policies] = None,
+        counted: Iterable[str] = (),
+        masking: Masking = SECRETS,
+    ) -> "Window":
+        """Make the window of a whole run; only its last `size` calls are looked at."""
+        window = cls(size, policies, counted, masking)
+        start = 0 if size is None else max(0, len(calls) - size)
+        if window.counts:
+            window._count(calls[:start])
+        window.call_count = start
+        for first, last in _round_bounds(calls, start):
+            window.append(calls[first:last], results[first:last])
+        return window
+
+    def append(
+        self,
+        calls: Sequence[ToolCall],
+        results: Sequence[Result],
+        asked: Sequence[Optional[Asked]] = (),
+        refuses: Callable[[Facts], bool] = lambda _: True,
+    ) -> None:
+        """Add calls of one round; results that are missing are unknown.
+
+        Args:
+            calls: in order.
+            results: ``results[i]`` belongs to ``calls[i]``.
+            asked: what is known of the calls already, where anything is.
+            refuses: whether a call was refused, if its result says so; it is believed where left
+                out, as nobody is known who could have refused it.
+
+        Calls that bear the number of the last round join it: some callers learn of parallel calls
+        one by one.
+        """
+        number = calls[0].round if calls else None
+        joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
+        evidence = {item.facts.call: item for item in self._reopen()} if joins else {}
+        for position, call in enumerate(calls):
+            result = results[position] if position < len(results) else None
+            policy = self.policy(call.tool_name) if self.policies else NO_POLICY
+            if not policy.exempt:
+                known = asked[position] if asked else None
+                facts = Facts.of(call, result, policy, known, self.masking)
+                if facts.outcome is Outcome.REFUSED and not refuses(facts):
+                    facts = facts.not_refused(result)
+                if policy.idempotent is False and not facts.outcome.is_failure:
+                    facts = facts.of_its_own(self.call_count + position)
+                if facts.call not in evidence:
+                    index = self.call_count + position
+                    evidence[facts.call] = Evidence(
+                        index, facts, kept_id(call.id), *self._novelty(facts)
+                    )
+        self.call_count += len(calls)
+        if self.counts:
+            self._count(calls)
+        if evidence:
+            self.round_count += not joins
+            self.add(Round(number, evidence))
+
+    def add(self, latest: Round) -> None:
+        """Add a round that is made already, and drop what no longer fits."""
+        self.rounds.append(latest)
+        seen = self._seen
+        for item in latest.evidence:
+            facts = item.facts
+            for key in _keys(facts):
+                seen[key] = seen.get(key, 0) + 1
+        self._kept += len(latest.evidence)
+        if self.size is not None and self._kept > self.size:
+            self._trim(self.size)
+
+    def times_seen(self, facts: Facts) -> int:
+        """Count the rounds of the window that hold this call."""
+        return self._seen.get(facts.call, 0)
+
+    def times_answered(self, facts: Facts) -> int:
+        """Count the calls of the window to which this tool gave this answer."""
+        return self._seen.get(facts.answer, 0)
+
+    @property
+    def turn_calls(self) -> int:
+        """Calls since the user's last message."""
+        return self.call_count - self.turn_start
+
+    def count_of(self, tool: str, in_turn: bool) -> int:
+        """Give the calls of a counted tool in the run, or in this turn; 0 for another tool."""
+        return self.counts.get(kept_name(tool), (0, 0))[in_turn]
+
+    def start_turn(self) -> None:
+        """Count the calls of a turn anew."""
+        self.turn_start = self.call_count
+        self.counts = {name: (in_run, 0) for name, (in_run, _) in self.counts.items()}
+
+    def clear(self) -> None:
+        """Forget the calls, not how many they were."""
+        self.rounds.clear()
+        self._seen.clear()
+        self._kept = 0
+
+    def policy(self, tool: str) -> ToolPolicy:
+        """Give what is declared about a tool; nothing is about a name that is no text."""
+        return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
+
+    def lowest(self, detector: str, usual: int) -> int:
+        """Give the lowest threshold of a detector: the usual one, or what a tool has instead."""
+        if not self.policies:
+            return usual
+        asked = (detector, usual)
+        if asked not in self._lowest:
+            declared = [policy.thresholds.get(detector, usual) for policy in self.policies.values()]
+            self._lowest[asked] = min([usual, *declared])
+        return self._lowest[asked]
+
+    def spell(
+        self,
+        matches: Callable[[Evidence], bool],
+        ends: Callable[[Evidence], bool] = lambda _: False,
+        slack: float = 1.0,
+    ) -> List[Evidence]:
+        """Give the latest calls that match, oldest first, while little new comes in between.
+
+        Of each round, one matching call counts. Going back from the last round, the spell is over
+        at a call that changed the world in a new way, at a step forward or at what `ends` it, and
+        where the rounds with something new beside or between the matching calls are more than
+        `slack` for each of these.
+        """
+        found: List[Evidence] = []
+        fresh = 0
+        for passed in reversed(self.rounds):
+            match, is_fresh, is_over, is_change = None, False, False, False
+            for item in passed.evidence:
+                if matches(item):
+                    match = match or item
+                else:
+                    is_fresh = is_fresh or item.is_fresh
+                    is_change = is_change or item.is_change
+                    is_over = is_over or ends(item)
+            fresh += is_fresh
+            if fresh > slack * (len(found) + 1) or (match is None and is_over):
+                break
+            if match is not None:
+                found.append(match)
+            if is_change or (match is not None and match.is_step_forward):
+                break
+        found.reverse()
+        return found
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return (item for passed in self.rounds for item in passed.evidence)
+
+    def _count(self, calls: Sequence[ToolCall]) -> None:
+        for call in calls:
+            tool = kept_name(call.tool_name) if isinstance(call.tool_name, str) else None
+            if tool in self.counts:
+                in_run, in_turn = self.counts[tool]
+                self.counts[tool] = (in_run + 1, in_turn + 1)
+
+    def _reopen(self) -> List[Evidence]:
+        """Take back the last round."""
+        last = self.rounds.pop().evidence
+        self._forget(last)
+        return last
+
+    def _novelty(self, facts: Facts) -> Tuple[bool, bool, bool]:
+        """Whether a call is fresh, new, known: see `Evidence`."""
+        kind = facts.outcome
+        is_new, is_new_answer = facts.call not in self._seen, facts.answer not in self._seen
+        is_fresh = is_new_answer and kind is Outcome.SUCCESS
+        if kind is Outcome.SILENT:
+            is_fresh = is_new
+        elif is_new_answer and kind.counts_down:
+            earlier = ([item.facts for item in each.evidence] for each in reversed(self.rounds))
+            is_fresh = is_step_forward(facts, earlier)
+        is_known = facts.result is not None and (facts.call, facts.result) in self._seen
+        return is_fresh, is_new, is_known
+
+    def _trim(self, size: int) -> None:
+        while self._kept > size:
+            oldest = self.rounds.pop(0)
+            excess = self._kept - size
+            self._forget(oldest.evidence[:excess])
+            staying = oldest.evidence[excess:]
+            if staying:
+                calls = {item.facts.call: item for item in staying}
+                self.rounds.insert(0, Round(oldest.number, calls))
+
+    def _forget(self, leaving: Iterable[Evidence]) -> None:
+        for item in leaving:
+            self._kept -= 1
+            for key in _keys(item.facts):
+                self._seen[key] -= 1
+                if not self._seen[key]:
+                    del self._seen[key]
+
+
+def _keys(facts: Facts) -> Tuple[_Key, ...]:
+    """Give what is counted of a call: the call, the answer of its tool, and both together."""
+    return facts.call, facts.answer, (facts.call, facts.result)
+
+
+def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:
+    """Yield first and last (exclusive) position of each round from `start` on."""
+    first = start
+    for position in range(start + 1, len(calls) + 1):
+        ends = position == len(calls) or calls[position].round != calls[first].round
+        if ends or calls[first].round is None:
+            yield first, position
+            first = position

@@ -1,0 +1,1 @@
+"""What a monitor keeps of its run, and does step by step."""

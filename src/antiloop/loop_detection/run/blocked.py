@@ -1,0 +1,55 @@
+"""The loops of a run that are blocked."""
+
+from dataclasses import replace
+from typing import List, Set
+
+from ..detection import LoopDetection, LoopSeverity
+from ..detectors.base import detection
+from ..evidence.outcome import Outcome
+from ..evidence.window import Window
+from ..ladder import Block, Ladder
+
+
+def refused_again(ladder: Ladder, window: Window, found: Set[str]) -> List[LoopDetection]:
+    """Give the blocked loops of which a call was refused again, and end the blocks of others.
+
+    Args:
+        ladder: that of the run.
+        window: what the last round is in.
+        found: the identities of the loops that the detectors found in this round.
+    """
+    again = []
+    last = window.rounds[-1].evidence if window.rounds else ()
+    for block in ladder.blocks:
+        members = [item for item in last if block.refuses(item.facts)]
+        if not members:
+            if not block.is_lasting:  # a budget stays used up, whatever else is called
+                ladder.leave(block)
+            continue
+        was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
+        if was_refused and block.identity not in found:
+            again.append(blocked(block, window))
+    return again
+
+
+def blocked(block: Block, window: Window) -> LoopDetection:
+    """Give a loop that is blocked, as the window shows it now."""
+    found = [item for item in window if block.refuses(item.facts)]
+    again = detection(
+        block.detector,
+        block.reason,
+        found or list(window)[-1:],
+        refused=block.refused,
+    )
+    return replace(
+        again,
+        identity=block.identity,
+        is_lasting=block.is_lasting,
+        severity=LoopSeverity.CRITICAL,
+    )
+
+
+def shown_by_refusals(ladder: Ladder, window: Window) -> List[int]:
+    """Give the indices of the calls that a refusal would show."""
+    found = ([i.index for i in window if each.refuses(i.facts)] for each in ladder.blocks)
+    return [indices[-1] for indices in found if indices]

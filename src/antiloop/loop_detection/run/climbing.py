@@ -1,0 +1,45 @@
+"""From findings to a verdict, by way of the ladder."""
+
+from dataclasses import replace
+from typing import Sequence
+
+from ..detection import LoopDetection
+from ..ladder import Ladder
+from ..messages import MessageRule, words_of_notice
+from ..policy import LoopAction
+from ..verdict import GO_ON, LoopVerdict
+
+
+def verdict_of(
+    findings: Sequence[LoopDetection], ladder: Ladder, number: int, rule: MessageRule
+) -> LoopVerdict:
+    """Climb with what was found in the round or reply of that number.
+
+    Args:
+        findings: of all detectors.
+        ladder: where the loops of the run stand.
+        number: of the round or reply.
+        rule: the user's own words for a notice.
+    """
+    if not findings:
+        return GO_ON
+    action, found, rung = ladder.climb(findings, number)
+    return GO_ON if found is None else told(action, found, rung, rule)
+
+
+def told(action: LoopAction, found: LoopDetection, rung: int, rule: MessageRule) -> LoopVerdict:
+    """Give the verdict that a loop has come to, with the words for the model."""
+    found = replace(found, severity=action.severity)
+    is_notice = action is LoopAction.NOTIFY
+    words = words_of_notice(rule, found, rung) if is_notice else found.message
+    return LoopVerdict(action, found, words)
+
+
+def heard(
+    findings: Sequence[LoopDetection], ladder: Ladder, number: int, rule: MessageRule
+) -> LoopVerdict:
+    """Climb with what was found in words; these cannot be refused, so the model is told instead."""
+    verdict = verdict_of(findings, ladder, number, rule)
+    if verdict.action is not LoopAction.BLOCK or verdict.detection is None:
+        return verdict
+    return told(LoopAction.NOTIFY, verdict.detection, 0, rule)

@@ -1,0 +1,185 @@
+"""Asking about one run: the questions, the texts that are shown, the answers."""
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from ...types import ToolCall
+from ..detection import LoopDetection
+from ..evidence.compared import Result
+from ..evidence.window import Window
+from ..ladder import Ladder
+from ..policy import LoopAction
+from ..second_opinion.case_builder import case_of
+from ..second_opinion.excerpts import Excerpts
+from ..second_opinion.inquiry import Inquiry, Plan
+from ..second_opinion.opinion import Opinion
+from ..second_opinion.second_opinion import SecondOpinion
+from ..settings import DetectorSettings
+from ..verdict import GO_ON, LoopVerdict
+
+
+@dataclass
+class Question:
+    """A question that waits for its answer."""
+
+    plan: Plan
+    ladder: Ladder
+    """As it stood before the round."""
+    found: str
+    """What a detector found and is not certain of."""
+    verdict: LoopVerdict = GO_ON
+    """What holds while there is no answer."""
+
+
+class Consultation:
+    """What a monitor asks about its run; without a judge and without recorded opinions, nothing."""
+
+    def __init__(self, detector: DetectorSettings) -> None:
+        self.run_id = ""
+        """Of the run, as a judge is told it."""
+        self.is_possible = True
+        """False where nobody can give answers: no question is asked then."""
+        self._detector = detector
+        self._recorded: Dict[int, Opinion] = {}
+        self.start()
+
+    def start(self) -> None:
+        """Begin anew, as for another run."""
+        self._inquiry: Optional[Inquiry] = None
+        self._excerpts: Optional[Excerpts] = None
+        self._open: Optional[Question] = None
+        options = self._detector.second_opinion
+        if options is not None and self.is_possible:
+            self._inquiry = Inquiry(options)
+            self._excerpts = Excerpts(self._detector.masking)
+        elif self._recorded:
+            self._inquiry = Inquiry(options or _NOBODY, can_ask=False)
+        if self._inquiry is not None:
+            self._inquiry.recorded = self._recorded
+
+    @property
+    def is_held(self) -> bool:
+        """Whether opinions count in this run."""
+        return self._inquiry is not None
+
+    @property
+    def opinions(self) -> Dict[int, Opinion]:
+        """The opinions that counted so far, by the step after which they were given."""
+        return dict(self._inquiry.opinions) if self._inquiry else {}
+
+    def begin(
+        self,
+        run_id: str = "",
+        recorded: Optional[Mapping[int, Opinion]] = None,
+        is_possible: bool = True,
+    ) -> None:
+        """Say what is known of a run before its first call.
+
+        Args:
+            run_id: the run, as a judge is told it.
+            recorded: opinions that were given on this run before, by step: they are used before
+                anybody is asked.
+            is_possible: whether somebody gives answers.
+        """
+        self.run_id, self._recorded = run_id, dict(recorded or {})
+        self.is_possible = is_possible
+        self.start()
+
+    def record(self, window: Window, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+        """Keep the texts of a round."""
+        if self._excerpts is not None:
+            first = window.call_count - len(calls)
+            self._excerpts.add(first, window.round_count, calls, results)
+
+    def user_message(self) -> None:
+        """Take note that the user has spoken."""
+        if self._excerpts is not None:
+            self._excerpts.user_message()
+
+    def progress(self) -> None:
+        """Take note that something has moved."""
+        if self._inquiry is not None:
+            self._inquiry.progress()
+
+    def review(
+        self,
+        found: Sequence[LoopDetection],
+        suspicion: float,
+        window: Window,
+        ladder: Ladder,
+    ) -> Tuple[Sequence[LoopDetection], Optional[Question]]:
+        """Give the findings of a round that hold now, and the question that it raises, if any."""
+        inquiry = self._inquiry
+        if inquiry is None or not window.rounds:
+            return found, None
+        plan = inquiry.plan(found, suspicion, window)
+        if plan.before_strong and not _is_strong(plan, ladder, window):
+            return plan.stuck, None
+        if not plan.asks:
+            return plan.unsaid, None
+        recorded = self._recorded.get(window.call_count - 1)
+        inquiry.asked(window)
+        if recorded is not None:
+            weighed = self._weighed(plan, recorded, window)
+            return (plan.unsaid if weighed is None else weighed), None
+        return plan.unsaid, Question(plan, deepcopy(ladder), found[0].message if found else "")
+
+    def open(
+        self, question: Optional[Question], verdict: LoopVerdict, window: Window
+    ) -> LoopVerdict:
+        """Put a question, if there is one; the verdict stands while there is no answer."""
+        if question is None:
+            return verdict
+        excerpts = self._excerpts or Excerpts(self._detector.masking)
+        case = case_of(self.run_id, verdict.suspicion, question.found, window, excerpts)
+        question.verdict = verdict
+        self._open = question
+        return replace(verdict, case=case)
+
+    def close(self) -> Optional[Question]:
+        """Give the question that is open, and let it be over."""
+        question, self._open = self._open, None
+        return question
+
+    def weigh(
+        self, question: Question, opinion: Optional[Opinion], window: Window
+    ) -> Optional[Sequence[LoopDetection]]:
+        """Give the findings that an opinion leads to; None where it leads to nothing."""
+        return None if opinion is None else self._weighed(question.plan, opinion, window)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Give the state as plain JSON; nothing where nobody is asked."""
+        if self._inquiry is None:
+            return {}
+        excerpts = self._excerpts.to_list() if self._excerpts else []
+        return {"inquiry": self._inquiry.to_dict(), "excerpts": excerpts}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that `to_dict` gave."""
+        if self._inquiry is not None and "inquiry" in state:
+            self._inquiry.load(state["inquiry"])
+        if self._excerpts is not None:
+            self._excerpts.load(state.get("excerpts", ()))
+
+    def _weighed(
+        self, plan: Plan, opinion: Opinion, window: Window
+    ) -> Optional[Sequence[LoopDetection]]:
+        if self._inquiry is None or not opinion.is_sure:
+            return None
+        self._inquiry.opinions[window.call_count - 1] = opinion
+        return self._inquiry.answered(plan, opinion, window)
+
+
+def _is_strong(plan: Plan, ladder: Ladder, window: Window) -> bool:
+    """Whether a stuck run would have calls refused, or be ended."""
+    action, _, _ = deepcopy(ladder).climb(plan.stuck, window.round_count)
+    return action is not LoopAction.CONTINUE and action is not LoopAction.NOTIFY
+
+
+def _nobody(_: Any) -> None:
+    """Give no opinion."""
+
+
+_NOBODY = SecondOpinion(_nobody)
+"""When opinions are taken into account where they are recorded and nobody is asked."""

@@ -1,0 +1,139 @@
+"""How far the loops of a run have climbed on one ladder."""
+
+from dataclasses import dataclass
+from typing import Any, Dict, Mapping
+
+from ...latest import Latest
+from ..detection import LoopDetection
+from ..policy import Escalation, LoopAction
+
+MAX_LOOPS = 32
+"""How many different loops are remembered one by one."""
+MAX_CALLS = 50
+"""How many calls of loops are remembered, to know a loop that another detector finds."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where one loop stands."""
+
+    rung: int = 0
+    """How many rungs it has behind it."""
+    taken: int = 0
+    """How many of them it took itself."""
+    taken_at: int = 0
+    """The round in which it took the last one."""
+    found_at: int = 0
+    """The round in which it was last found."""
+
+
+_NEW = Standing()
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a detection calls for."""
+
+    action: LoopAction
+    """What to do."""
+    rung: int
+    """How many rungs the loop has behind it."""
+    is_further: bool
+    """Whether it is a further repetition of the loop."""
+
+
+class Rungs:
+    """The loops that climb one `Escalation`.
+
+    A loop whose calls were found as another loop before, perhaps by another detector, goes on where
+    that one stands. A loop that was forgotten counts for those that are new: who meets ever
+    new loops climbs on, too.
+    """
+
+    def __init__(self, escalation: Escalation) -> None:
+        self._escalation = escalation
+        self._loops: Latest[str, Standing] = Latest(MAX_LOOPS)
+        self._calls: Latest[str, int] = Latest(MAX_CALLS)
+        self._forgotten = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._loops)
+
+    def step(self, found: LoopDetection, round_number: int) -> Step:
+        """Say what a detection in this round calls for; nothing is remembered."""
+        ladder, known = self._escalation, self._known(found, round_number)
+        if known.taken and round_number - known.taken_at < self._wait(found, known):
+            return Step(LoopAction.CONTINUE, known.rung, is_further=False)
+        rung = max(known.rung, self._shared_rung(found)) if ladder.resumes else known.rung
+        return Step(self._action(found, rung, known.taken), rung, is_further=True)
+
+    def remember(self, found: LoopDetection, step: Step, round_number: int) -> None:
+        """Take note of what a detection called for."""
+        known = self._known(found, round_number)
+        taken, taken_at = known.taken, known.taken_at
+        if step.is_further:
+            taken, taken_at = taken + 1, round_number
+        rung = step.rung + step.is_further
+        self._forget(self._loops, found.identity)
+        self._loops[found.identity] = Standing(rung, taken, taken_at, round_number)
+        for call in found.members:
+            self._forget(self._calls, call)
+            self._calls[call] = max(rung, self._calls.get(call, 0))
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Give the state as plain JSON."""
+        return {
+            "loops": [
+                [identity, known.rung, known.taken, known.taken_at, known.found_at]
+                for identity, known in self._loops.items()
+            ],
+            "calls": [[call, rung] for call, rung in self._calls.items()],
+            "forgotten": self._forgotten,
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that `to_dict` gave."""
+        for identity, *numbers in state["loops"]:
+            rung, taken, taken_at, found_at = (int(number) for number in numbers)
+            self._loops[str(identity)] = Standing(rung, taken, taken_at, found_at)
+        for call, rung in state["calls"]:
+            self._calls[str(call)] = int(rung)
+        self._forgotten = int(state["forgotten"])
+
+    def _known(self, found: LoopDetection, round_number: int) -> Standing:
+        known = self._loops.get(found.identity, _NEW)
+        was_left = round_number - known.found_at > 1
+        return _NEW if was_left and not self._escalation.resumes else known
+
+    def _wait(self, found: LoopDetection, known: Standing) -> int:
+        """Give the rounds that must pass before the next rung.
+
+        An agent that goes on after a word to it, or after a refusal, needs no whole lap to show it.
+        """
+        ladder = self._escalation
+        last = LoopAction(ladder.actions[min(known.rung, len(ladder.actions)) - 1])
+        return ladder.every * (found.period if ladder.per_lap or last.ends_run else found.spacing)
+
+    def _shared_rung(self, found: LoopDetection) -> int:
+        """Give the rung of the loops that have a call in common with this one."""
+        rungs = [self._calls.get(call, 0) for call in found.members]
+        if found.identity not in self._loops:
+            rungs.append(self._forgotten)
+        return max(rungs, default=0)
+
+    def _action(self, found: LoopDetection, rung: int, taken: int) -> LoopAction:
+        actions = [LoopAction(action) for action in self._escalation.actions]
+        action = actions[min(rung, len(actions) - 1)]
+        if action is LoopAction.NOTIFY and taken >= len(actions):
+            return LoopAction.CONTINUE
+        if action is LoopAction.BLOCK and taken and found.refused == ():
+            return actions[-1]  # nothing can be refused, so it is the turn of what comes after
+        return action
+
+    def _forget(self, latest: "Latest[str, Any]", key: str) -> None:
+        """Make room for a key: the rung of what is forgotten stays."""
+        if key in latest or not latest.is_full:
+            return
+        oldest = next(iter(latest.values()))
+        rung = oldest.rung if isinstance(oldest, Standing) else oldest
+        self._forgotten = max(self._forgotten, rung)

@@ -1,0 +1,1 @@
+"""What a judge is asked, shown and answers."""

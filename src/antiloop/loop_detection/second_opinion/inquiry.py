@@ -1,0 +1,191 @@
+"""When somebody is asked about one run, and what follows from the answers."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ..detection import LoopDetection
+from ..detectors.base import detection
+from ..evidence.judged_call import Evidence
+from ..evidence.window import Window
+from .opinion import Opinion
+from .second_opinion import SecondOpinion
+
+NAME = "second_opinion"
+"""How the detection is called that an opinion becomes."""
+SPACING = 2
+"""Rounds that the agent has for doing something else before its loop climbs on."""
+_CONCERNED_ROUNDS = 8
+_SAVED_REASON = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a round comes to, depending on what is said about it."""
+
+    unsaid: Sequence[LoopDetection]
+    """The findings where there is no opinion, or one that is not sure."""
+    free: Sequence[LoopDetection]
+    """The findings where the run is not stuck."""
+    stuck: Sequence[LoopDetection]
+    """The findings where it is; a loop that an opinion found is added to them."""
+    asks: bool = False
+    """Whether the answer is waited for; else this is what holds already."""
+    before_strong: bool = False
+    """Whether the question is asked only where calls would be refused, or the run ended."""
+
+
+@dataclass
+class Episode:
+    """A time in which a run is held to be stuck, from an opinion on."""
+
+    began: int
+    """The round that was judged first."""
+    seen: int
+    """The last round that was suspicious."""
+    opinion: Opinion
+    ends_run: bool = False
+    """Whether it was said again before the end of the run."""
+
+
+class Inquiry:
+    """The questions of one run: plain numbers, and the opinions that were given.
+
+    Args:
+        options: the judge, and when it is asked.
+        can_ask: whether there is somebody to ask; else only recorded opinions count.
+    """
+
+    def __init__(self, options: SecondOpinion, can_ask: bool = True) -> None:
+        self.options = options
+        self.can_ask = can_ask
+        self.opinions: Dict[int, Opinion] = {}
+        """By the step that they were given at."""
+        self.recorded: Dict[int, Opinion] = {}
+        """Those that were given when the run was recorded, by step."""
+        self._asked = 0
+        self._next = 0
+        self._quiet_until = 0
+        self._episode: Optional[Episode] = None
+
+    def plan(self, found: Sequence[LoopDetection], suspicion: float, window: Window) -> Plan:
+        """Say what a round comes to, and whether somebody is to be asked first."""
+        at = window.round_count
+        is_recorded = window.call_count - 1 in self.recorded
+        may_ask = is_recorded or self._may_ask(at)
+        if any(map(_is_certain, found)):
+            return self._confirmed(found, at, may_ask)
+        episode = self._going_on(at)
+        if not (found or is_recorded) and suspicion < self.options.suspicion:
+            return Plan(found, found, found)
+        if episode is not None:
+            episode.seen = at
+            if episode.ends_run:
+                return Plan(found, found, found)  # it is said already
+            stuck = [self._detection(window, episode), *found]
+            return Plan(found, (), stuck, asks=may_ask, before_strong=True)
+        if at < self._quiet_until and not is_recorded:
+            return Plan((), (), ())
+        return Plan(found, (), found, asks=may_ask)
+
+    def asked(self, window: Window) -> None:
+        """Take note of a question."""
+        self._asked += 1
+        self._next = window.round_count + self.options.gap
+
+    def answered(self, plan: Plan, opinion: Opinion, window: Window) -> Sequence[LoopDetection]:
+        """Take an opinion that is sure, and give the findings that hold now."""
+        at, episode = window.round_count, self._going_on(window.round_count)
+        if not opinion.stuck:
+            self._episode = None
+            self._quiet_until = self._next = at + self.options.gap
+            return plan.free
+        if any(map(_is_certain, plan.stuck)):
+            return plan.stuck
+        if episode is None:
+            episode = self._episode = Episode(at, at, opinion)
+            return [self._detection(window, episode), *plan.stuck]
+        episode.opinion, episode.ends_run = opinion, plan.before_strong
+        return [self._detection(window, episode), *plan.stuck[1:]]
+
+    def progress(self) -> None:
+        """Let what was said be over: something has moved."""
+        self._episode = None
+        self._quiet_until = 0
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Give the state as plain JSON."""
+        episode = self._episode
+        return {
+            "asked": [self._asked, self._next, self._quiet_until],
+            "episode": episode
+            and [
+                *(episode.began, episode.seen, episode.ends_run),
+                _saved(episode.opinion),
+            ],
+            "opinions": [[step, _saved(each)] for step, each in self.opinions.items()],
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that `to_dict` gave."""
+        self._asked, self._next, self._quiet_until = (int(number) for number in state["asked"])
+        if state["episode"] is not None:
+            began, seen, ends_run, saved = state["episode"]
+            opinion = Opinion.from_dict(saved)
+            self._episode = Episode(int(began), int(seen), opinion, bool(ends_run))
+        for step, opinion in state["opinions"]:
+            self.opinions[int(step)] = Opinion.from_dict(opinion)
+
+    def _may_ask(self, at: int) -> bool:
+        has_questions = self.can_ask and self._asked < self.options.limit
+        # The question before the end of a run is asked at once, and after no answer, later.
+        is_time = at >= self._next or (self._episode is not None and at > self._episode.began)
+        return has_questions and is_time
+
+    def _going_on(self, at: int) -> Optional[Episode]:
+        if self._episode is not None and at - self._episode.seen > self.options.gap:
+            self._episode = None
+        return self._episode
+
+    def _confirmed(self, found: Sequence[LoopDetection], at: int, may_ask: bool) -> Plan:
+        """Say what a round comes to in which a detector is certain."""
+        self._next = max(self._next, at + 1) if self.options.confirm else at + self.options.gap
+        if self._episode is not None:
+            self._episode.seen = at
+        if not self.options.confirm or any(each.is_lasting for each in found):
+            return Plan(found, found, found)
+        if at < self._quiet_until:
+            return Plan((), (), ())
+        return Plan(found, (), found, asks=may_ask, before_strong=True)
+
+    def _detection(self, window: Window, episode: Episode) -> LoopDetection:
+        opinion, concerned = episode.opinion, _concerned(window)
+        reason = opinion.reason or "no reason was given"
+        found = detection(
+            NAME,
+            f"A second opinion finds that the run is stuck: {reason}",
+            concerned,
+            identity=(str(episode.began),),
+            refused=(),
+            details={
+                "tool": concerned[-1].facts.tool,
+                "count": len(concerned),
+                "reason": opinion.reason,
+                "confidence": opinion.confidence,
+            },
+        )
+        return replace(found, spacing=SPACING)
+
+
+def _is_certain(found: LoopDetection) -> bool:
+    """Whether a loop differs from healthy work so far that its calls may be refused."""
+    return found.refused != ()
+
+
+def _concerned(window: Window) -> List[Evidence]:
+    """Give the late calls of which nothing came, or those of the last round."""
+    late = [item for passed in window.rounds[-_CONCERNED_ROUNDS:] for item in passed.evidence]
+    return [item for item in late if item.is_barren] or window.rounds[-1].evidence
+
+
+def _saved(opinion: Opinion) -> Dict[str, Any]:
+    return {**opinion.to_dict(), "reason": opinion.reason[:_SAVED_REASON]}

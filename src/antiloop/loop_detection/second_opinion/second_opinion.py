@@ -1,0 +1,67 @@
+"""When somebody is asked whether a run is stuck."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Awaitable, Callable, Optional, Union
+
+from ...stability import beta
+from ...threshold import check_threshold
+from .case_file import CaseFile
+from .opinion import Opinion
+
+Answer = Union[Opinion, bool, None]
+"""What a judge gives; None is no opinion."""
+Judge = Callable[[CaseFile], Union[Answer, Awaitable[Answer]]]
+"""Says whether a run is stuck, sync or async."""
+
+
+@beta
+@dataclass(frozen=True)
+class SecondOpinion:
+    """A judge, and when it is asked.
+
+    It is asked where the suspicion passes a bound although no detector is certain, and once more
+    before a run that it finds stuck is ended. The defaults were chosen on labelled runs.
+
+    Args:
+        judge: a function of a `CaseFile` that gives an `Opinion`, True or False; sync or async.
+        suspicion: the bound, above 0 and at most 1.
+        gap: rounds between two questions, 1 or more; after "not stuck", and after a detector was
+            certain, nothing is asked for as long. The question before a stop is asked at once.
+        limit: questions in one run at most, 1 or more.
+        confirm: ask before a detector blocks calls or ends the run, too.
+        timeout: seconds that an answer may take; None for no limit.
+
+    Raises:
+        TypeError: if the judge cannot be called.
+        ValueError: for a number out of range.
+    """
+
+    judge: Optional[Judge]
+    suspicion: float = 0.45
+    gap: int = 6
+    limit: int = 10
+    confirm: bool = False
+    timeout: Optional[float] = 30.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.judge, type) or not callable(self.judge):
+            raise TypeError(f"the judge must be a function of a CaseFile, got {self.judge!r}")
+        if not _is_number(self.suspicion) or not 0 < self.suspicion <= 1:
+            raise ValueError(f"suspicion must be above 0 and at most 1, got {self.suspicion!r}")
+        check_threshold("gap", self.gap, 1)
+        check_threshold("limit", self.limit, 1)
+        seconds = self.timeout
+        if seconds is not None and not (_is_number(seconds) and 0 < seconds < math.inf):
+            raise ValueError(f"timeout must be seconds above 0, or None, got {self.timeout!r}")
+
+
+def second_opinion_of(given: Any) -> Optional[SecondOpinion]:
+    """Give the settings for a judge, the defaults for a bare one, None for None."""
+    if given is None or isinstance(given, SecondOpinion):
+        return given
+    return SecondOpinion(given)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

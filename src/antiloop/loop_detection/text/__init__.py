@@ -1,0 +1,1 @@
+"""What is done to text: normal form, masking, shortening, comparing."""

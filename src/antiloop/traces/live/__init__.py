@@ -1,0 +1,1 @@
+"""Recordings that are read while they are written."""

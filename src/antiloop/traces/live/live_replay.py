@@ -1,0 +1,69 @@
+"""What a detector says about a run while it is recorded."""
+
+from itertools import islice
+from typing import Iterator, List, Tuple
+
+from ...formats import History, TextMessage
+from ...formats.moment import Moment, judged, moments_of, step_of
+from ...loop_detection import LoopAction, LoopDetector, LoopVerdict
+from ..shared.run_under_way import RunUnderWay
+
+_PATIENCE = 2
+"""How many later rounds are waited for where a call has no result yet."""
+
+
+class LiveReplay:
+    """Judges the rounds of a run as they are completed; for a finished run it is `replay`.
+
+    A round is complete when each of its calls has a result. Where results come late, or never,
+    it is judged as it stands once a later round has its results, two more have begun, the user
+    has spoken or the run is over.
+    """
+
+    def __init__(self, run: RunUnderWay, detector: LoopDetector) -> None:
+        self.run = run
+        self._monitor = detector.monitor(live=False)
+        self._monitor.consultation.begin(is_possible=False)
+        self._judged = 0
+        self._heard = 0
+
+    def verdicts(self, is_over: bool = False) -> Iterator[Tuple[int, LoopVerdict]]:
+        """Judge what was completed since the last time.
+
+        Args:
+            is_over: whether nothing more comes, whatever the run itself says.
+
+        Yields:
+            The index of the last step of a round, counted from 0, and what is said about it.
+        """
+        before, told = self._judged, self.run.history(self._judged)
+        rounds = list(told.rounds())
+        count = len(rounds) if is_over or self.run.is_over else _complete(told, rounds)
+        complete = sum(map(len, rounds[:count]))
+        for moment in islice(moments_of(told), self._heard, None):
+            if not self._note(moment, before, complete):
+                return
+            verdict = judged(self._monitor, told, moment)
+            if verdict.action is not LoopAction.CONTINUE:
+                yield step_of(moment, before), verdict
+
+    def _note(self, moment: Moment, before: int, complete: int) -> bool:
+        """Note how far the run is judged with a moment, and say whether that may be done now."""
+        if isinstance(moment, TextMessage):
+            self._heard += before + moment.position == self._judged
+            return True
+        if moment[1] > complete:
+            return False
+        self._judged, self._heard = before + moment[1], 0
+        return True
+
+
+def _complete(told: History, rounds: List[History]) -> int:
+    """Count the rounds that need not wait, all those before them included."""
+    count, stop = max(0, len(rounds) - _PATIENCE), 0
+    spoken = max(told.turn_starts, default=0)
+    for number, each in enumerate(rounds, 1):
+        stop += len(each)
+        if stop <= spoken or None not in each.results:
+            count = max(count, number)
+    return count

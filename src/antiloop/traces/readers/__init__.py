@@ -1,0 +1,1 @@
+"""The readers, one recorded format a file."""

@@ -1,0 +1,120 @@
+"""Our own format: one run a line, as plain JSON.
+
+::
+
+    {"run_id": "a1", "steps": [{"tool_name": "search", "arguments": {"q": "cats"},
+                                "result": "nothing", "is_error": false, "round": 0}],
+     "messages": [{"role": "assistant", "text": "Let me look.", "position": 0}]}
+
+A step with ``"after_user": true`` comes after a message of the user. Further keys are ignored. A
+step without ``result`` (or with null) has an unknown one; a step without ``round`` is a round of
+its own; one with neither ``tool_name`` nor ``arguments`` is like no other.
+"""
+
+from itertools import count
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+
+from ...formats import TextMessage
+from ...formats.amounts import whole_number
+from ...formats.content import field_of, items_of
+from ...formats.unrecorded import told_apart
+from ...loop_detection import Opinion
+from ...loop_detection.second_opinion.opinion import recorded_opinion
+from ...loop_detection.text.canonical import canonical_json
+from ...types import Role, ToolCall, ToolResult
+from ..recorded_run import RecordedRun
+from ..shared.records import Record
+from . import atif
+
+_ROLES = tuple(role.value for role in Role)
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON value is one run of this format."""
+    if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
+        return False
+    return not atif.recognises(value)
+
+
+def read(
+    found: Iterable[Record], name: str, on_trouble: Callable[[int, str], None]
+) -> Iterator[RecordedRun]:
+    """Yield one run for each record, skipping what is none."""
+    for record in found:
+        if recognises(record.value):
+            yield _run(record.value, record.place(name))
+        else:
+            on_trouble(record.line, 'no "steps" here')
+
+
+def _run(value: Dict[str, Any], source: str) -> RecordedRun:
+    run_id = value.get("run_id")
+    steps = [step if isinstance(step, dict) else {"arguments": step} for step in value["steps"]]
+    rounds = _rounds(steps)
+    messages = tuple(_messages(value.get("messages"), len(steps)))
+    spoken = {each.position for each in messages if each.role is Role.USER}
+    spoken.update(index for index, step in enumerate(steps) if step.get("after_user") is True)
+    return RecordedRun(
+        source if run_id is None else _text(run_id),
+        tuple(_call(*each) for each in zip(steps, rounds, count())),
+        tuple(_result(step) for step in steps),
+        tuple(sorted(spoken)),
+        source,
+        opinions=tuple(_opinions(value.get("opinions"))),
+        messages=messages,
+    )
+
+
+def _opinions(listed: Any) -> Iterator[Tuple[int, Opinion]]:
+    """Yield the opinions that can be read, each with its step."""
+    for each in listed if isinstance(listed, list) else ():
+        opinion = recorded_opinion(each)
+        if opinion is not None and type(each.get("step")) is int:
+            yield each["step"], opinion
+
+
+def _messages(told: Any, count: int) -> Iterator[TextMessage]:
+    """Read what was said; an entry that is no message is passed over."""
+    last = 0
+    for each in items_of(told):
+        role, text, position = (field_of(each, name) for name in ("role", "text", "position"))
+        if role not in _ROLES or not isinstance(text, str):
+            continue
+        last = max(last, min(whole_number(position) or 0, count))
+        yield TextMessage(Role(role), text, last)
+
+
+def _call(step: Dict[str, Any], number: Optional[int], index: int) -> ToolCall:
+    tool_name, arguments, call_id = step.get("tool_name"), step.get("arguments"), step.get("id")
+    if not (arguments is None or isinstance(arguments, (dict, str))):
+        arguments = canonical_json(arguments)
+    call = ToolCall(
+        "" if tool_name is None else _text(tool_name),
+        arguments,
+        None if call_id is None else _text(call_id),
+        number,
+    )
+    return call if call.tool_name else told_apart(call, index)
+
+
+def _result(step: Dict[str, Any]) -> Optional[ToolResult]:
+    result = step.get("result")
+    if result is None:
+        return None
+    return ToolResult(_text(result), bool(step.get("is_error")))
+
+
+def _rounds(steps: List[Dict[str, Any]]) -> List[Optional[int]]:
+    """Give each step the number of its round; other values than numbers are numbered."""
+    named: Dict[str, int] = {}
+    rounds: List[Optional[int]] = []
+    for step in steps:
+        value = step.get("round")
+        if value is not None and not isinstance(value, int):
+            value = named.setdefault(canonical_json(value), -1 - len(named))
+        rounds.append(value)
+    return rounds
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value)

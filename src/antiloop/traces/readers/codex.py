@@ -1,0 +1,116 @@
+"""Codex CLI sessions: rollout files, one JSON object a line."""
+
+from typing import Any, Dict, List, Optional, Tuple
+
+from ...formats import History
+from ...formats.amounts import moment_s
+from ...formats.codex import RolloutBuilder, item_of, seconds_of
+from ...formats.content import field_of, optional_text, text_of
+from ...formats.openai_responses import is_call, is_result, tool_of
+from ..recorded_run import RecordedRun
+from ..run_event import RunEvent
+from ..shared.sessions import SessionFormat
+from ..shared.usage import Usage, reply_event, usage_of
+
+_TOKENS = ("input_tokens",), ("output_tokens",)
+_TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON value is a line of a rollout file, or the first line of an older one."""
+    if not isinstance(value, dict):
+        return False
+    return _session_of(value) is not None or (
+        value.get("type") in _TYPES and isinstance(value.get("payload"), dict)
+    )
+
+
+def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+    """Give what a line says of the session that begins there."""
+    payload = line.get("payload")
+    if line.get("type") == "session_meta" and isinstance(payload, dict):
+        return payload
+    is_older = "type" not in line and "instructions" in line and isinstance(line.get("id"), str)
+    return line if is_older else None
+
+
+def _may_begin(line: Dict[str, Any]) -> bool:
+    """Whether a recording that was cut may begin with a line; older ones hold the items alone."""
+    return recognises(line) or is_call(line) or is_result(line) or line.get("type") == "message"
+
+
+class _Run:
+    """What is known of one session."""
+
+    is_over = False  # a session can be resumed at any time
+
+    def __init__(self, source: str, first: Dict[str, Any]) -> None:
+        session = _session_of(first) or {}
+        self.run_id = optional_text(session.get("id")) or source
+        self.source = source
+        self._session = session
+        self._rollout = RolloutBuilder()
+        self._usage = Usage()
+        self._events: List[RunEvent] = []
+        self._begun: Dict[str, Tuple[int, str, Optional[float]]] = {}
+        self._counted = 0
+        self._model: Optional[str] = None
+
+    def is_left_by(self, line: Dict[str, Any]) -> bool:
+        """Whether a line begins a session other than this one and the one it was forked from."""
+        session = _session_of(line)
+        own = (self._session.get("id"), self._session.get("forked_from_id"))
+        return session is not None and (session.get("id") is None or session["id"] not in own)
+
+    def add(self, line: Dict[str, Any]) -> None:
+        self._note_time(item_of(line), moment_s(line.get("timestamp")))
+        self._rollout.add(line)
+        payload = line.get("payload")
+        if line.get("type") == "turn_context":
+            self._model = self._model or optional_text(field_of(payload, "model"))
+        amounts = field_of(field_of(payload, "info"), "total_token_usage")
+        if amounts is not None:
+            self._count(usage_of(self._model, amounts, *_TOKENS), line)
+
+    def _note_time(self, item: Any, at: Optional[float]) -> None:
+        """Note when a call began, or how long it took."""
+        call_id = text_of(field_of(item, "call_id"))
+        if is_call(item):
+            self._begun[call_id] = len(self._rollout), tool_of(item), at
+        elif is_result(item) and call_id in self._begun:
+            (step, tool, began), took = self._begun.pop(call_id), seconds_of(item)
+            if took is not None:
+                took_ms = took * 1000
+                self._events.append(
+                    RunEvent("tool_call_completed", step, tool, time_s=began, latency_ms=took_ms)
+                )
+
+    def _count(self, so_far: Usage, line: Dict[str, Any]) -> None:
+        """Take the sum so far, which is told after each reply, and now and then again."""
+        took = so_far.beyond(self._usage)
+        if took.input_tokens or took.output_tokens:
+            at = moment_s(line.get("timestamp"))
+            self._events.append(reply_event(self._counted, took, time_s=at))
+        self._usage, self._counted = so_far, len(self._rollout)
+
+    def history(self, since: int = 0) -> History:
+        return self._rollout.build(since)
+
+    def recorded(self) -> RecordedRun:
+        told = self.history()
+        return RecordedRun(
+            self.run_id,
+            told.calls,
+            told.results,
+            told.turn_starts,
+            self.source,
+            tuple(self._events),
+            model=self._model,
+            input_tokens=self._usage.input_tokens,
+            output_tokens=self._usage.output_tokens,
+            messages=told.messages,
+        )
+
+
+_FORMAT = SessionFormat(_Run, _may_begin, "no line of a Codex session")
+read, follow = _FORMAT.read, _FORMAT.follow

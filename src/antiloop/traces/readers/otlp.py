@@ -1,0 +1,154 @@
+"""OpenTelemetry traces: OTLP JSON and its relatives, one document or one a line.
+
+Spans come in no order, so the whole file is read before the first run is given; of each span only
+what bears on calls is held.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+
+from ...formats.agent_span import AgentSpan
+from ...formats.otlp import Told, agent_span, told_by, without_copies
+from ...formats.spans import Span, is_span_document, spans_of
+from ..recorded_run import RecordedRun
+from ..run_event import RunEvent
+from ..shared.records import OnTrouble, Record
+from ..shared.totals import total
+
+_EVENT_TYPES = {"tool": "tool_call_completed", "model": "llm_call_completed"}
+_Key = Tuple[str, str]
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON value holds OpenTelemetry spans."""
+    return is_span_document(value)
+
+
+def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
+    """Yield one run for each conversation, or for each trace that belongs to none."""
+    archive = _Archive()
+    first = 1
+    for record in found:
+        if recognises(record.value):
+            archive.add(record)
+        else:
+            on_trouble(record.line, "no OpenTelemetry spans here")
+        first = min(first, record.line)
+    if not archive.spans:
+        on_trouble(first, "no spans of agents here, neither gen_ai.* nor OpenInference")
+    for run_id, (line, spans) in archive.runs().items():
+        told = told_by(without_copies(spans))
+        if told.without_arguments:
+            on_trouble(line, _no_arguments(run_id, told.without_arguments))
+        yield _run(run_id, f"{name}:{line}", told, spans)
+
+
+def _no_arguments(run_id: str, count: int) -> str:
+    calls, they = ("1 call", "it") if count == 1 else (f"{count} calls", "they")
+    have = "has" if count == 1 else "have"
+    return (
+        f"{calls} of run {run_id!r} {have} no arguments (recording them is opt-in),"
+        f" so {they} cannot be compared"
+    )
+
+
+@dataclass
+class _Archive:
+    """The spans of a file, and to which conversation each belongs."""
+
+    spans: List[Tuple[int, AgentSpan]] = field(default_factory=list)
+    parents: Dict[_Key, str] = field(default_factory=dict)
+    conversations: Dict[_Key, str] = field(default_factory=dict)
+    of_trace: Dict[str, str] = field(default_factory=dict)
+
+    def add(self, record: Record) -> None:
+        """Take the spans of one record."""
+        for span in spans_of(record.value):
+            self.parents[span.trace_id, span.span_id] = span.parent_id
+            found = agent_span(span)
+            if found is not None:
+                self.spans.append((record.line, found))
+                self._note_conversation(span, found.conversation)
+
+    def _note_conversation(self, span: Span, conversation: Optional[str]) -> None:
+        if conversation is not None:
+            self.conversations[span.trace_id, span.span_id] = conversation
+            self.of_trace.setdefault(span.trace_id, conversation)
+
+    def runs(self) -> Dict[str, Tuple[int, List[AgentSpan]]]:
+        """Group the spans by run, each group with the line of its first span."""
+        groups: Dict[str, Tuple[int, List[AgentSpan]]] = {}
+        for line, found in self.spans:
+            run_id = self._conversation_of(found.span) or found.span.trace_id or "trace"
+            groups.setdefault(run_id, (line, []))[1].append(found)
+        return groups
+
+    def _conversation_of(self, span: Span) -> Optional[str]:
+        """Give the conversation of a span: its own, of the nearest span around it, of its trace."""
+        key, seen = (span.trace_id, span.span_id), 0
+        while key in self.parents and key not in self.conversations and seen < len(self.parents):
+            key, seen = (span.trace_id, self.parents[key]), seen + 1
+        return self.conversations.get(key) or self.of_trace.get(span.trace_id)
+
+
+def _run(run_id: str, source: str, told: Told, spans: List[AgentSpan]) -> RecordedRun:
+    models = [one for _, one in told.spans if one.kind == "model"]
+    history = told.history
+    return RecordedRun(
+        run_id,
+        history.calls,
+        history.results,
+        history.turn_starts,
+        source,
+        events=tuple(_events(told)),
+        agent=next((one.agent for one in spans if one.agent), None),
+        model=next((one.model for one in models if one.model), None),
+        input_tokens=total(one.input_tokens for one in models),
+        output_tokens=total(one.output_tokens for one in models),
+        cost=total(one.cost for one in models),
+        failed=_has_failed(spans),
+    )
+
+
+def _events(told: Told) -> Iterator[RunEvent]:
+    agent: Optional[str] = None
+    for step, one in told.spans:
+        if one.kind in _EVENT_TYPES:
+            yield event_of(step, one)
+        elif one.agent is not None:
+            if agent is not None and one.agent != agent:
+                yield handoff(step, agent, one)
+            agent = one.agent
+
+
+def handoff(step: int, agent: str, one: AgentSpan) -> RunEvent:
+    """Tell that the agent of a span goes on where another one was in control."""
+    time_s = one.span.start_ns / 1e9 if one.span.start_ns else None
+    return RunEvent("handoff_started", step, agent=agent, to_agent=one.agent, time_s=time_s)
+
+
+def event_of(step: int, one: AgentSpan) -> RunEvent:
+    """Tell what a span of a tool or a model knows beside the call and its result."""
+    span = one.span
+    return RunEvent(
+        _EVENT_TYPES[one.kind],
+        step,
+        tool=one.call.tool_name if one.call else None,
+        agent=one.agent,
+        model=one.model,
+        time_s=span.start_ns / 1e9 if span.start_ns else None,
+        latency_ms=(span.end_ns - span.start_ns) / 1e6 if span.start_ns else None,
+        cost=one.cost,
+        input_tokens=one.input_tokens,
+        output_tokens=one.output_tokens,
+        tokens=total([one.input_tokens, one.output_tokens]) if one.tokens is None else one.tokens,
+        error=span.error,
+    )
+
+
+def _has_failed(spans: List[AgentSpan]) -> bool:
+    """Whether an agent ended in an error that no agent around it dealt with."""
+    agents = {one.span.span_id: one for one in spans if one.kind == "agent"}
+    return any(
+        one.span.error is not None and one.span.parent_id not in agents for one in agents.values()
+    )

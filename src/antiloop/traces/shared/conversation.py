@@ -1,0 +1,101 @@
+"""Formats in which one JSON value holds a whole conversation, as a list of messages."""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+
+from ...formats import History
+from ...formats.amounts import moment_s
+from ...formats.content import field_of, text_of
+from ..recorded_run import RecordedRun
+from ..run_event import RunEvent
+from .records import OnTrouble, Record
+from .usage import Usage, reply_event, total_usage
+
+MessageTest = Callable[[Any], bool]
+_ID_KEYS = ("run_id", "conversation_id", "session_id", "sessionId", "thread_id", "id")
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+def _nobody(_: Any) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class ConversationFormat:
+    """What tells one format of conversations from another."""
+
+    keys: Tuple[str, ...]
+    """Where an object has its messages, or an object with them; a list of them needs neither."""
+    is_message: MessageTest
+    """Whether a JSON value may be a message of this format."""
+    is_own: MessageTest
+    """Whether a JSON value can only be a message of this format; one such shows the format."""
+    history: Callable[[Iterable[Any]], History]
+    """Read the messages."""
+    missing: str
+    """What to say of a value without such messages."""
+    usage: Callable[[Any], Usage]
+    """What a message says of the model's work, or the object around the messages."""
+    is_foreign: MessageTest = _never
+    """Whether a message is of another format after all; one such shows that."""
+    agent: Callable[[Any], str] = _nobody
+    """Which agent a message is of."""
+
+    def recognises(self, value: Any) -> bool:
+        """Whether a JSON value is one conversation of this format."""
+        messages = self.messages_in(value)
+        return messages is not None and any(map(self.is_own, messages))
+
+    def read(
+        self, found: Iterable[Record], name: str, on_trouble: OnTrouble
+    ) -> Iterator[RecordedRun]:
+        """Yield one run for each conversation, skipping what is none."""
+        for record in found:
+            messages = self.messages_in(record.value)
+            if messages is None:
+                on_trouble(record.line, self.missing)
+            else:
+                yield self._run(record.value, messages, record.place(name))
+
+    def messages_in(self, value: Any) -> Optional[List[Any]]:
+        """Give the messages of a JSON value; None if it holds none of this format."""
+        while isinstance(value, dict):
+            value = next((value[key] for key in self.keys if key in value), None)
+        if not isinstance(value, list) or not any(map(self.is_message, value)):
+            return None
+        return None if any(map(self.is_foreign, value)) else value
+
+    def _run(self, value: Any, messages: List[Any], source: str) -> RecordedRun:
+        told = self.history(messages)
+        beside: Dict[str, Any] = value if isinstance(value, dict) else {}
+        usages = list(map(self.usage, messages))
+        return RecordedRun(
+            _first(beside, _ID_KEYS) or source,
+            told.calls,
+            told.results,
+            told.turn_starts,
+            source,
+            tuple(self._replies(told, messages, usages)),
+            agent=next(filter(None, map(self.agent, messages)), None),
+            messages=told.messages,
+            **vars(total_usage([self.usage(beside), *usages])),
+        )
+
+    def _replies(
+        self, told: History, messages: List[Any], usages: List[Usage]
+    ) -> Iterator[RunEvent]:
+        """Yield each reply of which it is known what it took."""
+        rounds = [call.round or 0 for call in told.calls]
+        for index, (message, usage) in enumerate(zip(messages, usages)):
+            if usage != Usage():
+                agent, time_s = self.agent(message), moment_s(field_of(message, "timestamp"))
+                before = bisect_left(rounds, index)
+                yield reply_event(before, usage, agent=agent or None, time_s=time_s)
+
+
+def _first(holder: Dict[str, Any], keys: Iterable[str]) -> str:
+    return next((text_of(holder[key]) for key in keys if holder.get(key) is not None), "")

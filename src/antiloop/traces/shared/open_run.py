@@ -1,0 +1,212 @@
+"""A run while its events are still coming in."""
+
+from dataclasses import replace
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+
+from ...formats import History, TextMessage
+from ...formats.amounts import moment_s, number, whole_number
+from ...formats.content import arguments_of, field_of, optional_text, text_of
+from ...formats.unrecorded import told_apart
+from ...latest import Latest
+from ...loop_detection.evidence.fingerprint import call_fingerprint
+from ...types import Role, ToolCall, ToolResult
+from ..recorded_run import RecordedRun
+from ..run_event import RunEvent
+from .totals import total
+
+_WAITING = 100
+"""How many calls may be without a result at one time before the oldest ones are given up."""
+_WORDS = {
+    "user_message": (Role.USER, "input"),
+    "llm_call_completed": (Role.ASSISTANT, "output"),
+}
+"""Who speaks in an event, and the field that holds the text."""
+_COMPLETED = ("tool_call_completed", "tool_call_failed")
+_BEGINS_ROUND = frozenset(
+    """
+    handoff_completed handoff_started llm_call_completed llm_call_started memory_write
+    retry_triggered state_updated user_message
+    """.split()
+)
+_NOTHING: Mapping[str, Any] = {}
+
+
+class OpenRun:
+    """Collects the events of one run in the order in which they were written.
+
+    A result belongs to the call with its ``call_id``, or else to the oldest open call of its tool,
+    or of any tool where it names none.
+    Calls are one round if they say so by an equal ``round``, or if an agent starts them before the
+    first of them is completed, and nothing lies between that begins a round: a reply of the model,
+    a change of state, words of the user. Where no reply is recorded, the same call again does too.
+    """
+
+    def __init__(self, run_id: str, source: str) -> None:
+        self.run_id = run_id
+        self.source = source
+        self.is_over = False
+        self.calls: List[ToolCall] = []
+        self._results: List[Optional[ToolResult]] = []
+        self._turn_starts: List[int] = []
+        self._messages: List[TextMessage] = []
+        self._events: List[RunEvent] = []
+        self._waiting: Latest[int, Mapping[str, Any]] = Latest(_WAITING)
+        self._agent: Optional[str] = None
+        self._rounds: Dict[str, int] = {}
+        self._open_round: Optional[Tuple[int, Optional[str]]] = None
+        self._calls_of_round: Set[str] = set()
+        self._tells_replies = False
+        self._failed = False
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        step = len(self.calls)
+        self._agent = self._agent or optional_text(event.get("agent"))
+        if event["type"] == "tool_call_started":
+            self._start(_call(event), event, event)
+            return
+        if event["type"] in _COMPLETED:
+            self._events.append(self._complete(event))
+            return
+        self._end_round(event)
+        self._note_words(event, step)
+        if event["type"] == "user_message":
+            self._turn_starts.append(step)
+        elif event["type"] == "run_failed":
+            self._failed = True
+        self._events.append(_event(event, step))
+
+    def history(self, since: int) -> History:
+        """Give calls and results as far as they are known, without the first ``since`` calls."""
+        calls, results = self.calls, self._results
+        return History.since(since, calls, results, self._turn_starts, self._messages)
+
+    def close(self) -> RecordedRun:
+        """Give the run as far as it is known."""
+        events = self._events
+        return RecordedRun(
+            self.run_id,
+            tuple(self.calls),
+            tuple(self._results),
+            tuple(self._turn_starts),
+            self.source,
+            tuple(events),
+            agent=self._agent,
+            model=next((event.model for event in events if event.model), None),
+            input_tokens=total(event.input_tokens for event in events),
+            output_tokens=total(event.output_tokens for event in events),
+            cost=total(event.cost for event in events),
+            failed=self._failed,
+            messages=tuple(self._messages),
+        )
+
+    def _note_words(self, event: Mapping[str, Any], step: int) -> None:
+        """Take in what the user or the model said, where it was recorded as text."""
+        role, field = _WORDS.get(event["type"], (Role.SYSTEM, ""))
+        text = event.get(field)
+        if isinstance(text, str) and text:
+            self._messages.append(TextMessage(role, text, step))
+
+    def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Mapping[str, Any]) -> int:
+        index = len(self.calls)
+        call = told_apart(call, index)
+        self.calls.append(replace(call, round=self._round_of(call, event)))
+        self._results.append(None)
+        self._waiting[index] = begun
+        return index
+
+    def _end_round(self, event: Mapping[str, Any]) -> None:
+        """Let the next call begin a round, if this event lies between two replies of its agent."""
+        self._tells_replies = self._tells_replies or event["type"].startswith("llm_call_")
+        if event["type"] not in _BEGINS_ROUND or self._open_round is None:
+            return
+        agents = (optional_text(event.get("agent")), self._open_round[1])
+        if None in agents or agents[0] == agents[1]:
+            self._open_round = None
+
+    def _round_of(self, call: ToolCall, event: Mapping[str, Any]) -> int:
+        if event.get("round") is not None:
+            # Negative, so that they never equal the numbers of the others, which are indices.
+            return self._rounds.setdefault(text_of(event["round"]), -1 - len(self._rounds))
+        agent = optional_text(event.get("agent"))
+        key = call_fingerprint(call.tool_name, call.arguments)
+        is_again = key in self._calls_of_round and not self._tells_replies
+        if self._open_round is None or self._open_round[1] != agent or is_again:
+            self._open_round = len(self.calls), agent
+            self._calls_of_round.clear()
+        self._calls_of_round.add(key)
+        return self._open_round[0]
+
+    def _complete(self, event: Mapping[str, Any]) -> RunEvent:
+        told = _call(event)
+        found = (index for index in self._waiting if _is_of(told, self.calls[index]))
+        index = next(found, None)
+        if index is None:
+            index = self._start(told, event, _NOTHING)
+        begun = self._waiting.pop(index)
+        self._results[index] = _result(event)
+        if self._open_round and self._open_round[0] == self.calls[index].round:
+            self._open_round = None
+        return _event(event, index, begun)
+
+
+def _call(event: Mapping[str, Any]) -> ToolCall:
+    call_id = optional_text(event.get("call_id"))
+    return ToolCall(text_of(event.get("tool")), arguments_of(event.get("input")), call_id)
+
+
+def _is_of(told: ToolCall, call: ToolCall) -> bool:
+    """Whether what is told of a completed call fits an open one."""
+    if call.id or told.id:
+        return call.id == told.id
+    return told.tool_name in ("", call.tool_name) and told.arguments in (None, call.arguments)
+
+
+def _result(event: Mapping[str, Any]) -> Optional[ToolResult]:
+    error = event.get("error")
+    failed = bool(error) or event.get("is_error") is True or event["type"] == "tool_call_failed"
+    told = event.get("output")
+    if told is None and not failed:
+        return ToolResult("") if "output" in event else None
+    return ToolResult(text_of(error if told is None else told), failed)
+
+
+def _event(event: Mapping[str, Any], step: int, begun: Mapping[str, Any] = _NOTHING) -> RunEvent:
+    """Read an event; of a call, with what only its start tells."""
+    time_s, begun_s = (moment_s(one.get("timestamp")) for one in (event, begun))
+    if begun:
+        event = {**begun, **{name: value for name, value in event.items() if value is not None}}
+    given, written, both = _tokens(event)
+    error, latency_ms = event.get("error"), number(event.get("latency_ms"))
+    if latency_ms is None and time_s is not None and begun_s is not None:
+        latency_ms = max(0.0, time_s - begun_s) * 1000
+    is_call = event["type"] in _COMPLETED
+    return RunEvent(
+        event["type"],
+        step,
+        tool=optional_text(event.get("tool")),
+        agent=optional_text(event.get("agent")),
+        to_agent=optional_text(event.get("to_agent")),
+        model=optional_text(event.get("model")),
+        time_s=time_s if begun_s is None else begun_s,
+        latency_ms=latency_ms,
+        cost=number(event.get("cost")),
+        input_tokens=given,
+        output_tokens=written,
+        tokens=both,
+        error=None if error in (None, False) else text_of(error),
+        input=None if is_call else event.get("input"),
+        output=None if is_call else event.get("output"),
+    )
+
+
+def _tokens(event: Mapping[str, Any]) -> Tuple[Optional[int], Optional[int], Optional[int]]:
+    """Read ``tokens``, a number or an object with ``input`` and ``output``."""
+    tokens = event.get("tokens")
+    given = whole_number(field_of(tokens, "input"))
+    written = whole_number(field_of(tokens, "output"))
+    return (
+        given,
+        written,
+        total([given, written]) if isinstance(tokens, dict) else whole_number(tokens),
+    )

@@ -1,0 +1,70 @@
+"""Runs of which more may come."""
+
+from typing import Callable, Iterable, Protocol
+
+from ...exceptions import TraceUnreadable
+from ...formats import History
+from ..recorded_run import RecordedRun
+from .records import OnTrouble, Record
+
+
+class RunUnderWay(Protocol):
+    """A run that grows with each record that is read of it."""
+
+    @property
+    def run_id(self) -> str:
+        """As in the recorded run that it becomes."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where it began, as ``name:line``."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes."""
+        ...
+
+    def history(self, since: int) -> History:
+        """Give what is known by now, without the first ``since`` calls."""
+        ...
+
+
+TakeRecord = Callable[[Record], Iterable[RunUnderWay]]
+"""Takes the next record of a file and gives the runs that it belongs to."""
+Follow = Callable[[str, OnTrouble], TakeRecord]
+"""Begins to read a file record by record, given its name; see `TraceFormat.follow`."""
+Read = Callable[[Iterable[Record], str, OnTrouble], Iterable[RecordedRun]]
+
+
+class WholeRun:
+    """A run that came as a whole, seen as one under way."""
+
+    is_over = True
+
+    def __init__(self, run: RecordedRun) -> None:
+        self.run_id = run.run_id
+        self.source = run.source
+        self._run = run
+
+    def history(self, since: int) -> History:
+        """Give the run without the first ``since`` calls."""
+        run = self._run
+        return History.since(since, run.calls, run.results, run.turn_starts, run.messages)
+
+
+def not_by_record(name: str, on_trouble: OnTrouble) -> TakeRecord:  # noqa: ARG001 - a `Follow`
+    """Refuse a format whose records come in any order, or are written again."""
+    raise TraceUnreadable(
+        f"{name}: a run of this format is known when its file is complete; scan it then"
+    )
+
+
+def each_by_itself(read: Read) -> Follow:
+    """Follow a format in which each record holds whole runs."""
+
+    def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
+        return lambda record: map(WholeRun, read([record], name, on_trouble))
+
+    return follow

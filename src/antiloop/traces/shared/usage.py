@@ -1,0 +1,78 @@
+"""Which model answered, and how much it read and wrote."""
+
+from dataclasses import dataclass
+from typing import Any, Iterable, Optional
+
+from ...formats.amounts import whole_number
+from ...formats.content import field_of, optional_text
+from ..run_event import RunEvent
+from .totals import total
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one reply of a model took, or all of a run; None where it is not recorded."""
+
+    model: Optional[str] = None
+    """Which model; of several the first."""
+    input_tokens: Optional[int] = None
+    """What it read, cached or not."""
+    output_tokens: Optional[int] = None
+    """What it wrote."""
+
+    def beyond(self, earlier: "Usage") -> "Usage":
+        """Give what was taken since an earlier sum; all of it where counting began anew."""
+        return Usage(
+            self.model,
+            _difference(self.input_tokens, earlier.input_tokens),
+            _difference(self.output_tokens, earlier.output_tokens),
+        )
+
+
+def usage_of(model: Any, amounts: Any, read: Iterable[str], written: Iterable[str]) -> Usage:
+    """Read a usage record; ``read`` and ``written`` name the fields that add up to each side.
+
+    >>> usage_of("m", {"input": 3, "cached": "4"}, ["input", "cached"], ["output"])
+    Usage(model='m', input_tokens=7, output_tokens=None)
+    """
+    return Usage(optional_text(model), _sum(amounts, read), _sum(amounts, written))
+
+
+def reply_event(
+    step: int,
+    usage: Usage,
+    *,
+    agent: Optional[str] = None,
+    time_s: Optional[float] = None,
+    cost: Optional[float] = None,
+) -> RunEvent:
+    """Tell a reply of a model, before which ``step`` calls stood, as an event of its run."""
+    return RunEvent(
+        "llm_call_completed",
+        step,
+        agent=agent,
+        model=usage.model,
+        time_s=time_s,
+        cost=cost,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        tokens=total([usage.input_tokens, usage.output_tokens]),
+    )
+
+
+def total_usage(usages: Iterable[Usage]) -> Usage:
+    """Add up the replies of a run."""
+    found = list(usages)
+    return Usage(
+        next((usage.model for usage in found if usage.model), None),
+        total(usage.input_tokens for usage in found),
+        total(usage.output_tokens for usage in found),
+    )
+
+
+def _difference(now: Optional[int], before: Optional[int]) -> Optional[int]:
+    return now if now is None or before is None or now < before else now - before
+
+
+def _sum(amounts: Any, names: Iterable[str]) -> Optional[int]:
+    return total(whole_number(field_of(amounts, name)) for name in names)
