@@ -16,7 +16,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
-    | {"choices", "frozen", "regular_file", "short_repr"},
+    | {"choices", "frozen", "latest", "regular_file", "short_repr", "threshold"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
@@ -33,6 +33,8 @@ WITHIN_FOUNDATION = {
     "lazy": set(),
     "version": set(),
     "choices": set(),
+    "latest": set(),
+    "threshold": set(),
     "regular_file": set(),
     "short_repr": set(),
     "frozen": {"short_repr"},

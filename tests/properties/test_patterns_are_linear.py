@@ -27,7 +27,7 @@ SLOWEST = 8
 """Texts of a length that are compared with shorter ones: the text in question is among them."""
 ATTEMPTS = 6
 
-MADE = {"loop_detection.tool_policy.field_values": field_values(("id", "took ms"))}
+MADE = {"loop_detection.evidence.tool_policy.field_values": field_values(("id", "took ms"))}
 """Patterns that a function makes, by its name."""
 
 
