@@ -224,3 +224,13 @@ def test_a_provider_that_hangs_is_left_out():
     hanging = ScriptedProvider([lambda _: ANSWER if is_over.wait(60) else ""])
     assert ask(SecondOpinion(ModelJudge(hanging, timeout=0.01)), CASE) is None
     is_over.set()
+
+
+def test_a_judge_is_left_out_where_the_event_loop_is_that_of_another_library(caplog):
+    async def never(case):
+        raise AssertionError("it was asked")
+
+    with pytest.raises(StopIteration) as ended:
+        aask(SecondOpinion(never), CASE).send(None)
+    assert ended.value.value is None
+    assert "no event loop of asyncio" in caplog.text

@@ -40,6 +40,10 @@ HOOK_HOLES = {
     "async": "the hook is a process of its own, however the agent is run",
     "stream": "the hook is a process of its own, however the agent is run",
     "raise": "nobody is there to raise to; it does what stop does",
+    **dict.fromkeys(
+        ("a_second_opinion_is_asked", "a_judge_that_fails_harms_nothing"),
+        "a judge is code; the hook is a process of its own, whose detector is written as JSON",
+    ),
 }
 
 GATEWAY_HOLES = {
@@ -142,6 +146,10 @@ ADAPTERS = {
                 ),
                 "a_refused_call_tells_the_model_why": "nothing is refused",
                 "resumed_elsewhere": "spans of another process are not seen in this one",
+                **dict.fromkeys(
+                    ("a_second_opinion_is_asked", "a_judge_that_fails_harms_nothing"),
+                    "a span processor must not keep the application waiting",
+                ),
             },
             oldest=("opentelemetry-sdk==1.20.0",),
         ),
@@ -152,8 +160,7 @@ ADAPTERS = {
             "guard-claude-code.md",
             modes=("sync",),
             holes={
-                "async": "the hook is a process of its own, however Claude Code is run",
-                "stream": "the hook is a process of its own, however Claude Code is run",
+                **HOOK_HOLES,
                 "raise": "nobody is there to raise to; the session ends as it does for stop",
                 "resumed_elsewhere": "each event is answered by a process of its own; a session"
                 " goes on with words of the user, which begin anew",

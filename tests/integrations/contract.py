@@ -4,7 +4,9 @@ A test file makes a subclass of `Contract` and tells, in `carry_out`, how its fr
 a `Script`. The lines of the contract are the test methods here.
 """
 
+import asyncio
 import multiprocessing
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +16,8 @@ import pytest
 from adapters import ADAPTERS
 
 from antiloop import AgentObserver, BaseDetector, LoopDetectedError, LoopDetector, LoopPolicy
-from antiloop.loop_detection import Escalation, RepeatDetector
+from antiloop.agent import asking as asking_module
+from antiloop.loop_detection import Escalation, Opinion, RepeatDetector, SecondOpinion
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
 
@@ -93,11 +96,15 @@ class Hearer(AgentObserver):
         self.heard: List[str] = []
         self.runs: List[str] = []
         self.shadows: List[bool] = []
+        self.opinions: List[bool] = []
 
     def on_tool_loop_detected(self, run_id, detector_name, details) -> None:
         self.heard.append(detector_name)
         self.shadows.append(details.get("shadow", False))
         self.runs.append(run_id)
+
+    def on_second_opinion(self, run_id, case, opinion) -> None:
+        self.opinions.append(opinion.stuck)
 
 
 class Raising(BaseDetector):
@@ -129,6 +136,32 @@ def same(parallel: bool = False, times: int = TIMES) -> List[List[Call]]:
 
 def detector(policy, *detectors) -> LoopDetector:
     return LoopDetector(detectors or [RepeatDetector(3, require_same_result=True)], policy)
+
+
+VAIN = [[("search", {"query": word})] for word in ("tea", "cocoa", "milk", "juice", "mate", "rum")]
+"""Searches that find nothing, each for something else: no detector is certain of them."""
+
+
+class Judge:
+    """Says that a run is stuck, and remembers about which steps it was asked."""
+
+    def __init__(self) -> None:
+        self.steps: List[int] = []
+
+    def __call__(self, case) -> Opinion:
+        self.steps.append(case.step)
+        return Opinion(True, 0.9, "It is not there.")
+
+    async def later(self, case) -> Opinion:
+        await asyncio.sleep(0)
+        return self(case)
+
+
+def asking(judge, **options) -> LoopDetector:
+    """Give a detector that finds nothing in vain searches by itself."""
+    asked = judge and SecondOpinion(judge, **options)
+    same_result = RepeatDetector(3, require_same_result=True)
+    return LoopDetector([same_result], Escalation(), second_opinion=asked)
 
 
 rounds = pytest.mark.parametrize("parallel", [False, True], ids=["single", "parallel"])
@@ -278,6 +311,46 @@ class Contract:
     def test_ignored_tools_pass(self, mode):
         ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), ignore=["search"])
         assert (ran.searches, ran.asked) == (6, 7)
+
+    @pytest.mark.parametrize("is_async", [False, True], ids=["sync judge", "async judge"])
+    def test_a_second_opinion_is_asked(self, mode, is_async, monkeypatch):
+        blocked, ask = [], asking_module.ask
+        monkeypatch.setattr(
+            asking_module, "ask", lambda *given: blocked.append(is_in_a_loop()) or ask(*given)
+        )
+        judge, hearer = Judge(), Hearer()
+        found = asking(judge.later if is_async else judge)
+        ran = self.run(mode, Script(VAIN), detector=found, observers=[hearer])
+        assert (judge.steps, hearer.opinions) == ([3, 5], [True, True])
+        assert (ran.searches, ran.asked, hearer.heard) == (6, 6, ["second_opinion"] * 2)
+        assert mode == "sync" or not any(blocked)
+
+    def test_a_judge_that_fails_harms_nothing(self, mode, hanging):
+        ran = [
+            self.run(mode, Script(VAIN), detector=asking(judge, timeout=0.02))
+            for judge in (None, lambda case: 1 / 0, lambda case: "stuck", *hanging)
+        ]
+        assert {(each.searches, each.asked, each.error) for each in ran} == {(6, 7, None)}
+
+    @pytest.fixture
+    def hanging(self):
+        """Give judges that never answer, sync and async."""
+        is_over = threading.Event()
+
+        async def hang(case):
+            await asyncio.Event().wait()
+
+        yield lambda case: is_over.wait(60), hang
+        is_over.set()
+
+
+def is_in_a_loop() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class FolderContract(Contract):

@@ -230,7 +230,7 @@ def test_observers_hear_of_which_session():
 
 def test_what_goes_wrong_harms_no_request(monkeypatch, caplog):
     guard, content = LoopGuard(Echo(), STOP), written(repeated(3))
-    monkeypatch.setattr(guard, "judge_request", lambda *_: 1 / 0)
+    monkeypatch.setattr(guard, "ajudge_request", lambda *_: 1 / 0)
     assert posted(guard, content).content == content
     assert "could not be judged" in caplog.text
 

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import pytest
-from contract import Contract, Hearer, Ran, detector, functions
+from contract import Contract, Hearer, Judge, Ran, asking, detector, functions
 from hand_loop import carry_out, ended_by
 
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
@@ -214,6 +214,56 @@ def test_equal_calls_of_one_reply_are_one_piece_of_evidence():
                 search("a")
     with pytest.raises(LoopDetectedError), guard.round():
         search("a")
+
+
+def test_an_async_block_is_one_round_and_waits_for_the_judge():
+    judge = Judge()
+    guard = LoopGuard(asking(judge.later))
+    search = guard(lambda query: "nothing found")
+
+    async def go_on():
+        for word in "abcd":
+            async with guard.round():
+                search(word)
+                search(word)
+
+    asyncio.run(go_on())
+    assert (judge.steps, guard.verdict.action) == ([7], LoopAction.NOTIFY)
+
+
+def test_an_exception_in_an_async_block_is_not_replaced():
+    guard = LoopGuard(STOP)
+    search = guard(lambda query: "nothing found")
+
+    async def fail():
+        async with guard.round():
+            {}[search("a")]
+
+    for _ in range(2):
+        search("a")
+    with pytest.raises(KeyError):
+        asyncio.run(fail())
+    assert guard.verdict.action is LoopAction.STOP
+
+
+@pytest.mark.parametrize("meanwhile", ["reset", "user_message", "search"])
+def test_an_answer_that_comes_too_late_is_left_out(meanwhile):
+    def judge(case):
+        steps.append(case.step)
+        if len(steps) == 1:
+            others[meanwhile]()
+        return True
+
+    steps, guard = [], LoopGuard(asking(judge))
+    search = guard(lambda query: "nothing found" if query in "abcd" else "12 results")
+    others = {
+        "reset": guard.reset,
+        "user_message": guard.user_message,
+        "search": lambda: search("tea"),
+    }
+    for word in "abcd":
+        search(word)
+    assert (steps, guard.verdict.action) == ([3], LoopAction.CONTINUE)
 
 
 def test_an_exception_in_a_round_is_not_replaced():

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiloop import (
@@ -21,6 +21,7 @@ from antiloop.loop_detection import (
     Escalation,
     LoopAction,
     LoopVerdict,
+    Opinion,
     RepeatDetector,
 )
 
@@ -121,6 +122,90 @@ class TestObservers:
         assert "Broken" in caplog.text
         assert "no disk" in caplog.text
         assert hearer.heard == [("", "repeat", 3)]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from("abcdef"), st.sampled_from(["nothing found", "error: no", "7 hits"])),
+    min_size=4,
+    max_size=16,
+)
+ANSWERS = st.sampled_from([True, False, None, Opinion(True, 0.3), Opinion(False, 0.9)])
+
+
+class Answering:
+    """A judge that answers by the step, and remembers which it was asked about."""
+
+    def __init__(self, answers):
+        self.answers, self.steps = answers, []
+
+    def __call__(self, case):
+        self.steps.append(case.step)
+        return self.answers[case.step]
+
+
+def searches(steps, ids=True):
+    calls = [
+        ToolCall("search", {"q": word}, f"call-{number}" if ids else None, number)
+        for number, (word, _) in enumerate(steps)
+    ]
+    return History(tuple(calls), tuple(ToolResult(text) for _, text in steps))
+
+
+def judged_live(judge, steps):
+    """Give the actions of a monitor that is told each round as it comes."""
+    monitor = LoopDetector.escalating(second_opinion=judge).monitor()
+    for word, text in steps:
+        verdict = monitor.record_call("search", {"q": word}, text)
+        if verdict.case is not None:
+            verdict = monitor.answer(judge(verdict.case))
+        yield verdict.action
+
+
+class TestSecondOpinions:
+    @given(STEPS, st.lists(ANSWERS, min_size=16, max_size=16), st.booleans())
+    @settings(max_examples=30, deadline=None)
+    def test_a_conversation_that_is_read_anew_gets_the_verdicts_of_a_live_run(
+        self, steps, answers, ids
+    ):
+        live, anew = Answering(answers), Answering(answers)
+        expected = list(judged_live(live, steps))
+        guarding = Guard(LoopDetector.escalating(second_opinion=anew))
+        told = searches(steps, ids)
+        said = [guarding.judge(told.until(count + 1)).action for count in range(len(steps))]
+        assert (said, anew.steps) == (expected, live.steps)
+
+    def test_the_same_round_is_asked_about_once(self):
+        judge = Answering([Opinion(True, 0.9, "It is not there.")] * 16)
+        guarding = Guard(LoopDetector.escalating(second_opinion=judge))
+        told = searches([(word, "nothing found") for word in "abcd"])
+        said = {guarding.judge(told).action for _ in range(3)}
+        assert (said, judge.steps) == ({LoopAction.NOTIFY}, [3])
+
+    def test_nobody_is_asked_about_a_call_that_has_not_run(self):
+        judge = Answering([True] * 16)
+        guarding = Guard(LoopDetector.escalating(second_opinion=judge))
+        guarding.before(searches([(word, "nothing found") for word in "abcd"]), SEARCH)
+        assert judge.steps == []
+
+    def test_a_guard_that_cannot_wait_asks_nobody(self):
+        class Hurried(Guard):
+            can_ask = False
+
+        judge = Answering([True] * 16)
+        guarding = Hurried(LoopDetector.escalating(second_opinion=judge))
+        guarding.judge(searches([(word, "nothing found") for word in "abcd"]))
+        assert judge.steps == []
+
+    def test_the_judge_and_the_observers_are_told_of_the_run(self):
+        class Listening(AgentObserver):
+            def on_second_opinion(self, run_id, case, opinion):
+                told.append((run_id, case.run_id, opinion.stuck))
+
+        told = []
+        found = LoopDetector.escalating(second_opinion=lambda case: True)
+        guarding = Guard(found, observers=[Listening()])
+        guarding.judge(searches([(word, "nothing found") for word in "abcd"]), "run-1")
+        assert told == [("run-1", "run-1", True)]
 
 
 class TestLongConversations:

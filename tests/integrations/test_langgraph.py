@@ -10,6 +10,7 @@ from contract import Ran, Script, detector, same
 pytest.importorskip("langgraph", reason="needs the extra 'langgraph'")
 
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_script import INPUT, GraphContract, made_tools, replied
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
@@ -42,7 +43,12 @@ def made_graph(script, ran, *, checkpointer=None, **options):
     guard = LoopGuard(**options)
 
     def ask(state):
-        verdict = guard.verdict(state["messages"])
+        return told(state, guard.verdict(state["messages"]))
+
+    async def aask(state):
+        return told(state, await guard.averdict(state["messages"]))
+
+    def told(state, verdict):
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
         if verdict.action is LoopAction.STOP:
@@ -52,7 +58,7 @@ def made_graph(script, ran, *, checkpointer=None, **options):
         return {"messages": [replied(script, ran, [*state["messages"], *notice])]}
 
     tools = ToolNode(made_tools(script, ran), **guard.wrappers)
-    return wired(MessagesState, ask, tools).compile(checkpointer=checkpointer)
+    return wired(MessagesState, RunnableLambda(ask, aask), tools).compile(checkpointer=checkpointer)
 
 
 class TestLangGraph(GraphContract):

@@ -41,3 +41,35 @@ def test_calls_that_are_no_evidence_raise_no_question():
     monitor = LoopDetector([RepeatDetector(2)], tools=exempt, second_opinion=asked).monitor()
     verdict = said(monitor, 5)
     assert (verdict.action.value, verdict.case) == ("continue", None)
+
+
+STUCK = Opinion(True, 0.9, "It is not there.")
+
+
+@pytest.mark.parametrize(
+    ("known", "action"), [((), "continue"), ((None,), "continue"), ((STUCK,), "notify")]
+)
+def test_what_was_said_about_a_round_counts_again(known, action):
+    monitor = LoopDetector.escalating(second_opinion=lambda case: True).monitor()
+    said = []
+    for number, name in enumerate(NAMES):
+        monitor.consultation.recall(known if number == 3 else (), may_ask=False)
+        said.append(monitor.record_call("search", {"q": name}, "No files found."))
+    assert (said[-1].action.value, {each.case for each in said}) == (action, {None})
+
+
+@pytest.mark.parametrize("known", [(), (None,)])
+def test_a_question_without_an_answer_was_asked_all_the_same(known):
+    monitor = LoopDetector.escalating(second_opinion=lambda case: True).monitor()
+    for number, name in enumerate((*NAMES, "app")):
+        monitor.consultation.recall(known if number == 3 else (), may_ask=number == 4)
+        verdict = monitor.record_call("search", {"q": name}, "No files found.")
+    assert (verdict.case is None) == bool(known)
+
+
+def test_without_a_judge_nothing_is_recalled():
+    monitor = LoopDetector.escalating().monitor()
+    for name in NAMES:
+        monitor.consultation.recall((STUCK,), may_ask=True)
+        verdict = monitor.record_call("search", {"q": name}, "No files found.")
+    assert (verdict.action.value, verdict.case) == ("continue", None)

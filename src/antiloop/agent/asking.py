@@ -32,6 +32,11 @@ async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
 
     from .cancellation import end_all
 
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        logger.warning("this is no event loop of asyncio; the judge is left out")
+        return None
     work = asyncio.ensure_future(_ajudged(options.judge, case))
     try:
         await asyncio.wait({work}, timeout=options.timeout)

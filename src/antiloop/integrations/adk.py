@@ -49,7 +49,7 @@ class LoopGuard(Guard, BasePlugin):
         own = _own_events(callback_context)
         if not own or not own[-1].get_function_responses():
             return None
-        verdict = self.judge(from_adk(self.recent(own)), callback_context.session.id)
+        verdict = await self.ajudge(from_adk(self.recent(own)), callback_context.session.id)
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
         if verdict.action is LoopAction.NOTIFY:

@@ -66,7 +66,7 @@ class LoopGuard(GatewayGuard):
             await self.app(scope, _again(messages, receive), send)
             return
         run_id = _header(scope, self._session_header).decode("latin-1")
-        judged = self.judge_or_pass(body, kind, run_id)
+        judged = await self.judge_or_pass(body, kind, run_id)
         if judged.answer is not None:
             await _answer(judged.answer, send)
             return

@@ -60,7 +60,7 @@ class LoopGuard(_ClaudeCodeGuard):
 
     async def _answer(self, event: Any, tool_use_id: Any, context: Any) -> Any:
         try:
-            answer = self.answer(event)
+            answer = await self.aanswer(event)
         except Exception:
             _logger.exception("a hook of Claude Code could not be answered; the run goes on")
             return {}

@@ -1,7 +1,7 @@
 """Claude Code: what one of its hooks is told, and what it answers."""
 
 import json
-from typing import Any, Dict, Iterable, List, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
 
 from ..formats import History, from_claude_transcript
 from ..formats.content import text_of
@@ -35,13 +35,27 @@ class LoopGuard(Guard):
 
     def answer(self, event: Mapping[str, Any]) -> Dict[str, Any]:
         """Give what the hook answers, as plain JSON; nothing for: go on."""
+        told = self._told(event)
+        if not isinstance(told, History):
+            return told
+        return self._after(event, self.judge(told, text_of(event.get("session_id"))))
+
+    async def aanswer(self, event: Mapping[str, Any]) -> Dict[str, Any]:
+        """Do what `answer` does, and let the event loop go on meanwhile."""
+        told = self._told(event)
+        if not isinstance(told, History):
+            return told
+        return self._after(event, await self.ajudge(told, text_of(event.get("session_id"))))
+
+    def _told(self, event: Mapping[str, Any]) -> Union[History, Dict[str, Any]]:
+        """Give the history whose last round is to be judged, else the answer itself."""
         kind = event.get("hook_event_name")
         lines = self._lines(event)
         history = from_claude_transcript(lines, text_of(event.get("agent_id")))
         if kind == "PreToolUse":
             return self._before_tool(event, history)
         answers = answers_of(event, lines)
-        return self._after(event, _with(answers, history)) if answers else {}
+        return _with(answers, history) if answers else {}
 
     def _lines(self, event: Mapping[str, Any]) -> List[Any]:
         tail = tail_of(transcript_of(dict(event)), self._kept)
@@ -62,8 +76,7 @@ class LoopGuard(Guard):
         found = verdict.detection
         return found is not None and asked_of(call, policy).key in found.members
 
-    def _after(self, event: Mapping[str, Any], history: History) -> Dict[str, Any]:
-        verdict = self.judge(history, text_of(event.get("session_id")))
+    def _after(self, event: Mapping[str, Any], verdict: LoopVerdict) -> Dict[str, Any]:
         if verdict.action is LoopAction.NOTIFY:
             return specific(event["hook_event_name"], additionalContext=verdict.message)
         return self._end(event, verdict) if verdict.action.ends_run else {}

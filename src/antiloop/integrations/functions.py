@@ -77,7 +77,8 @@ class LoopGuard(CallGuard):
                 raise
             if inspect.isawaitable(value):
                 return self._awaited(call, lambda: value)
-            return self._returned(call, value)
+            self.end(call, ToolResult(text_of(value)))
+            return self._with_notice(value)
 
         return guarded_function
 
@@ -88,7 +89,7 @@ class LoopGuard(CallGuard):
             call = call_of(args, kwargs)
             refusal = await self.abegin(call)
             if refusal is not None:
-                self.end(call, refusal)
+                await self.aend(call, refusal)
                 return refuse(refusal.text)
             return await self._awaited(call, lambda: function(*args, **kwargs))
 
@@ -98,12 +99,12 @@ class LoopGuard(CallGuard):
         try:
             given = await start()
         except BaseException as error:
-            self.fail(call, error)
+            await self.afail(call, error)
             raise
-        return self._returned(call, given)
+        await self.aend(call, ToolResult(text_of(given)))
+        return self._with_notice(given)
 
-    def _returned(self, call: ToolCall, value: Any) -> Any:
-        self.end(call, ToolResult(text_of(value)))
+    def _with_notice(self, value: Any) -> Any:
         notice = self.take_notice() if isinstance(value, str) else ""
         return f"{value}\n\n{notice}" if notice else value
 

@@ -58,7 +58,8 @@ class GatewayGuard(Guard):
         across_turns: bool = False,
     ) -> None:
         super().__init__(detector, ignore=ignore, observers=observers, across_turns=across_turns)
-        self._knows_news = knows_news(self.detector)
+        # A judge may be asked about a round that is news, too.
+        self._knows_news = knows_news(self.detector) and self.detector.second_opinion is None
 
     def judge_request(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
         """Judge a request, and say what is to be done with it; see `judge_request`.
@@ -68,12 +69,39 @@ class GatewayGuard(Guard):
             kind: its API.
             run_id: what observers are told.
         """
-        form = _form(kind)
-        messages = self.recent(form.conversation(body))
-        if not form.awaits_answer(messages):
+        turn = self._turn(body, kind)
+        if turn is None:
             return JudgedRequest(body)
-        history = form.read(messages)
-        verdict = self._verdict(history, run_id)
+        monitor = self.monitor(run_id)
+        verdict = self.verdict_on(monitor, turn, run_id)
+        return self._carried_out(body, kind, turn, self._seen(monitor, turn, verdict, run_id))
+
+    async def ajudge_request(
+        self, body: Mapping[str, Any], kind: str, run_id: str = ""
+    ) -> JudgedRequest:
+        """Judge a request, and let the event loop go on meanwhile."""
+        turn = self._turn(body, kind)
+        if turn is None:
+            return JudgedRequest(body)
+        monitor = self.monitor(run_id)
+        verdict = await self.averdict_on(monitor, turn, run_id)
+        return self._carried_out(body, kind, turn, self._seen(monitor, turn, verdict, run_id))
+
+    async def judge_or_pass(
+        self, body: Mapping[str, Any], kind: str, run_id: str = ""
+    ) -> JudgedRequest:
+        """Judge a request; what goes wrong is logged, and the request is sent on as it came."""
+        try:
+            return await self.ajudge_request(body, kind, run_id)
+        except Exception:
+            _logger.exception("a request could not be judged; it is sent on as it came")
+            return JudgedRequest(body)
+
+    def _carried_out(
+        self, body: Mapping[str, Any], kind: str, history: History, verdict: LoopVerdict
+    ) -> JudgedRequest:
+        """Do what a verdict says."""
+        form = _form(kind)
         if verdict.action is LoopAction.NOTIFY:
             return JudgedRequest(form.told(body, self.notice(verdict)), verdict=verdict)
         if verdict.action is LoopAction.BLOCK:
@@ -82,22 +110,25 @@ class GatewayGuard(Guard):
             return JudgedRequest(body, _answer(body, kind, verdict, history), verdict)
         return JudgedRequest(body, verdict=verdict)
 
-    def judge_or_pass(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
-        """Judge a request; what goes wrong is logged, and the request is sent on as it came."""
-        try:
-            return self.judge_request(body, kind, run_id)
-        except Exception:
-            _logger.exception("a request could not be judged; it is sent on as it came")
-            return JudgedRequest(body)
-
-    def _verdict(self, history: History, run_id: str) -> LoopVerdict:
+    def _turn(self, body: Mapping[str, Any], kind: str) -> Optional[History]:
+        """Give what is to be judged of a request; None where there is nothing to look for."""
+        form = _form(kind)
+        messages = self.recent(form.conversation(body))
+        if not form.awaits_answer(messages):
+            return None
+        history = form.read(messages)
         turn = history if self.across_turns else history.last_turn()
         *_, last = ([], *turn.rounds())
         if not last or (self._knows_news and is_news(turn, last, self._ignored)):
-            return GO_ON
-        monitor = self.monitor()
-        verdict = self.replay(monitor, turn)
+            return None
+        return turn
+
+    def _seen(
+        self, monitor: LoopMonitor, turn: History, verdict: LoopVerdict, run_id: str
+    ) -> LoopVerdict:
+        """Tell of a verdict, and give it, or the block that stands where there is none."""
         self.tell(verdict, run_id)
+        *_, last = turn.rounds()
         is_found = verdict.reported.action is not LoopAction.CONTINUE
         return verdict if is_found else _standing(monitor, last)
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
 from ..formats import History, rounds_of
-from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict, Opinion
 from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall
+from .shared.known_opinions import KnownOpinions
 from .shared.lookout import Lookout
 
 if TYPE_CHECKING:
@@ -21,15 +22,18 @@ _KEPT_WINDOWS = 4
 class Guard(Lookout):
     """Judge a conversation that a framework keeps.
 
-    There is no state here: the monitor of a run is made anew from the conversation each time, so a
+    There is no state of a run here: its monitor is made anew from the conversation each time, so a
     run that is resumed elsewhere decides as the unbroken one. Only the last calls are replayed,
-    four windows full, so that a step of a long run costs no more than one of a short run.
+    four windows full, so that a step of a long run costs no more than one of a short run. What a
+    judge said is remembered in this process; elsewhere it is asked again.
 
     Args:
         across_turns: look at the whole conversation; at what came after the user's last message
             where false.
         detector, ignore, observers: as those of `Lookout`.
     """
+
+    can_ask = True
 
     def __init__(
         self,
@@ -41,6 +45,7 @@ class Guard(Lookout):
     ) -> None:
         super().__init__(detector, ignore=ignore, observers=observers)
         self.across_turns = across_turns
+        self._opinions = KnownOpinions()
 
     def recent(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Give the messages that can matter, so that a long conversation is not read again whole.
@@ -49,22 +54,32 @@ class Guard(Lookout):
         """
         return messages[-2 * self._kept :]
 
-    def replay(self, monitor: LoopMonitor, history: History) -> LoopVerdict:
+    def replay(
+        self, monitor: LoopMonitor, history: History, *, may_ask: bool = False
+    ) -> LoopVerdict:
         """Show a monitor these calls, and give its verdict on the last round; nobody is told.
 
-        The monitor begins anew where the user has spoken.
+        The monitor begins anew where the user has spoken. What a judge said about earlier rounds
+        counts again.
+
+        Args:
+            monitor: that of the run.
+            history: the calls.
+            may_ask: whether the verdict on the last round may ask for a second opinion.
         """
         verdict = GO_ON
         if history.turn_starts and not self.across_turns:
             monitor.reset()
-            history = history.last_turn()
-        for together in self._last_rounds(history):
+        rounds = self._judged_rounds(history)
+        for together, known in zip(rounds, self._opinions.about(rounds)):
+            is_last = together is rounds[-1]
+            monitor.consultation.recall(known, may_ask=may_ask and self.can_ask and is_last)
             verdict = self.record(monitor, together)
         return verdict
 
-    def replayed(self, history: History) -> LoopMonitor:
+    def replayed(self, history: History, run_id: str = "") -> LoopMonitor:
         """Make a monitor that has seen these calls."""
-        monitor = self.monitor()
+        monitor = self.monitor(run_id)
         self.replay(monitor, history)
         return monitor
 
@@ -80,11 +95,43 @@ class Guard(Lookout):
     def judge(self, history: History, run_id: str = "") -> LoopVerdict:
         """Say what is to be done after the last round of this history, and tell the observers.
 
-        Ask once a round, when its results are in and the model has not been asked again.
+        Ask once a round, when its results are in and the model has not been asked again. It waits
+        for a second opinion where one is asked for.
         """
-        verdict = self.replay(self.monitor(), history)
+        verdict = self.verdict_on(self.monitor(run_id), history, run_id)
         self.tell(verdict, run_id)
         return verdict
+
+    async def ajudge(self, history: History, run_id: str = "") -> LoopVerdict:
+        """Do what `judge` does, and let the event loop go on meanwhile."""
+        verdict = await self.averdict_on(self.monitor(run_id), history, run_id)
+        self.tell(verdict, run_id)
+        return verdict
+
+    def verdict_on(self, monitor: LoopMonitor, history: History, run_id: str) -> LoopVerdict:
+        """Show a new monitor a history, and give the final verdict; observers are not told."""
+        verdict = self.replay(monitor, history, may_ask=True)
+        opinion = self.opinion_on(verdict.case, run_id)
+        return self._answered(monitor, verdict, opinion, history)
+
+    async def averdict_on(self, monitor: LoopMonitor, history: History, run_id: str) -> LoopVerdict:
+        """Do what `verdict_on` does, and let the event loop go on meanwhile."""
+        verdict = self.replay(monitor, history, may_ask=True)
+        opinion = await self.aopinion_on(verdict.case, run_id)
+        return self._answered(monitor, verdict, opinion, history)
+
+    def _answered(
+        self,
+        monitor: LoopMonitor,
+        verdict: LoopVerdict,
+        opinion: Optional[Opinion],
+        history: History,
+    ) -> LoopVerdict:
+        """Give the final verdict, and keep the opinion for when this round is replayed."""
+        if verdict.case is None:
+            return verdict
+        self._opinions.note(self._judged_rounds(history), opinion)
+        return monitor.answer(opinion)
 
     def before(self, history: History, call: ToolCall) -> LoopVerdict:
         """Say whether a call may run: `block` with the words of the refusal, or go on.
@@ -99,6 +146,12 @@ class Guard(Lookout):
     @property
     def _kept(self) -> int:
         return _KEPT_WINDOWS * self.detector.window
+
+    def _judged_rounds(self, history: History) -> List[History]:
+        """Give the rounds that are replayed."""
+        if history.turn_starts and not self.across_turns:
+            history = history.last_turn()
+        return self._last_rounds(history)
 
     def _last_rounds(self, history: History) -> List[History]:
         rounds, calls = [], 0

@@ -1,7 +1,7 @@
 """LangChain agents."""
 
 import logging
-from typing import Any, Awaitable, Callable, Dict, Optional
+from typing import Any, Awaitable, Callable, Dict, Optional, Tuple
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
@@ -15,7 +15,7 @@ except ImportError as error:
 
 from ..exceptions import SnapshotError
 from ..formats import from_langchain
-from ..loop_detection import LoopAction, LoopMonitor
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta
 from .guard import Guard, stopped
 from .langchain_round import id_of, last_round, pending_in, read, user_spoke
@@ -58,16 +58,33 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Judge the round whose results have just come in."""
-        together, judged = last_round(state["messages"]), _known(state).get("judged")
-        if judged and judged == id_of(together):
-            return None  # the model is asked once more after the same round
+        if _is_judged(state):
+            return None
+        monitor, verdict = self._recorded(state)
+        return self._carried_out(state, monitor, self.asked(monitor, verdict, thread()))
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
+        """Judge the round whose results have just come in."""
+        if _is_judged(state):
+            return None
+        monitor, verdict = self._recorded(state)
+        return self._carried_out(state, monitor, await self.aasked(monitor, verdict, thread()))
+
+    def _recorded(self, state: Any) -> Tuple[LoopMonitor, LoopVerdict]:
         monitor = self._monitor(state)
-        verdict = self.record(monitor, read(together))
+        return monitor, self.record(monitor, read(last_round(state["messages"])))
+
+    def _carried_out(
+        self, state: Any, monitor: LoopMonitor, verdict: LoopVerdict
+    ) -> Dict[str, Any]:
+        """Do what a verdict says, and give what is to be kept."""
         self.tell(verdict, thread())
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
         notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
-        update = _update(monitor, id_of(together) or judged, notice)
+        judged = id_of(last_round(state["messages"])) or _known(state).get("judged")
+        update = _update(monitor, judged, notice)
         if verdict.action is LoopAction.STOP:
             update.update(messages=[AIMessage(stopped(verdict))], jump_to="end")
         return update
@@ -97,18 +114,24 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         """Take up the run where the last hook left it, else from what the conversation holds."""
         messages, known = state["messages"], _known(state)
         if known:
-            monitor = self.monitor()
+            monitor = self.monitor(thread())
             try:
                 monitor.restore(known.get("run", {}))
                 return monitor
             except SnapshotError as error:
                 _logger.warning("the checkpoint is of no use, the messages are read: %s", error)
         past = messages[: len(messages) - len(last_round(messages))]
-        return self.replayed(from_langchain(self.recent(past)))
+        return self.replayed(from_langchain(self.recent(past)), thread())
 
 
 def _update(monitor: LoopMonitor, judged: Optional[str] = None, notice: str = "") -> Dict[str, Any]:
     return {"antiloop": {"run": monitor.snapshot(), "judged": judged, "notice": notice}}
+
+
+def _is_judged(state: Any) -> bool:
+    """Whether the model is asked once more after the same round."""
+    judged = _known(state).get("judged")
+    return bool(judged) and judged == id_of(last_round(state["messages"]))
 
 
 def _known(state: Any) -> Dict[str, Any]:

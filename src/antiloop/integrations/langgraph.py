@@ -53,12 +53,20 @@ class LoopGuard(Guard):
 
     def verdict(self, messages: List[Any]) -> LoopVerdict:
         """Judge the conversation before the model is asked again; once a round."""
+        self._follow(messages)
+        return self.judge(from_langchain(self.recent(messages)), thread())
+
+    async def averdict(self, messages: List[Any]) -> LoopVerdict:
+        """Do what `verdict` does in an async node: a judge does not block the event loop."""
+        self._follow(messages)
+        return await self.ajudge(from_langchain(self.recent(messages)), thread())
+
+    def _follow(self, messages: List[Any]) -> None:
         if self.health is not None:
             try:
                 self.health.follow(thread(), messages, from_langchain)
             except Exception:
                 _logger.exception("the health of a run could not be judged; the run goes on")
-        return self.judge(from_langchain(self.recent(messages)), thread())
 
     def _wrap(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         return self._refused(request) or handler(request)

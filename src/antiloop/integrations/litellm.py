@@ -49,7 +49,7 @@ class LoopGuard(GatewayGuard, CustomLogger):
         kind = _KINDS.get(call_type)
         if kind is None:
             return None
-        judged = self.judge_or_pass(data, kind, _run_of(data))
+        judged = await self.judge_or_pass(data, kind, _run_of(data))
         if judged.answer is not None:
             raise _ended(judged.answer, data)
         return None if judged.body is data else dict(judged.body)

@@ -46,14 +46,14 @@ class LoopGuard(CallGuard):
         call = ToolCall(name, arguments)
         refusal = await self.abegin(call)
         if refusal is not None:
-            self.end(call, refusal)
+            await self.aend(call, refusal)
             return CallToolResult(content=[_block(refusal.text)], isError=True)
         try:
             result = await self.session.call_tool(name, arguments, *args, **kwargs)
         except BaseException as error:
-            self.fail(call, error)
+            await self.afail(call, error)
             raise
-        self.end(call, _read(result))
+        await self.aend(call, _read(result))
         return self._with_notice(result)
 
     def _with_notice(self, result: Any) -> Any:

@@ -90,7 +90,7 @@ class LoopGuard(Guard):
         last = self._requests.begin(data.agent.name, items)
         verdict = GO_ON
         if items and is_result(items[-1]):
-            verdict = self.judge(from_openai_responses(items), last.agent)
+            verdict = await self.ajudge(from_openai_responses(items), last.agent)
         if verdict.action.ends_run:
             raise verdict.as_error()
         sent = await _result_of(theirs(data)) if theirs else data.model_data
@@ -121,7 +121,7 @@ class LoopGuard(Guard):
             return theirs
         outputs = [result.run_item.raw_item for result in results if result.run_item]
         history = from_openai_responses(last.followed_by(outputs))
-        verdict = self.replay(self.monitor(), history)
+        verdict = await self.averdict_on(self.monitor(last.agent), history, last.agent)
         if verdict.action is not LoopAction.STOP:
             return theirs
         self.tell(verdict, last.agent)

@@ -49,7 +49,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
         self, ctx: Any, *, request_context: Any, handler: Callable[[Any], Awaitable[Any]]
     ) -> Any:
         """Judge the round whose results have just come in; the notice is sent, not stored."""
-        verdict = self._verdict(ctx, request_context.messages[-1])
+        verdict = await self._verdict(ctx, request_context.messages[-1])
         if verdict.action is LoopAction.NOTIFY:
             return await handler(_with_notice(request_context, self.notice(verdict)))
         if verdict.action is LoopAction.STOP and _may_be_text(request_context):
@@ -66,16 +66,17 @@ class LoopGuard(Guard, AbstractCapability[Any]):
             raise ToolFailed(verdict.message)
         return args
 
-    def _verdict(self, ctx: Any, last: Any) -> LoopVerdict:
+    async def _verdict(self, ctx: Any, last: Any) -> LoopVerdict:
         monitor = self._monitor(ctx)
         if last.kind == "response":  # no round has come in: a paused reply goes on
             return GO_ON
         together = ctx.messages[_last_reply(ctx.messages) :]
         if together[0] is not self._judged:
-            self._latest = self.replay(monitor, from_pydantic_ai(together))
-            self.tell(self._latest, ctx.run_id or "")
-        # Others may ask the model again after the same round.
-        self._judged = together[0]
+            # Others may ask the model again after the same round.
+            self._judged, run_id = together[0], ctx.run_id or ""
+            self._latest = self.replay(monitor, from_pydantic_ai(together), may_ask=True)
+            self._latest = await self.aasked(monitor, self._latest, run_id)
+            self.tell(self._latest, run_id)
         return self._latest
 
     def _monitor(self, ctx: Any) -> LoopMonitor:
@@ -83,7 +84,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
         if self._run is None:
             self._ignored = {**self._ignored, **_output_tools(ctx)}
             past = ctx.messages[: _last_reply(ctx.messages)]
-            self._run = self.replayed(from_pydantic_ai(self.recent(past)))
+            self._run = self.replayed(from_pydantic_ai(self.recent(past)), ctx.run_id or "")
         return self._run
 
 

@@ -57,14 +57,14 @@ class LoopGuard(Guard):
         # What others do at the end of a run is done before the error leaves it.
         registry.add_callback(AfterInvocationEvent, self._after_run, order=HookOrder.SDK_LAST)
 
-    def _before_model(self, event: BeforeModelCallEvent) -> None:
+    async def _before_model(self, event: BeforeModelCallEvent) -> None:
         """Judge the round whose results have just come in."""
         agent, messages = event.agent, event.agent.messages
         # The model is asked again after a connection that broke.
         if not _end_in_results(messages) or self._judged.get(agent) is messages[-1]:
             return
         self._judged[agent] = messages[-1]
-        verdict = self._judge_last_round(agent)
+        verdict = await self._judge_last_round(agent)
         self.tell(verdict, str(agent.agent_id))
         if verdict.action is LoopAction.NOTIFY:
             messages[-1]["content"].append({"text": self.notice(verdict)})
@@ -88,23 +88,25 @@ class LoopGuard(Guard):
         if error is not None:
             raise error
 
-    def _judge_last_round(self, agent: Any) -> LoopVerdict:
+    async def _judge_last_round(self, agent: Any) -> LoopVerdict:
         if agent not in self._monitors:
-            verdict = self._begin(agent)
+            verdict = self._begin(agent, may_ask=True)
         else:
-            verdict = self._show(self._monitors[agent], self._history(agent), rounds=1)
-        known = {"window": self._monitors[agent].snapshot(), "judged": _ids(agent.messages)}
+            verdict = self._show(self._monitors[agent], self._history(agent), 1, may_ask=True)
+        monitor = self._monitors[agent]
+        verdict = await self.aasked(monitor, verdict, str(agent.agent_id))
+        known = {"window": monitor.snapshot(), "judged": _ids(agent.messages)}
         agent.state.set(self._key, known)
         return verdict
 
     def _monitor_of(self, agent: Any) -> LoopMonitor:
         if agent not in self._monitors:
-            self._begin(agent)
+            self._begin(agent, may_ask=False)
         return self._monitors[agent]
 
-    def _begin(self, agent: Any) -> LoopVerdict:
+    def _begin(self, agent: Any, *, may_ask: bool) -> LoopVerdict:
         """Take over what is known of an agent, and look at the rounds that came since."""
-        monitor, history = self.monitor(), self._history(agent)
+        monitor, history = self.monitor(str(agent.agent_id)), self._history(agent)
         known = agent.state.get(self._key)
         since = len(list(history.rounds()))
         try:
@@ -113,9 +115,11 @@ class LoopGuard(Guard):
         except (KeyError, TypeError, SnapshotError):  # nothing is known, or by another version
             pass
         self._monitors[agent] = monitor
-        return self._show(monitor, history, since)
+        return self._show(monitor, history, since, may_ask=may_ask)
 
-    def _show(self, monitor: LoopMonitor, history: History, rounds: int) -> LoopVerdict:
+    def _show(
+        self, monitor: LoopMonitor, history: History, rounds: int, *, may_ask: bool
+    ) -> LoopVerdict:
         """Show a monitor the last rounds of a history; a turn of the user begins anew."""
         verdict, turns = GO_ON, frozenset(() if self.across_turns else history.turn_starts)
         bounds = list(rounds_of(history.calls))
@@ -123,6 +127,7 @@ class LoopGuard(Guard):
             if start in turns:
                 monitor.reset()
             together = History(history.calls[start:stop], history.results[start:stop])
+            monitor.consultation.recall((), may_ask=may_ask and stop == len(history))
             verdict = self.record(monitor, together)
         return verdict
 

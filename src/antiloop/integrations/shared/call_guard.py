@@ -1,14 +1,20 @@
 """What adapters share that see single calls and no conversation."""
 
 import asyncio
-from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 
 from ...formats.content import text_of
 from ...frozen import frozen
-from ...loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ...loop_detection import (
+    CaseFile,
+    LoopAction,
+    LoopDetector,
+    LoopMonitor,
+    LoopVerdict,
+    Opinion,
+)
 from ...loop_detection.text.canonical import parsed_arguments
 from ...loop_detection.verdict import GO_ON
 from ...stability import beta
@@ -35,6 +41,8 @@ class CallGuard(Lookout):
         detector, ignore, observers: as those of `Lookout`.
     """
 
+    can_ask = True
+
     def __init__(
         self,
         detector: Optional[LoopDetector] = None,
@@ -54,10 +62,12 @@ class CallGuard(Lookout):
         self._under_way: Dict[int, Tuple[object, Optional[ToolCall]]] = {}
         self._round: List[Answer] = []
         self._notice = ""
+        self._asking: Optional[CaseFile] = None
+        """What a judge is being asked about."""
 
     def __getstate__(self) -> Dict[str, Any]:
         # What is under way here is not under way in a copy.
-        left_out: Dict[str, Any] = {"_lock": None, "_under_way": {}, "_round": []}
+        left_out: Dict[str, Any] = {"_lock": None, "_under_way": {}, "_round": [], "_asking": None}
         return {**self.__dict__, **left_out}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -91,8 +101,18 @@ class CallGuard(Lookout):
         Raises:
             LoopDetectedError: if the run should end.
         """
-        with self._lock:
-            self._carry_out(self._leave(call, result))
+        self._judge(self._left(call, result))
+
+    async def aend(self, call: ToolCall, result: Optional[ToolResult]) -> None:
+        """Do what `end` does; the event loop goes on while a judge is asked."""
+        await self._ajudge(self._left(call, result))
+
+    async def afail(self, call: ToolCall, error: BaseException) -> None:
+        """Do what `fail` does; the event loop goes on while a judge is asked."""
+        if isinstance(error, Exception):
+            await self.aend(call, _failure(error))
+        else:
+            self._abandon(call)
 
     def fail(self, call: ToolCall, error: BaseException) -> None:
         """Note that a call raised; a cancellation is nothing that came back.
@@ -101,28 +121,17 @@ class CallGuard(Lookout):
             LoopDetectedError: if the run should end.
         """
         if isinstance(error, Exception):
-            self.end(call, ToolResult(f"{type(error).__name__}: {text_of(error.args)}", True))
+            self.end(call, _failure(error))
         else:
             self._abandon(call)
 
-    @contextmanager
-    def round(self) -> Iterator[None]:
-        """Take all calls in this block as those of one reply of the model.
+    def round(self) -> "Together":
+        """Take all calls in this block, ``with`` or ``async with``, as those of one reply.
 
         Raises:
             LoopDetectedError: at the end of the block, if the run should end.
         """
-        block = object()
-        with self._lock:
-            self._under_way[id(block)] = (block, None)
-        try:
-            yield
-        except BaseException:
-            with self._lock:
-                self._leave(block)
-            raise
-        with self._lock:
-            self._carry_out(self._leave(block))
+        return Together(self)
 
     def take_notice(self) -> str:
         """Give the notice that the model has yet to read, once; empty where there is none."""
@@ -134,45 +143,102 @@ class CallGuard(Lookout):
         """Say that the user has spoken: what came before is no evidence any more."""
         with self._lock:
             self.run.user_message()
-            self._notice = ""
+            self._notice, self._asking = "", None
 
     def reset(self) -> None:
         """Begin another run; listeners stay. What is still under way is none of its calls."""
         with self._lock:
             self.run.reset()
-            self.verdict, self._notice = GO_ON, ""
+            self.verdict, self._notice, self._asking = GO_ON, "", None
             self._round.clear()
             self._under_way.clear()
 
-    def _abandon(self, call: ToolCall) -> None:
-        """Raise nothing, so that a cancellation goes on."""
+    def _enter(self, block: object) -> None:
         with self._lock:
-            self._leave(call)
+            self._under_way[id(block)] = (block, None)
 
-    def _leave(self, what: object, result: Optional[ToolResult] = None) -> LoopVerdict:
+    def _abandon(self, what: object) -> None:
+        """Raise nothing, so that a cancellation goes on."""
+        verdict = self._left(what)
+        if verdict is not None:
+            self._settle(verdict)
+
+    def _left(self, what: object, result: Optional[ToolResult] = None) -> Optional[LoopVerdict]:
+        """Let something end; give the verdict on the round if it is over, perhaps with a case."""
+        with self._lock:
+            return self._leave(what, result)
+
+    def _judge(self, verdict: Optional[LoopVerdict]) -> None:
+        if verdict is not None:
+            self._carry_out(verdict, self.opinion_on(verdict.case, self.run_id))
+
+    async def _ajudge(self, verdict: Optional[LoopVerdict]) -> None:
+        if verdict is not None:
+            self._carry_out(verdict, await self.aopinion_on(verdict.case, self.run_id))
+
+    def _leave(self, what: object, result: Optional[ToolResult] = None) -> Optional[LoopVerdict]:
         known = self._under_way.pop(id(what), None)
         if known is None:
-            return GO_ON  # it began in an earlier run
+            return None  # it began in an earlier run
         _, call = known
         if call is not None:
             self._round.append((call, result))
         # A call that never ends must not keep all others unjudged.
         is_over = not self._under_way or len(self._round) >= self.detector.window
         if not (is_over and self._round):
-            return GO_ON
+            return None
         calls, results = zip(*self._round)
         self._round.clear()
         verdict = self.run.after(calls, results)
-        if verdict.reported.action is not LoopAction.CONTINUE:
-            self.verdict = verdict.reported
-        self.tell(verdict, self.run_id)
+        self._asking = verdict.case
         return verdict
 
-    def _carry_out(self, verdict: LoopVerdict) -> None:
+    def _settle(self, verdict: LoopVerdict, opinion: Optional[Opinion] = None) -> LoopVerdict:
+        """Give the final verdict, and tell of it."""
+        with self._lock:
+            # Other calls may have ended a round meanwhile; then the judge comes too late.
+            if verdict.case is not None and verdict.case is self._asking:
+                self._asking, verdict = None, self.run.answer(opinion)
+            if verdict.reported.action is not LoopAction.CONTINUE:
+                self.verdict = verdict.reported
+            self.tell(verdict, self.run_id)
+        return verdict
+
+    def _carry_out(self, verdict: LoopVerdict, opinion: Optional[Opinion]) -> None:
+        verdict = self._settle(verdict, opinion)
         if verdict.action is LoopAction.NOTIFY:
             self._notice = self.notice(verdict)
         elif verdict.action.ends_run:
             raise verdict.as_error()
+
+
+class Together:
+    """A block whose calls are those of one reply of the model."""
+
+    def __init__(self, guard: CallGuard) -> None:
+        self._guard = guard
+
+    def __enter__(self) -> None:
+        self._guard._enter(self)
+
+    def __exit__(self, kind: object, *raised: object) -> None:
+        if kind is None:
+            self._guard._judge(self._guard._left(self))
+        else:
+            self._guard._abandon(self)
+
+    async def __aenter__(self) -> None:
+        self.__enter__()
+
+    async def __aexit__(self, kind: object, *raised: object) -> None:
+        if kind is None:
+            await self._guard._ajudge(self._guard._left(self))
+        else:
+            self._guard._abandon(self)
+
+
+def _failure(error: Exception) -> ToolResult:
+    return ToolResult(f"{type(error).__name__}: {text_of(error.args)}", is_error=True)
 
 
 async def _others_have_begun() -> None:

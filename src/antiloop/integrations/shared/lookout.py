@@ -4,7 +4,15 @@ import logging
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
 
 from ...frozen import frozen
-from ...loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
+from ...loop_detection import (
+    CaseFile,
+    LoopAction,
+    LoopDetector,
+    LoopMonitor,
+    LoopVerdict,
+    Opinion,
+    ToolPolicy,
+)
 from ...loop_detection.messages import NOTICE_MARKER, system_notice
 from ...short_repr import short_repr
 from ...stability import beta
@@ -25,8 +33,9 @@ class Lookout:
         detector: what looks for loops, and what is done about them; the escalating preset where
             left out.
         ignore: names of tools whose calls are no evidence: hand-offs, final answers, planning.
-        observers: are told the verdict on each round through `on_verdict`, and of each loop through
-            `on_tool_loop_detected`; what they raise is logged.
+        observers: are told the verdict on each round through `on_verdict`, of each loop through
+            `on_tool_loop_detected`, and of what a judge says through `on_second_opinion`; what they
+            raise is logged.
 
     Raises:
         TypeError: for one name or observer where several are meant, or for a detector that is no
@@ -60,11 +69,48 @@ class Lookout:
     can_ask = False
     """Whether a judge is asked for a second opinion: only where the framework can wait for it."""
 
-    def monitor(self) -> LoopMonitor:
-        """Make the monitor of one run."""
+    def monitor(self, run_id: str = "") -> LoopMonitor:
+        """Make the monitor of one run, which a judge is told by its id."""
         monitor = self.detector.monitor(self._ignored)
-        monitor.consultation.begin(is_possible=self.can_ask)
+        monitor.consultation.begin(run_id, is_possible=self.can_ask)
         return monitor
+
+    def asked(self, monitor: LoopMonitor, verdict: LoopVerdict, run_id: str = "") -> LoopVerdict:
+        """Give the final verdict: where it carries a case, ask the judge and wait."""
+        if verdict.case is None:
+            return verdict
+        return monitor.answer(self.opinion_on(verdict.case, run_id))
+
+    async def aasked(
+        self, monitor: LoopMonitor, verdict: LoopVerdict, run_id: str = ""
+    ) -> LoopVerdict:
+        """Do what `asked` does, and let the event loop go on meanwhile."""
+        if verdict.case is None:
+            return verdict
+        return monitor.answer(await self.aopinion_on(verdict.case, run_id))
+
+    def opinion_on(self, case: Optional[CaseFile], run_id: str) -> Optional[Opinion]:
+        """Ask the judge, sync or async, and wait; what fails or takes too long is no opinion."""
+        options = self.detector.second_opinion
+        if case is None or options is None:
+            return None
+        from ...agent.asking import ask
+
+        return self._heard(case, ask(options, case), run_id)
+
+    async def aopinion_on(self, case: Optional[CaseFile], run_id: str) -> Optional[Opinion]:
+        """Ask the judge without blocking the event loop; otherwise like `opinion_on`."""
+        options = self.detector.second_opinion
+        if case is None or options is None:
+            return None
+        from ...agent.asking import aask
+
+        return self._heard(case, await aask(options, case), run_id)
+
+    def _heard(self, case: CaseFile, opinion: Optional[Opinion], run_id: str) -> Optional[Opinion]:
+        """Tell the observers what a judge said."""
+        self._tell("on_second_opinion", run_id, case, opinion)
+        return opinion
 
     def tell(self, verdict: LoopVerdict, run_id: str) -> None:
         """Tell the observers of the verdict on a round."""

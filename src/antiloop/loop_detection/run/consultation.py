@@ -42,6 +42,7 @@ class Consultation:
         """False where nobody can give answers: no question is asked then."""
         self._detector = detector
         self._recorded: Dict[int, Opinion] = {}
+        self._recalled: Sequence[Optional[Opinion]] = ()
         self.start()
 
     def start(self) -> None:
@@ -55,8 +56,6 @@ class Consultation:
             self._excerpts = Excerpts(self._detector.masking)
         elif self._recorded:
             self._inquiry = Inquiry(options or _NOBODY, can_ask=False)
-        if self._inquiry is not None:
-            self._inquiry.recorded = self._recorded
 
     @property
     def is_held(self) -> bool:
@@ -86,6 +85,17 @@ class Consultation:
         self.is_possible = is_possible
         self.start()
 
+    def recall(self, known: Sequence[Optional[Opinion]], *, may_ask: bool) -> None:
+        """Say before a round that is replayed what was said about it when it was new.
+
+        Args:
+            known: the answer, None for no opinion; empty where nobody was asked.
+            may_ask: whether a question may be asked now; an answer that is known counts anyway.
+        """
+        self._recalled = known
+        if self._inquiry is not None:
+            self._inquiry.can_ask = may_ask
+
     def record(self, window: Window, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
         """Keep the texts of a round."""
         if self._excerpts is not None:
@@ -113,15 +123,15 @@ class Consultation:
         inquiry = self._inquiry
         if inquiry is None or not window.rounds:
             return found, None
-        plan = inquiry.plan(found, suspicion, window)
+        known = self._known(window.call_count - 1)
+        plan = inquiry.plan(found, suspicion, window, is_answered=bool(known))
         if plan.before_strong and not _is_strong(plan, ladder, window):
             return plan.stuck, None
         if not plan.asks:
             return plan.unsaid, None
-        recorded = self._recorded.get(window.call_count - 1)
         inquiry.asked(window)
-        if recorded is not None:
-            weighed = self._weighed(plan, recorded, window)
+        if known:
+            weighed = None if known[0] is None else self._weighed(plan, known[0], window)
             return (plan.unsaid if weighed is None else weighed), None
         return plan.unsaid, Question(plan, deepcopy(ladder), found[0].message if found else "")
 
@@ -161,6 +171,11 @@ class Consultation:
             self._inquiry.load(state["inquiry"])
         if self._excerpts is not None:
             self._excerpts.load(state.get("excerpts", ()))
+
+    def _known(self, step: int) -> Sequence[Optional[Opinion]]:
+        """Give the answer about a step, if it is known; it is used once."""
+        known, self._recalled = self._recalled, ()
+        return (self._recorded[step],) if step in self._recorded else known
 
     def _weighed(
         self, plan: Plan, opinion: Opinion, window: Window

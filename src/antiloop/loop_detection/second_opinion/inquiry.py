@@ -60,22 +60,33 @@ class Inquiry:
         self.can_ask = can_ask
         self.opinions: Dict[int, Opinion] = {}
         """By the step that they were given at."""
-        self.recorded: Dict[int, Opinion] = {}
-        """Those that were given when the run was recorded, by step."""
         self._asked = 0
         self._next = 0
         self._quiet_until = 0
         self._episode: Optional[Episode] = None
 
-    def plan(self, found: Sequence[LoopDetection], suspicion: float, window: Window) -> Plan:
-        """Say what a round comes to, and whether somebody is to be asked first."""
+    def plan(
+        self,
+        found: Sequence[LoopDetection],
+        suspicion: float,
+        window: Window,
+        *,
+        is_answered: bool = False,
+    ) -> Plan:
+        """Say what a round comes to, and whether somebody is to be asked first.
+
+        Args:
+            found: what detectors found.
+            suspicion: of the round.
+            window: with the round at its end.
+            is_answered: whether this was asked before, so that the answer is known.
+        """
         at = window.round_count
-        is_recorded = window.call_count - 1 in self.recorded
-        may_ask = is_recorded or self._may_ask(at)
+        may_ask = is_answered or self._may_ask(at)
         if any(map(_is_certain, found)):
             return self._confirmed(found, at, may_ask)
         episode = self._going_on(at)
-        if not (found or is_recorded) and suspicion < self.options.suspicion:
+        if not (found or is_answered) and suspicion < self.options.suspicion:
             return Plan(found, found, found)
         if episode is not None:
             episode.seen = at
@@ -83,7 +94,7 @@ class Inquiry:
                 return Plan(found, found, found)  # it is said already
             stuck = [self._detection(window, episode), *found]
             return Plan(found, (), stuck, asks=may_ask, before_strong=True)
-        if at < self._quiet_until and not is_recorded:
+        if at < self._quiet_until and not is_answered:
             return Plan((), (), ())
         return Plan(found, (), found, asks=may_ask)
 
