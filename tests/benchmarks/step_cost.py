@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Callable, List, Sequence, Tuple
 
 from antiloop import LoopDetector, LoopMonitor, ToolCall, ToolResult
-from antiloop.loop_detection.evidence import compared, evidence
+from antiloop.loop_detection.evidence import call_features, compared
 from antiloop.traces import read_runs
 
 Round = Tuple[Sequence[ToolCall], Sequence[ToolResult]]
@@ -92,13 +92,13 @@ def memory_ratio(preset: str) -> float:
 def print_hashes(preset: str) -> None:
     """Print how often a text is hashed at most, however many rounds follow."""
     hashed: Counter[str] = Counter()
-    original = evidence.text_fingerprint
+    original = call_features.text_fingerprint
 
     def counting(text: str) -> str:
         hashed[text] += 1
         return original(text)
 
-    compared.text_fingerprint = evidence.text_fingerprint = counting
+    compared.text_fingerprint = call_features.text_fingerprint = counting
     try:
         detector = getattr(LoopDetector, preset)()
         calls = [ToolCall("read", {"path": f"{number}"}) for number in range(200)]
@@ -106,7 +106,7 @@ def print_hashes(preset: str) -> None:
         for count in range(1, 201):
             detector.check(calls[:count], results[:count])
     finally:
-        compared.text_fingerprint = evidence.text_fingerprint = original
+        compared.text_fingerprint = call_features.text_fingerprint = original
     print(f"  hashings of one text, at most     {max(hashed.values()):5}")
 
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.loop_detection.evidence.noise import (
-    gist,
     near_arguments,
-    skeleton,
+    template,
     without_noise,
+    wording,
     words,
 )
 from antiloop.loop_detection.text.canonical import parsed_arguments
@@ -79,21 +79,21 @@ def test_what_differs_far_down_in_a_long_text_differs():
     assert without_noise(text + "a") != without_noise(text + "b")
 
 
-def test_a_gist_leaves_out_numbers_and_echoes():
-    one = gist("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
-    other = gist("Error: order 7 not found", {"id": 7, "kind": "order"})
+def test_a_wording_leaves_out_numbers_and_echoes():
+    one = wording("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
+    other = wording("Error: order 7 not found", {"id": 7, "kind": "order"})
     assert one == other == "error not found"
-    assert gist("Error: order 7 not found", {"id": 7}) == "error order not found"
+    assert wording("Error: order 7 not found", {"id": 7}) == "error order not found"
 
 
 def test_short_words_are_no_echo():
-    assert gist("no go", {"answer": "no"}) == "no go"
+    assert wording("no go", {"answer": "no"}) == "no go"
 
 
-def test_a_skeleton_is_equal_for_a_file_that_grows():
+def test_a_template_is_equal_for_a_file_that_grows():
     line = '  print("hello")\n'
-    assert skeleton("1 line\n" + line) == skeleton("2 lines\n".replace("s", "") + line * 2)
-    assert skeleton(line) != skeleton(line + "  pass\n")
+    assert template("1 line\n" + line) == template("2 lines\n".replace("s", "") + line * 2)
+    assert template(line) != template(line + "  pass\n")
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_skeleton_is_equal_for_a_file_that_grows():
         ("saved, ts: 17:30", "saved, ts: 17:31"),
     ],
 )
-def test_ids_are_no_part_of_a_skeleton(one, other):
-    assert skeleton(one) == skeleton(other)
+def test_ids_are_no_part_of_a_template(one, other):
+    assert template(one) == template(other)
 
 
 NEAR = [
@@ -161,7 +161,7 @@ def test_words_are_lower_case_and_without_marks():
 def test_any_arguments_and_any_text_have_all_forms(value, text):
     arguments = parsed_arguments(value)
     assert near_arguments(arguments) == near_arguments(parsed_arguments(value))
-    for form in (gist(text, arguments), skeleton(text), without_noise(text)):
+    for form in (wording(text, arguments), template(text), without_noise(text)):
         assert isinstance(form, str)
 
 

@@ -144,16 +144,16 @@ class TestNovelty:
 
 
 def test_results_differ_if_both_are_known_and_more_than_noise_is_different():
-    def facts(text):
+    def features(text):
         (item,) = items(step("read", text))
-        return item.facts
+        return item.features
 
-    assert differ(facts("alpha"), facts("beta"))
-    assert not differ(facts("alpha"), facts("alpha"))
-    assert not differ(facts("alpha"), facts(None))
-    assert not differ(facts(None), facts(None))
-    assert not differ(facts("alpha"), facts(f"{REFUSED_MARKER} no"))
-    assert not differ(facts("at 12:00:01 ok"), facts("at 12:00:02 ok"))
+    assert differ(features("alpha"), features("beta"))
+    assert not differ(features("alpha"), features("alpha"))
+    assert not differ(features("alpha"), features(None))
+    assert not differ(features(None), features(None))
+    assert not differ(features("alpha"), features(f"{REFUSED_MARKER} no"))
+    assert not differ(features("at 12:00:01 ok"), features("at 12:00:02 ok"))
 
 
 @given(
@@ -166,6 +166,6 @@ def test_a_window_holds_what_it_says_and_no_more(run, size):
         assert 0 < len(list(window)) <= size
         assert all(each.evidence for each in window.rounds)
         for item in window:
-            rounds = [each for each in window.rounds if item.facts.call in each.calls]
-            assert window.times_seen(item.facts) == len(rounds)
+            rounds = [each for each in window.rounds if item.features.call in each.calls]
+            assert window.times_seen(item.features) == len(rounds)
     assert window.call_count == sum(map(len, run))

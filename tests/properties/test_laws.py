@@ -263,7 +263,7 @@ def test_a_snapshot_stays_small_however_long_the_run(make, run, count):
 
 
 class Counted:
-    """Counts the facts that are made."""
+    """Counts the features that are made."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -277,8 +277,8 @@ class Counted:
 @presets
 @pytest.mark.parametrize("length", [100, 1000])
 def test_the_cost_of_a_check_is_bounded_by_the_window(make, length, monkeypatch):
-    counted = Counted(window_module.Facts)
-    monkeypatch.setattr(window_module, "Facts", counted)
+    counted = Counted(window_module.CallFeatures)
+    monkeypatch.setattr(window_module, "CallFeatures", counted)
     calls = [ToolCall("read", {"page": number}) for number in range(length)]
     make().check(calls, [f"{text_fingerprint(str(n))} words" for n in range(length)])
     assert counted.count == 50
@@ -286,8 +286,8 @@ def test_the_cost_of_a_check_is_bounded_by_the_window(make, length, monkeypatch)
 
 @presets
 def test_the_cost_of_a_step_does_not_grow_with_the_run(make, monkeypatch):
-    counted = Counted(window_module.Facts)
-    monkeypatch.setattr(window_module, "Facts", counted)
+    counted = Counted(window_module.CallFeatures)
+    monkeypatch.setattr(window_module, "CallFeatures", counted)
     monitor = make().monitor()
     for number in range(300):
         monitor.record_call("read", {"page": number}, f"{text_fingerprint(str(number))} words")
@@ -368,4 +368,4 @@ def test_every_window_of_a_run_is_made_of_its_last_calls(run, size):
     calls, results = in_calls(run)
     for item in Window.of(calls, results, size):
         assert item.index >= len(calls) - size
-        assert item.facts.tool == calls[item.index].tool_name
+        assert item.features.tool == calls[item.index].tool_name

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
 from ..loop_detection import LoopDetection
-from ..loop_detection.evidence.evidence import Facts
-from ..loop_detection.evidence.judged_call import Evidence
+from ..loop_detection.evidence.call_features import CallFeatures
+from ..loop_detection.evidence.judged_call import JudgedCall
 from ..loop_detection.evidence.outcome import Outcome
 from ..loop_detection.evidence.round import Round
 from ..loop_detection.evidence.sameness import differ, say_alike
@@ -82,7 +82,7 @@ def before(window: Window, found: LoopDetection) -> str:
 def _told(earlier: Round, later: Round) -> str:
     same = [each for call, each in later.calls.items() if call in earlier.calls]
     told = "the same call" if same else "another call"
-    if any(differ(earlier.calls[each.facts.call].facts, each.facts) for each in same):
+    if any(differ(earlier.calls[each.features.call].features, each.features) for each in same):
         told += ", another result"
     elif any(item.is_change for item in earlier.evidence):
         told += ", a change of the world"
@@ -91,29 +91,29 @@ def _told(earlier: Round, later: Round) -> str:
     return f"{told} (step {earlier.evidence[-1].index})"
 
 
-def _match(item: Evidence, before: List[Evidence]) -> Match:
-    facts = item.facts
-    others = [each for each in before if each.facts.tool == facts.tool]
-    seen = [each for each in others if each.facts.call == facts.call]
-    others = [each for each in others if each.facts.call != facts.call]
-    alike = [each for each in others if say_alike(each.facts, facts)]
+def _match(item: JudgedCall, before: List[JudgedCall]) -> Match:
+    features = item.features
+    others = [each for each in before if each.features.tool == features.tool]
+    seen = [each for each in others if each.features.call == features.call]
+    others = [each for each in others if each.features.call != features.call]
+    alike = [each for each in others if say_alike(each.features, features)]
     return Match(
         item.index,
-        facts.tool,
-        facts.shown,
-        facts.call,
-        facts.result,
-        facts.outcome.name.lower(),
+        features.tool,
+        features.shown,
+        features.call,
+        features.result,
+        features.outcome.name.lower(),
         item.is_fresh,
         item.is_change,
-        tuple(Seen(each.index, _compared(each.facts, facts)) for each in seen),
-        tuple(each.index for each in others if each.facts.near == facts.near),
-        tuple(each.index for each in alike if each.facts.result == facts.result),
-        tuple(each.index for each in alike if each.facts.result != facts.result),
+        tuple(Seen(each.index, _compared(each.features, features)) for each in seen),
+        tuple(each.index for each in others if each.features.near == features.near),
+        tuple(each.index for each in alike if each.features.result == features.result),
+        tuple(each.index for each in alike if each.features.result != features.result),
     )
 
 
-def _compared(earlier: Facts, later: Facts) -> str:
+def _compared(earlier: CallFeatures, later: CallFeatures) -> str:
     if Outcome.REFUSED in (earlier.outcome, later.outcome):
         return "refused"
     if earlier.result is None or later.result is None:

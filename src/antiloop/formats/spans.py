@@ -102,7 +102,7 @@ def _printed(span: Mapping[str, Any]) -> Span:
 
 
 def _get(holder: Mapping[str, Any], name: str) -> Any:
-    """Read a field by its JSON name, or as protobuf spells it."""
+    """Read a field by its JSON name, or as protobuf streaks it."""
     if name in holder:
         return holder[name]
     return holder.get("".join(f"_{char.lower()}" if char.isupper() else char for char in name))

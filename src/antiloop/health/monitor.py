@@ -8,8 +8,8 @@ from typing import Dict, Hashable, List, Mapping, Optional, Sequence, Tuple, Uni
 from ..formats import TextMessage
 from ..latest import Latest
 from ..loop_detection import LoopDetection, LoopVerdict, Opinion
+from ..loop_detection.evidence.call_features import CallFeatures
 from ..loop_detection.evidence.compared import Result
-from ..loop_detection.evidence.evidence import Facts
 from ..loop_detection.evidence.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
@@ -193,15 +193,17 @@ class HealthMonitor:
     def _see(self, call: ToolCall, result: Result) -> None:
         """Take in one call: to the letter it counts, with evidence it waits for a finding."""
         window = self._loops.window
-        facts = Facts.of(call, result, window.policy(call.tool_name), masking=window.masking)
-        seen = SeenCall(self._run.calls, call, result, facts, self._run.progress)
+        features = CallFeatures.of(
+            call, result, window.policy(call.tool_name), masking=window.masking
+        )
+        seen = SeenCall(self._run.calls, call, result, features, self._run.progress)
         self._run.calls += 1
         if self._profile.needs_evidence:
             self._unnamed[seen.step] = seen
         else:
             self._judge_call(seen)
         to_agent = handed_to(call.tool_name)
-        if to_agent and not (facts.outcome.is_failure or facts.outcome is Outcome.REFUSED):
+        if to_agent and not (features.outcome.is_failure or features.outcome is Outcome.REFUSED):
             self.add(
                 RunEvent("handoff_started", self._run.calls, tool=seen.tool, to_agent=to_agent)
             )

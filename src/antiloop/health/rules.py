@@ -88,7 +88,7 @@ def _similar_input(seen: SeenCall, run: RunSoFar, profile: HealthNumbers) -> Has
 
 
 def _exact_input(seen: SeenCall, *_: object) -> Hashable:
-    return seen.facts.call
+    return seen.features.call
 
 
 def _tool_since_progress(seen: SeenCall, *_: object) -> Hashable:
@@ -96,7 +96,7 @@ def _tool_since_progress(seen: SeenCall, *_: object) -> Hashable:
 
 
 def _tool_without_result(seen: SeenCall, *_: object) -> Optional[Hashable]:
-    is_silent = seen.facts.outcome in (Outcome.EMPTY, Outcome.SILENT)
+    is_silent = seen.features.outcome in (Outcome.EMPTY, Outcome.SILENT)
     return seen.tool if is_silent or is_empty_result(seen.result) else None
 
 
@@ -171,7 +171,7 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=25,
         threshold=3,
         of_call=_exact_input,
-        message="Tool {item.tool!r} was called {times} with the same input: {item.facts.shown}.",
+        message="Tool {item.tool!r} was called {times} with the same input: {item.features.shown}.",
         why="The same question mostly gets the same answer; each time costs tokens and time.",
         suggestion="Keep the answer where the agent sees it, or refuse the call with "
         "LoopDetector.escalating().",

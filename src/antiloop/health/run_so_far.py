@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
 from ..latest import Latest
+from ..loop_detection.evidence.call_features import CallFeatures
 from ..loop_detection.evidence.compared import Result
-from ..loop_detection.evidence.evidence import Facts
 from ..loop_detection.text.canonical import canonical_arguments
 from ..loop_detection.text.shortening import shortened
 from ..traces import RunEvent
@@ -42,7 +42,7 @@ class SeenCall(NamedTuple):
     """As the model asked for it."""
     result: Result
     """What came back; None where it is not known."""
-    facts: Facts
+    features: CallFeatures
     """As the detectors see it."""
     progress: int
     """How many events of progress came before it."""
@@ -50,7 +50,7 @@ class SeenCall(NamedTuple):
     @property
     def tool(self) -> str:
         """Which tool."""
-        return self.facts.tool
+        return self.features.tool
 
 
 def handed_to(tool: str) -> Optional[str]:
@@ -131,7 +131,7 @@ class RunSoFar:
         known = self._inputs.get(seen.tool) or Latest(COMPARED_INPUTS)
         self._inputs[seen.tool] = known
         text = canonical_arguments(seen.call.arguments)
-        known[seen.facts.call] = mine = len(text), shortened(text, COMPARED_LENGTH)
+        known[seen.features.call] = mine = len(text), shortened(text, COMPARED_LENGTH)
         alike = Several(key for key, each in known.items() if _are_alike(each, mine, least))
         for key in alike:
             known.move_to_end(key)

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..latest import Latest
 from ..short_repr import counted, short_repr
 from .detection import LoopDetection
-from .evidence.evidence import Facts
+from .evidence.call_features import CallFeatures
 from .evidence.refusal import is_refused
 from .policy import RANK, Escalation, LoopAction
 from .run.rungs import Rungs, Step
@@ -42,9 +42,9 @@ class Block:
         reason = shortened(found.message, MAX_REASON)
         return cls(found.identity, found.detector_name, refused, found.is_lasting, reason)
 
-    def refuses(self, facts: Facts) -> bool:
+    def refuses(self, features: CallFeatures) -> bool:
         """Whether this call is refused."""
-        return is_refused(facts, self.refused)
+        return is_refused(features, self.refused)
 
 
 class Ladder:
@@ -97,13 +97,13 @@ class Ladder:
         self._block(findings, steps)
         return best
 
-    def is_refusing(self, facts: Facts) -> bool:
+    def is_refusing(self, features: CallFeatures) -> bool:
         """Whether this call is refused."""
-        return self.refusing(facts) is not None
+        return self.refusing(features) is not None
 
-    def refusing(self, facts: Facts) -> Optional[Block]:
+    def refusing(self, features: CallFeatures) -> Optional[Block]:
         """Give the block that refuses this call, None where it may run."""
-        return next((block for block in self._blocks.values() if block.refuses(facts)), None)
+        return next((block for block in self._blocks.values() if block.refuses(features)), None)
 
     def leave(self, block: Block) -> None:
         """Refuse the calls of a loop no longer: the agent does something else."""

@@ -23,8 +23,8 @@ from .arguments import check_call, check_round
 from .detection import LoopDetection
 from .detectors.base import WindowDetector
 from .detectors.text_detector import TextDetector
+from .evidence.call_features import CallFeatures
 from .evidence.compared import Result
-from .evidence.evidence import Facts
 from .evidence.suspicion import Suspicion
 from .evidence.tool_policy import ToolPolicy
 from .evidence.window import Policies, Window
@@ -111,12 +111,14 @@ class LoopMonitor(Copied):
         check_call(call)
         if not self.enabled or not self._ladder.blocks:
             return GO_ON
-        facts = Facts.of(call, None, self._policy(call), masking=self._window.masking)
-        block = self._ladder.refusing(facts)
+        features = CallFeatures.of(call, None, self._policy(call), masking=self._window.masking)
+        block = self._ladder.refusing(features)
         if block is None:
             return GO_ON
         found = blocked(block, self._window)
-        verdict = LoopVerdict(LoopAction.BLOCK, found, refusal(found, facts.tool, facts.shown))
+        verdict = LoopVerdict(
+            LoopAction.BLOCK, found, refusal(found, features.tool, features.shown)
+        )
         return self._listeners.acted_on(verdict)
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:

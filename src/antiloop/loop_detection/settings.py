@@ -130,7 +130,7 @@ def _completed(found: LoopDetection, window: Window, given: int) -> LoopDetectio
     indices = tuple(index + shift for index in found.indices)
     concerned = [item for item in window if item.index in indices]
     members = found.members or tuple(
-        item.facts.call for item in concerned or window.rounds[-1].evidence
+        item.features.call for item in concerned or window.rounds[-1].evidence
     )
     tool = found.details.get("tool", "")
     identity = found.identity or f"{found.detector_name}:{tool}"

@@ -5,10 +5,10 @@ from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 
 from ..exceptions import SnapshotError
 from .detectors.base import SHOWN_CALLS
+from .evidence.call_features import CallFeatures
 from .evidence.compared import KEY_LENGTH
-from .evidence.evidence import Facts
 from .evidence.fingerprint import text_fingerprint
-from .evidence.judged_call import Evidence
+from .evidence.judged_call import JudgedCall
 from .evidence.outcome import Outcome
 from .evidence.round import Round
 from .evidence.window import Window
@@ -50,7 +50,7 @@ def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
     """
     tools: Dict[str, int] = {}
     for item in window:
-        tools.setdefault(item.facts.tool, len(tools))
+        tools.setdefault(item.features.tool, len(tools))
     return {
         "calls": window.call_count,
         "seen": window.round_count,
@@ -72,7 +72,7 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     last = len(packed["rounds"]) - 1
     for number, steps in enumerate(packed["rounds"]):
         evidence = [_evidence(step, tools, number == last) for step in steps]
-        window.add(Round(None, {item.facts.call: item for item in evidence}))
+        window.add(Round(None, {item.features.call: item for item in evidence}))
     if window.rounds:
         window.rounds[-1].number = packed["round"]
     window.call_count = int(packed["calls"])
@@ -99,34 +99,37 @@ def _rounds(
         ]
 
 
-def _step(item: Evidence, tools: Mapping[str, int], is_last: bool, is_named: bool) -> Any:
-    facts = item.facts
-    flags = _flags(item, _WORTH) | _flags(facts, _OF_FACTS)
-    keys = b64encode(bytes.fromhex("".join(_keys(facts, is_last)))).decode("ascii")
-    text = f"{item.index} {tools[facts.tool]} {facts.outcome.value} {flags} {keys}"
-    return [text, facts.shown, facts.is_whole, item.call_id] if is_named else text
+def _step(item: JudgedCall, tools: Mapping[str, int], is_last: bool, is_named: bool) -> Any:
+    features = item.features
+    flags = _flags(item, _WORTH) | _flags(features, _OF_FACTS)
+    keys = b64encode(bytes.fromhex("".join(_keys(features, is_last)))).decode("ascii")
+    text = f"{item.index} {tools[features.tool]} {features.outcome.value} {flags} {keys}"
+    return [text, features.shown, features.is_whole, item.call_id] if is_named else text
 
 
 def _flags(value: Any, places: Mapping[str, int]) -> int:
     return sum(place for name, place in places.items() if getattr(value, name))
 
 
-def _forms(kind: Outcome, mutates: bool, is_last: bool) -> List[str]:
+def _normalized(kind: Outcome, mutates: bool, is_last: bool) -> List[str]:
     """Name the forms that a later comparison may ask for."""
     if kind is Outcome.UNKNOWN:
         return ["near"]
-    forms = ["steady", "near", "gist"] if kind.counts_down or is_last else ["steady", "near"]
+    forms = ["steady", "near", "wording"] if kind.counts_down or is_last else ["steady", "near"]
     if kind.counts_down:
         forms.append("left")
-    return [*forms, "skeleton"] if mutates else forms
+    return [*forms, "template"] if mutates else forms
 
 
-def _keys(facts: Facts, is_last: bool) -> List[str]:
-    forms = [facts.form(name) for name in _forms(facts.outcome, facts.mutates, is_last)]
-    return [key for key in (facts.call, facts.result, *forms) if key is not None]
+def _keys(features: CallFeatures, is_last: bool) -> List[str]:
+    forms = [
+        features.normalized(name)
+        for name in _normalized(features.outcome, features.mutates, is_last)
+    ]
+    return [key for key in (features.call, features.result, *forms) if key is not None]
 
 
-def _evidence(step: Any, tools: List[str], is_last: bool) -> Evidence:
+def _evidence(step: Any, tools: List[str], is_last: bool) -> JudgedCall:
     text, label, is_whole, call_id = (step, None, False, None) if isinstance(step, str) else step
     index, tool, letter, bits, packed = text.split(" ")
     flags = int(bits)
@@ -135,10 +138,12 @@ def _evidence(step: Any, tools: List[str], is_last: bool) -> Evidence:
     keys = [digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)]
     kind, call = Outcome(letter), keys.pop(0)
     result: Optional[str] = None if kind is Outcome.UNKNOWN else keys.pop(0)
-    facts = Facts(tools[int(tool)], call, mutates, result, kind, is_long)
+    features = CallFeatures(tools[int(tool)], call, mutates, result, kind, is_long)
     for name, place in _RESTORED.items():
-        setattr(facts, name, bool(flags & place))
-    forms = dict(zip(_forms(kind, mutates, is_last), keys))
-    facts.restore(forms, changes_world, bool(is_whole))
-    facts.label = None if label is None else str(label)
-    return Evidence(int(index), facts, call_id, *(bool(flags & place) for place in _WORTH.values()))
+        setattr(features, name, bool(flags & place))
+    forms = dict(zip(_normalized(kind, mutates, is_last), keys))
+    features.restore(forms, changes_world, bool(is_whole))
+    features.label = None if label is None else str(label)
+    return JudgedCall(
+        int(index), features, call_id, *(bool(flags & place) for place in _WORTH.values())
+    )

@@ -60,12 +60,12 @@ def lanes_of(calls: Sequence[str]) -> List[int]:
     lanes = [0] * len(calls)
     free_from = [0] * LANES
     home: Dict[str, int] = {}
-    for spell in _spells(calls):
-        start = spell.steps[0]
-        lane = _free_lane(free_from, start, home.get(spell.call, 0))
-        home[spell.call] = lane
-        free_from[lane] = max(free_from[lane], spell.steps[-1] + 1)
-        for step in spell.steps:
+    for streak in _streaks(calls):
+        start = streak.steps[0]
+        lane = _free_lane(free_from, start, home.get(streak.call, 0))
+        home[streak.call] = lane
+        free_from[lane] = max(free_from[lane], streak.steps[-1] + 1)
+        for step in streak.steps:
             lanes[step] = lane
     return lanes
 
@@ -77,16 +77,16 @@ def _free_lane(free_from: List[int], start: int, wanted: int) -> int:
     return next((lane for lane, free in enumerate(free_from) if free <= start), LANES - 1)
 
 
-def _spells(calls: Sequence[str]) -> List[_Spell]:
-    """Give the spells of all calls that come back, in the order in which they begin."""
+def _streaks(calls: Sequence[str]) -> List[_Spell]:
+    """Give the streaks of all calls that come back, in the order in which they begin."""
     steps_of: Dict[str, List[int]] = defaultdict(list)
     for step, call in enumerate(calls):
         steps_of[call].append(step)
-    spells: List[_Spell] = []
+    streaks: List[_Spell] = []
     for call, steps in steps_of.items():
         first = 0
         for position in range(1, len(steps) + 1):
             if position == len(steps) or steps[position] - steps[position - 1] > _PATIENCE:
-                spells.append(_Spell(steps[first:position], call))
+                streaks.append(_Spell(steps[first:position], call))
                 first = position
-    return sorted(spell for spell in spells if len(steps_of[spell.call]) > 1)
+    return sorted(streak for streak in streaks if len(steps_of[streak.call]) > 1)

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Hashable, Iterable, List, Optional, Set, Tuple
 
 from ..formats.amounts import number
-from ..loop_detection.evidence.evidence import Facts
+from ..loop_detection.evidence.call_features import CallFeatures
 from ..loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
 from ..loop_detection.text.masking import SECRETS, Masking
 from ..loop_detection.text.shortening import NAME_LENGTH, shortened
@@ -54,14 +54,14 @@ def run_data(
     Each step is ``[call, result, lane, is_seen]``: numbers of a call and of a result (-1 where it
     is not known), where its mark stands, and 1 if the same call brought nothing else before.
     """
-    facts = [Facts.of(call, result) for call, result in zip(run.calls, run.results)]
-    keys = [fact.call for fact in facts]
-    calls, results = _Numbered(keys), _Numbered(map(_result_key, facts))
+    features = [CallFeatures.of(call, result) for call, result in zip(run.calls, run.results)]
+    keys = [fact.call for fact in features]
+    calls, results = _Numbered(keys), _Numbered(map(_result_key, features))
     lanes = lanes_of(keys)
-    steps = zip(calls.numbers, results.numbers, lanes, _seen(facts))
+    steps = zip(calls.numbers, results.numbers, lanes, _seen(features))
     return {
         "steps": [list(step) for step in steps],
-        **_texts(run, facts, calls.firsts, results.firsts, masking),
+        **_texts(run, features, calls.firsts, results.firsts, masking),
         "lanes": max(lanes, default=0) + 1,
         "rounds": [start for start, _ in run.rounds()],
         "turns": list(run.turn_starts),
@@ -83,7 +83,7 @@ def _messages(run: RecordedRun, masking: Masking) -> List[Dict[str, Any]]:
 
 def _texts(
     run: RecordedRun,
-    facts: List[Facts],
+    features: List[CallFeatures],
     called: List[int],
     answered: List[int],
     masking: Masking,
@@ -92,18 +92,18 @@ def _texts(
     arguments = [_arguments(run.calls[step], masking) for step in called]
     results = [masking.text(_words(run.results[step])) for step in answered]
     limit = _limit([*arguments, *results])
-    marks = marks_of([fact.call for fact in facts])
+    marks = marks_of([fact.call for fact in features])
     return {
         "calls": [
             {
-                "tool": shortened(facts[step].tool, NAME_LENGTH),
+                "tool": shortened(features[step].tool, NAME_LENGTH),
                 **_text(text, limit),
-                **_mark(marks.get(facts[step].call)),
+                **_mark(marks.get(features[step].call)),
             }
             for step, text in zip(called, arguments)
         ],
         "results": [
-            {**_text(text, limit), "is_failure": facts[step].outcome.is_failure}
+            {**_text(text, limit), "is_failure": features[step].outcome.is_failure}
             for step, text in zip(answered, results)
         ],
     }
@@ -124,16 +124,16 @@ class _Numbered:
             self.numbers.append(known[key])
 
 
-def _result_key(fact: Facts) -> Optional[Tuple[str, bool]]:
+def _result_key(fact: CallFeatures) -> Optional[Tuple[str, bool]]:
     return None if fact.result is None else (fact.result, fact.outcome.is_failure)
 
 
-def _seen(facts: List[Facts]) -> List[int]:
+def _seen(features: List[CallFeatures]) -> List[int]:
     """Tell of each step whether the same call brought nothing else before, noise apart."""
-    times = Counter(fact.call for fact in facts)
+    times = Counter(fact.call for fact in features)
     before: Set[Tuple[str, Optional[str]]] = set()
     seen: List[int] = []
-    for fact in facts:
+    for fact in features:
         # The looser form costs time, and is only needed where there is something to compare with.
         answer = (fact.call, fact.steady if times[fact.call] > 1 else None)
         seen.append(int(answer in before))

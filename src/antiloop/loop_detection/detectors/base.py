@@ -10,7 +10,7 @@ from ...types import ToolCall
 from ..detection import LoopDetection
 from ..evidence.compared import KEY_LENGTH, Result
 from ..evidence.fingerprint import text_fingerprint
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from ..text.shortening import NAME_LENGTH, shortened, visible
 
@@ -104,10 +104,10 @@ class WindowDetector(BaseDetector):
 def detection(
     detector: str,
     message: str,
-    found: Sequence[Evidence],
+    found: Sequence[JudgedCall],
     *,
     period: int = 1,
-    lap: Optional[Sequence[Evidence]] = None,
+    lap: Optional[Sequence[JudgedCall]] = None,
     identity: Optional[Iterable[Optional[str]]] = None,
     details: Optional[Dict[str, Any]] = None,
     refused: Optional[Tuple[str, ...]] = None,
@@ -125,7 +125,7 @@ def detection(
         refused: keys of what a block refuses; the calls themselves where left out.
     """
     lap = found[-1:] if lap is None else lap
-    members = tuple(dict.fromkeys(item.facts.call for item in found))
+    members = tuple(dict.fromkeys(item.features.call for item in found))
     named = sorted(members) if identity is None else [str(part) for part in identity]
     indices = tuple(item.index for item in found)
     return LoopDetection(
@@ -133,10 +133,13 @@ def detection(
         message=visible(message, MESSAGE_LENGTH),
         details={
             **{name: _bounded(name, value) for name, value in (details or {}).items()},
-            "answer": found[-1].facts.outcome.name.lower(),
+            "answer": found[-1].features.outcome.name.lower(),
             "indices": list(indices),
             "calls": [
-                {"tool": shortened(item.facts.tool, NAME_LENGTH), "arguments": item.facts.shown}
+                {
+                    "tool": shortened(item.features.tool, NAME_LENGTH),
+                    "arguments": item.features.shown,
+                }
                 for item in lap[-SHOWN_CALLS:]
             ],
         },

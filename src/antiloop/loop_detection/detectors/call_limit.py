@@ -6,7 +6,7 @@ from typing import Iterable, Mapping, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.kept_name import kept_name
 from ..evidence.refusal import EVERY_TOOL, tool_key
 from ..evidence.window import Window
@@ -63,7 +63,7 @@ class CallLimitDetector(WindowDetector):
         if last and self.limit is not None and count > self.limit:
             return self._detection(f"{count} calls were made", count, self.limit, last[-1], None)
         for item in last:
-            tool = item.facts.tool
+            tool = item.features.tool
             count, cap = window.count_of(tool, self.per_turn), self.caps.get(tool)
             if cap is not None and count > cap:
                 return self._detection(
@@ -72,14 +72,14 @@ class CallLimitDetector(WindowDetector):
         return None
 
     def _detection(
-        self, made: str, count: int, cap: int, latest: Evidence, tool: Optional[str]
+        self, made: str, count: int, cap: int, latest: JudgedCall, tool: Optional[str]
     ) -> LoopDetection:
         found = detection(
             self.name,
             f"{made}; the budget is {cap}.",
             [latest],
             identity=() if tool is None else (tool,),
-            details={"tool": latest.facts.tool, "count": count, "limit": cap},
+            details={"tool": latest.features.tool, "count": count, "limit": cap},
             refused=(EVERY_TOOL if tool is None else tool_key(tool),),
         )
         return replace(found, is_lasting=True)

@@ -6,8 +6,8 @@ from typing import Callable, List, Optional, Tuple
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.evidence import Facts
-from ..evidence.judged_call import Evidence
+from ..evidence.call_features import CallFeatures
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
@@ -19,7 +19,7 @@ PATIENCE = 12
 ROW_SPACING = 3
 """Rounds after which a row of any tools is found again."""
 _Told = Tuple[Optional[str], ...]
-SLACK = 0.25
+FRESH_PER_MATCH = 0.25
 """New things allowed for each failure: an agent that learns something else is not stuck."""
 
 
@@ -77,52 +77,57 @@ class FailureStreakDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the failures of the last round."""
-        is_barren = bool(window.rounds)
-        for item in window.rounds[-1].evidence if is_barren else ():
+        is_unproductive = bool(window.rounds)
+        for item in window.rounds[-1].evidence if is_unproductive else ():
             if _is_fruitless(item):
-                spell = self._same_failure(window, item.facts)
-                if len(spell) >= self._needed(window, item.facts):
-                    return self._of_one_tool(spell)
-            is_barren = is_barren and item.is_barren
-        if is_barren:
-            row = window.spell(lambda item: item.is_barren, slack=0.0)
+                streak = self._same_failure(window, item.features)
+                if len(streak) >= self._needed(window, item.features):
+                    return self._of_one_tool(streak)
+            is_unproductive = is_unproductive and item.is_unproductive
+        if is_unproductive:
+            row = window.streak(lambda item: item.is_unproductive, fresh_per_match=0.0)
             if self._is_enough(row):
                 return self._of_any_tool(row)
         return None
 
-    def _is_enough(self, row: List[Evidence]) -> bool:
+    def _is_enough(self, row: List[JudgedCall]) -> bool:
         """Whether a row of any tools is long enough, and says the same often enough."""
         if len(row) < self.in_a_row:
             return False
         return len(row) >= 2 * self.in_a_row or _repeats(row, _told) >= self.repeats
 
-    def _same_failure(self, window: Window, latest: Facts) -> List[Evidence]:
-        return window.spell(
-            lambda item: item.facts.tool == latest.tool and say_alike(item.facts, latest),
-            slack=SLACK,
+    def _same_failure(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
+        return window.streak(
+            lambda item: item.features.tool == latest.tool and say_alike(item.features, latest),
+            fresh_per_match=FRESH_PER_MATCH,
         )
 
-    def _needed(self, window: Window, facts: Facts) -> int:
-        usual = self.threshold if facts.outcome.is_failure or facts.is_long else self.patience
-        if facts.outcome is Outcome.EMPTY:  # it says so itself: twice a row of any kind is enough
+    def _needed(self, window: Window, features: CallFeatures) -> int:
+        usual = self.threshold if features.outcome.is_failure or features.is_long else self.patience
+        if (
+            features.outcome is Outcome.EMPTY
+        ):  # it says so itself: twice a row of any kind is enough
             usual = min(usual, max(self.threshold, 2 * self.in_a_row))
-        return window.policy(facts.tool).thresholds.get(self.name, usual)
+        return window.policy(features.tool).thresholds.get(self.name, usual)
 
-    def _of_one_tool(self, spell: List[Evidence]) -> LoopDetection:
-        facts, count = spell[-1].facts, len(spell)
-        waits = facts.outcome is Outcome.WAITING
+    def _of_one_tool(self, streak: List[JudgedCall]) -> LoopDetection:
+        features, count = streak[-1].features, len(streak)
+        waits = features.outcome is Outcome.WAITING
         what = "asked to come back later" if waits else "gave the same fruitless answer"
         return detection(
             self.name,
-            f"Tool {facts.tool!r} {what} {times(count)}.",
-            spell,
-            identity=(facts.tool, facts.gist if facts.outcome.counts_down else _said(facts)),
-            refused=whole_tool(facts),
-            details={"tool": facts.tool, "count": count, "result_hash": facts.result},
+            f"Tool {features.tool!r} {what} {times(count)}.",
+            streak,
+            identity=(
+                features.tool,
+                features.wording if features.outcome.counts_down else _said(features),
+            ),
+            refused=whole_tool(features),
+            details={"tool": features.tool, "count": count, "result_hash": features.result},
         )
 
-    def _of_any_tool(self, row: List[Evidence]) -> LoopDetection:
-        tools = list(dict.fromkeys(item.facts.tool for item in row))
+    def _of_any_tool(self, row: List[JudgedCall]) -> LoopDetection:
+        tools = list(dict.fromkeys(item.features.tool for item in row))
         found = detection(
             self.name,
             f"The last {len(row)} rounds failed, found nothing or repeated what was known.",
@@ -136,38 +141,40 @@ class FailureStreakDetector(WindowDetector):
         return replace(found, spacing=ROW_SPACING if is_firm else 2 * self.in_a_row)
 
 
-def _is_fruitless(item: Evidence) -> bool:
+def _is_fruitless(item: JudgedCall) -> bool:
     """Whether an answer may be one of a streak of one tool."""
-    facts, kind = item.facts, item.facts.outcome
-    if kind is Outcome.SUCCESS or facts.is_long:
-        return kind.is_failure or (facts.is_long and not item.is_fresh)
+    features, kind = item.features, item.features.outcome
+    if kind is Outcome.SUCCESS or features.is_long:
+        return kind.is_failure or (features.is_long and not item.is_fresh)
     if kind is Outcome.WAITING:
-        return not (facts.is_polled or item.is_change)
-    return kind.is_failure or kind is Outcome.EMPTY or (kind is Outcome.SILENT and facts.only_looks)
+        return not (features.is_polled or item.is_change)
+    return (
+        kind.is_failure or kind is Outcome.EMPTY or (kind is Outcome.SILENT and features.only_looks)
+    )
 
 
-def _repeats(row: List[Evidence], told_by: Callable[[Facts], _Told]) -> int:
+def _repeats(row: List[JudgedCall], told_by: Callable[[CallFeatures], _Told]) -> int:
     """Count the rounds that say what an earlier round of the row said."""
-    told = [told_by(item.facts) for item in row]
+    told = [told_by(item.features) for item in row]
     return sum(
         item.is_known or said in told[:place] for place, (item, said) in enumerate(zip(row, told))
     )
 
 
-def _told(facts: Facts) -> _Told:
+def _told(features: CallFeatures) -> _Told:
     """Give what a round says: a failure in its words, or that a tool found nothing."""
-    kind = facts.outcome
+    kind = features.outcome
     if kind.is_failure:
-        return kind.value, facts.gist
-    return kind.value, facts.tool, facts.result if kind.says_something else None
+        return kind.value, features.wording
+    return kind.value, features.tool, features.result if kind.says_something else None
 
 
-def _told_exactly(facts: Facts) -> _Told:
+def _told_exactly(features: CallFeatures) -> _Told:
     """Give what a round says, told apart also by what was looked for."""
-    is_failure = facts.outcome.is_failure
-    return _told(facts) if is_failure else (*_told(facts), facts.near)
+    is_failure = features.outcome.is_failure
+    return _told(features) if is_failure else (*_told(features), features.near)
 
 
-def _said(facts: Facts) -> Optional[str]:
+def _said(features: CallFeatures) -> Optional[str]:
     """Give what tells the streaks of one tool apart: all ways to find nothing are one."""
-    return facts.result if facts.outcome.says_something else facts.outcome.value
+    return features.result if features.outcome.says_something else features.outcome.value

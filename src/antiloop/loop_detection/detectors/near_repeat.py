@@ -5,8 +5,8 @@ from typing import List, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.evidence import Facts
-from ..evidence.judged_call import Evidence
+from ..evidence.call_features import CallFeatures
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.refusal import near_key
 from ..evidence.sameness import say_alike
@@ -43,43 +43,45 @@ class NearRepeatDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
         for item in window.rounds[-1].evidence if window.rounds else ():
-            needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
+            needed = window.policy(item.features.tool).thresholds.get(self.name, self.threshold)
             if self._is_evidence(window, item, needed):
-                spell = self._spell(window, item.facts)
-                if item.facts.outcome is Outcome.WAITING:
+                streak = self._streak(window, item.features)
+                if item.features.outcome is Outcome.WAITING:
                     needed = max(needed, self.patience)
-                if len(spell) >= needed:
-                    return self._detection(spell)
+                if len(streak) >= needed:
+                    return self._detection(streak)
         return None
 
-    def _is_evidence(self, window: Window, item: Evidence, needed: int) -> bool:
+    def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
         """Look at what is cheap to know first: it settles most steps of a healthy run."""
-        kind = item.facts.outcome
+        kind = item.features.outcome
         if kind.is_failure or kind is Outcome.EMPTY:
             return True
-        if kind is not Outcome.SILENT and window.times_answered(item.facts) < needed:
+        if kind is not Outcome.SILENT and window.times_answered(item.features) < needed:
             return False
         # Two edits in the same words are two edits.
-        return item.facts.result is not None and not item.facts.changes_world
+        return item.features.result is not None and not item.features.changes_world
 
-    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
+    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         # Silence tells nothing: it is evidence only where nothing at all was new.
-        slack = 0.0 if latest.outcome is Outcome.SILENT else 1.0
-        return window.spell(lambda item: _is_near(item.facts, latest), slack=slack)
+        fresh_per_match = 0.0 if latest.outcome is Outcome.SILENT else 1.0
+        return window.streak(
+            lambda item: _is_near(item.features, latest), fresh_per_match=fresh_per_match
+        )
 
-    def _detection(self, spell: List[Evidence]) -> LoopDetection:
-        facts, count = spell[-1].facts, len(spell)
+    def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
+        features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {facts.tool!r} was called {times(count)} with nearly the same arguments.",
-            spell,
-            identity=(facts.tool, facts.near),
-            refused=(near_key(facts),),
-            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+            f"Tool {features.tool!r} was called {times(count)} with nearly the same arguments.",
+            streak,
+            identity=(features.tool, features.near),
+            refused=(near_key(features),),
+            details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )
 
 
-def _is_near(one: Facts, other: Facts) -> bool:
+def _is_near(one: CallFeatures, other: CallFeatures) -> bool:
     if one is other:
         return True
     return one.tool == other.tool and say_alike(one, other) and one.near == other.near

@@ -5,7 +5,7 @@ from typing import List, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from .base import WindowDetector, detection, times
 
@@ -39,29 +39,29 @@ class NoEffectDetector(WindowDetector):
             return None
         previous = window.rounds[-2].calls
         for item in window.rounds[-1].evidence:
-            facts = item.facts
-            if facts.mutates and facts.result is not None and facts.call in previous:
+            features = item.features
+            if features.mutates and features.result is not None and features.call in previous:
                 streak = self._streak(window, item)
-                needed = window.policy(facts.tool).thresholds.get(self.name, self.threshold)
+                needed = window.policy(features.tool).thresholds.get(self.name, self.threshold)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None
 
-    def _streak(self, window: Window, latest: Evidence) -> List[Evidence]:
-        streak: List[Evidence] = []
+    def _streak(self, window: Window, latest: JudgedCall) -> List[JudgedCall]:
+        streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            item = passed.calls.get(latest.facts.call)
-            if item is None or item.facts.skeleton != latest.facts.skeleton:
+            item = passed.calls.get(latest.features.call)
+            if item is None or item.features.template != latest.features.template:
                 break
             streak.append(item)
         streak.reverse()
         return streak
 
-    def _detection(self, streak: List[Evidence]) -> LoopDetection:
-        facts, count = streak[-1].facts, len(streak)
+    def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
+        features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {facts.tool!r} applied the same change {times(count)} in a row.",
+            f"Tool {features.tool!r} applied the same change {times(count)} in a row.",
             streak,
-            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )

@@ -5,7 +5,7 @@ from typing import List, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from .base import WindowDetector, detection, times
 
@@ -39,37 +39,40 @@ class PersistentFailureDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the calls of the last round that failed; the most frequent is reported."""
-        longest: List[Evidence] = []
+        longest: List[JudgedCall] = []
         for item in window.rounds[-1].evidence if window.rounds else ():
-            facts = item.facts
-            needed = window.policy(facts.tool).thresholds.get(self.name, self.threshold)
-            if facts.outcome.is_failure and window.times_seen(facts) >= needed:
-                needed *= 1 if facts.left is None else _COARSE
+            features = item.features
+            needed = window.policy(features.tool).thresholds.get(self.name, self.threshold)
+            if features.outcome.is_failure and window.times_seen(features) >= needed:
+                needed *= 1 if features.left is None else _COARSE
                 attempts = _attempts(window, item)
                 if len(attempts) >= max(needed, len(longest) + 1):
                     longest = attempts
         return self._detection(longest) if longest else None
 
-    def _detection(self, attempts: List[Evidence]) -> LoopDetection:
-        facts, count = attempts[-1].facts, len(attempts)
+    def _detection(self, attempts: List[JudgedCall]) -> LoopDetection:
+        features, count = attempts[-1].features, len(attempts)
         return detection(
             self.name,
-            f"Tool {facts.tool!r} was called {times(count)} with the same arguments and failed in "
-            "the same way, whatever was changed in between.",
+            f"Tool {features.tool!r} was called {times(count)} with the same arguments and failed "
+            "in the same way, whatever was changed in between.",
             attempts,
-            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )
 
 
-def _attempts(window: Window, latest: Evidence) -> List[Evidence]:
+def _attempts(window: Window, latest: JudgedCall) -> List[JudgedCall]:
     """Give the rounds with this call back to one with another answer, oldest first."""
-    found: List[Evidence] = []
-    facts = latest.facts
+    found: List[JudgedCall] = []
+    features = latest.features
     for passed in reversed(window.rounds):
-        item = passed.calls.get(facts.call)
+        item = passed.calls.get(features.call)
         if item is None:
             continue
-        if item.facts.outcome is not facts.outcome or item.facts.gist != facts.gist:
+        if (
+            item.features.outcome is not features.outcome
+            or item.features.wording != features.wording
+        ):
             break
         found.append(item)
         if item.is_step_forward:

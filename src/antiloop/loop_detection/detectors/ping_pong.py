@@ -5,7 +5,7 @@ from typing import List, Optional, Sequence, Tuple
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.refusal import tool_key
 from ..evidence.round import Round
@@ -85,7 +85,7 @@ class PingPongDetector(WindowDetector):
         """Whether the calls of the last round were seen often enough: that is cheap to know."""
         if self.match != "tool_names":
             for item in last.evidence:
-                if window.times_seen(item.facts) < least:
+                if window.times_seen(item.features) < least:
                     return False
         return True
 
@@ -107,16 +107,17 @@ class PingPongDetector(WindowDetector):
         if self.match != "content":
             return True
         return not any(
-            differ(item.facts, later.calls[call].facts) for call, item in earlier.calls.items()
+            differ(item.features, later.calls[call].features)
+            for call, item in earlier.calls.items()
         )
 
     def _is_cycle(self, lap: Sequence[Round]) -> bool:
         return len({self._signature(passed) for passed in lap}) > 1
 
     def _needed(self, window: Window, lap: Sequence[Round]) -> int:
-        facts = [item.facts for passed in lap for item in passed.evidence]
-        declared = [window.policy(each.tool).thresholds.get(self.name) for each in facts]
-        waits = any(each.outcome is Outcome.WAITING for each in facts)
+        features = [item.features for passed in lap for item in passed.evidence]
+        declared = [window.policy(each.tool).thresholds.get(self.name) for each in features]
+        waits = any(each.outcome is Outcome.WAITING for each in features)
         usual = self.patience if waits else self.repetitions
         return max((number for number in declared if number is not None), default=usual)
 
@@ -125,7 +126,7 @@ class PingPongDetector(WindowDetector):
         tools = ["+".join(_tools(passed)) for passed in lap]
         named = tools if self.match == "tool_names" else _telling(tools, lap)
         count = len(rounds) // period
-        found: List[Evidence] = [item for passed in rounds for item in passed.evidence]
+        found: List[JudgedCall] = [item for passed in rounds for item in passed.evidence]
         return detection(
             self.name,
             f"{_named(named)} was repeated {times(count)}.",
@@ -134,7 +135,7 @@ class PingPongDetector(WindowDetector):
             lap=found[-(len(found) // count) :],
             identity=_first_rotation([self._signature(each) for each in lap]),
             details={
-                "tool": found[-1].facts.tool,
+                "tool": found[-1].features.tool,
                 "cycle": tools,
                 "repetitions": count,
                 "count": len(rounds),
@@ -144,11 +145,11 @@ class PingPongDetector(WindowDetector):
 
 
 def _tools(passed: Round) -> List[str]:
-    return sorted({item.facts.tool for item in passed.evidence})
+    return sorted({item.features.tool for item in passed.evidence})
 
 
 def _keys(lap: Sequence[Round]) -> Tuple[str, ...]:
-    tools = dict.fromkeys(item.facts.tool for passed in lap for item in passed.evidence)
+    tools = dict.fromkeys(item.features.tool for passed in lap for item in passed.evidence)
     return tuple(map(tool_key, tools))
 
 
@@ -160,8 +161,8 @@ def _telling(tools: List[str], lap: Sequence[Round]) -> List[str]:
     return calls if len(set(calls)) == len(lap) else tools
 
 
-def _call(item: Evidence) -> str:
-    return f"{item.facts.tool} {shortened(item.facts.shown, SHOWN_ARGUMENTS)}"
+def _call(item: JudgedCall) -> str:
+    return f"{item.features.tool} {shortened(item.features.shown, SHOWN_ARGUMENTS)}"
 
 
 def _first_rotation(lap: List[str]) -> List[str]:

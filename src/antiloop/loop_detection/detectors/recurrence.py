@@ -5,8 +5,8 @@ from typing import List, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.evidence import Facts
-from ..evidence.judged_call import Evidence
+from ..evidence.call_features import CallFeatures
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.sameness import differ
 from ..evidence.window import Window
@@ -52,39 +52,39 @@ class RecurrenceDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls like those of the last round; the most frequent is reported."""
-        longest: List[Evidence] = []
+        longest: List[JudgedCall] = []
         for item in window.rounds[-1].evidence if window.rounds else ():
-            needed = self._needed(window, item.facts)
-            if item.facts.outcome.says_something and window.times_seen(item.facts) >= needed:
-                spell = self._spell(window, item.facts)
+            needed = self._needed(window, item.features)
+            if item.features.outcome.says_something and window.times_seen(item.features) >= needed:
+                streak = self._streak(window, item.features)
                 needed += self.leave_cycles and _is_alternation(window, needed)
-                if len(spell) >= max(needed, len(longest) + 1):
-                    longest = spell
+                if len(streak) >= max(needed, len(longest) + 1):
+                    longest = streak
         return self._detection(longest) if longest else None
 
-    def _spell(self, window: Window, latest: Facts) -> List[Evidence]:
-        return window.spell(
+    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
+        return window.streak(
             lambda item: (
-                item.facts.call == latest.call
-                and not (item.is_unseen or differ(latest, item.facts))
+                item.features.call == latest.call
+                and not (item.is_unseen or differ(latest, item.features))
             ),
-            lambda item: item.facts.call == latest.call,
+            lambda item: item.features.call == latest.call,
         )
 
-    def _needed(self, window: Window, facts: Facts) -> int:
-        declared = window.policy(facts.tool).thresholds.get(self.name)
+    def _needed(self, window: Window, features: CallFeatures) -> int:
+        declared = window.policy(features.tool).thresholds.get(self.name)
         if declared is not None:
             return declared
-        return self.patience if facts.outcome is Outcome.WAITING else self.threshold
+        return self.patience if features.outcome is Outcome.WAITING else self.threshold
 
-    def _detection(self, spell: List[Evidence]) -> LoopDetection:
-        facts, count = spell[-1].facts, len(spell)
+    def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
+        features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {facts.tool!r} was called {times(count)} with the same arguments; "
+            f"Tool {features.tool!r} was called {times(count)} with the same arguments; "
             "nothing new came back.",
-            spell,
-            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+            streak,
+            details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )
 
 

@@ -5,8 +5,8 @@ from typing import List, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.evidence import Facts
-from ..evidence.judged_call import Evidence
+from ..evidence.call_features import CallFeatures
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.round import Round
 from ..evidence.sameness import differ
@@ -59,54 +59,54 @@ class RepeatDetector(WindowDetector):
         if len(window.rounds) < 2:
             return None
         previous = window.rounds[-2].calls
-        longest: List[List[Evidence]] = []
+        longest: List[List[JudgedCall]] = []
         for item in window.rounds[-1].evidence:
-            if item.facts.call in previous:
-                streak = self._streak(window, item.facts)
-                if len(streak) >= self._needed(window, item.facts):
+            if item.features.call in previous:
+                streak = self._streak(window, item.features)
+                if len(streak) >= self._needed(window, item.features):
                     longest = _longest([*longest, streak])
         return self._detection(longest) if longest else None
 
-    def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
-        streak: List[Evidence] = []
+    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
+        streak: List[JudgedCall] = []
         known = latest
         by_result = self.require_same_result or latest.is_polled
         later: Optional[Round] = None
         for passed in reversed(window.rounds):
             item = passed.calls.get(latest.call)
-            if item is None or (by_result and differ(known, item.facts)):
+            if item is None or (by_result and differ(known, item.features)):
                 break
-            is_unseen = by_result and item.facts.result is None
+            is_unseen = by_result and item.features.result is None
             if is_unseen and later is not None and later.brings_news(passed, latest.call):
                 break  # some tools never show what they gave: their siblings tell
             later = passed
             streak.append(item)
-            if item.facts.outcome is not Outcome.REFUSED and item.facts.result is not None:
-                known = item.facts
+            if item.features.outcome is not Outcome.REFUSED and item.features.result is not None:
+                known = item.features
         streak.reverse()
         return streak
 
-    def _needed(self, window: Window, facts: Facts) -> int:
-        declared = window.policy(facts.tool).thresholds.get(self.name)
+    def _needed(self, window: Window, features: CallFeatures) -> int:
+        declared = window.policy(features.tool).thresholds.get(self.name)
         if declared is not None:
             return declared
-        return self.patience if facts.outcome is Outcome.WAITING else self.threshold
+        return self.patience if features.outcome is Outcome.WAITING else self.threshold
 
-    def _detection(self, streaks: List[List[Evidence]]) -> LoopDetection:
+    def _detection(self, streaks: List[List[JudgedCall]]) -> LoopDetection:
         lap = [streak[-1] for streak in streaks]
-        facts, count = lap[0].facts, len(streaks[0])
-        tools = ", ".join(dict.fromkeys(repr(item.facts.tool) for item in lap))
+        features, count = lap[0].features, len(streaks[0])
+        tools = ", ".join(dict.fromkeys(repr(item.features.tool) for item in lap))
         what = f"Tool {tools} was called" if len(lap) == 1 else f"{len(lap)} calls of {tools} came"
         return detection(
             self.name,
             f"{what} {times(count)} in a row with the same arguments.",
             [item for together in zip(*streaks) for item in together],
             lap=lap,
-            details={"tool": facts.tool, "count": count, "arguments": facts.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )
 
 
-def _longest(streaks: List[List[Evidence]]) -> List[List[Evidence]]:
+def _longest(streaks: List[List[JudgedCall]]) -> List[List[JudgedCall]]:
     """Keep the longest of all: calls that always come together are one loop."""
     length = max(map(len, streaks))
     return [streak for streak in streaks if len(streak) == length]

@@ -6,7 +6,7 @@ from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.effect import seems_to_finish
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from .base import WindowDetector, detection, times
 
@@ -38,7 +38,7 @@ class RepeatedFinishDetector(WindowDetector):
         """Look back from a last round that finishes the run."""
         if not window.rounds or _finish(window.rounds[-1].evidence) is None:
             return None
-        found: List[Evidence] = []
+        found: List[JudgedCall] = []
         for passed in reversed(window.rounds):
             item = _finish(passed.evidence)
             if item is not None:
@@ -46,12 +46,12 @@ class RepeatedFinishDetector(WindowDetector):
             elif any(map(_is_edit, passed.evidence)):
                 break
         found.reverse()
-        tool = found[-1].facts.tool
+        tool = found[-1].features.tool
         needed = window.policy(tool).thresholds.get(self.name, self.threshold)
         return self._detection(found) if len(found) >= needed else None
 
-    def _detection(self, found: List[Evidence]) -> LoopDetection:
-        tool, count = found[-1].facts.tool, len(found)
+    def _detection(self, found: List[JudgedCall]) -> LoopDetection:
+        tool, count = found[-1].features.tool, len(found)
         return detection(
             self.name,
             f"Tool {tool!r} declared the run finished {times(count)}; nothing was edited since the "
@@ -63,11 +63,11 @@ class RepeatedFinishDetector(WindowDetector):
         )
 
 
-def _finish(evidence: List[Evidence]) -> Optional[Evidence]:
-    return next((item for item in evidence if seems_to_finish(item.facts.tool)), None)
+def _finish(evidence: List[JudgedCall]) -> Optional[JudgedCall]:
+    return next((item for item in evidence if seems_to_finish(item.features.tool)), None)
 
 
-def _is_edit(item: Evidence) -> bool:
+def _is_edit(item: JudgedCall) -> bool:
     """Whether a tool changed something; command lines do all kinds of things and do not count."""
-    facts = item.facts
-    return facts.mutates and not facts.is_command and not facts.outcome.is_failure
+    features = item.features
+    return features.mutates and not features.is_command and not features.outcome.is_failure

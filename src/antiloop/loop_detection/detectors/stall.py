@@ -5,8 +5,8 @@ from typing import List, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.evidence import Facts
-from ..evidence.judged_call import Evidence
+from ..evidence.call_features import CallFeatures
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
@@ -54,39 +54,39 @@ class StallDetector(WindowDetector):
         """Look at the streak of each result of the last round; the longest is reported."""
         if len(window.rounds) < 2:
             return None
-        longest: List[Evidence] = []
+        longest: List[JudgedCall] = []
         for item in window.rounds[-1].evidence:
-            if self._counts(item) and self._may_be_enough(window, item.facts):
-                streak = self._streak(window, item.facts)
+            if self._counts(item) and self._may_be_enough(window, item.features):
+                streak = self._streak(window, item.features)
                 if len(streak) > max(1, len(longest)) and self._is_enough(window, streak):
                     longest = streak
         return self._detection(longest) if longest else None
 
-    def _may_be_enough(self, window: Window, latest: Facts) -> bool:
+    def _may_be_enough(self, window: Window, latest: CallFeatures) -> bool:
         """Look at kinds of answers before their words: that is cheap and mostly settles it."""
         least = window.policy(latest.tool).thresholds.get(self.name, self.threshold)
         for passed in window.rounds[-least:-1]:
-            kinds = [i.facts.outcome for i in passed.evidence if i.facts.tool == latest.tool]
+            kinds = [i.features.outcome for i in passed.evidence if i.features.tool == latest.tool]
             if latest.outcome not in kinds:
                 return False
         return len(window.rounds) >= least
 
-    def _counts(self, item: Evidence) -> bool:
+    def _counts(self, item: JudgedCall) -> bool:
         if self.only_fruitless:
-            kind = item.facts.outcome
-            is_reread = item.facts.is_long and not item.is_fresh and kind is not Outcome.WAITING
+            kind = item.features.outcome
+            is_reread = item.features.is_long and not item.is_fresh and kind is not Outcome.WAITING
             return kind.is_fruitless or is_reread
-        return item.facts.result is not None
+        return item.features.result is not None
 
-    def _same(self, one: Facts, other: Facts) -> bool:
+    def _same(self, one: CallFeatures, other: CallFeatures) -> bool:
         if one.tool != other.tool or other.result is None:
             return False
         return say_alike(one, other) if self.only_fruitless else one.result == other.result
 
-    def _streak(self, window: Window, latest: Facts) -> List[Evidence]:
-        streak: List[Evidence] = []
+    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
+        streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            same = [item for item in passed.evidence if self._same(latest, item.facts)]
+            same = [item for item in passed.evidence if self._same(latest, item.features)]
             if not same:
                 break
             streak.append(_nearest(latest, same))
@@ -95,8 +95,8 @@ class StallDetector(WindowDetector):
         streak.reverse()
         return streak
 
-    def _is_enough(self, window: Window, streak: List[Evidence]) -> bool:
-        latest, count = streak[-1].facts, len(streak)
+    def _is_enough(self, window: Window, streak: List[JudgedCall]) -> bool:
+        latest, count = streak[-1].features, len(streak)
         declared = window.policy(latest.tool).thresholds.get(self.name)
         if declared is not None or not self.only_fruitless:
             return count >= (declared or self.threshold)
@@ -106,23 +106,23 @@ class StallDetector(WindowDetector):
             return count >= self.varied or self._is_near(streak)
         return count >= self.varied and self._is_near(streak)
 
-    def _is_near(self, streak: List[Evidence]) -> bool:
-        return len({item.facts.near for item in streak[-self.varied :]}) == 1
+    def _is_near(self, streak: List[JudgedCall]) -> bool:
+        return len({item.features.near for item in streak[-self.varied :]}) == 1
 
-    def _detection(self, streak: List[Evidence]) -> LoopDetection:
-        facts, count = streak[-1].facts, len(streak)
+    def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
+        features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {facts.tool!r} returned the same result {times(count)} in a row.",
+            f"Tool {features.tool!r} returned the same result {times(count)} in a row.",
             streak,
-            identity=(facts.tool, facts.gist if self.only_fruitless else facts.result),
-            refused=whole_tool(facts),
-            details={"tool": facts.tool, "count": count, "result_hash": facts.result},
+            identity=(features.tool, features.wording if self.only_fruitless else features.result),
+            refused=whole_tool(features),
+            details={"tool": features.tool, "count": count, "result_hash": features.result},
         )
 
 
-def _nearest(latest: Facts, siblings: List[Evidence]) -> Evidence:
+def _nearest(latest: CallFeatures, siblings: List[JudgedCall]) -> JudgedCall:
     """Give the sibling that asked nearly the same, so that their order does not matter."""
     if len(siblings) == 1:
         return siblings[0]
-    return next((item for item in siblings if item.facts.near == latest.near), siblings[0])
+    return next((item for item in siblings if item.features.near == latest.near), siblings[0])

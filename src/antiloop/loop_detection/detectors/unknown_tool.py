@@ -5,7 +5,7 @@ from typing import List, Optional
 from ...stability import beta
 from ...threshold import check_threshold
 from ..detection import LoopDetection
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.refusal import whole_tool
 from ..evidence.window import Window
@@ -38,26 +38,28 @@ class UnknownToolDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the calls of the last round that were turned away."""
         for item in window.rounds[-1].evidence if window.rounds else ():
-            if item.facts.outcome is Outcome.INVALID:
-                spell = self._spell(window, item.facts.tool)
-                needed = window.policy(item.facts.tool).thresholds.get(self.name, self.threshold)
-                if len(spell) >= needed:
-                    return self._detection(spell)
+            if item.features.outcome is Outcome.INVALID:
+                streak = self._streak(window, item.features.tool)
+                needed = window.policy(item.features.tool).thresholds.get(self.name, self.threshold)
+                if len(streak) >= needed:
+                    return self._detection(streak)
         return None
 
-    def _spell(self, window: Window, tool: str) -> List[Evidence]:
-        return window.spell(
-            lambda item: item.facts.tool == tool and item.facts.outcome is Outcome.INVALID,
-            lambda item: item.facts.tool == tool and item.facts.outcome is not Outcome.REFUSED,
+    def _streak(self, window: Window, tool: str) -> List[JudgedCall]:
+        return window.streak(
+            lambda item: item.features.tool == tool and item.features.outcome is Outcome.INVALID,
+            lambda item: (
+                item.features.tool == tool and item.features.outcome is not Outcome.REFUSED
+            ),
         )
 
-    def _detection(self, spell: List[Evidence]) -> LoopDetection:
-        tool, count = spell[-1].facts.tool, len(spell)
+    def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
+        tool, count = streak[-1].features.tool, len(streak)
         return detection(
             self.name,
             f"{times(count).capitalize()}, a call of {tool!r} was turned away before it could run.",
-            spell,
+            streak,
             identity=(tool,),
-            refused=whole_tool(spell[-1].facts) if spell[-1].facts.is_missing else (),
+            refused=whole_tool(streak[-1].features) if streak[-1].features.is_missing else (),
             details={"tool": tool, "count": count},
         )

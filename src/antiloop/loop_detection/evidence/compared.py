@@ -25,9 +25,9 @@ _ANOTHER = object()  # the arguments of no call
 
 
 class Asked:
-    """What is known of a call before its result, and the facts of its last one."""
+    """What is known of a call before its result, and the features of its last one."""
 
-    __slots__ = ("arguments", "facts", "is_long", "key", "mutates", "result", "tool")
+    __slots__ = ("arguments", "features", "is_long", "key", "mutates", "result", "tool")
 
     def __init__(self, tool: str, compared: str, mutates: Optional[bool], arguments: Any) -> None:
         self.tool = kept_name(tool)
@@ -39,12 +39,12 @@ class Asked:
         self.is_long = len(compared) > KEPT
         """Whether the arguments are too long to be kept."""
         self.result: Result = None
-        """The result that the facts are about."""
-        self.facts: Any = None
+        """The result that the features are about."""
+        self.features: Any = None
 
 
 def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
-    """Give the half of the facts that needs no result.
+    """Give the half of the features that needs no result.
 
     What is remembered with the call holds only as long as its arguments are the same: the caller
     may change them in place at any time.

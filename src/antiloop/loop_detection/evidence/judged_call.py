@@ -2,22 +2,22 @@
 
 from typing import Optional
 
-from .evidence import Facts
+from .call_features import CallFeatures
 from .outcome import Outcome
 
 
-class Evidence:
-    """One call of a run: its facts, and what they were worth when they came."""
+class JudgedCall:
+    """One call of a run: its features, and what they were worth when they came."""
 
     __slots__ = (
-        *("_is_change", "call_id", "facts", "index"),
+        *("_is_change", "call_id", "features", "index"),
         *("is_fresh", "is_known", "is_new", "is_unseen"),
     )
 
     def __init__(
         self,
         index: int,
-        facts: Facts,
+        features: CallFeatures,
         call_id: Optional[str],
         is_fresh: bool,
         is_new: bool,
@@ -25,7 +25,7 @@ class Evidence:
         is_change: Optional[bool] = None,
     ) -> None:
         self.index = index
-        self.facts = facts
+        self.features = features
         self.call_id = call_id
         self.is_fresh = is_fresh
         """Whether the answer is a success that the window has not seen from this tool.
@@ -47,26 +47,26 @@ class Evidence:
     def is_change(self) -> bool:
         """Whether the call changed the world in a way that the window has not seen."""
         if self._is_change is None:
-            facts = self.facts
+            features = self.features
             # A long answer that was given before acknowledges nothing.
-            is_told = self.is_fresh or not facts.is_long
-            is_possible = self.is_new and is_told and not facts.outcome.is_failure
-            self._is_change = is_possible and facts.changes_world
+            is_told = self.is_fresh or not features.is_long
+            is_possible = self.is_new and is_told and not features.outcome.is_failure
+            self._is_change = is_possible and features.changes_world
         return self._is_change
 
     @property
     def is_step_forward(self) -> bool:
         """Whether the answer is no success, but a better one than the last."""
-        return self.is_fresh and self.facts.outcome.counts_down
+        return self.is_fresh and self.features.outcome.counts_down
 
     @property
-    def is_barren(self) -> bool:
+    def is_unproductive(self) -> bool:
         """Whether nothing came of the call: it failed, found nothing, or told what was known."""
-        kind = self.facts.outcome
+        kind = self.features.outcome
         if kind is Outcome.WAITING:
             return False
         if kind is Outcome.SILENT:  # who looks and sees nothing has found nothing
-            return self.facts.only_looks
+            return self.features.only_looks
         if kind.is_failure:
             return not self.is_fresh
         return kind is Outcome.EMPTY or self.is_known

@@ -7,10 +7,10 @@ from .compared import KEY_LENGTH
 from .effect import asks_of_a_job
 from .fingerprint import text_fingerprint
 from .kept_text import KeptText
-from .noise import gist, near_arguments, skeleton, speaks_of_a_job
+from .noise import near_arguments, speaks_of_a_job, template, wording
 from .outcome import Outcome
 
-LOOSER = ("steady", "gist", "near", "skeleton", "left")
+LOOSER = ("steady", "wording", "near", "template", "left")
 NOT_SAID = "f" * KEY_LENGTH
 """The amount left where an answer names none."""
 
@@ -26,9 +26,9 @@ def looser_key(name: str, tool: str, arguments: Any, text: KeptText, kind: Outco
 def _compared(name: str, tool: str, arguments: Any, text: KeptText, kind: Outcome) -> str:
     if name == "near":
         return near_arguments(arguments)
-    if name == "gist":
-        return gist(text.begin, arguments) if kind.says_something else ""
-    if name == "skeleton":
-        return skeleton(text.begin)
+    if name == "wording":
+        return wording(text.begin, arguments) if kind.says_something else ""
+    if name == "template":
+        return template(text.begin)
     waits = kind is Outcome.WAITING or asks_of_a_job(tool, arguments)
     return text.without_noise(waits or speaks_of_a_job(text.begin))

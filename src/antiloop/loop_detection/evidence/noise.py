@@ -75,10 +75,10 @@ def speaks_of_a_job(text: str) -> bool:
     return text.startswith("{") and any(field in text[:LONG] for field in _JOB_FIELDS)
 
 
-def gist(text: str, arguments: Any) -> str:
+def wording(text: str, arguments: Any) -> str:
     """Give the words of an answer without numbers and without what only echoes the arguments.
 
-    >>> gist("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
+    >>> wording("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
     'error not found'
     """
     spoken = " ".join(text for _, text in _leaves(arguments))
@@ -87,10 +87,10 @@ def gist(text: str, arguments: Any) -> str:
     return " ".join(kept)
 
 
-def skeleton(text: str) -> str:
+def template(text: str) -> str:
     """Give the different lines of a text without numbers and ids: equal for a file that grows.
 
-    >>> skeleton('sent, message_id=m-17') == skeleton('sent, message_id=m-18')
+    >>> template('sent, message_id=m-17') == template('sent, message_id=m-18')
     True
     """
     lines = _ID_FIELD.sub(r"\1\2#", text[:LONG]).splitlines()

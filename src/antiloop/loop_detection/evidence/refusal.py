@@ -6,8 +6,8 @@ fingerprint begins with, so that no name of a tool can be taken for something el
 
 from typing import Iterable, Tuple
 
+from .call_features import CallFeatures
 from .compared import KEY_LENGTH
-from .evidence import Facts
 from .fingerprint import text_fingerprint
 
 EVERY_TOOL = "*"
@@ -19,27 +19,27 @@ def tool_key(tool: str) -> str:
     return f"t{text_fingerprint(tool)[:KEY_LENGTH]}"
 
 
-def near_key(facts: Facts) -> str:
+def near_key(features: CallFeatures) -> str:
     """Give the key of all calls whose arguments differ in cosmetic things only."""
-    return f"n{text_fingerprint(f'{facts.tool}{chr(0)}{facts.near}')[:KEY_LENGTH]}"
+    return f"n{text_fingerprint(f'{features.tool}{chr(0)}{features.near}')[:KEY_LENGTH]}"
 
 
-def whole_tool(facts: Facts) -> Tuple[str, ...]:
+def whole_tool(features: CallFeatures) -> Tuple[str, ...]:
     """Give the key of a tool for a loop that its answers make, whatever the arguments.
 
     Empty for a shell and the like: it does all kinds of work, most of it healthy.
     """
-    return () if facts.is_command else (tool_key(facts.tool),)
+    return () if features.is_command else (tool_key(features.tool),)
 
 
-def is_refused(facts: Facts, keys: Iterable[str]) -> bool:
+def is_refused(features: CallFeatures, keys: Iterable[str]) -> bool:
     """Whether one of the keys is that of this call."""
-    return any(_fits(facts, key) for key in keys)
+    return any(_fits(features, key) for key in keys)
 
 
-def _fits(facts: Facts, key: str) -> bool:
+def _fits(features: CallFeatures, key: str) -> bool:
     if key[:1] == "t":
-        return key == tool_key(facts.tool)
+        return key == tool_key(features.tool)
     if key[:1] == "n":
-        return key == near_key(facts)
-    return key in (facts.call, EVERY_TOOL)
+        return key == near_key(features)
+    return key in (features.call, EVERY_TOOL)

@@ -2,7 +2,7 @@
 
 from typing import Dict, Optional
 
-from .judged_call import Evidence
+from .judged_call import JudgedCall
 from .outcome import Outcome
 
 
@@ -11,22 +11,24 @@ class Round:
 
     __slots__ = ("calls", "evidence", "number", "signature")
 
-    def __init__(self, number: Optional[int], calls: Dict[str, Evidence]) -> None:
+    def __init__(self, number: Optional[int], calls: Dict[str, JudgedCall]) -> None:
         self.number = number
         self.calls = calls
         """By the fingerprint of the call."""
         self.evidence = list(calls.values())
-        self.signature = " ".join(sorted(calls)) if len(calls) > 1 else self.evidence[0].facts.call
+        self.signature = (
+            " ".join(sorted(calls)) if len(calls) > 1 else self.evidence[0].features.call
+        )
         """Equal for rounds of the same calls in any order."""
         if len(calls) > 1 and any(item.is_fresh for item in self.evidence):
             for item in self.evidence:
-                item.is_unseen = item.facts.result is None
+                item.is_unseen = item.features.result is None
 
     def brings_news(self, earlier: "Round", beside: str) -> bool:
         """Whether another call than one succeeded with an answer that the earlier round has not."""
-        known = {item.facts.answer for item in earlier.evidence}
+        known = {item.features.answer for item in earlier.evidence}
         return any(
-            item.facts.outcome is Outcome.SUCCESS and item.facts.answer not in known
+            item.features.outcome is Outcome.SUCCESS and item.features.answer not in known
             for call, item in self.calls.items()
             if call != beside
         )

@@ -2,11 +2,11 @@
 
 from typing import Iterable, List
 
-from .evidence import Facts
+from .call_features import CallFeatures
 from .outcome import Outcome
 
 
-def say_alike(one: Facts, other: Facts) -> bool:
+def say_alike(one: CallFeatures, other: CallFeatures) -> bool:
     """Whether two answers say the same.
 
     Failures do, and answers that ask to wait, if only echoes and numbers differ; but between
@@ -21,10 +21,10 @@ def say_alike(one: Facts, other: Facts) -> bool:
         return True
     if one.call == other.call or (kind is Outcome.WAITING and one.near == other.near):
         return one.steady == other.steady
-    return one.gist == other.gist
+    return one.wording == other.wording
 
 
-def differ(one: Facts, other: Facts, exactly: bool = False) -> bool:
+def differ(one: CallFeatures, other: CallFeatures, exactly: bool = False) -> bool:
     """Whether two results are known to differ; noise makes no difference unless asked for."""
     if one.result is None or other.result is None or one.result == other.result:
         return False
@@ -33,22 +33,22 @@ def differ(one: Facts, other: Facts, exactly: bool = False) -> bool:
     return exactly or one.steady != other.steady
 
 
-def is_step_forward(facts: Facts, earlier: Iterable[List[Facts]]) -> bool:
+def is_step_forward(features: CallFeatures, earlier: Iterable[List[CallFeatures]]) -> bool:
     """Whether less is left to do than when this was answered last, to whatever question.
 
     Args:
-        facts: of the answer.
+        features: of the answer.
         earlier: those of the rounds before, the last one first.
     """
-    left = facts.left
+    left = features.left
     if left is None:
         return False
     for passed in earlier:
         alike = [
             each.left
             for each in passed
-            if each.tool == facts.tool and each.outcome is facts.outcome
-            if each.call == facts.call or each.gist == facts.gist
+            if each.tool == features.tool and each.outcome is features.outcome
+            if each.call == features.call or each.wording == features.wording
         ]
         known = [each for each in alike if each is not None]
         if known:

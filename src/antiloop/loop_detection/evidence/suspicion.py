@@ -6,7 +6,7 @@ thresholds. One kind alone says little; the number grows as kinds agree.
 
 from typing import Callable, List, Tuple
 
-from .judged_call import Evidence
+from .judged_call import JudgedCall
 from .outcome import Outcome
 from .round import Round
 from .window import Window
@@ -96,11 +96,11 @@ class Suspicion:
 def _traits_of(passed: Round) -> int:
     traits = _BARREN | _VAIN
     for item in passed.evidence:
-        kind = item.facts.outcome
-        is_vain = kind in _VAIN_KINDS and (kind is Outcome.EMPTY or not item.facts.changes_world)
+        kind = item.features.outcome
+        is_vain = kind in _VAIN_KINDS and (kind is Outcome.EMPTY or not item.features.changes_world)
         if not is_vain:
             traits &= ~_VAIN
-            if not item.is_barren:
+            if not item.is_unproductive:
                 traits &= ~_BARREN
         if item.is_known:
             traits |= _KNOWN
@@ -116,35 +116,39 @@ def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
     """
     answered = alike = same = 0
     for item in last.evidence:
-        facts = item.facts
-        if facts.result is not None and facts.outcome.says_something:
-            answered = max(answered, window.times_answered(facts))
-        if not item.is_barren:
+        features = item.features
+        if features.result is not None and features.outcome.says_something:
+            answered = max(answered, window.times_answered(features))
+        if not item.is_unproductive:
             continue
         alike = max(alike, _rounds_with(window, _near_to(item)))
-        if facts.outcome.is_failure:
+        if features.outcome.is_failure:
             same = max(same, _rounds_with(window, _failing_like(item)))
     return answered, alike, same
 
 
-def _rounds_with(window: Window, matches: Callable[[Evidence], bool]) -> int:
+def _rounds_with(window: Window, matches: Callable[[JudgedCall], bool]) -> int:
     return sum(any(map(matches, passed.evidence)) for passed in window.rounds[-_NEAR_ROUNDS:])
 
 
-def _near_to(latest: Evidence) -> Callable[[Evidence], bool]:
-    facts = latest.facts
+def _near_to(latest: JudgedCall) -> Callable[[JudgedCall], bool]:
+    features = latest.features
     return lambda item: (
         item is latest
-        or (item.facts.tool == facts.tool and item.is_barren and item.facts.near == facts.near)
+        or (
+            item.features.tool == features.tool
+            and item.is_unproductive
+            and item.features.near == features.near
+        )
     )
 
 
-def _failing_like(latest: Evidence) -> Callable[[Evidence], bool]:
-    facts = latest.facts
+def _failing_like(latest: JudgedCall) -> Callable[[JudgedCall], bool]:
+    features = latest.features
     return lambda item: (
-        item.facts.tool == facts.tool
-        and item.facts.outcome is facts.outcome
-        and item.facts.gist == facts.gist
+        item.features.tool == features.tool
+        and item.features.outcome is features.outcome
+        and item.features.wording == features.wording
     )
 
 

@@ -15,9 +15,9 @@ from typing import (
 
 from ...types import ToolCall
 from ..text.masking import SECRETS, Masking
+from .call_features import CallFeatures
 from .compared import Asked, Result
-from .evidence import Facts
-from .judged_call import Evidence
+from .judged_call import JudgedCall
 from .kept_name import kept_id, kept_name
 from .outcome import Outcome
 from .round import Round
@@ -90,7 +90,7 @@ class Window:
         calls: Sequence[ToolCall],
         results: Sequence[Result],
         asked: Sequence[Optional[Asked]] = (),
-        refuses: Callable[[Facts], bool] = lambda _: True,
+        refuses: Callable[[CallFeatures], bool] = lambda _: True,
     ) -> None:
         """Add calls of one round; results that are missing are unknown.
 
@@ -106,21 +106,21 @@ class Window:
         """
         number = calls[0].round if calls else None
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
-        evidence = {item.facts.call: item for item in self._reopen()} if joins else {}
+        evidence = {item.features.call: item for item in self._reopen()} if joins else {}
         for position, call in enumerate(calls):
             result = results[position] if position < len(results) else None
             policy = self.policy(call.tool_name) if self.policies else NO_POLICY
             if not policy.exempt:
                 known = asked[position] if asked else None
-                facts = Facts.of(call, result, policy, known, self.masking)
-                if facts.outcome is Outcome.REFUSED and not refuses(facts):
-                    facts = facts.not_refused(result)
-                if policy.idempotent is False and not facts.outcome.is_failure:
-                    facts = facts.of_its_own(self.call_count + position)
-                if facts.call not in evidence:
+                features = CallFeatures.of(call, result, policy, known, self.masking)
+                if features.outcome is Outcome.REFUSED and not refuses(features):
+                    features = features.not_refused(result)
+                if policy.idempotent is False and not features.outcome.is_failure:
+                    features = features.of_its_own(self.call_count + position)
+                if features.call not in evidence:
                     index = self.call_count + position
-                    evidence[facts.call] = Evidence(
-                        index, facts, kept_id(call.id), *self._novelty(facts)
+                    evidence[features.call] = JudgedCall(
+                        index, features, kept_id(call.id), *self._novelty(features)
                     )
         self.call_count += len(calls)
         if self.counts:
@@ -134,20 +134,20 @@ class Window:
         self.rounds.append(latest)
         seen = self._seen
         for item in latest.evidence:
-            facts = item.facts
-            for key in _keys(facts):
+            features = item.features
+            for key in _keys(features):
                 seen[key] = seen.get(key, 0) + 1
         self._kept += len(latest.evidence)
         if self.size is not None and self._kept > self.size:
             self._trim(self.size)
 
-    def times_seen(self, facts: Facts) -> int:
+    def times_seen(self, features: CallFeatures) -> int:
         """Count the rounds of the window that hold this call."""
-        return self._seen.get(facts.call, 0)
+        return self._seen.get(features.call, 0)
 
-    def times_answered(self, facts: Facts) -> int:
+    def times_answered(self, features: CallFeatures) -> int:
         """Count the calls of the window to which this tool gave this answer."""
-        return self._seen.get(facts.answer, 0)
+        return self._seen.get(features.answer, 0)
 
     @property
     def turn_calls(self) -> int:
@@ -183,20 +183,20 @@ class Window:
             self._lowest[asked] = min([usual, *declared])
         return self._lowest[asked]
 
-    def spell(
+    def streak(
         self,
-        matches: Callable[[Evidence], bool],
-        ends: Callable[[Evidence], bool] = lambda _: False,
-        slack: float = 1.0,
-    ) -> List[Evidence]:
+        matches: Callable[[JudgedCall], bool],
+        ends: Callable[[JudgedCall], bool] = lambda _: False,
+        fresh_per_match: float = 1.0,
+    ) -> List[JudgedCall]:
         """Give the latest calls that match, oldest first, while little new comes in between.
 
-        Of each round, one matching call counts. Going back from the last round, the spell is over
+        Of each round, one matching call counts. Going back from the last round, the streak is over
         at a call that changed the world in a new way, at a step forward or at what `ends` it, and
         where the rounds with something new beside or between the matching calls are more than
-        `slack` for each of these.
+        `fresh_per_match` for each of these.
         """
-        found: List[Evidence] = []
+        found: List[JudgedCall] = []
         fresh = 0
         for passed in reversed(self.rounds):
             match, is_fresh, is_over, is_change = None, False, False, False
@@ -208,7 +208,7 @@ class Window:
                     is_change = is_change or item.is_change
                     is_over = is_over or ends(item)
             fresh += is_fresh
-            if fresh > slack * (len(found) + 1) or (match is None and is_over):
+            if fresh > fresh_per_match * (len(found) + 1) or (match is None and is_over):
                 break
             if match is not None:
                 found.append(match)
@@ -217,7 +217,7 @@ class Window:
         found.reverse()
         return found
 
-    def __iter__(self) -> Iterator[Evidence]:
+    def __iter__(self) -> Iterator[JudgedCall]:
         return (item for passed in self.rounds for item in passed.evidence)
 
     def _count(self, calls: Sequence[ToolCall]) -> None:
@@ -227,23 +227,23 @@ class Window:
                 in_run, in_turn = self.counts[tool]
                 self.counts[tool] = (in_run + 1, in_turn + 1)
 
-    def _reopen(self) -> List[Evidence]:
+    def _reopen(self) -> List[JudgedCall]:
         """Take back the last round."""
         last = self.rounds.pop().evidence
         self._forget(last)
         return last
 
-    def _novelty(self, facts: Facts) -> Tuple[bool, bool, bool]:
-        """Whether a call is fresh, new, known: see `Evidence`."""
-        kind = facts.outcome
-        is_new, is_new_answer = facts.call not in self._seen, facts.answer not in self._seen
+    def _novelty(self, features: CallFeatures) -> Tuple[bool, bool, bool]:
+        """Whether a call is fresh, new, known: see `JudgedCall`."""
+        kind = features.outcome
+        is_new, is_new_answer = features.call not in self._seen, features.answer not in self._seen
         is_fresh = is_new_answer and kind is Outcome.SUCCESS
         if kind is Outcome.SILENT:
             is_fresh = is_new
         elif is_new_answer and kind.counts_down:
-            earlier = ([item.facts for item in each.evidence] for each in reversed(self.rounds))
-            is_fresh = is_step_forward(facts, earlier)
-        is_known = facts.result is not None and (facts.call, facts.result) in self._seen
+            earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
+            is_fresh = is_step_forward(features, earlier)
+        is_known = features.result is not None and (features.call, features.result) in self._seen
         return is_fresh, is_new, is_known
 
     def _trim(self, size: int) -> None:
@@ -253,21 +253,21 @@ class Window:
             self._forget(oldest.evidence[:excess])
             staying = oldest.evidence[excess:]
             if staying:
-                calls = {item.facts.call: item for item in staying}
+                calls = {item.features.call: item for item in staying}
                 self.rounds.insert(0, Round(oldest.number, calls))
 
-    def _forget(self, leaving: Iterable[Evidence]) -> None:
+    def _forget(self, leaving: Iterable[JudgedCall]) -> None:
         for item in leaving:
             self._kept -= 1
-            for key in _keys(item.facts):
+            for key in _keys(item.features):
                 self._seen[key] -= 1
                 if not self._seen[key]:
                     del self._seen[key]
 
 
-def _keys(facts: Facts) -> Tuple[_Key, ...]:
+def _keys(features: CallFeatures) -> Tuple[_Key, ...]:
     """Give what is counted of a call: the call, the answer of its tool, and both together."""
-    return facts.call, facts.answer, (facts.call, facts.result)
+    return features.call, features.answer, (features.call, features.result)
 
 
 def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:

@@ -21,12 +21,12 @@ def refused_again(ladder: Ladder, window: Window, found: Set[str]) -> List[LoopD
     again = []
     last = window.rounds[-1].evidence if window.rounds else ()
     for block in ladder.blocks:
-        members = [item for item in last if block.refuses(item.facts)]
+        members = [item for item in last if block.refuses(item.features)]
         if not members:
             if not block.is_lasting:  # a budget stays used up, whatever else is called
                 ladder.leave(block)
             continue
-        was_refused = any(item.facts.outcome is Outcome.REFUSED for item in members)
+        was_refused = any(item.features.outcome is Outcome.REFUSED for item in members)
         if was_refused and block.identity not in found:
             again.append(blocked(block, window))
     return again
@@ -34,7 +34,7 @@ def refused_again(ladder: Ladder, window: Window, found: Set[str]) -> List[LoopD
 
 def blocked(block: Block, window: Window) -> LoopDetection:
     """Give a loop that is blocked, as the window shows it now."""
-    found = [item for item in window if block.refuses(item.facts)]
+    found = [item for item in window if block.refuses(item.features)]
     again = detection(
         block.detector,
         block.reason,
@@ -51,5 +51,5 @@ def blocked(block: Block, window: Window) -> LoopDetection:
 
 def shown_by_refusals(ladder: Ladder, window: Window) -> List[int]:
     """Give the indices of the calls that a refusal would show."""
-    found = ([i.index for i in window if each.refuses(i.facts)] for each in ladder.blocks)
+    found = ([i.index for i in window if each.refuses(i.features)] for each in ladder.blocks)
     return [indices[-1] for indices in found if indices]

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..detection import LoopDetection
 from ..detectors.base import detection
-from ..evidence.judged_call import Evidence
+from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from .opinion import Opinion
 from .second_opinion import SecondOpinion
@@ -178,7 +178,7 @@ class Inquiry:
             identity=(str(episode.began),),
             refused=(),
             details={
-                "tool": concerned[-1].facts.tool,
+                "tool": concerned[-1].features.tool,
                 "count": len(concerned),
                 "reason": opinion.reason,
                 "confidence": opinion.confidence,
@@ -192,10 +192,10 @@ def _is_certain(found: LoopDetection) -> bool:
     return found.refused != ()
 
 
-def _concerned(window: Window) -> List[Evidence]:
+def _concerned(window: Window) -> List[JudgedCall]:
     """Give the late calls of which nothing came, or those of the last round."""
     late = [item for passed in window.rounds[-_CONCERNED_ROUNDS:] for item in passed.evidence]
-    return [item for item in late if item.is_barren] or window.rounds[-1].evidence
+    return [item for item in late if item.is_unproductive] or window.rounds[-1].evidence
 
 
 def _saved(opinion: Opinion) -> Dict[str, Any]:

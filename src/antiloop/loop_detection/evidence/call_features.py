@@ -22,25 +22,25 @@ ACKNOWLEDGEMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
 
 
-class Facts:
+class CallFeatures:
     """The content of one call and its result, as fingerprints.
 
     ``call`` and ``result`` are exact. The looser forms are made when they are first asked for,
     since most steps of a healthy run are never compared that far: ``steady`` is the result without
-    noise, ``gist`` its words without numbers and echoes of the arguments, ``near`` the arguments
-    without cosmetic differences, ``skeleton`` the result's different lines without numbers. An
+    noise, ``wording`` its words without numbers and echoes of the arguments, ``near`` the arguments
+    without cosmetic differences, ``template`` the result's different lines without numbers. An
     unknown result is None, and so are its forms. At most a few kB of both texts are kept.
     """
 
     __slots__ = (
         "_alters",
         "_arguments",
-        "_forms",
         "_is_command",
         "_is_missing",
         "_is_whole",
         "_looks",
         "_mutates",
+        "_normalized",
         "_text",
         "answer",
         "call",
@@ -78,7 +78,7 @@ class Facts:
         self.label: Optional[str] = None
         self.masking = SECRETS
         """What of the arguments may be shown."""
-        self._forms: Optional[Dict[str, Optional[str]]] = None
+        self._normalized: Optional[Dict[str, Optional[str]]] = None
         self._alters: Optional[bool] = None
         self._is_whole = False  # whether a restored label holds the whole arguments
         self._looks: Optional[bool] = None
@@ -93,40 +93,40 @@ class Facts:
         policy: ToolPolicy = NO_POLICY,
         asked: Optional[Asked] = None,
         masking: Masking = SECRETS,
-    ) -> "Facts":
-        """Make the facts of a call and its result; never raises on what a model or tool made."""
+    ) -> "CallFeatures":
+        """Make the features of a call and its result; never raises on what a model or tool made."""
         asked = asked or asked_of(call, policy)
-        known = asked.facts
+        known = asked.features
         if known is None or asked.result is not result or known.masking is not masking:
-            facts = cls._made_of(asked, result, policy, masking)
+            features = cls._made_of(asked, result, policy, masking)
             if not _is_immutable(result):
-                return facts
-            asked.result, asked.facts = result, facts
-        return asked.facts  # type: ignore[no-any-return]
+                return features
+            asked.result, asked.features = result, features
+        return asked.features  # type: ignore[no-any-return]
 
     @classmethod
     def _made_of(
         cls, asked: Asked, result: Result, policy: ToolPolicy, masking: Masking
-    ) -> "Facts":
+    ) -> "CallFeatures":
         text, kind = answer_of(result, asked.tool, policy)
         key = None if text is None else text_fingerprint(text)[:KEY_LENGTH]
         is_long = text is not None and len(text) > ACKNOWLEDGEMENT_LENGTH
-        facts = cls(asked.tool, asked.key, asked.mutates, key, kind, is_long)
-        facts.masking = masking
-        facts._arguments = asked.arguments
-        facts._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
+        features = cls(asked.tool, asked.key, asked.mutates, key, kind, is_long)
+        features.masking = masking
+        features._arguments = asked.arguments
+        features._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
         if kind is Outcome.SILENT and str(text).lstrip().startswith(_LEFT_OUT):
-            facts.only_looks = False
+            features.only_looks = False
         if policy.poll:
-            facts.is_polled = policy.polls(asked.arguments)
-            if facts.is_polled and kind is Outcome.SUCCESS:
-                facts.outcome = Outcome.WAITING
+            features.is_polled = policy.polls(asked.arguments)
+            if features.is_polled and kind is Outcome.SUCCESS:
+                features.outcome = Outcome.WAITING
         if asked.is_long:
-            facts.settle()
-        return facts
+            features.settle()
+        return features
 
-    def of_its_own(self, index: int) -> "Facts":
-        """Give these facts as those of a call that equals no other; an unknown result stays so."""
+    def of_its_own(self, index: int) -> "CallFeatures":
+        """Give these as the features of a call that equals no other; an unknown result stays so."""
         key = f"{index:0{KEY_LENGTH}x}"
         other = copy(self)
         other.call = key
@@ -135,13 +135,13 @@ class Facts:
             other.answer = f"{self.tool}\x00{key}"
         return other
 
-    def not_refused(self, result: Result) -> "Facts":
-        """Give these facts as those of a call that ran, whatever its result says."""
+    def not_refused(self, result: Result) -> "CallFeatures":
+        """Give these features as those of a call that ran, whatever its result says."""
         is_error = bool(getattr(result, "is_error", False))
         other = copy(self)
         other.outcome = outcome(str(self._text), is_error, may_be_refused=False)
         if self._arguments is not ...:
-            other._forms = other._alters = None
+            other._normalized = other._alters = None
         return other
 
     @property
@@ -155,16 +155,16 @@ class Facts:
         self._mutates, self._alters = self.mutates, self.changes_world
         self._is_command, self._looks = self.is_command, self.only_looks
         for name in LOOSER:
-            self.form(name)
+            self.normalized(name)
         self._arguments = ...
 
-    def form(self, name: str) -> Optional[str]:
+    def normalized(self, name: str) -> Optional[str]:
         """Give one of the looser forms by its name, None where it is not known."""
-        if self._forms is None:
-            self._forms = {}
-        if name not in self._forms:
-            self._forms[name] = self._made(name)
-        return self._forms[name]
+        if self._normalized is None:
+            self._normalized = {}
+        if name not in self._normalized:
+            self._normalized[name] = self._made(name)
+        return self._normalized[name]
 
     def restore(self, forms: Mapping[str, str], alters: bool, is_whole: bool) -> None:
         """Take over what was derived of the texts earlier, perhaps elsewhere.
@@ -174,7 +174,7 @@ class Facts:
             alters: whether the call changes the world.
             is_whole: whether the label holds the whole arguments.
         """
-        self._forms = dict(forms)
+        self._normalized = dict(forms)
         self._alters = alters
         self._is_whole = is_whole
 
@@ -247,12 +247,12 @@ class Facts:
     @property
     def steady(self) -> Optional[str]:
         """The result without noise."""
-        return self.form("steady")
+        return self.normalized("steady")
 
     @property
-    def gist(self) -> Optional[str]:
+    def wording(self) -> Optional[str]:
         """The words of the result, without numbers and what echoes the arguments."""
-        return self.form("gist")
+        return self.normalized("wording")
 
     @property
     def left(self) -> Optional[str]:
@@ -260,18 +260,18 @@ class Facts:
 
         None where it says nothing of that kind.
         """
-        left = self.form("left")
+        left = self.normalized("left")
         return None if left == NOT_SAID else left
 
     @property
     def near(self) -> Optional[str]:
         """The arguments without cosmetic differences."""
-        return self.form("near")
+        return self.normalized("near")
 
     @property
-    def skeleton(self) -> Optional[str]:
+    def template(self) -> Optional[str]:
         """The different lines of the result, without numbers and ids."""
-        return self.form("skeleton")
+        return self.normalized("template")
 
     @property
     def shown(self) -> str:

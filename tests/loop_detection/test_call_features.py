@@ -12,8 +12,8 @@ from runs import fresh_answers, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
 from antiloop.loop_detection import ToolPolicy
-from antiloop.loop_detection.evidence import compared, evidence
-from antiloop.loop_detection.evidence.evidence import Facts
+from antiloop.loop_detection.evidence import call_features, compared
+from antiloop.loop_detection.evidence.call_features import CallFeatures
 from antiloop.loop_detection.evidence.noise import without_noise
 from antiloop.loop_detection.evidence.outcome import Outcome
 from antiloop.loop_detection.evidence.sameness import say_alike
@@ -35,8 +35,8 @@ class Counter:
 @pytest.fixture
 def hashed(monkeypatch):
     """The texts that were hashed since the test began."""
-    counter = Counter(evidence.text_fingerprint)
-    for module in (compared, evidence):
+    counter = Counter(call_features.text_fingerprint)
+    for module in (compared, call_features):
         monkeypatch.setattr(module, "text_fingerprint", counter)
     return counter.texts
 
@@ -85,24 +85,27 @@ def test_ids_do_not_make_a_call_be_hashed_again(hashed):
 
 def test_a_result_that_comes_later_is_hashed_then(hashed):
     call = ToolCall("read", {"page": 1})
-    first = Facts.of(call, None)
-    later = Facts.of(call, "page one")
+    first = CallFeatures.of(call, None)
+    later = CallFeatures.of(call, "page one")
     assert len(hashed) == 2
     assert (first.result, first.outcome) == (None, Outcome.UNKNOWN)
     assert (later.call, later.outcome) == (first.call, Outcome.SUCCESS)
-    assert Facts.of(call, "page two").result != later.result
+    assert CallFeatures.of(call, "page two").result != later.result
 
 
-def test_another_policy_makes_other_facts():
+def test_another_policy_makes_other_features():
     call = ToolCall("read", {"page": 1, "label": "a"})
     policy = ToolPolicy(key=["page"])
-    assert Facts.of(call, "x", policy).call == Facts.of(ToolCall("read", {"page": 1}), "x").call
-    assert Facts.of(call, "x").call != Facts.of(call, "x", policy).call
+    assert (
+        CallFeatures.of(call, "x", policy).call
+        == CallFeatures.of(ToolCall("read", {"page": 1}), "x").call
+    )
+    assert CallFeatures.of(call, "x").call != CallFeatures.of(call, "x", policy).call
 
 
 def test_what_is_remembered_with_a_call_takes_no_part_in_equality():
     one, other = ToolCall("read", {"page": 1}), ToolCall("read", {"page": 1})
-    Facts.of(one, "page one")
+    CallFeatures.of(one, "page one")
     assert one == other
     assert repr(one) == repr(other)
 
@@ -110,14 +113,14 @@ def test_what_is_remembered_with_a_call_takes_no_part_in_equality():
 def test_a_call_that_was_judged_can_be_copied_and_sent_to_another_process():
     call = ToolCall("read", {"page": 1}, id="c1", round=2)
     expected = ToolCall("read", {"page": 1}, id="c1", round=2)
-    Facts.of(call, "page one", ToolPolicy(key=lambda arguments: arguments))
+    CallFeatures.of(call, "page one", ToolPolicy(key=lambda arguments: arguments))
     assert pickle.loads(pickle.dumps(call)) == expected
     assert copy.deepcopy(call) == expected
 
 
 def test_the_arguments_are_given_as_plain_json_and_short():
-    assert Facts.of(ToolCall("f", '{"a": [1.0, 2]}'), None).arguments == {"a": [1, 2]}
-    long = Facts.of(ToolCall("f", {"text": "x" * 3_000}), None)
+    assert CallFeatures.of(ToolCall("f", '{"a": [1.0, 2]}'), None).arguments == {"a": [1, 2]}
+    long = CallFeatures.of(ToolCall("f", {"text": "x" * 3_000}), None)
     assert isinstance(long.arguments, str)
     assert len(long.arguments) <= 60
     assert long.shown == long.arguments
@@ -140,7 +143,7 @@ def test_the_arguments_are_given_as_plain_json_and_short():
     ],
 )
 def test_whatever_a_tool_gave_is_a_result(result, kind):
-    assert Facts.of(ToolCall("f"), result).outcome is kind
+    assert CallFeatures.of(ToolCall("f"), result).outcome is kind
 
 
 def test_a_result_and_its_text_are_the_same():
@@ -148,7 +151,7 @@ def test_a_result_and_its_text_are_the_same():
         """A result with something of its own."""
 
     texts = ["a b", ToolResult("a b"), Named("a b")]
-    assert len({Facts.of(ToolCall("f"), each).result for each in texts}) == 1
+    assert len({CallFeatures.of(ToolCall("f"), each).result for each in texts}) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,20 +168,22 @@ def test_of_a_restored_call_long_arguments_are_known_in_short(path, known):
 
 
 def test_an_unknown_result_has_no_forms():
-    facts = Facts.of(ToolCall("f", {"q": "cats"}), None)
-    assert (facts.steady, facts.gist, facts.skeleton) == (None, None, None)
+    features = CallFeatures.of(ToolCall("f", {"q": "cats"}), None)
+    assert (features.steady, features.wording, features.template) == (None, None, None)
 
 
-def texts_in(facts):
+def texts_in(features):
     """How many characters are kept of one call and its result."""
-    kept = [facts._text, facts._arguments]
+    kept = [features._text, features._arguments]
     return sum(len(json.dumps(each, default=repr)) for each in kept)
 
 
 @pytest.mark.parametrize("size", [100, 8_000, 1_300_000])
 def test_a_few_kilobytes_are_kept_of_each_call(size):
-    facts = Facts.of(ToolCall("write", {"text": "word " * (size // 5)}), "page " * (size // 5))
-    assert texts_in(facts) < 20_000
+    features = CallFeatures.of(
+        ToolCall("write", {"text": "word " * (size // 5)}), "page " * (size // 5)
+    )
+    assert texts_in(features) < 20_000
 
 
 def test_a_monitor_does_not_keep_whole_results_alive():
@@ -201,21 +206,21 @@ def test_a_monitor_does_not_keep_whole_results_alive():
 def test_long_arguments_are_judged_as_short_ones(extra):
     padding = {"zz": "more words " * (extra // 11)}
 
-    def facts(arguments, text="Error: page 1 is missing", tool="shell"):
-        return Facts.of(ToolCall(tool, {**arguments, **padding}), text)
+    def features(arguments, text="Error: page 1 is missing", tool="shell"):
+        return CallFeatures.of(ToolCall(tool, {**arguments, **padding}), text)
 
-    sed, look = facts({"command": "sed -i s/a/b/ x"}), facts({"command": "ls"})
+    sed, look = features({"command": "sed -i s/a/b/ x"}), features({"command": "ls"})
     assert (sed.changes_world, look.changes_world) == (True, False)
-    assert facts({"command": "edit"}, tool="editor").mutates
-    assert facts({"q": "cats dogs"}).near == facts({"q": "dog, cat"}).near
-    assert facts({"q": "cats dogs"}).near != facts({"q": "dog"}).near
-    assert facts({"q": "missing"}).gist != facts({"q": "cats"}).gist
-    assert facts({"q": "cats"}, None).near == facts({"q": "cats"}).near
-    assert facts({"q": "cats"}, None).steady is None
-    of_its_own = facts({"q": "cats"}).of_its_own(3)
-    assert of_its_own.near == facts({"q": "cat"}).near
-    assert of_its_own.shown == facts({"q": "cats"}).shown
-    assert isinstance(facts({"q": "cats"}).arguments, str) == bool(extra)
+    assert features({"command": "edit"}, tool="editor").mutates
+    assert features({"q": "cats dogs"}).near == features({"q": "dog, cat"}).near
+    assert features({"q": "cats dogs"}).near != features({"q": "dog"}).near
+    assert features({"q": "missing"}).wording != features({"q": "cats"}).wording
+    assert features({"q": "cats"}, None).near == features({"q": "cats"}).near
+    assert features({"q": "cats"}, None).steady is None
+    of_its_own = features({"q": "cats"}).of_its_own(3)
+    assert of_its_own.near == features({"q": "cat"}).near
+    assert of_its_own.shown == features({"q": "cats"}).shown
+    assert isinstance(features({"q": "cats"}).arguments, str) == bool(extra)
 
 
 texts = st.text("ab1 \n:", max_size=12)
@@ -233,29 +238,29 @@ times = st.sampled_from(["9:00:01", "12:00:01", "12:00:02", "", "word"])
 def test_a_text_that_is_cut_equals_the_same_as_the_whole(begin, one, other, fill, word, ends):
     middle = word * (fill // len(word))
     whole = [f"{begin}{time}{middle}{end}" for time, end in zip((one, other), ends)]
-    cut = [Facts.of(ToolCall("read"), text).steady for text in whole]
+    cut = [CallFeatures.of(ToolCall("read"), text).steady for text in whole]
     assert (cut[0] == cut[1]) == (without_noise(whole[0]) == without_noise(whole[1]))
 
 
 def test_a_result_that_is_changed_in_place_is_another_result():
     call, result = ToolCall("read", {"page": 1}), ["page one"]
-    before = Facts.of(call, result).result
+    before = CallFeatures.of(call, result).result
     result[0] = "page two"
-    assert Facts.of(call, result).result != before
+    assert CallFeatures.of(call, result).result != before
 
 
 def test_answers_say_the_same_if_failures_only_echo_or_count():
-    def facts(text, **arguments):
+    def features(text, **arguments):
         made, result = step("get", text, **arguments)
-        return Facts.of(made, result)
+        return CallFeatures.of(made, result)
 
-    one = facts("Error: page home not found", page="home")
-    assert say_alike(one, facts("Error: page about not found", page="about"))
-    assert not say_alike(one, facts("Error: access denied", page="about"))
-    assert say_alike(facts("[]", q=1), facts("No results found.", q=2))
-    assert say_alike(facts("page one", n=1), facts("page one", n=2))
-    assert not say_alike(facts("page one", n=1), facts("page two", n=2))
-    assert not say_alike(facts(None), facts(None))
+    one = features("Error: page home not found", page="home")
+    assert say_alike(one, features("Error: page about not found", page="about"))
+    assert not say_alike(one, features("Error: access denied", page="about"))
+    assert say_alike(features("[]", q=1), features("No results found.", q=2))
+    assert say_alike(features("page one", n=1), features("page one", n=2))
+    assert not say_alike(features("page one", n=1), features("page two", n=2))
+    assert not say_alike(features(None), features(None))
 
 
 @pytest.mark.parametrize("length", [7, 8, 59, 60])
