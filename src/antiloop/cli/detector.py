@@ -10,6 +10,7 @@ from ..loop_detection import LoopDetector
 from ..loop_detection.presets import PRESETS
 from ..regular_file import opener
 from .command import add_names, reason_of
+from .named_judge import with_judge
 
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +33,9 @@ def add_detector(parser: argparse.ArgumentParser) -> None:
 
 
 def detector_of(args: argparse.Namespace) -> LoopDetector:
-    """Make the detector that was chosen."""
+    """Make the detector that was chosen, with the judge that was named."""
     chosen: LoopDetector = args.config or PRESETS[args.preset]()
-    return chosen
+    return with_judge(chosen, getattr(args, "second_opinion", None))
 
 
 def _presets() -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, FrozenSet, Optional, Sequence, Tuple
 from ..health import HealthMonitor, HealthProfile, HealthReport, evaluate
 from ..health.settings import budget_from_environment
 from ..traces import RecordedRun, replay
+from .named_judge import Asked, consulted
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopDetector, LoopVerdict
@@ -21,6 +22,8 @@ class JudgedRun:
     source: str
     """Where it was read, as ``name:line``."""
     health: HealthReport
+    asked: Optional[Asked] = None
+    """How often a judge was asked; None where nobody was named."""
     known: Optional[FrozenSet[str]] = None
     """Identities of its loops that a baseline knows; None where there is no baseline."""
 
@@ -49,9 +52,10 @@ def profile_of(detector: "LoopDetector") -> HealthProfile:
 
 
 def judge(run: RecordedRun, profile: HealthProfile) -> JudgedRun:
-    """Say what is wrong with a run."""
+    """Say what is wrong with a run; where the detector has a judge, it is asked first."""
+    run, asked = consulted(run, profile.detector)
     health = _healthy(run, profile) or evaluate(run, profile=profile)
-    return JudgedRun(run.run_id, run.source, health)
+    return JudgedRun(run.run_id, run.source, health, asked)
 
 
 def _healthy(run: RecordedRun, profile: HealthProfile) -> Optional[HealthReport]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from ..command import COULD_NOT_RUN, FOUND, add_command
 from ..detector import add_detector, detector_of
+from ..named_judge import add_judge, consulted
 from ..output.skipped import Skipped
 from ..output.terminal import complain, say, tell_page
 from ..recordings import add_source
@@ -53,6 +54,7 @@ def add(commands: Any) -> None:
         help="of the answer: %(choices)s (default: text)",
     )
     add_detector(parser)
+    add_judge(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,10 +65,14 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         recorded = _run_of(args.path, args.source, args.run_name)
-        told = explain(recorded, detector_of(args), args.step)
+        detector = detector_of(args)
+        recorded, asked = consulted(recorded, detector)
+        told = explain(recorded, detector, args.step)
     except (TraceUnreadable, ValueError) as error:
         complain(str(error))
         return COULD_NOT_RUN
+    if asked and asked.complaint:
+        complain(asked.complaint)
     if args.format == "json":
         say(json.dumps(as_json(recorded, told), indent=2))
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ContextManager, Iterator, TextIO, Tuple
 
 from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from ..detector import add_detector, detector_of
+from ..named_judge import Asked, add_judge
 from ..output.terminal import complain, is_quiet, printable, tell
 from ..recordings import Recordings, add_recordings
 from ..replaced_file import named_folders, replaced_file
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
         help="where to write it, report.html if left out; - is standard output",
     )
     add_detector(parser)
+    add_judge(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,10 +95,14 @@ def _judged(
     """Yield each run with its health, and count the states."""
     from ..judged_run import judge
 
+    asked = Asked()
     for recorded in recordings:
-        health = judge(recorded, profile).health
-        states[health.status.value] += 1
-        yield recorded, health
+        judged = judge(recorded, profile)
+        asked += judged.asked or Asked()
+        states[judged.health.status.value] += 1
+        yield recorded, judged.health
+    if asked.complaint:
+        complain(asked.complaint)
 
 
 def _opened(path: str) -> ContextManager[TextIO]:

@@ -8,6 +8,7 @@ from ..command import COULD_NOT_RUN, FOUND, add_command
 from ..detector import add_detector, detector_of
 from ..engines.engine import EngineFailed
 from ..engines.parallel import add_engine
+from ..named_judge import Asked, add_judge
 from ..output.terminal import complain
 from ..recordings import Recordings, add_recordings
 
@@ -58,6 +59,7 @@ def add(commands: Any) -> None:
     )
     add_engine(parser)
     add_detector(parser)
+    add_judge(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,12 +103,16 @@ def _write(
     """Write the runs as they come; count them, and those with a loop that is not known."""
     seen = stuck = 0
     with closing(runs):  # whatever happens, nothing goes on working on them
+        asked = Asked()
         for each in runs:
+            asked += each.asked or Asked()
             judged = baseline.marked(each) if baseline else each
             seen += 1
             stuck += bool(judged.new_verdicts)
             writer.run(judged)
     writer.end()
+    if asked.complaint:
+        complain(asked.complaint)
     return seen, stuck
 
 
