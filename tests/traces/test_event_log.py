@@ -241,3 +241,15 @@ def test_lines_that_are_no_events_are_told(read):
     assert len(run) == 2, "a list of events is opened"
     assert len(read.trouble) == 2
     assert read.trouble[0].endswith("f:2: no event of a run here; skipped")
+
+
+@pytest.mark.parametrize("told", [{}, {"stuck": "yes"}, {"stuck": True, "confidence": 7}])
+def test_what_is_no_opinion_is_passed_over(read, told):
+    (run,) = read(completed(), event("second_opinion", step=0, **told))
+    assert (run.opinions, len(run.events)) == ((), 2)
+
+
+def test_an_opinion_ends_a_round(read):
+    told = event("second_opinion", stuck=False)
+    (run,) = read(started("ls"), started("cd"), told, started("pwd"))
+    assert [call.round for call in run.calls] == [0, 0, 2]

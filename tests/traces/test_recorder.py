@@ -5,14 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
+from antiloop.loop_detection import LoopAction, Opinion
+from antiloop.loop_detection.second_opinion.opinion import opinion_of
 from antiloop.traces import RunRecorder, read_runs, replay
 from antiloop.types import ToolCall, ToolResult
 
@@ -184,3 +187,43 @@ def test_any_value_can_be_recorded(tmp_path_factory, value):
         run.event("mine", value=object())
     assert len(only(path)) == 1
     assert all(json.loads(line)["run_id"] == run.run_id for line in path.read_text().splitlines())
+
+
+ANSWERS = st.sampled_from([True, False, None, Opinion(True, 0.3, "?"), Opinion(False, 0.9)])
+ROUNDS = st.lists(
+    st.tuples(st.sampled_from("abcdef"), st.sampled_from(["No hits.", "error: no", "7 hits"]))
+)
+
+
+@given(ROUNDS, st.lists(ANSWERS, min_size=1), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_what_judges_said_is_kept_and_a_replay_asks_nobody(rounds, answers, is_named):
+    detector = LoopDetector.escalating(second_opinion=lambda case: None)
+    live, monitor = [], detector.monitor()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "runs.jsonl")
+        with RunRecorder(path) as recorder:
+            for number, (word, text) in enumerate(rounds):
+                recorder.tool_call("search", {"q": word}, text)
+                verdict = monitor.record_call("search", {"q": word}, text)
+                if verdict.case is not None:
+                    opinion = opinion_of(answers[number % len(answers)])
+                    recorder.second_opinion(opinion, verdict.case.step if is_named else None)
+                    verdict = monitor.answer(opinion)
+                if verdict.action is not LoopAction.CONTINUE:
+                    live.append((number, verdict.action))
+        (run,) = read_runs(path)
+    assert [(step, verdict.action) for step, verdict in replay(run, detector)] == live
+
+
+def test_the_reason_of_an_opinion_is_masked_and_its_numbers_are_not(path):
+    reason = "It retries with key sk-proj-" + "a1B2" * 8
+    with RunRecorder(path, mask="secrets") as run:
+        run.tool_call("ls", {}, "a.py")
+        run.second_opinion(Opinion(True, 0.9, reason), 0)
+        run.second_opinion(None)
+    (read_back,) = read(path)[0].values()
+    ((step, opinion),) = read_back.opinions
+    assert (step, opinion.stuck, opinion.confidence) == (0, True, 0.9)
+    assert opinion.reason.startswith("It retries with key")
+    assert "a1B2a1B2" not in path.read_text()

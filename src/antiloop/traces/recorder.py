@@ -7,13 +7,17 @@ import uuid
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Type, Union
 
+from ..loop_detection import Opinion
 from ..loop_detection.text.canonical import plain
 from ..loop_detection.text.masking import MaskRule, masking_of
 from ..stability import beta
 from .appended_file import AppendedFile
 
 _NAMES_AND_NUMBERS = frozenset(
-    ["tool", "agent", "to_agent", "model", "call_id", "round", "tokens", "cost", "latency_ms"]
+    [
+        *("tool", "agent", "to_agent", "model", "call_id", "round", "tokens", "cost"),
+        *("latency_ms", "step", "stuck", "confidence"),
+    ]
 )
 """Fields that are never masked."""
 
@@ -135,6 +139,16 @@ class RunRecorder:
     def user_message(self, text: Optional[str] = None) -> None:
         """Record that the user spoke, which is progress; the text may be left out."""
         self.event("user_message", input=text)
+
+    def second_opinion(self, opinion: Optional[Opinion], step: Optional[int] = None) -> None:
+        """Record what a judge said about the run; None, which is no opinion, is left out.
+
+        Args:
+            opinion: what it said.
+            step: the `CaseFile.step` that it was asked about; the last call where left out.
+        """
+        if opinion is not None:
+            self.event("second_opinion", step=step, **opinion.to_dict())
 
     def handoff(self, agent: str, to_agent: str) -> None:
         """Record that one agent hands over to another."""

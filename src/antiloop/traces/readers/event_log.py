@@ -20,7 +20,7 @@ from ..shared.run_under_way import TakeRecord
 _TYPES = frozenset(
     """
     handoff_completed handoff_started llm_call_completed llm_call_started memory_read memory_write
-    retry_triggered run_cancelled run_completed run_failed run_started state_updated
+    retry_triggered run_cancelled run_completed run_failed run_started second_opinion state_updated
     tool_call_completed tool_call_failed tool_call_started user_message
     """.split()
 )

@@ -9,6 +9,7 @@ from ...formats.content import arguments_of, field_of, optional_text, text_of
 from ...formats.unrecorded import told_apart
 from ...latest import Latest
 from ...loop_detection.evidence.fingerprint import call_fingerprint
+from ...loop_detection.second_opinion.opinion import Opinion, recorded_opinion
 from ...types import Role, ToolCall, ToolResult
 from ..recorded_run import RecordedRun
 from ..run_event import RunEvent
@@ -25,7 +26,7 @@ _COMPLETED = ("tool_call_completed", "tool_call_failed")
 _BEGINS_ROUND = frozenset(
     """
     handoff_completed handoff_started llm_call_completed llm_call_started memory_write
-    retry_triggered state_updated user_message
+    retry_triggered second_opinion state_updated user_message
     """.split()
 )
 _NOTHING: Mapping[str, Any] = {}
@@ -49,6 +50,7 @@ class OpenRun:
         self._results: List[Optional[ToolResult]] = []
         self._turn_starts: List[int] = []
         self._messages: List[TextMessage] = []
+        self._opinions: List[Tuple[int, Opinion]] = []
         self._events: List[RunEvent] = []
         self._waiting: Latest[int, Mapping[str, Any]] = Latest(_WAITING)
         self._agent: Optional[str] = None
@@ -74,6 +76,8 @@ class OpenRun:
             self._turn_starts.append(step)
         elif event["type"] == "run_failed":
             self._failed = True
+        elif event["type"] == "second_opinion":
+            self._note_opinion(event)
         self._events.append(_event(event, step))
 
     def history(self, since: int) -> History:
@@ -96,9 +100,16 @@ class OpenRun:
             input_tokens=total(event.input_tokens for event in events),
             output_tokens=total(event.output_tokens for event in events),
             cost=total(event.cost for event in events),
+            opinions=tuple(self._opinions),
             failed=self._failed,
             messages=tuple(self._messages),
         )
+
+    def _note_opinion(self, event: Mapping[str, Any]) -> None:
+        """Take in what a judge said, about the last call where no step is named."""
+        opinion, step = recorded_opinion(event), whole_number(event.get("step"))
+        if opinion is not None:
+            self._opinions.append((len(self.calls) - 1 if step is None else step, opinion))
 
     def _note_words(self, event: Mapping[str, Any], step: int) -> None:
         """Take in what the user or the model said, where it was recorded as text."""
