@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from adapters import FRAMEWORKS
+from adapters import FRAMEWORKS, WARNINGS
 
 from antiloop.cli import main
 
@@ -25,6 +25,12 @@ INDEX = ROOT / "docs" / "README.md"
 
 def named(path):
     return str(path.relative_to(ROOT))
+
+
+def with_warnings(page):
+    """Let pass what the framework of a page warns of by itself."""
+    marks = map(pytest.mark.filterwarnings, WARNINGS.get(page.name, ()))
+    return pytest.param(page, marks=list(marks), id=named(page))
 
 
 def blocks_of(page):
@@ -52,7 +58,7 @@ def _in_the_clone(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", list(map(with_warnings, PAGES)))
 def test_python_blocks_run_and_print_what_the_page_says(page, capsys):
     for framework in FRAMEWORKS.get(page.name, ()):
         pytest.importorskip(framework, reason=f"{named(page)} needs {framework}")

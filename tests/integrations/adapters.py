@@ -34,6 +34,8 @@ class Adapter:
     """The oldest Python that the framework runs on."""
     newest_python: Optional[Tuple[int, int]] = None
     """The same of its newest version, where that needs a later one."""
+    warnings: Tuple[str, ...] = ()
+    """What the framework itself warns of, as filters that let it pass."""
 
 
 HOOK_HOLES = {
@@ -249,6 +251,24 @@ ADAPTERS = {
             oldest=("claude-agent-sdk==0.2.82", "mcp==1.23.0"),
         ),
         Adapter(
+            "inspect_ai",
+            "inspect",
+            ("inspect_ai",),
+            "guard-inspect.md",
+            modes=("sync", "async"),
+            holes={
+                "stream": "an evaluation gives its log when it is over",
+                "raise": "an error of a sample is one of the evaluation; it does what stop does",
+                "resumed_elsewhere": "a sample that broke off begins anew",
+            },
+            oldest=("inspect-ai==0.3.246",),
+            warnings=(
+                "ignore:The 'initial' parameter:DeprecationWarning",
+                "ignore:Exception ignored in. <(function MemoryObject|_io.FileIO):"
+                "pytest.PytestUnraisableExceptionWarning",
+            ),
+        ),
+        Adapter(
             "functions",
             "",
             (),
@@ -285,6 +305,9 @@ RECIPES = (
     Recipe("haystack", ("haystack",), "haystack-ai", (3, 11)),
     Recipe("smolagents", ("smolagents",), "smolagents"),
 )
+
+WARNINGS = {adapter.page: adapter.warnings for adapter in ADAPTERS.values() if adapter.warnings}
+"""What else than an error the examples of a page may give rise to."""
 
 FRAMEWORKS = {each.page: each.modules for each in (*ADAPTERS.values(), *RECIPES)}
 """What must be installed to run the examples of a page, by the page's name."""

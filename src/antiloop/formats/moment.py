@@ -2,7 +2,7 @@
 
 from typing import Iterator, Optional, Protocol, Sequence, Tuple, Union
 
-from ..loop_detection import LoopMonitor, LoopVerdict
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..loop_detection.verdict import GO_ON
 from ..types import Role, ToolCall, ToolResult
 from .history import rounds_of
@@ -67,6 +67,14 @@ def judged(monitor: LoopMonitor, told: Told, moment: Moment) -> LoopVerdict:
     if moment.role is Role.USER:
         monitor.user_message()
     return GO_ON
+
+
+def verdicts_of(monitor: LoopMonitor, told: Told) -> Iterator[Tuple[int, LoopVerdict]]:
+    """Tell a monitor all that happened in a run, and yield what it says, with the step."""
+    for moment in moments_of(told):
+        verdict = judged(monitor, told, moment)
+        if verdict.action is not LoopAction.CONTINUE:
+            yield step_of(moment), verdict
 
 
 def step_of(moment: Moment, since: int = 0) -> int:

@@ -2,8 +2,8 @@
 
 from typing import Iterator, Tuple
 
-from ..formats.moment import judged, moments_of, step_of
-from ..loop_detection import LoopAction, LoopDetector, LoopVerdict
+from ..formats.moment import verdicts_of
+from ..loop_detection import LoopDetector, LoopVerdict
 from ..stability import beta
 from .recorded_run import RecordedRun
 
@@ -23,7 +23,4 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
     monitor = detector.monitor(live=False)
     # What judges said then counts again; nobody is asked anew.
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
-    for moment in moments_of(run):
-        verdict = judged(monitor, run, moment)
-        if verdict.action is not LoopAction.CONTINUE:
-            yield step_of(moment), verdict
+    yield from verdicts_of(monitor, run)
