@@ -21,8 +21,8 @@ from antiloop import LoopPolicy
 from antiloop.cli import main
 from antiloop.integrations.inspect_ai import LoopGuard, loop_free
 from antiloop.loop_detection import Escalation
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.outcome import REFUSED_MARKER
 from antiloop.traces import read_runs
 
 pytestmark = [

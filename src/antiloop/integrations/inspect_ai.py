@@ -67,9 +67,9 @@ class LoopGuard(Guard):
             return Approval(decision="reject", explanation=verdict.message)
         return Approval(decision="escalate")
 
-    def _before_request(self, messages: List[Any], sample_id: str) -> None:
+    async def _before_request(self, messages: List[Any], sample_id: str) -> None:
         """Judge the round whose results have just come in; what is added is sent, not stored."""
-        verdict = self.judge(from_inspect(self.recent(messages)), sample_id)
+        verdict = await self.ajudge(from_inspect(self.recent(messages)), sample_id)
         if verdict.action is LoopAction.NOTIFY:
             messages.append(ChatMessageUser(content=self.notice(verdict)))
         if verdict.action.ends_run:
@@ -88,7 +88,7 @@ class LoopHooks(Hooks):
         """Judge the round before; this is called again where the model must be asked again."""
         guard = _GUARDS.get(transcript())
         if guard is not None and data.input and isinstance(data.input[-1], ChatMessageTool):
-            guard._before_request(data.input, data.sample_id or "")
+            await guard._before_request(data.input, data.sample_id or "")
 
 
 @scorer(metrics=[mean(), stderr()])
@@ -108,7 +108,7 @@ def loop_free(preset: str = "default", ignore: Sequence[str] = ()) -> Scorer:
     ignored = {name: ToolPolicy(exempt=True) for name in ignore}
 
     async def score(state: TaskState, target: Target) -> Score:
-        monitor = detector.monitor(ignored, logs=False)
+        monitor = detector.monitor(ignored, live=False)
         found = list(verdicts_of(monitor, from_inspect(state.messages)))
         details = [each.detection for _, each in found if each.detection]
         explanation = " ".join({each.identity: each.message for each in details}.values())
