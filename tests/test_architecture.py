@@ -16,7 +16,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
-    | {"choices", "frozen", "latest", "regular_file", "short_repr", "threshold"},
+    | {"choices", "found_settings", "frozen", "json_schema", "latest", "regular_file"}
+    | {"settings_file", "short_repr", "threshold"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces", "testing"},
@@ -35,7 +36,10 @@ WITHIN_FOUNDATION = {
     "choices": set(),
     "latest": set(),
     "threshold": set(),
+    "found_settings": {"regular_file"},
+    "json_schema": set(),
     "regular_file": set(),
+    "settings_file": {"exceptions", "found_settings", "regular_file"},
     "short_repr": set(),
     "frozen": {"short_repr"},
     "trace": {"types", "exceptions", "stability", "short_repr", "frozen"},

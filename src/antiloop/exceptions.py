@@ -7,6 +7,7 @@
     │   ├── LoopDetectedError   the agent was stuck in a tool-call loop
     │   └── ProviderError       a model provider answered with something unusable
     ├── CallRefused             a guarded function was called again in a loop, and did not run
+    ├── SettingsError           a file of settings says something that cannot be meant
     ├── SnapshotError           a monitor's snapshot cannot be restored
     └── TraceUnreadable         no recorded run can be read from a file or stream
         └── NoTrace             it can be read, and holds something else
@@ -38,6 +39,11 @@ class ProviderError(AgentError):
 @beta
 class CallRefused(AntiloopError):
     """A guarded function was not run; the message is what to tell the model."""
+
+
+@beta
+class SettingsError(AntiloopError, ValueError):
+    """Settings cannot be read; the message names the file, the key and the remedy."""
 
 
 @beta

@@ -21,7 +21,7 @@ from typing import (
 import pytest
 
 from antiloop.agent.annotations import annotation_schema, build_value
-from antiloop.agent.schema import schema_errors
+from antiloop.json_schema import schema_errors
 
 
 class Color(enum.Enum):

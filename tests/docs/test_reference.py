@@ -11,6 +11,7 @@ import pytest
 from antiloop import loop_detection
 from antiloop.loop_detection import Escalation, LoopPolicy, ladder
 from antiloop.loop_detection.run import rungs
+from antiloop.loop_detection.settings_schema import settings_schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DETECTORS = (REFERENCE / "detectors.md").read_text(encoding="utf-8")
@@ -92,3 +93,9 @@ def test_the_ladders_of_the_policies_are_as_written():
     ladders = {p.name: [action.value for action in p.escalation.actions] for p in LoopPolicy}
     told = {name: ladder.split(", ") for name, ladder in table(POLICIES, "LoopPolicy").items()}
     assert told == ladders
+
+
+def test_every_key_of_the_settings_is_told():
+    page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(\w+)` \|", section(page, "Keys"), re.MULTILINE)
+    assert told == list(settings_schema()["properties"])

@@ -358,3 +358,14 @@ def test_an_answer_has_an_id_of_its_own_and_the_same_when_asked_again():
     bodies = [responses(repeated(times), stream=False) for times in (3, 3, 4)]
     one, again, other = (judge_request(b, "openai_responses", STOP).answer.key for b in bodies)
     assert one == again != other
+
+
+def test_without_a_detector_the_settings_of_the_folder_count(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(GatewayGuard().detector.detectors) == len(LoopDetector.escalating().detectors)
+    (tmp_path / "antiloop.toml").write_text("shadow = true\n", "utf-8")
+    assert GatewayGuard().detector.shadow
+    assert not GatewayGuard(LoopDetector.escalating()).detector.shadow
+    (tmp_path / "antiloop.toml").write_text("shadwo = true\n", "utf-8")
+    with pytest.raises(ValueError, match="did you mean 'shadow'"):
+        GatewayGuard()

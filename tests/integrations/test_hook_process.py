@@ -123,3 +123,31 @@ def test_without_shadow_nothing_is_written(tmp_path, monkeypatch):
     said = [answered("codex", data) for data in calls_of("codex", 5)]
     assert any(out for out, _ in said)
     assert {error for _, error in said} == {""}
+
+
+def test_a_hook_reads_the_settings_of_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "antiloop.toml").write_text('ignore = ["search"]\n', "utf-8")
+    said = [answered("codex", data) for data in calls_of("codex", 5)]
+    assert set(said) == {("", "")}
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    said = [answered("codex", data, "--isolated") for data in calls_of("codex", 5)]
+    assert any(out for out, _ in said)
+
+
+def test_a_mistake_in_the_settings_of_a_hook_is_told_and_the_call_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "antiloop.toml").write_text("shadwo = true\n", "utf-8")
+    out, error = answered("codex", next(calls_of("codex", 1)))
+    assert out == ""
+    assert error == ("antiloop hook: antiloop.toml: shadwo: unexpected; did you mean 'shadow'?\n")
+
+
+def test_a_hook_takes_its_settings_from_a_file_that_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "mine.toml").write_text("shadow = true\n", "utf-8")
+    named = ("--config", str(tmp_path / "mine.toml"))
+    said = [answered("codex", data, *named) for data in calls_of("codex", 4)]
+    assert {out for out, _ in said} == {""}
+    assert any("shadow: would" in error for _, error in said)

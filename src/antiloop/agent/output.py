@@ -5,8 +5,8 @@ import re
 from typing import Any, Mapping, Tuple
 
 from ..frozen import frozen
+from ..json_schema import schema_errors
 from .annotations import annotation_schema, build_value, is_record
-from .schema import schema_errors
 
 _FENCED = re.compile(r"^```\w*[^\S\n]*\n(.*?)\n?```$", re.DOTALL)
 

@@ -11,10 +11,11 @@ import os
 import sys
 from typing import Optional, Sequence, TextIO
 
+from ..exceptions import SettingsError
 from ..version import __version__
 from . import help_page
 from .command import COULD_NOT_RUN, add_telling, reason_of
-from .commands import calibrate, demo, explain, hook, report, scan, watch
+from .commands import calibrate, config, demo, explain, hook, report, scan, watch
 from .output.terminal import choose, complain
 from .parser import Parser
 
@@ -43,6 +44,9 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return PIPE_CLOSED
+    except SettingsError as error:
+        complain(str(error))
+        return COULD_NOT_RUN
     except OSError as error:  # mostly of standard output: commands answer for what they open
         complain(f"cannot go on: {reason_of(error)}")
         _discard_output()
@@ -90,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_telling(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (demo, scan, watch, explain, report, calibrate, hook):
+    for command in (demo, scan, watch, explain, report, calibrate, hook, config):
         command.add(commands)
     help_page.add(commands, parser)
     return parser

@@ -1,40 +1,71 @@
-"""Which detector a command works with: a preset, or a configuration from a file."""
+"""Which detector a command works with: that of the settings, a preset, or a configuration."""
 
 import argparse
 import inspect
 import json
 import sys
-from typing import Iterator
+from typing import Iterator, Union
 
+from ..exceptions import SettingsError
 from ..loop_detection import LoopDetector
 from ..loop_detection.presets import PRESETS
+from ..loop_detection.project_settings import Settings
 from ..regular_file import opener
 from .command import add_names, reason_of
 from .named_judge import with_judge
 
+Config = Union[LoopDetector, Settings]
+
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
-    """Add ``--preset`` and ``--config`` to a command, and a line on each preset to its help."""
+    """Add what chooses a detector to a command, and a line on each preset to its help."""
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(
         "--preset",
         choices=PRESETS,
-        default="default",
         metavar="NAME",
-        help="who looks (default: default)",
+        help="detector preset (default: that of antiloop.toml, or else default)",
     )
     choice.add_argument(
         "--config",
         type=read_config,
         metavar="FILE",
-        help="who looks, from JSON that LoopDetector.to_config wrote; - is standard input",
+        help="settings from FILE.toml, or a detector from JSON that calibrate or"
+        " LoopDetector.to_config wrote; - is JSON from standard input",
+    )
+    parser.add_argument(
+        "--isolated",
+        action="store_true",
+        help="read no antiloop.toml and no pyproject.toml",
     )
     add_names(parser, "presets", _presets())
 
 
-def detector_of(args: argparse.Namespace) -> LoopDetector:
-    """Make the detector that was chosen, with the judge that was named."""
-    chosen: LoopDetector = args.config or PRESETS[args.preset]()
+def settings_of(args: argparse.Namespace) -> Settings:
+    """Read the settings that hold for a command.
+
+    Raises:
+        SettingsError: for what is wrong in the file.
+    """
+    if isinstance(args.config, Settings):
+        return args.config
+    return Settings() if args.isolated else Settings.read()
+
+
+def detector_of(args: argparse.Namespace, preset: str = "default") -> LoopDetector:
+    """Make the detector that was chosen, with the judge that was named.
+
+    Args:
+        args: of the command.
+        preset: which preset, where nothing else is said.
+
+    Raises:
+        SettingsError: for what is wrong in the file of settings.
+    """
+    instead = args.config if isinstance(args.config, LoopDetector) else None
+    if args.preset is not None:
+        instead = PRESETS[args.preset]()
+    chosen = settings_of(args).detector(LoopDetector, preset, instead)
     return with_judge(chosen, getattr(args, "second_opinion", None))
 
 
@@ -44,10 +75,14 @@ def _presets() -> Iterator[str]:
         yield f"{name:<11} {about}"
 
 
-def read_config(path: str) -> LoopDetector:
-    """Read a configuration; what is wrong with it is told as a wrong argument."""
+def read_config(path: str) -> Config:
+    """Read a configuration or settings; what is wrong is told as a wrong argument."""
     try:
+        if path.endswith(".toml"):
+            return Settings.read(path)
         return LoopDetector.from_config(json.loads(_read(path)))
+    except SettingsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
     except (OSError, RecursionError, TypeError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{path}: {reason_of(error)}") from error
 

@@ -46,7 +46,8 @@ class JudgedRequest:
 class GatewayGuard(Guard):
     """Judge the requests of any number of agents; see `Guard` for its arguments.
 
-    Nothing is remembered of a request: all is read off the conversation that it carries.
+    Nothing is remembered of a request: all is read off the conversation that it carries. Where no
+    detector is given, it is that of antiloop.toml, if there is one from the working folder upwards.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class GatewayGuard(Guard):
         observers: "Iterable[AgentObserver]" = (),
         across_turns: bool = False,
     ) -> None:
+        detector = LoopDetector.from_file(preset="escalating") if detector is None else detector
         super().__init__(detector, ignore=ignore, observers=observers, across_turns=across_turns)
         # A judge may be asked about a round that is news, too.
         self._knows_news = knows_news(self.detector) and self.detector.second_opinion is None
@@ -165,7 +167,9 @@ def judge_request(
 
     >>> judge_request({"messages": [{"role": "user", "content": "Go"}]}, "openai_chat").answer
     """
-    guard = GatewayGuard(detector, ignore=ignore, across_turns=across_turns)
+    guard = GatewayGuard(
+        detector or LoopDetector.escalating(), ignore=ignore, across_turns=across_turns
+    )
     return guard.judge_request(body, kind)
 
 

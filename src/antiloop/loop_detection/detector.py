@@ -4,25 +4,14 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from ..stability import beta
 from ..types import ToolCall
+from . import preset_makers
 from .config import read_config, write_config
 from .detection import LoopDetection
-from .detectors.chant import ChantDetector
-from .detectors.failure_streak import FailureStreakDetector
-from .detectors.monologue import MonologueDetector
-from .detectors.near_repeat import NearRepeatDetector
-from .detectors.no_effect import NoEffectDetector
-from .detectors.persistent_failure import PersistentFailureDetector
-from .detectors.ping_pong import PingPongDetector
-from .detectors.recurrence import RecurrenceDetector
-from .detectors.repeat import RepeatDetector
-from .detectors.repeated_finish import RepeatedFinishDetector
-from .detectors.stall import StallDetector
-from .detectors.unknown_tool import UnknownToolDetector
 from .evidence.compared import Result
 from .evidence.tool_policy import ToolPolicy
 from .evidence.window import Window
 from .monitor import LoopMonitor
-from .policy import Escalation
+from .project_settings import Settings
 from .second_opinion.second_opinion import Judge, SecondOpinion
 from .settings import DetectorSettings
 
@@ -66,39 +55,14 @@ class LoopDetector(DetectorSettings):
         Unchanged results keep polling and scrolling out, and to look at fruitless answers only
         keeps acknowledgements out.
         """
-        return cls(
-            [
-                RepeatDetector(3, require_same_result=True, patience=6),
-                StallDetector(3, only_fruitless=True, varied=5),
-                PingPongDetector(12, 3, patience=6),
-            ],
-            second_opinion=second_opinion,
-            shadow=shadow,
-        )
+        return preset_makers.default(cls, second_opinion=second_opinion, shadow=shadow)
 
     @classmethod
     def escalating(
         cls, second_opinion: Union[SecondOpinion, Judge, None] = None, *, shadow: bool = False
     ) -> "LoopDetector":
         """Give all detectors, and the ladder notify, block, stop: for unattended agents."""
-        return cls(
-            [
-                RepeatDetector(3, require_same_result=True, patience=6),
-                UnknownToolDetector(3),
-                NoEffectDetector(3),
-                PingPongDetector(12, 3, patience=6),
-                NearRepeatDetector(4, patience=6),
-                FailureStreakDetector(4, in_a_row=5, repeats=3),
-                RecurrenceDetector(3, patience=6, leave_cycles=True),
-                PersistentFailureDetector(5),
-                RepeatedFinishDetector(3),
-                MonologueDetector(3),
-                ChantDetector(6),
-            ],
-            Escalation(),
-            second_opinion=second_opinion,
-            shadow=shadow,
-        )
+        return preset_makers.escalating(cls, second_opinion=second_opinion, shadow=shadow)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "LoopDetector":
@@ -108,6 +72,19 @@ class LoopDetector(DetectorSettings):
             ValueError: naming the place, for anything that is no such configuration.
         """
         return cls(**read_config(config))
+
+    @classmethod
+    def from_file(cls, path: Optional[str] = None, *, preset: str = "default") -> "LoopDetector":
+        """Make a detector of a file of settings: antiloop.toml, or a table of pyproject.toml.
+
+        Args:
+            path: the file; the nearest one from the working folder upwards if None.
+            preset: which preset, where the file names none or there is none.
+
+        Raises:
+            SettingsError: naming file, key and remedy, for what is wrong in it.
+        """
+        return Settings.read(path).detector(cls, preset)
 
     def to_config(self) -> Dict[str, Any]:
         """Give the configuration as plain JSON, for `from_config`.

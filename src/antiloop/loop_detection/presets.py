@@ -7,26 +7,14 @@ them stand side by side in the reference.
 from typing import Callable, Dict
 
 from ..stability import beta
-from ..types import Role
+from . import preset_makers
 from .detector import LoopDetector
-from .detectors.call_limit import CallLimitDetector
-from .detectors.ping_pong import PingPongDetector
-from .detectors.repeat import RepeatDetector
-from .detectors.stall import StallDetector
-from .evidence.tool_policy import ToolPolicy
-from .policy import Escalation, LoopAction, LoopPolicy
-
-NOTIFY, BLOCK, STOP = LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP
 
 
 @beta
 def literal(*, shadow: bool = False) -> LoopDetector:
     """Repeat 3, stall 3, ping-pong 2x3 on tool names, raise: each exactly as the bare class."""
-    return LoopDetector(
-        [RepeatDetector(3), StallDetector(3), PingPongDetector(2, 3, match="tool_names")],
-        LoopPolicy.RAISE,
-        shadow=shadow,
-    )
+    return preset_makers.literal(LoopDetector, shadow=shadow)
 
 
 @beta
@@ -40,30 +28,7 @@ def patient(*, shadow: bool = False) -> LoopDetector:
     which may also be tools named `process.poll` and `process.log`. Every warning and refusal is
     logged.
     """
-    polled = ToolPolicy(poll=True)
-    return LoopDetector(
-        [
-            RepeatDetector(30, require_same_result=True, name="breaker"),
-            PingPongDetector(2, 15, name="ping_pong_breaker"),
-            RepeatDetector(20, require_same_result=True, name="no_progress"),
-            RepeatDetector(10),
-            PingPongDetector(2, 5),
-        ],
-        Escalation((BLOCK,)),
-        escalations={
-            "repeat": Escalation((NOTIFY,)),
-            "ping_pong": Escalation((NOTIFY, BLOCK), every=10),
-        },
-        window=30,
-        tools={
-            "command_status": polled,
-            "process": ToolPolicy(poll={"action": ["poll", "log"]}),
-            "process.poll": polled,
-            "process.log": polled,
-        },
-        log_verdicts=True,
-        shadow=shadow,
-    )
+    return preset_makers.patient(LoopDetector, shadow=shadow)
 
 
 @beta
@@ -77,12 +42,7 @@ def cycles(laps: int = 3, *, shadow: bool = False) -> LoopDetector:
         laps: how often a cycle comes before it is found, 2 or more.
         shadow: as that of `LoopDetector`.
     """
-    return LoopDetector(
-        [RepeatDetector(laps), PingPongDetector(3, laps, match="calls")],
-        Escalation((NOTIFY, NOTIFY, STOP), per_lap=True),
-        notice_role=Role.USER,
-        shadow=shadow,
-    )
+    return preset_makers.cycles(LoopDetector, laps, shadow=shadow)
 
 
 @beta
@@ -93,19 +53,7 @@ def budgeted(*, shadow: bool = False) -> LoopDetector:
     threshold is a warning or a refusal again, and a call that breaks the row begins a new one.
     Every warning and refusal is logged. No arguments stand in what it says, nor in snapshots.
     """
-    ladder = Escalation((NOTIFY, NOTIFY, BLOCK), resumes=False)
-    return LoopDetector(
-        [
-            CallLimitDetector(25, per_turn=True),
-            RepeatDetector(3),
-            PingPongDetector(2, 2, match="tool_names"),
-        ],
-        Escalation((BLOCK,)),
-        escalations={"repeat": ladder, "ping_pong": ladder},
-        mask="arguments",
-        log_verdicts=True,
-        shadow=shadow,
-    )
+    return preset_makers.budgeted(LoopDetector, shadow=shadow)
 
 
 PRESETS: Dict[str, Callable[..., LoopDetector]] = {

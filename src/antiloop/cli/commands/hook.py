@@ -54,18 +54,25 @@ def add(commands: Any) -> None:
     parser.add_argument("--yes", action="store_true", help="write without asking")
     who = parser.add_mutually_exclusive_group()
     who.add_argument(
-        "--preset", choices=PRESETS, metavar="NAME", help="who looks (default: escalating)"
+        "--preset",
+        choices=PRESETS,
+        metavar="NAME",
+        help="detector preset (default: that of antiloop.toml, or else escalating)",
     )
     who.add_argument(
         "--config",
         type=_checked,
         metavar="FILE",
-        help="who looks, from JSON that LoopDetector.to_config wrote",
+        help="settings from FILE.toml, or a detector from JSON that calibrate or"
+        " LoopDetector.to_config wrote",
     )
     parser.add_argument(
         "--shadow",
         action="store_true",
         help="do nothing, and write on standard error what would be done",
+    )
+    parser.add_argument(
+        "--isolated", action="store_true", help="read no antiloop.toml and no pyproject.toml"
     )
     parser.add_argument(
         "--ignore",
@@ -103,7 +110,8 @@ def _options(args: argparse.Namespace) -> List[str]:
     named = [("--preset", args.preset), ("--config", args.config)]
     named += [("--ignore", tool) for tool in args.ignore]
     words = [word for name, value in named if value is not None for word in (name, value)]
-    return [*words, "--shadow"] if args.shadow else words
+    flags = [("--shadow", args.shadow), ("--isolated", args.isolated)]
+    return [*words, *(name for name, is_given in flags if is_given)]
 
 
 def _checked(path: str) -> str:

@@ -4,8 +4,9 @@ import argparse
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tuple
 
+from ...exceptions import SettingsError
 from ..command import COULD_NOT_RUN, FOUND, add_command
-from ..detector import add_detector, detector_of
+from ..detector import add_detector, detector_of, settings_of
 from ..engines.engine import EngineFailed
 from ..engines.parallel import add_engine
 from ..named_judge import Asked, add_judge
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ...loop_detection import LoopDetector
     from ..judged_run import JudgedRun
     from ..output.judged_output import Writer
-    from .baseline import Comparison
+    from .baseline import Baseline, Comparison
 
 FORMATS = ("text", "json", "jsonl", "sarif")
 
@@ -91,10 +92,20 @@ def _baseline_of(args: argparse.Namespace, recordings: Recordings) -> "Optional[
         from .baseline import NewBaseline
 
         return NewBaseline(args.write_baseline)
-    if args.baseline:
-        args.baseline.begin(file.path for file in recordings.files)
-    baseline: Optional[Comparison] = args.baseline
+    baseline: Optional[Baseline] = args.baseline or _baseline_of_settings(args)
+    if baseline:
+        baseline.begin(file.path for file in recordings.files)
     return baseline
+
+
+def _baseline_of_settings(args: argparse.Namespace) -> "Optional[Baseline]":
+    settings = settings_of(args)
+    if settings.baseline is None:
+        return None
+    try:
+        return _read_baseline(settings.baseline)
+    except argparse.ArgumentTypeError as error:
+        raise SettingsError(f"{settings.file.name}: baseline: {error}") from error
 
 
 def _write(
@@ -116,7 +127,7 @@ def _write(
     return seen, stuck
 
 
-def _read_baseline(path: str) -> "Comparison":
+def _read_baseline(path: str) -> "Baseline":
     from .baseline import read_baseline
 
     return read_baseline(path)

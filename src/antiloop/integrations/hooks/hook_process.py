@@ -16,30 +16,31 @@ if TYPE_CHECKING:
 PRESET = "escalating"
 _KEPT = "surrogateescape"  # bytes that are no text differ still
 _SPACE = " \t\r\n"
-_KNOW_NEWS = ("default", "escalating")  # the presets that `Look` knows
+_KNOW_NEWS = (None, "default", "escalating")  # the presets that `Look` knows
 
 
 class Options:
     """How the hook was called.
 
     Args:
-        arguments: ``--preset NAME``, ``--config FILE``, ``--shadow``, ``--ignore TOOL``, the last
-            one often.
+        arguments: ``--preset NAME``, ``--config FILE``, ``--shadow``, ``--isolated`` and
+            ``--ignore TOOL``, the last one often.
 
     Raises:
         ValueError: for anything else.
     """
 
     def __init__(self, arguments: "Sequence[str]") -> None:
-        self.preset = PRESET
+        self.preset: Optional[str] = None
         self.config: Optional[str] = None
         self.ignore: List[str] = []
-        self.shadow = False
+        self.shadow = self.is_isolated = False
         waiting = list(reversed(arguments))
         while waiting:
             name, equals, value = waiting.pop().partition("=")
-            if name == "--shadow" and not equals:
-                self.shadow = True
+            if name in ("--shadow", "--isolated") and not equals:
+                self.shadow = self.shadow or name == "--shadow"
+                self.is_isolated = self.is_isolated or name == "--isolated"
                 continue
             if name not in ("--preset", "--config", "--ignore"):
                 raise ValueError(f"unknown option {name!r}")
@@ -94,7 +95,9 @@ def _reason(error: Exception) -> str:
 def _answer(agent: HookAgent, text: str, options: Options) -> "Dict[str, Any]":
     loads = _reader()
     event = _event(agent, text, loads)
-    if _has_transcript(agent) and options.config is None and options.preset in _KNOW_NEWS:
+    settings = _settings(options)
+    knows_news = settings is None and options.preset in _KNOW_NEWS and options.config is None
+    if _has_transcript(agent) and knows_news:
         look = Look(tail_of(transcript_of(event)), loads, (*PLANNING, *options.ignore))
         if look.is_news(event):
             return {}
@@ -103,7 +106,9 @@ def _answer(agent: HookAgent, text: str, options: Options) -> "Dict[str, Any]":
     module = import_module(f"antiloop.integrations.{agent.module}")
     from .hook_log import HookLog
 
-    guard = module.LoopGuard(_detector(options), ignore=options.ignore, observers=[HookLog()])
+    guard = module.LoopGuard(
+        _detector(options, settings), ignore=options.ignore, observers=[HookLog()]
+    )
     answer: Dict[str, Any] = guard.answer(event)
     return answer
 
@@ -127,23 +132,41 @@ def _event(agent: HookAgent, text: str, loads: "Callable[[str], Any]") -> "Dict[
     return event
 
 
-def _detector(options: Options) -> "Any":
+def _settings(options: Options) -> "Optional[str]":
+    """Give the path of the file of settings that counts; None for no file."""
+    if options.config is not None and options.config.endswith(".toml"):
+        return options.config
+    if options.is_isolated:
+        return None
+    from ...found_settings import find_settings
+
+    return find_settings()
+
+
+def _detector(options: Options, settings: "Optional[str]") -> "Any":
     from ...loop_detection import LoopDetector
     from ...loop_detection.presets import PRESETS
+    from ...loop_detection.project_settings import Settings
 
-    if options.config is not None:
-        import json
+    instead = None
+    if options.config is not None and options.config != settings:
+        instead = _read_detector(options.config)
+    elif options.preset is not None:
+        if options.preset not in PRESETS:
+            raise ValueError(f"no preset {options.preset!r}; choose from {', '.join(PRESETS)}")
+        instead = PRESETS[options.preset]()
+    found = Settings() if settings is None else Settings.read(settings)
+    return found.detector(LoopDetector, PRESET, instead, shadow=options.shadow)
 
-        from ...regular_file import opener
 
-        with open(options.config, encoding="utf-8-sig", opener=opener) as file:
-            config = json.load(file)
-        if options.shadow and isinstance(config, dict):
-            config["shadow"] = True
-        return LoopDetector.from_config(config)
-    if options.preset not in PRESETS:
-        raise ValueError(f"no preset {options.preset!r}; choose from {', '.join(PRESETS)}")
-    return PRESETS[options.preset](shadow=options.shadow)
+def _read_detector(path: str) -> "Any":
+    import json
+
+    from ...loop_detection import LoopDetector
+    from ...regular_file import opener
+
+    with open(path, encoding="utf-8-sig", opener=opener) as file:
+        return LoopDetector.from_config(json.load(file))
 
 
 def _reader() -> "Callable[[str], Any]":

@@ -1,7 +1,7 @@
 """Check a value against the part of JSON schema that tools and structured output use."""
 
 import math
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Sequence
 
 Schema = Mapping[str, Any]
 
@@ -11,9 +11,9 @@ _SHOWN = 60
 def schema_errors(value: Any, schema: Any, path: str) -> List[str]:
     """Say where a value does not fit a schema; empty where it fits.
 
-    Known are ``type``, ``enum``, ``anyOf``, ``properties``, ``required``,
+    Known are ``type``, ``enum``, ``minimum``, ``anyOf``, ``properties``, ``required``,
     ``additionalProperties``, ``items``, ``prefixItems``, ``minItems`` and ``maxItems``; other
-    keywords are not looked at.
+    keywords are not looked at. What is unexpected is told with the name that is most like it.
 
     Args:
         value: plain JSON data.
@@ -37,6 +37,8 @@ def _errors(value: Any, schema: Any, path: str) -> Iterator[str]:
     if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
         choices = ", ".join(repr(choice) for choice in schema["enum"])
         yield f"{path}: expected one of {choices}, got {_show(value)}"
+    if "minimum" in schema and _is_number(value) and value < schema["minimum"]:
+        yield f"{path}: expected {schema['minimum']} or more, got {_show(value)}"
     if "anyOf" in schema:
         yield from _any_of_errors(value, schema["anyOf"], path)
     if isinstance(value, Mapping):
@@ -68,7 +70,20 @@ def _object_errors(value: Mapping[str, Any], schema: Schema, path: str) -> Itera
             yield f"{path}.{name}: missing"
     for name, item in value.items():
         rule = properties.get(name, schema.get("additionalProperties", True))
-        yield from _errors(item, rule, f"{path}.{name}")
+        hint = nearest(name, properties) if rule is False else ""
+        yield from (f"{error}{hint}" for error in _errors(item, rule, f"{path}.{name}"))
+
+
+def nearest(name: Any, known: Iterable[str]) -> str:
+    """Give the hint that a name may be meant for one that is known; empty where none is like it.
+
+    >>> nearest("treshold", ["threshold", "window"])
+    "; did you mean 'threshold'?"
+    """
+    from difflib import get_close_matches  # needed where something is wrong, and slow to load
+
+    found = get_close_matches(str(name)[:_SHOWN], list(known), n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def _array_errors(value: Sequence[Any], schema: Schema, path: str) -> Iterator[str]:

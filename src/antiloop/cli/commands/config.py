@@ -1,0 +1,122 @@
+"""``antiloop config``: show the settings that are in force, and where each comes from."""
+
+import argparse
+import json
+from typing import Any, Dict, Iterator, NamedTuple
+
+from ...loop_detection import LoopDetector
+from ...loop_detection.policy import Escalation
+from ...loop_detection.project_settings import DETECTING, Settings
+from ...loop_detection.settings_schema import settings_schema
+from ..command import add_command, add_format
+from ..detector import add_detector, detector_of, settings_of
+from ..output.terminal import line_of, named, say, tell
+
+_ABOUT = "Show the settings that are in force, and where each comes from."
+_EXAMPLE = """\
+Settings stand in antiloop.toml, or in pyproject.toml under [tool.antiloop]. The nearest file
+counts, from the working folder upwards; what the command line says beats it.
+
+The exit status is 0, or 2 if the settings cannot be read.
+
+example, from a clone of the repository:
+  antiloop config --config docs/examples/antiloop.toml
+"""
+_COMMAND_LINE, _FILE, _DEFAULT = "command line", "file", "default"
+
+
+class Setting(NamedTuple):
+    """One setting."""
+
+    name: str
+    value: Any
+    """As plain JSON."""
+    source: str
+    """Where it comes from: the command line, the file, or the default of the preset."""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "config", run, _ABOUT, _EXAMPLE)
+    parser.add_argument(
+        "--schema", action="store_true", help="print the JSON schema of the settings instead"
+    )
+    add_format(parser, ("text", "json"), "what is printed")
+    add_detector(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the settings, or their schema."""
+    if args.schema:
+        say(json.dumps(settings_schema(), indent=2))
+        return 0
+    settings = settings_of(args)
+    listed = list(_listed(args, settings, detector_of(args)))
+    if args.format == "json":
+        told = {each.name: {"value": each.value, "source": each.source} for each in listed}
+        say(json.dumps({"file": settings.file.path or None, "settings": told}, indent=2))
+        return 0
+    tell(f"settings: {line_of(settings.file.name) if settings.file.path else 'no file'}")
+    width = max(len(named(each.name)) for each in listed)
+    for name, value, source in listed:
+        tell(f"  {source:<12}  {named(name):<{width}}  {line_of(_shown(value))}", width + 18)
+    return 0
+
+
+def _listed(
+    args: argparse.Namespace, settings: Settings, detector: LoopDetector
+) -> Iterator[Setting]:
+    is_chosen = args.preset is not None or isinstance(args.config, LoopDetector)
+    for name, value in _in_force(args, settings, detector).items():
+        of_command = is_chosen and name.partition(".")[0] in DETECTING
+        of_file = not of_command and _is_set(settings.values, name)
+        source = _COMMAND_LINE if of_command else _FILE if of_file else _DEFAULT
+        yield Setting(name, value, source)
+
+
+def _is_set(values: Any, name: str) -> bool:
+    for part in name.split(".", 1):
+        if part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def _in_force(
+    args: argparse.Namespace, settings: Settings, detector: LoopDetector
+) -> Dict[str, Any]:
+    config = detector.to_config()
+    ladder: Escalation = detector.escalation
+    chosen: Dict[str, Any] = {"preset": args.preset or settings.values.get("preset", "default")}
+    if isinstance(args.config, LoopDetector) or "config" in settings.values:
+        chosen = {"config": settings.values.get("config", "given")}
+    counts = {
+        f"thresholds.{options.pop('name', kind)}": options
+        for kind, options in ((each.pop("type"), each) for each in config["detectors"])
+    }
+    tools = {f"tools.{name}": _said(policy) for name, policy in config["tools"].items()}
+    for name in set(settings.ignore).difference(settings.values.get("tools", {})):
+        del tools[f"tools.{name}"]
+    return {
+        **chosen,
+        "policy": [getattr(action, "value", action) for action in ladder.actions],
+        **counts,
+        **tools,
+        "ignore": list(settings.ignore),
+        **{name: config[name] for name in ("shadow", "mask", "window", "notice_role")},
+        **{name: config[name] for name in ("inject_message", "log_verdicts")},
+        "baseline": settings.baseline,
+    }
+
+
+def _said(policy: Dict[str, Any]) -> Dict[str, Any]:
+    """Leave out what is not declared about a tool."""
+    return {name: value for name, value in policy.items() if value not in (None, False, {})}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(each)}" for name, each in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value)) or "none"
+    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)

@@ -1,0 +1,49 @@
+"""Finding the file of settings: ``antiloop.toml``, or a pyproject.toml with a table of ours.
+
+Only light modules are imported here, as the hooks of coding agents use it.
+"""
+
+import os
+
+from .regular_file import opener
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterator, Optional
+
+FILE = "antiloop.toml"
+PROJECT = "pyproject.toml"
+_TABLE = b"[tool.antiloop"
+
+
+def find_settings(folder: "Optional[str]" = None) -> "Optional[str]":
+    """Give the path of the nearest file of settings; None where there is none.
+
+    Looked for in a folder, the working folder if None, and in each above it; in each,
+    antiloop.toml counts first, then a pyproject.toml with a table ``[tool.antiloop]``.
+    """
+    start = os.path.abspath(folder or os.getcwd())
+    for above in _upwards(start):
+        own, project = os.path.join(above, FILE), os.path.join(above, PROJECT)
+        for path, is_ours in ((own, os.path.isfile(own)), (project, _has_table(project))):
+            if is_ours:
+                return os.path.relpath(path, start) if above == start else path
+    return None
+
+
+def _upwards(folder: str) -> "Iterator[str]":
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+def _has_table(path: str) -> bool:
+    """Whether a pyproject.toml seems to hold settings; most hold none, and need no TOML reader."""
+    try:
+        with open(path, "rb", opener=opener) as file:
+            return _TABLE in file.read()
+    except OSError:
+        return False

@@ -1,0 +1,233 @@
+"""What a file of settings says, and the detector that it makes."""
+
+import inspect
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import antiloop
+from antiloop import LoopDetector, RepeatDetector
+from antiloop.exceptions import SettingsError
+from antiloop.json_schema import schema_errors
+from antiloop.loop_detection import Escalation, ToolPolicy
+from antiloop.loop_detection.presets import PRESETS
+from antiloop.loop_detection.project_settings import Settings
+from antiloop.loop_detection.settings_schema import settings_schema
+from antiloop.settings_file import SettingsFile
+
+SCHEMA = settings_schema()
+SHIPPED = Path(antiloop.__file__).with_name("antiloop.schema.json")
+
+
+def settings_of(**values):
+    return Settings(SettingsFile("antiloop.toml", values))
+
+
+def refused(**values):
+    """Give the words with which settings are refused."""
+    with pytest.raises(SettingsError) as caught:
+        settings_of(**values).detector(LoopDetector)
+    return str(caught.value)
+
+
+def test_no_file_leaves_everything_as_it_is():
+    assert Settings().detector(LoopDetector).to_config() == LoopDetector.default().to_config()
+    assert (
+        Settings().detector(LoopDetector, "escalating").to_config()
+        == LoopDetector.escalating().to_config()
+    )
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_taken_as_it_is(name):
+    assert (
+        settings_of(preset=name).detector(LoopDetector).to_config() == PRESETS[name]().to_config()
+    )
+
+
+def test_a_number_is_the_threshold_and_nothing_else_falls_below_it():
+    found = settings_of(thresholds={"repeat": 8, "ping_pong": 4}).detector(LoopDetector)
+    repeat, _, ping_pong = found.to_config()["detectors"]
+    assert (repeat["threshold"], repeat["patience"]) == (8, 8)
+    assert (ping_pong["repetitions"], ping_pong["patience"]) == (4, 6)
+
+
+def test_a_table_sets_the_options_that_it_names():
+    found = settings_of(thresholds={"repeat": {"threshold": 4, "patience": 9}}).detector(
+        LoopDetector
+    )
+    assert found.to_config()["detectors"][0]["patience"] == 9
+
+
+def test_tools_are_declared_and_ignored():
+    tools = {"job_status": {"poll": True}, "write": {"mutates": True}}
+    found = settings_of(tools=tools, ignore=["todo", "write"]).detector(LoopDetector)
+    assert found.tools["job_status"] == ToolPolicy(poll=True)
+    assert found.tools["todo"] == ToolPolicy(exempt=True)
+    assert found.tools["write"] == ToolPolicy(mutates=True, exempt=True)
+
+
+def test_what_a_preset_declares_of_other_tools_stays():
+    found = settings_of(preset="patient", tools={"x": {"exempt": True}}).detector(LoopDetector)
+    assert found.tools["command_status"].poll
+    assert found.tools["x"].exempt
+
+
+def test_a_ladder_is_taken():
+    found = settings_of(policy={"actions": ["notify", "stop"], "every": 2}).detector(LoopDetector)
+    assert found.escalation == Escalation(("notify", "stop"), every=2)
+
+
+def test_the_rest_is_taken():
+    said = {"shadow": True, "mask": "arguments", "window": 60, "notice_role": "user"}
+    said.update(inject_message="Stop it.", log_verdicts=True, policy="stop")
+    config = settings_of(**said).detector(LoopDetector).to_config()
+    assert {name: config[name] for name in said} == said
+
+
+def test_a_calibrated_configuration_is_read_beside_the_file(tmp_path):
+    config = LoopDetector([RepeatDetector(7)]).to_config()
+    (tmp_path / "fitted.json").write_text(json.dumps(config), "utf-8")
+    file = SettingsFile(str(tmp_path / "antiloop.toml"), {"config": "fitted.json"})
+    assert Settings(file).detector(LoopDetector).to_config() == config
+
+
+def test_what_stands_in_a_configuration_is_checked_with_its_place(tmp_path):
+    (tmp_path / "fitted.json").write_text("{}", "utf-8")
+    file = SettingsFile(str(tmp_path / "antiloop.toml"), {"config": "fitted.json"})
+    with pytest.raises(SettingsError, match=r"toml: config: .*fitted\.json: version must"):
+        Settings(file).detector(LoopDetector)
+    assert "config: gone.json: No such file" in refused(config="gone.json")
+
+
+def test_another_detector_takes_the_place_of_what_is_said_about_detectors():
+    said = settings_of(preset="literal", thresholds={"repeat": 9}, shadow=True, ignore=["todo"])
+    found = said.detector(LoopDetector, instead=LoopDetector.escalating())
+    assert found.to_config()["detectors"] == LoopDetector.escalating().to_config()["detectors"]
+    assert (found.shadow, found.tools["todo"].exempt) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"tresholds": {}}, "tresholds: unexpected; did you mean 'thresholds'?"),
+        ({"preset": "escalate"}, "preset: expected one of 'default', 'escalating'"),
+        ({"shadow": "no"}, "shadow: expected a boolean, got 'no'"),
+        ({"window": 1}, "window: expected 2 or more, got 1"),
+        ({"ignore": "todo"}, "ignore: expected an array, got 'todo'"),
+        ({"thresholds": {"repeet": 4}}, "thresholds.repeet: no such detector here; did you mean"),
+        (
+            {"thresholds": {"xyz": 4}},
+            "xyz: no such detector here; there are repeat, stall, ping_po",
+        ),
+        ({"thresholds": {"repeat": 1}}, "thresholds.repeat: expected 2 or more or an object"),
+        ({"thresholds": {"repeat": {"type": "stall"}}}, "thresholds.repeat.type: unexpected"),
+        ({"thresholds": {"repeat": {"patiense": 9}}}, "detectors: number 1: unknown option 'patie"),
+        ({"thresholds": {"ping_pong": 40}}, "ping_pong looks at 480 rounds"),
+        ({"tools": {"x": {"pol": True}}}, "tools.x.pol: unexpected; did you mean 'poll'?"),
+        ({"tools": {"x": {"exempt": 1}}}, "tools.x.exempt: expected a boolean, got 1"),
+        ({"tools": {"x": {"thresholds": {"repeet": 4}}}}, "tools: x: no detector 'repeet'"),
+        ({"policy": {"actions": ["stop", "notify"]}}, "policy: actions must not become milder"),
+        ({"policy": "stopp"}, "policy: expected one of 'raise', 'inject_message'"),
+        ({"preset": "default", "config": "x.json"}, "preset and config are one too many"),
+    ],
+)
+def test_a_mistake_names_file_key_and_remedy(values, words):
+    said = refused(**values)
+    assert said.startswith("antiloop.toml: ")
+    assert words in said
+
+
+def test_the_nearest_file_is_read(tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text("[tool.antiloop]\npreset = 'literal'\n", "utf-8")
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    assert not LoopDetector.from_file().detectors[0].require_same_result
+    found = LoopDetector.from_file(str(tmp_path / "pyproject.toml"), preset="escalating")
+    assert not found.detectors[0].require_same_result
+    (tmp_path / "pyproject.toml").write_text("[tool.antiloop]\npresett = 'x'\n", "utf-8")
+    with pytest.raises(SettingsError, match=r"pyproject\.toml \[tool\.antiloop\]: presett: unexp"):
+        LoopDetector.from_file()
+
+
+def test_the_schema_that_ships_is_that_of_what_is_read():
+    written = json.dumps(SCHEMA, indent=2) + "\n"
+    assert SHIPPED.read_text("utf-8") == written, "write it: antiloop config --schema"
+
+
+def test_the_schema_knows_every_option_of_a_tool_and_a_ladder():
+    tool = SCHEMA["properties"]["tools"]["additionalProperties"]["properties"]
+    assert list(tool) == [field.name for field in fields(ToolPolicy)]
+    ladder = SCHEMA["properties"]["policy"]["anyOf"][1]["properties"]
+    assert list(ladder) == list(inspect.signature(Escalation).parameters)
+
+
+SAMPLES = {
+    "preset": "literal",
+    "policy": "stop",
+    "thresholds": {"repeat": 5},
+    "tools": {"x": {"poll": True}},
+    "ignore": ["x"],
+    "shadow": True,
+    "mask": "arguments",
+    "window": 60,
+    "notice_role": "user",
+    "inject_message": "Stop it.",
+    "log_verdicts": True,
+    "baseline": "known.jsonl",
+    "config": None,
+}
+
+
+@pytest.mark.parametrize("name", SCHEMA["properties"])
+def test_every_key_of_the_schema_has_an_effect(name, tmp_path):
+    value = SAMPLES[name]
+    if name == "config":
+        value = str(tmp_path / "x.json")
+        Path(value).write_text(json.dumps(LoopDetector([RepeatDetector(9)]).to_config()), "utf-8")
+    without, found = Settings(), settings_of(**{name: value})
+    seen = [
+        (each.detector(LoopDetector).to_config(), each.ignore, each.baseline)
+        for each in (without, found)
+    ]
+    assert seen[0] != seen[1]
+
+
+NAMES = ["actions", "poll", "repeat", "every", "x"]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 70) | st.sampled_from(["stop", "user", "", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+KEYS = [*SCHEMA["properties"], "other"]
+
+
+def validator():
+    jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    return jsonschema.Draft202012Validator(SCHEMA)
+
+
+@given(values=st.dictionaries(st.sampled_from(KEYS), JSON, max_size=3))
+def test_what_is_read_is_what_the_schema_allows(values):
+    assert (schema_errors(values, SCHEMA, "") == []) == validator().is_valid(values)
+
+
+@given(
+    values=st.dictionaries(
+        st.sampled_from([key for key in KEYS if key != "config"]), JSON, max_size=3
+    )
+)
+def test_settings_make_a_detector_or_are_refused_with_their_file(values):
+    said = ""
+    try:
+        settings_of(**values).detector(LoopDetector)
+    except SettingsError as error:
+        said = str(error)
+    assert not said or said.startswith("antiloop.toml: ")

@@ -1,0 +1,89 @@
+"""Where a file of settings is found, and how it is read."""
+
+import os
+import sys
+
+import pytest
+
+from antiloop.exceptions import SettingsError
+from antiloop.found_settings import find_settings
+from antiloop.settings_file import SettingsFile, read_settings
+
+
+def written(folder, name, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+def test_the_nearest_file_upwards_counts(tmp_path):
+    above = written(tmp_path, "antiloop.toml", "")
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert find_settings(str(below)) == above
+    near = written(tmp_path / "a", "antiloop.toml", "")
+    assert find_settings(str(below)) == near
+
+
+def test_in_the_working_folder_it_is_named_without_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "antiloop.toml", "")
+    assert find_settings() == "antiloop.toml"
+
+
+def test_a_project_counts_only_with_a_table_of_ours(tmp_path):
+    written(tmp_path / "a", "pyproject.toml", "[project]\nname = 'antiloop'\n")
+    outer = written(tmp_path, "pyproject.toml", "[tool.antiloop]\nshadow = true\n")
+    assert find_settings(str(tmp_path / "a")) == outer
+    assert read_settings(outer).values == {"shadow": True}
+
+
+def test_beside_a_project_a_file_of_ours_counts(tmp_path):
+    written(tmp_path, "pyproject.toml", "[tool.antiloop]\n")
+    own = written(tmp_path, "antiloop.toml", "")
+    assert find_settings(str(tmp_path)) == "antiloop.toml"
+    assert read_settings(own).values == {}
+
+
+def test_a_folder_of_that_name_is_no_file(tmp_path):
+    (tmp_path / "antiloop.toml").mkdir()
+    (tmp_path / "pyproject.toml").mkdir()
+    found = find_settings(str(tmp_path))
+    assert found not in ("antiloop.toml", "pyproject.toml")
+
+
+def test_a_path_in_it_is_relative_to_the_file():
+    file = SettingsFile(os.path.join("a", "antiloop.toml"))
+    assert file.beside("known.jsonl") == os.path.join("a", "known.jsonl")
+    assert SettingsFile("antiloop.toml").beside("known.jsonl") == "known.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("antiloop.toml", b"preset = ", "not TOML: "),
+        ("antiloop.toml", b"\xff\xfe", "not a text in UTF-8"),
+        ("antiloop.toml", b"a = " + b"[" * 5000, "not TOML: "),
+        ("pyproject.toml", b"[tool]\nantiloop = 3", "tool.antiloop must be a table, got 3"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_the_file(tmp_path, name, data, words):
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(SettingsError) as caught:
+        read_settings(str(path))
+    assert str(caught.value).startswith(f"{path}: {words}")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(SettingsError, match=r"gone\.toml: No such file"):
+        read_settings(str(tmp_path / "gone.toml"))
+
+
+def test_where_no_toml_can_be_read_the_remedy_is_named(tmp_path, monkeypatch):
+    path = written(tmp_path, "antiloop.toml", "")
+    reader = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    monkeypatch.setitem(sys.modules, reader, None)
+    with pytest.raises(SettingsError, match=r'pip install "antiloop\[toml\]"'):
+        read_settings(path)
