@@ -49,7 +49,8 @@ PUBLIC = {
     *("AgentObserver", "AsyncAgentObserver", "LoggingObserver"),
     *("Message", "Role", "ToolCall", "ToolResult", "AgentTrace", "TraceStep", "StepType"),
     *("AgentError", "LoopDetectedError"),
-    *("LoopDetector", "LoopDetection", "LoopMonitor", "LoopPolicy"),
+    *("LoopDetector", "LoopDetection", "LoopMonitor", "LoopPolicy", "LoopVerdict", "LoopAction"),
+    *("LoopSeverity", "Escalation", "ToolPolicy", "presets"),
     *("BaseDetector", "RepeatDetector", "StallDetector", "PingPongDetector"),
 }
 
@@ -208,9 +209,18 @@ def test_a_name_that_was_not_used_yet_is_there(package):
 
 
 def test_modules_that_hold_public_names_are_there_without_an_import():
-    for name in ("agent", "exceptions", "loop_detection", "stability", "trace", "types"):
+    for name in ("agent", "exceptions", "health", "integrations", "loop_detection", "traces"):
         statement = f"import antiloop; assert antiloop.{name}.__name__ == 'antiloop.{name}'"
         assert f"antiloop.{name}" in loaded_by(statement)
+
+
+def test_a_look_at_the_package_shows_no_machinery():
+    import antiloop
+
+    shown = set(dir(antiloop))
+    assert {"LoopDetector", "presets", "health", "traces", "__version__"} <= shown
+    assert {name for name in shown if name[0] == "_"} == {"__version__"}
+    assert not shown & {"lazily", "lazy", "TYPE_CHECKING", "annotations"}
 
 
 def public_names():

@@ -27,13 +27,19 @@ if TYPE_CHECKING:
     from .exceptions import AgentError, LoopDetectedError
     from .loop_detection import (
         BaseDetector,
+        Escalation,
+        LoopAction,
         LoopDetection,
         LoopDetector,
         LoopMonitor,
         LoopPolicy,
+        LoopSeverity,
+        LoopVerdict,
         PingPongDetector,
         RepeatDetector,
         StallDetector,
+        ToolPolicy,
+        presets,
     )
     from .trace import AgentTrace, StepType, TraceStep
     from .types import Message, Role, ToolCall, ToolResult
@@ -47,12 +53,16 @@ __all__ = [
     "AgentTrace",
     "AsyncAgentObserver",
     "BaseDetector",
+    "Escalation",
     "LoggingObserver",
+    "LoopAction",
     "LoopDetectedError",
     "LoopDetection",
     "LoopDetector",
     "LoopMonitor",
     "LoopPolicy",
+    "LoopSeverity",
+    "LoopVerdict",
     "Message",
     "PingPongDetector",
     "RepeatDetector",
@@ -62,8 +72,10 @@ __all__ = [
     "StallDetector",
     "StepType",
     "ToolCall",
+    "ToolPolicy",
     "ToolResult",
     "TraceStep",
+    "presets",
     "tool",
 ]
 
@@ -74,20 +86,26 @@ _HOMES = {
     ),
     "exceptions": "AgentError LoopDetectedError",
     "loop_detection": (
-        "BaseDetector LoopDetection LoopDetector LoopMonitor LoopPolicy PingPongDetector"
-        " RepeatDetector StallDetector"
+        "BaseDetector Escalation LoopAction LoopDetection LoopDetector LoopMonitor LoopPolicy"
+        " LoopSeverity LoopVerdict PingPongDetector RepeatDetector StallDetector ToolPolicy presets"
     ),
-    "stability": "",
     "trace": "AgentTrace StepType TraceStep",
     "types": "Message Role ToolCall ToolResult",
 }
+_SUBPACKAGES = (
+    *("agent", "calibration", "exceptions", "explanation", "formats", "health", "integrations"),
+    *("loop_detection", "report", "stability", "testing", "trace", "traces", "types"),
+)
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(
         __name__,
-        {name: home for home, names in _HOMES.items() for name in (home, *names.split())},
+        {
+            **{name: name for name in _SUBPACKAGES},
+            **{name: home for home, names in _HOMES.items() for name in names.split()},
+        },
     )
 
 
 def __dir__() -> "list[str]":
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, *_SUBPACKAGES, "__version__"])

@@ -87,3 +87,15 @@ def test_a_verdict_gives_its_loop_as_an_error():
 def test_a_verdict_to_go_on_has_no_error():
     with pytest.raises(ValueError, match="no loop was found"):
         LoopVerdict().as_error()
+
+
+@pytest.mark.parametrize("action", LoopAction)
+def test_a_verdict_that_ends_the_run_raises_when_asked(action):
+    found = ask(RepeatDetector(2), LS, LS)
+    verdict = LoopVerdict(action, found)
+    if action in ("stop", "raise"):
+        with pytest.raises(LoopDetectedError) as raised:
+            verdict.raise_if_looping()
+        assert raised.value.detection is found
+    else:
+        verdict.raise_if_looping()

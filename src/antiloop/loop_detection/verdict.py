@@ -68,6 +68,15 @@ class LoopVerdict:
             raise ValueError("no loop was found, so there is no error to raise")
         return self.detection.as_error()
 
+    def raise_if_looping(self) -> None:
+        """End the run with an exception where the action is to stop or to raise; else do nothing.
+
+        Raises:
+            LoopDetectedError: with what was found.
+        """
+        if self.action.ends_run:
+            raise self.as_error()
+
 
 GO_ON = LoopVerdict()
 """Nothing is to be done."""
