@@ -20,10 +20,10 @@ LAYERS = [
     | {"settings_file", "short_repr", "threshold"},
     {"loop_detection"},
     {"agent", "formats"},
-    {"integrations", "traces", "testing"},
+    {"integrations", "traces"},
     {"calibration", "explanation", "health"},
     {"report"},
-    {"cli"},
+    {"cli", "testing"},
     {"__main__", "__init__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

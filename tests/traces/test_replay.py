@@ -13,7 +13,7 @@ class Listener:
         self.seen = []
         self._actions = list(actions)
 
-    def monitor(self, logs):
+    def monitor(self, live):
         return self
 
     @property

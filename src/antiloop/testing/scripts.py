@@ -1,6 +1,7 @@
-"""For users' own tests: a model that replies by script, and runs that loop.
+"""What a scripted model replies: runs that loop.
 
 >>> from antiloop.agent import Agent
+>>> from antiloop.testing import ScriptedProvider
 >>> def look(): return "nothing"
 >>> provider = ScriptedProvider(repeating_script(ToolCall("look"), times=4))
 >>> Agent([look], provider).run("Look around.").iterations
@@ -9,9 +10,9 @@
 
 from typing import List, Union
 
-from .agent.providers.scripted import ScriptedProvider
-from .stability import beta
-from .types import ToolCall
+from ..agent.providers.scripted import ScriptedProvider
+from ..stability import beta
+from ..types import ToolCall
 
 __all__ = ["ScriptedProvider", "ToolCall", "ping_pong_script", "repeating_script", "stall_script"]
 

@@ -1,0 +1,84 @@
+"""What the fixture ``no_loops`` gives to a test."""
+
+from dataclasses import replace
+from typing import Any, Collection, Dict, List, Optional, TypeVar
+
+from ..agent import AgentObserver, AgentResult
+from ..integrations.shared.lookout import Lookout
+from ..loop_detection import LoopDetection, LoopVerdict
+from ..loop_detection.text.shortening import visible
+from ..stability import beta
+from ..traces import RecordedRun
+from .assertion import said_of
+from .found_loop import Preset, loops_in
+from .given_runs import runs_of
+
+_Guard = TypeVar("_Guard", bound=Lookout)
+
+
+@beta
+class NoLoops(AgentObserver):
+    """Fail a test at its end if an agent got stuck in it.
+
+    It is an observer: a guard tells it of loops, and an `Agent` of its whole run, which is judged
+    when the test ends. Or call it with what was recorded otherwise, as `assert_no_loops`.
+
+    Attributes:
+        preset: what looks for loops in runs.
+        allow: names of tools that may be called over and over.
+        runs: the runs that it was given or told of.
+    """
+
+    def __init__(self) -> None:
+        self.preset: Preset = "default"
+        self.allow: Collection[str] = ()
+        self.runs: List[RecordedRun] = []
+        self._observed: List[RecordedRun] = []
+        self._heard: Dict[str, Dict[str, LoopDetection]] = {}
+
+    def __call__(
+        self,
+        run: Any,
+        preset: Optional[Preset] = None,
+        allow: Optional[Collection[str]] = None,
+    ) -> None:
+        """Fail at once if a run got stuck; see `assert_no_loops`."""
+        runs = runs_of(run)
+        self.runs += runs
+        said = self._said_of(runs, preset or self.preset, self.allow if allow is None else allow)
+        if said:
+            raise AssertionError(said)
+
+    def watch(self, guard: _Guard) -> _Guard:
+        """Listen to a guard that is there already, and give it back."""
+        guard.observers = (*guard.observers, self)
+        return guard
+
+    def on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
+        """Note what a guard or an agent has found."""
+        found = verdict.detection
+        if found is not None and found.details.get("tool") not in self.allow:
+            self._heard.setdefault(run_id, {})[found.identity] = found
+
+    def on_run_end(self, run_id: str, result: AgentResult) -> None:
+        """Take the run of an `Agent`."""
+        runs = [replace(run, run_id=run_id, source=run_id) for run in runs_of(result)]
+        self._observed += runs
+        self.runs += runs
+
+    def end(self) -> None:
+        """Fail if there was a loop in what was observed."""
+        said = self._said_of(self._observed, self.preset, self.allow)
+        heard = [line for run_id in self._heard for line in self._lines(run_id, said)]
+        if said or heard:
+            raise AssertionError("\n".join(filter(None, [said, *heard])))
+
+    def _said_of(self, runs: List[RecordedRun], preset: Preset, allow: Collection[str]) -> str:
+        return said_of([loop for run in runs for loop in loops_in(run, preset, allow)])
+
+    def _lines(self, run_id: str, said: str) -> List[str]:
+        """Tell of what a guard found in a run, unless that was told already."""
+        found = [each for each in self._heard[run_id].values() if each.message not in said]
+        name = f"run {visible(run_id)!r}" if run_id else "a run"
+        head = [f"{name} got stuck, as its guard found:"] if found else []
+        return head + [f"  {each.detector_name}: {each.message}" for each in found]

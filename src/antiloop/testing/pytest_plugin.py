@@ -1,0 +1,109 @@
+"""The pytest plugin: the fixture ``no_loops`` and the option ``--antiloop-report``.
+
+It is loaded wherever antiloop is installed, so nothing else of antiloop is imported before a test
+asks for the fixture.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generator, Iterator, List
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..traces import RecordedRun
+    from .no_loops import NoLoops
+
+_WATCH = pytest.StashKey["NoLoops"]()
+_RUNS = pytest.StashKey["List[RecordedRun]"]()
+_WORKER = "antiloop_runs"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    group = parser.getgroup("antiloop", "tool-call loops of agents")
+    group.addoption(
+        "--antiloop-report",
+        metavar="FILE",
+        help="write the runs that the fixture no_loops was given as one HTML page",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a report that cannot be written before the tests run."""
+    config.stash[_RUNS] = []
+    path = config.getoption("--antiloop-report")
+    if path and not Path(path).absolute().parent.is_dir():
+        raise pytest.UsageError(f"--antiloop-report: no folder {Path(path).absolute().parent}")
+    if path and Path(path).is_dir():
+        raise pytest.UsageError(f"--antiloop-report: {path} is a folder; name a file in it")
+
+
+@pytest.fixture
+def no_loops(request: pytest.FixtureRequest) -> "Iterator[NoLoops]":
+    """Fail the test if an agent gets stuck in a tool-call loop in it.
+
+    Give it as an observer to a guard or an agent, or call it with a recorded run.
+    """
+    from .no_loops import NoLoops
+
+    watch = request.node.stash[_WATCH] = NoLoops()
+    yield watch
+    for run in watch.runs:
+        request.config.stash[_RUNS].append(_named(run, request.node.nodeid))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
+    """Judge what was observed when a test has passed, so that a loop makes it fail."""
+    outcome = yield
+    watch = pyfuncitem.stash.get(_WATCH, None)
+    if watch is None or outcome.excinfo is not None:
+        return
+    try:
+        watch.end()
+    except AssertionError as error:
+        outcome.force_exception(error)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report, or hand the runs to the process that does."""
+    config, runs = session.config, session.config.stash[_RUNS]
+    worker = getattr(config, "workeroutput", None)  # of pytest-xdist
+    if worker is not None:
+        worker[_WORKER] = [(run.source, run.to_jsonl()) for run in runs]
+    elif config.getoption("--antiloop-report") and runs:
+        _write(config, runs)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the runs of a worker of pytest-xdist."""
+    from .given_runs import runs_of
+
+    for test, line in getattr(node, "workeroutput", {}).get(_WORKER, ()):
+        runs = runs_of(json.loads(line))
+        node.config.stash[_RUNS] += (_named(run, test) for run in runs)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say where the report is."""
+    path, count = config.getoption("--antiloop-report"), len(config.stash[_RUNS])
+    if path:
+        runs = "1 run" if count == 1 else f"{count} runs"
+        what = runs if count else "not written, as no_loops was given no run"
+        terminalreporter.write_line(f"antiloop report: {path}: {what}")
+
+
+def _named(run: "RecordedRun", test: str) -> "RecordedRun":
+    from dataclasses import replace
+
+    return replace(run, source=test)
+
+
+def _write(config: pytest.Config, runs: "List[RecordedRun]") -> None:
+    from ..health import evaluate
+    from ..report import write_page
+
+    with open(config.getoption("--antiloop-report"), "w", encoding="utf-8") as page:
+        write_page(((run, evaluate(run)) for run in runs), page)

@@ -1,0 +1,42 @@
+"""A score for evaluations: whether a run stayed free of loops."""
+
+from typing import Any, Collection, NamedTuple
+
+from ..stability import beta
+from .found_loop import Preset, loops_in
+from .given_runs import runs_of
+
+
+@beta
+class LoopScore(NamedTuple):
+    """What an evaluator gives: a number, a word, and why."""
+
+    score: float
+    """1 for a run without loops, 0 for one that got stuck: the mean is the share without."""
+    label: str
+    """``loop_free`` or ``stuck``."""
+    explanation: str
+    """What was found, one line for each loop."""
+
+
+@beta
+def loop_score(run: Any, preset: Preset = "default", allow: Collection[str] = ()) -> LoopScore:
+    """Score one run.
+
+    Args:
+        run: as for `assert_no_loops`, but one run.
+        preset: the name of a preset, or a `LoopDetector` of your own.
+        allow: names of tools that may be called over and over.
+
+    Raises:
+        TraceUnreadable: if there is no run, or not all of it can be read.
+        ValueError: if there are several runs, or there is no such preset.
+    """
+    runs = runs_of(run)
+    if len(runs) > 1:
+        raise ValueError(f"{len(runs)} runs where one is scored; score each of read_runs(...)")
+    found = loops_in(runs[0], preset, allow)
+    if not found:
+        return LoopScore(1.0, "loop_free", "No tool-call loop.")
+    lines = (f"step {each.step}: {each.detection.message}" for each in found)
+    return LoopScore(0.0, "stuck", "\n".join(lines))

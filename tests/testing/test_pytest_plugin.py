@@ -1,0 +1,226 @@
+"""The fixture and the option, in a pytest of their own."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from antiloop.testing import pytest_plugin
+
+pytest_plugins = "pytester"
+ROOT = Path(__file__).parents[2]
+
+HEAD = """
+import pytest
+from antiloop import Agent, AgentConfig, LoopDetector, LoopPolicy
+from antiloop.integrations.functions import LoopGuard
+from antiloop.testing import ScriptedProvider, ToolCall, repeating_script
+
+def run_agent(no_loops, times, detector=None):
+    def look():
+        return "nothing"
+    provider = ScriptedProvider(repeating_script(ToolCall("look"), times))
+    config = AgentConfig(loop_detector=detector, observers=[no_loops])
+    return Agent([look], provider, config).run("Go")
+
+def call_guarded(guard, times):
+    @guard
+    def search(query):
+        return "nothing found"
+    for _ in range(times):
+        search("refunds")
+
+def steps(times, tool="search"):
+    return {"run_id": "r", "steps": [{"tool_name": tool, "arguments": {}, "result": ""}] * times}
+"""
+
+
+@pytest.fixture
+def run_tests(pytester, monkeypatch):
+    """Run tests with the plugin alone, whether or not it is installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(tests, *options):
+        pytester.makepyfile(HEAD + tests)
+        return pytester.runpytest_inprocess("-p", "antiloop.testing.pytest_plugin", *options)
+
+    return run
+
+
+def test_an_agent_that_got_stuck_fails_its_test(run_tests):
+    done = run_tests(
+        """
+def test_stuck(no_loops):
+    run_agent(no_loops, 5)
+
+def test_fine(no_loops):
+    run_agent(no_loops, 2)
+"""
+    )
+    done.assert_outcomes(failed=1, passed=1)
+    done.stdout.fnmatch_lines(
+        [
+            "*got stuck in a loop:",
+            "*Tool 'look' was called 5 times in a row*",
+            "*look {} -> nothing",
+        ]
+    )
+
+
+def test_a_guard_that_found_a_loop_fails_its_test(run_tests):
+    done = run_tests(
+        """
+def test_given(no_loops):
+    call_guarded(LoopGuard(run_id="r1", observers=[no_loops]), 4)
+
+def test_watched(no_loops):
+    call_guarded(no_loops.watch(LoopGuard()), 4)
+
+def test_fine(no_loops):
+    call_guarded(no_loops.watch(LoopGuard()), 2)
+"""
+    )
+    done.assert_outcomes(failed=2, passed=1)
+    done.stdout.fnmatch_lines(
+        ["*run 'r1' got stuck, as its guard found:", "*repeat: Tool 'search'*"]
+    )
+    done.stdout.fnmatch_lines(["*a run got stuck, as its guard found:"])
+
+
+def test_what_the_detector_of_an_agent_finds_counts_and_is_told_once(run_tests):
+    done = run_tests(
+        """
+def test_stricter_than_the_preset(no_loops):
+    no_loops.preset = "patient"
+    run_agent(no_loops, 5, LoopDetector.escalating())
+
+def test_the_same(no_loops):
+    run_agent(no_loops, 3, LoopDetector(LoopDetector.default().detectors, LoopPolicy.STOP))
+"""
+    )
+    done.assert_outcomes(failed=2)
+    said = [line for line in done.outlines if re.match(r"E .*3 times in a row", line)]
+    assert len(said) == 1
+
+
+def test_a_run_that_was_recorded_otherwise_fails_at_once(run_tests):
+    done = run_tests(
+        """
+def test_called(no_loops):
+    with pytest.raises(AssertionError, match="4 times in a row"):
+        no_loops(steps(4))
+    no_loops(steps(4), allow=["search"])
+    no_loops(steps(4), preset="patient")
+    no_loops.allow = ["search"]
+    no_loops(steps(4))
+"""
+    )
+    done.assert_outcomes(passed=1)
+
+
+def test_tools_that_are_allowed_are_allowed_in_all_that_is_observed(run_tests):
+    done = run_tests(
+        """
+def test_allowed(no_loops):
+    no_loops.allow = ["look", "search"]
+    run_agent(no_loops, 5)
+    call_guarded(no_loops.watch(LoopGuard()), 4)
+"""
+    )
+    done.assert_outcomes(passed=1)
+
+
+def test_a_test_that_fails_by_itself_is_left_as_it_is(run_tests):
+    done = run_tests(
+        """
+def test_wrong(no_loops):
+    run_agent(no_loops, 5)
+    assert "this" == "that"
+"""
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.no_fnmatch_line("*got stuck*")
+
+
+def test_the_fixture_may_be_that_of_another_fixture(run_tests):
+    done = run_tests(
+        """
+@pytest.fixture
+def agent_run(no_loops):
+    return run_agent(no_loops, 5)
+
+def test_stuck(agent_run):
+    assert agent_run
+"""
+    )
+    done.assert_outcomes(failed=1)
+
+
+REPORTED = """
+def test_one(no_loops):
+    run_agent(no_loops, 5)
+
+def test_two(no_loops):
+    no_loops(steps(2, tool="peek"))
+"""
+
+
+def test_all_runs_are_put_into_the_report(run_tests, pytester):
+    done = run_tests(REPORTED, "--antiloop-report", "page.html")
+    done.assert_outcomes(failed=1, passed=1)
+    done.stdout.fnmatch_lines(["antiloop report: page.html: 2 runs"])
+    page = (pytester.path / "page.html").read_text(encoding="utf-8")
+    name = "test_all_runs_are_put_into_the_report.py"
+    assert f"{name}::test_one" in page
+    assert f"{name}::test_two" in page
+    assert '"peek"' in page
+
+
+def test_without_runs_there_is_no_report(run_tests, pytester):
+    done = run_tests("def test_nothing(): pass", "--antiloop-report", "page.html")
+    done.stdout.fnmatch_lines(["antiloop report: page.html: not written, as no_loops was given*"])
+    assert not (pytester.path / "page.html").exists()
+
+
+@pytest.mark.parametrize(("path", "why"), [("no/page.html", "no folder"), (".", "is a folder")])
+def test_a_report_that_cannot_be_written_is_refused_before_the_tests(run_tests, path, why):
+    done = run_tests("def test_nothing(): pass", "--antiloop-report", path)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"*--antiloop-report: *{why}*"])
+
+
+def test_workers_hand_their_runs_to_the_process_that_writes(pytestconfig):
+    runs = pytest_plugin._RUNS
+    line = json.dumps({"run_id": "r", "steps": [{"tool_name": "ls"}]})
+    worker = SimpleNamespace(stash=pytest.Stash(), workeroutput={})
+    worker.stash[runs] = [SimpleNamespace(source="test_a.py::test_a", to_jsonl=lambda: line)]
+    pytest_plugin.pytest_sessionfinish(SimpleNamespace(config=worker))
+    node = SimpleNamespace(workeroutput=worker.workeroutput, config=SimpleNamespace())
+    node.config.stash = pytest.Stash()
+    node.config.stash[runs] = []
+    pytest_plugin.pytest_testnodedown(node)
+    (run,) = node.config.stash[runs]
+    assert (run.run_id, run.source, run.calls[0].tool_name) == ("r", "test_a.py::test_a", "ls")
+    pytest_plugin.pytest_testnodedown(SimpleNamespace())  # a worker that crashed has no output
+
+
+def test_the_distribution_names_the_plugin():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    section = project.partition("[project.entry-points.pytest11]\n")[2].partition("\n\n")[0]
+    assert section == f'antiloop = "{pytest_plugin.__name__}"'
+
+
+def test_the_plugin_loads_nothing_before_it_is_used():
+    script = "import sys, antiloop.testing.pytest_plugin; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = {name for name in done.stdout.split() if name.startswith("antiloop")}
+    assert loaded == {
+        *("antiloop", "antiloop.lazy", "antiloop.version", "antiloop.testing"),
+        "antiloop.testing.pytest_plugin",
+    }
