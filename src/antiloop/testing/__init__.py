@@ -1,5 +1,6 @@
 """For users' own tests: runs without loops, and a model that replies by script.
 
+>>> from antiloop.testing import assert_no_loops, loop_score
 >>> assert_no_loops("docs/examples/good-runs.jsonl")
 >>> loop_score([{"role": "user", "content": "Hello"}])
 LoopScore(score=1.0, label='loop_free', explanation='No tool-call loop.')
