@@ -7,6 +7,7 @@ from antiloop import BaseDetector, LoopDetection, LoopDetector, ToolCall, health
 from antiloop.health import HealthMonitor, HealthProfile, HealthRule, HealthStatus
 from antiloop.loop_detection import RepeatDetector, ToolPolicy
 from antiloop.traces import RunEvent
+from antiloop.traces.replay import replayed
 
 
 def feed(monitor, *steps):
@@ -174,3 +175,12 @@ def test_a_finding_that_names_no_calls_is_of_the_latest():
 def test_a_profile_that_is_none_is_refused(profile):
     with pytest.raises(TypeError, match="profile must be a HealthProfile or None, got"):
         HealthMonitor(profile)
+
+
+def test_the_suspicion_of_each_round_is_kept_as_a_monitor_tells_it():
+    run = run_of(*[LOOK] * 5)
+    told = [(step, each.suspicion) for step, each in replayed(run, LoopDetector.escalating())]
+    kept = health.evaluate(run).suspicion
+    assert kept == tuple(each for each in told if each[1])
+    assert [round(suspicion, 1) for _, suspicion in kept][-2:] == [1.0, 1.0]
+    assert 0 < kept[0][1] < 1

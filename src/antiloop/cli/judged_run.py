@@ -1,11 +1,12 @@
 """What a scan says about one run."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, FrozenSet, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, FrozenSet, List, Optional, Sequence, Tuple
 
 from ..health import HealthMonitor, HealthProfile, HealthReport, evaluate
 from ..health.settings import budget_from_environment
-from ..traces import RecordedRun, replay
+from ..traces import RecordedRun
+from ..traces.replay import replayed
 from .named_judge import Asked, consulted
 
 if TYPE_CHECKING:
@@ -60,6 +61,13 @@ def judge(run: RecordedRun, profile: HealthProfile) -> JudgedRun:
 
 def _healthy(run: RecordedRun, profile: HealthProfile) -> Optional[HealthReport]:
     """Give the report on calls alone, where there is no loop in them: that is cheap to know."""
-    if run.events or run.failed or run.cost is not None or any(replay(run, profile.detector)):
+    if run.events or run.failed or run.cost is not None:
         return None
-    return replace(HealthMonitor(profile).report(), calls=len(run))
+    suspicion: List[Tuple[int, float]] = []
+    for step, verdict in replayed(run, profile.detector):
+        if verdict.detection is not None:
+            return None
+        if verdict.suspicion:
+            suspicion.append((step, verdict.suspicion))
+    report = HealthMonitor(profile).report()
+    return replace(report, calls=len(run), suspicion=tuple(suspicion))

@@ -71,10 +71,15 @@ def judged(monitor: LoopMonitor, told: Told, moment: Moment) -> LoopVerdict:
 
 def verdicts_of(monitor: LoopMonitor, told: Told) -> Iterator[Tuple[int, LoopVerdict]]:
     """Tell a monitor all that happened in a run, and yield what it says, with the step."""
-    for moment in moments_of(told):
-        verdict = judged(monitor, told, moment)
+    for step, verdict in every_verdict(monitor, told):
         if verdict.action is not LoopAction.CONTINUE:
-            yield step_of(moment), verdict
+            yield step, verdict
+
+
+def every_verdict(monitor: LoopMonitor, told: Told) -> Iterator[Tuple[int, LoopVerdict]]:
+    """Yield also the verdicts to go on, which carry a suspicion."""
+    for moment in moments_of(told):
+        yield step_of(moment), judged(monitor, told, moment)
 
 
 def step_of(moment: Moment, since: int = 0) -> int:

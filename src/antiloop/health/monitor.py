@@ -66,6 +66,7 @@ class HealthMonitor:
         self._raised: Dict[Tuple[str, Hashable], RaisedWarning] = {}
         self._raised_of: Dict[str, int] = {}
         self._verdicts: List[Tuple[int, LoopVerdict]] = []
+        self._suspicion: List[Tuple[int, float]] = []
         # A finding names calls of the detector's window, which counts parallel calls once.
         self._unnamed: Latest[int, SeenCall] = Latest(4 * detector.window)
         self._tokens: Latest[int, int] = Latest(4 * detector.window)
@@ -90,6 +91,8 @@ class HealthMonitor:
             self._note_news(calls)
         for call, result in zip(calls, chain(results, repeat(None))):
             self._see(call, result)
+        if verdict.suspicion:
+            self._suspicion.append((self._run.calls - 1, verdict.suspicion))
         self._note_verdict(verdict)
 
     def add_message(self, message: TextMessage) -> None:
@@ -145,6 +148,7 @@ class HealthMonitor:
             self._wasted_tokens if self._knows_tokens else None,
             run.cost,
             tuple(self._verdicts),
+            tuple(self._suspicion),
         )
 
     def _charged(self) -> List[RaisedWarning]:

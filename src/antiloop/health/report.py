@@ -69,6 +69,8 @@ class HealthReport:
     """What the run cost, in the recorder's currency; None where unknown."""
     verdicts: Tuple[Tuple[int, LoopVerdict], ...] = ()
     """Step and verdict, as `antiloop.traces.replay` yields them for the profile's detector."""
+    suspicion: Tuple[Tuple[int, float], ...] = ()
+    """Step and `LoopVerdict.suspicion` after each round that left any."""
 
     def __repr__(self) -> str:
         warnings = counted(len(self.warnings), "warning")
@@ -81,6 +83,7 @@ class HealthReport:
             "status": self.status.value,
             "warnings": [{**vars(each), "steps": list(each.steps)} for each in self.warnings],
             "verdicts": [_verdict_as_json(*each) for each in self.verdicts],
+            "suspicion": [list(each) for each in self.suspicion],
         }
 
 

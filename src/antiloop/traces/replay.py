@@ -2,8 +2,8 @@
 
 from typing import Iterator, Tuple
 
-from ..formats.moment import verdicts_of
-from ..loop_detection import LoopDetector, LoopVerdict
+from ..formats.moment import every_verdict
+from ..loop_detection import LoopAction, LoopDetector, LoopVerdict
 from ..stability import beta
 from .recorded_run import RecordedRun
 
@@ -20,7 +20,14 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
         which there was nothing to say are left out. A verdict on what the model said stands at the
         last step before it.
     """
+    for step, verdict in replayed(run, detector):
+        if verdict.action is not LoopAction.CONTINUE:
+            yield step, verdict
+
+
+def replayed(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
+    """Yield what `replay` does, and the verdicts to go on, which carry a suspicion, too."""
     monitor = detector.monitor(live=False)
     # What judges said then counts again; nobody is asked anew.
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
-    yield from verdicts_of(monitor, run)
+    yield from every_verdict(monitor, run)
