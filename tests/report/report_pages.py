@@ -1,5 +1,6 @@
 """Recorded runs to draw, and the page that is made of them."""
 
+import html
 import json
 import re
 import shutil
@@ -27,10 +28,16 @@ def run_of(*steps, run_id="r", **known):
     return RecordedRun(run_id, calls, results, **known)
 
 
-def write_report(path, *runs):
+def judged(runs):
+    """Judge runs as the command does."""
+    return [(run, health.evaluate(run)) for run in runs]
+
+
+def write_report(path, *runs, against=None):
     """Write the page for some runs, each judged as the command judges it."""
+    others = None if against is None else judged(against)
     with path.open("w", encoding="ascii", newline="\n") as page:
-        report.write_page(((run, health.evaluate(run)) for run in runs), page)
+        report.write_page(judged(runs), page, against=others)
     return path
 
 
@@ -44,6 +51,13 @@ def cycle(laps):
     """Go back and forth between two files that refer to each other."""
     pair = [("read", {"path": "a.md"}, "see b.md"), ("read", {"path": "b.md"}, "see a.md")]
     return [("list", {"path": "."}, "a.md, b.md"), *pair * laps, ("ask", {"who": "me"}, "thanks")]
+
+
+def texts_of(page, number=0):
+    """Read the texts of a run out of the plain page, as the script does."""
+    _, _, rest = page.partition(f'id="plain-{number}">')
+    blocks = re.findall(r"<pre>\n([^<]*)</pre>", rest.partition("</noscript>")[0])
+    return [html.unescape(block) for block in blocks]
 
 
 def step_of(page, step):

@@ -54,17 +54,17 @@ PAYLOADS = [
 ]
 
 
-def test_a_click_on_a_warning_leads_to_the_step_and_opens_it(open_page):
+def test_a_click_on_a_loop_leads_to_the_step_and_opens_it(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT))
-    warning = page.locator("#warnings a", has_text="in a row").first
-    step = int(warning.get_attribute("href").rpartition("-")[2])
+    card = page.locator("#loops h4 a")
+    step = int(card.get_attribute("href").rpartition("-")[2])
     assert step >= 60
-    warning.click()
+    card.click()
     assert current_of(page) == f"step-{step}"
     assert is_in_view(page, step)
     details = step_of(page, step).locator(".details")
     assert "No results." in details.inner_text()
-    assert "in a row" in details.inner_text()
+    assert "Here the notice would have come: search \u00d7 6" in details.inner_text()
     assert step_of(page, step).locator(".row").get_attribute("aria-expanded") == "true"
     plain = step_of(page, step + 1).locator(".row")
     outlines = [
@@ -72,27 +72,19 @@ def test_a_click_on_a_warning_leads_to_the_step_and_opens_it(open_page):
         for row in (step_of(page, step).locator(".row"), plain)
     ]
     assert outlines == ["solid", "none"]
+    details.locator("a", has_text="search").click()
+    page.wait_for_selector("#loop-0 :focus")
 
 
-def test_warnings_say_what_they_take_and_advise_everything_once(open_page):
-    page = open_page(run_of(*REPEAT, *cycle(6)))
-    shown = page.locator("#warnings .at").all_inner_texts()
-    assert shown[0] == "ended \u00b7 step 2"
-    assert [text.startswith("\u221225 \u00b7 step ") for text in shown].count(True) == 1
-    advice = page.locator("#warnings .advice").all_inner_texts()
-    assert len(advice) == len(set(advice)) < len(shown)
-    assert page.locator("#step-2 .flag").inner_text().startswith("loop_repeat +")
-
-
-def test_a_second_click_on_a_warning_leads_there_again(open_page):
+def test_a_second_click_on_a_loop_leads_there_again(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT))
-    warning = page.locator("#warnings a").first
-    warning.click()
+    card = page.locator("#loops h4 a")
+    card.click()
     step = current_of(page)
     page.evaluate("scrollTo(0, 0)")
     press(page, "Escape")
     assert page.locator(".details").count() == 0
-    warning.click()
+    card.click()
     assert current_of(page) == step
     assert page.locator(".details").count() == 1
 
@@ -108,7 +100,7 @@ def test_a_link_to_a_step_opens_the_page_there_and_the_back_button_works(open_pa
 
 
 @pytest.mark.parametrize("at", ["#run-7", "#run-0-step-999", "#nonsense", "#run-0-step-x"])
-def test_a_link_that_leads_nowhere_shows_the_worst_run(open_page, at):
+def test_a_link_that_leads_nowhere_shows_the_only_run(open_page, at):
     assert open_page(run_of(*cycle(1)), at=at).locator("#run-id").inner_text() == "r"
 
 
@@ -133,8 +125,10 @@ def test_walking_far_keeps_the_current_step_in_view(open_page):
     assert is_in_view(page, 9)
 
 
-def test_warnings_and_runs_are_walked_with_keys(open_page):
-    page = open_page(run_of(*REPEAT, *DISTINCT, *cycle(6)), run_of(*cycle(1), run_id="fine"))
+def test_loops_and_runs_are_walked_with_keys(open_page):
+    page = open_page(
+        run_of(*REPEAT, *DISTINCT, *cycle(6)), run_of(*cycle(1), run_id="fine"), at="#run-0"
+    )
     press(page, "n")
     first = current_of(page)
     press(page, "n")
@@ -148,26 +142,19 @@ def test_warnings_and_runs_are_walked_with_keys(open_page):
     wait_for_text(page, "#run-id", "r")
 
 
-def test_the_list_of_runs_follows_to_the_run_that_is_shown(open_page):
-    page = open_page(*[run_of(*cycle(1), run_id=f"run{n}") for n in range(60)], at="#run-50")
-    box = page.locator("a.run[aria-current=true]").bounding_box()
-    assert 0 < box["y"] < 800 - box["height"]
-    assert page.evaluate("scrollY") == 0
-
-
 def test_search_leaves_over_what_matches_and_escape_brings_all_back(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT))
     press(page, "/")
     page.keyboard.type("NO results")
-    wait_for_text(page, "#found", "6 of 66 steps")
-    assert page.locator(".step").count() == 6
+    wait_for_text(page, "#found", "6 of 66 rows")
+    assert page.locator(".item").count() == 6
     press(page, "Enter")
     assert current_of(page) == "step-60"
     press(page, "Escape")
     assert page.locator("#found").inner_text() == ""
     press(page, "/")
     page.keyboard.type("7.md")
-    wait_for_text(page, "#found", "6 of 66 steps")
+    wait_for_text(page, "#found", "6 of 66 rows")
     press(page, "Escape", "j")
     step_of(page, 0).wait_for(state="attached")
 
@@ -176,7 +163,7 @@ def test_what_was_searched_is_marked_and_in_sight(open_page):
     far = "x " * 500 + "<b>Timeout</b> " * 2
     page = open_page(run_of(*DISTINCT, *REPEAT, ("get", {"url": "timeout.html"}, far)))
     page.locator("#search").fill("TIMEOUT")
-    wait_for_text(page, "#found", "1 of 67 steps")
+    wait_for_text(page, "#found", "1 of 67 rows")
     assert is_in_view(page, 66)
     assert page.locator("#step-66 .row mark").all_inner_texts() == ["timeout", "Timeout"]
     for found in page.locator("#step-66 .row mark").all():
@@ -190,17 +177,17 @@ def test_what_was_searched_is_marked_and_in_sight(open_page):
 def test_a_search_without_a_match_says_so(open_page):
     page = open_page(run_of(*DISTINCT))
     page.locator("#search").fill("zebra")
-    wait_for_text(page, "#found", "0 of 60 steps")
+    wait_for_text(page, "#found", "0 of 60 rows")
     assert page.locator("#steps").inner_text() == "Nothing found."
     press(page, "Enter")
     assert current_of(page) is None
 
 
-def test_a_warning_is_found_although_the_search_hides_its_step(open_page):
+def test_a_loop_is_found_although_the_search_hides_its_step(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT))
     page.locator("#search").fill("text of 7")
-    wait_for_text(page, "#found", "1 of 66 steps")
-    page.locator("#warnings a").first.click()
+    wait_for_text(page, "#found", "1 of 66 rows")
+    page.locator("#loops h4 a").click()
     assert is_in_view(page, int(current_of(page)[5:]))
 
 
@@ -231,7 +218,7 @@ def test_hostile_traces_are_shown_and_never_run(open_page, opened):
         run_of(*calls, *repeated, run_id=evil, agent=evil, model=evil, source=evil)
         for evil in PAYLOADS
     ]
-    page = open_page(*runs)
+    page = open_page(*runs, at="#run-0")
     names = page.locator("#steps .asked b").all_inner_texts()
     assert names[: len(PAYLOADS)] == [
         evil.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") for evil in PAYLOADS
@@ -242,7 +229,7 @@ def test_hostile_traces_are_shown_and_never_run(open_page, opened):
             page.evaluate("for (const row of document.querySelectorAll('.row')) row.click()")
     page.wait_for_timeout(100)
     assert page.evaluate("typeof pwned") == "undefined"
-    foreign = "iframe, img, object, form, base, link, video, math, template, .page script"
+    foreign = "iframe, img, object, form, base, link, video, math, template, .sheet script"
     assert page.locator(foreign).count() == 0
     assert page.title() == "antiloop report"
 
@@ -303,16 +290,19 @@ def test_the_policy_stops_whatever_would_get_into_the_page(browser, tmp_path, se
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("at", ["", "#run-0-step-61"])
+@pytest.mark.parametrize("at", ["", "#run-0"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(open_page, scheme, at):
     long = [("a_tool_with_a_very_long_name" * 3, {"word": "x" * 900}, "y" * 900)] * 4
     run = run_of(*DISTINCT, *long, *cycle(6), run_id="a-run-with-a-long-name" * 5)
     page = open_page(run, run, width=360, height=640, scheme=scheme, at=at)
     assert widths(page) == [360, 360]
+    page.evaluate("location.hash = '#run-0-step-61'")
+    page.wait_for_selector("#step-61.current")
+    assert widths(page) == [360, 360]
     press(page, "Escape", "j", "Enter")
     assert widths(page) == [360, 360]
     page.locator("#search").fill("text")
-    wait_for_text(page, "#found", "60 of 78 steps")
+    wait_for_text(page, "#found", "60 of 78 rows")
     assert page.locator("#found").bounding_box()["height"] < 30
 
 
@@ -336,9 +326,13 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_is_readable_on_its_ground(open_page, scheme):
-    runs = run_of(*REPEAT, *cycle(6)), run_of(*cycle(1))
-    contrasts = open_page(*runs, scheme=scheme, at="#run-0-step-3").evaluate(CONTRASTS)
+@pytest.mark.parametrize("at", ["", "#run-0-step-3"])
+def test_text_is_readable_on_its_ground(open_page, scheme, at):
+    runs = [run_of(*REPEAT, *cycle(6)), *[run_of(*cycle(1))] * 9]
+    page = open_page(*runs, scheme=scheme, at=at)
+    for fold in page.locator("details:visible > summary").all():
+        fold.click()
+    contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 50
     assert [poor for poor in contrasts if poor[0] < 4.5] == []
 
@@ -368,12 +362,13 @@ def test_ten_thousand_steps_stay_light(open_page):
         page.wait_for_selector(".step")
     assert page.evaluate(elements) < 8_000
     page.locator("#search").fill("text 4999 ")
-    wait_for_text(page, "#found", "1 of 10,000 steps")
+    wait_for_text(page, "#found", "1 of 10,000 rows")
 
 
 def test_a_page_without_runs_says_so(open_page):
     page = open_page()
     assert page.locator("#summary").inner_text() == "0 runs"
+    assert page.locator("#rows").inner_text() == "There are no runs."
     press(page, "j", "n", "]", "/", "Escape")
 
 

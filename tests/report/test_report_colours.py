@@ -10,7 +10,10 @@ import pytest
 from antiloop.report.lanes import SHAPES, TONES
 from antiloop.report.run_data import _mark
 
-STYLE = (resources.files("antiloop.report") / "page.css").read_text(encoding="utf-8")
+STYLE = "\n".join(
+    (resources.files("antiloop.report") / "styles" / name).read_text(encoding="utf-8")
+    for name in ("base.css", "steps.css")
+)
 # Machado, Oliveira, Fernandes 2009: a colour, in linear light, as it is seen.
 VIEWS = {
     "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),

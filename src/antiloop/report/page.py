@@ -1,68 +1,116 @@
 """The page: its files and the data of the runs, put together into one text.
 
-Nothing of a trace is ever parsed as HTML. The data stands in blocks of JSON, which a browser does
-not run, and in which every character that could end such a block is escaped; the script puts it on
-the page as text. The page's policy allows its own style and script, by their hash, and nothing
-else: no request, no form, no script of anybody else.
+Nothing of a recording is ever parsed as HTML that it could shape: texts are escaped by `markup`,
+and the data stands in blocks of JSON, which a browser does not run, and in which every character
+that could end such a block is escaped. The page's policy allows its own style and script, by their
+hash, and nothing else: no request, no form, no script of anybody else.
 """
 
 import json
+import shutil
 from base64 import b64encode
+from functools import lru_cache
 from hashlib import sha256
 from importlib import resources
 from string import Template
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, TextIO, Tuple
+from tempfile import TemporaryFile
+from typing import Any, Dict, Iterable, Iterator, List, Optional, TextIO, Tuple
 
-from ..loop_detection.text.masking import MaskRule, masking_of
+from ..health import HealthReport
+from ..loop_detection.text.masking import Masking, MaskRule, masking_of
 from ..stability import beta
 from ..traces import RecordedRun
-from .run_data import run_data, summary
+from .comparison import compare
+from .plain_overview import plain_overview
+from .plain_run import plain_run
+from .run_data import drawn
+from .summary import summary
 
-if TYPE_CHECKING:
-    from ..health import HealthReport
+Judged = Iterable[Tuple[RecordedRun, HealthReport]]
 
-_SCRIPTS = ("drawing.js", "page.js", "moving.js")
+_SCRIPTS = (
+    *("elements", "run", "texts", "difference", "map", "loops", "timeline"),
+    *("overview", "search", "compared", "page", "moving"),
+)
+_STYLES = ("base", "overview", "run", "steps", "print")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 @beta
 def write_page(
-    judged: "Iterable[Tuple[RecordedRun, HealthReport]]",
+    judged: Judged,
     out: TextIO,
     mask: MaskRule = "secrets",
+    *,
+    against: Optional[Judged] = None,
 ) -> None:
     """Write runs, each with its health, as one HTML page that needs no other file.
 
-    The runs are written as they come, so memory is that of one run and a line for each of them. The
+    Memory is that of one run and a line for each of them; the runs wait in a temporary file. The
     same runs make the same bytes, and these are ASCII.
 
     Args:
         judged: the runs, each with its health.
         out: where to.
         mask: what of arguments and results is shown, as for `LoopDetector`.
+        against: other runs, to which those with the same id are compared.
     """
     masking = masking_of(mask)
-    before, after = _frame()
-    out.write(before)
-    summaries: List[Dict[str, Any]] = []
-    for number, (run, health) in enumerate(judged):
-        out.write(_block(f"data-{number}", run_data(run, health, masking)))
-        summaries.append(summary(run, health, number))
-    # A run that failed may have a good score; the healthy ones still come last.
-    summaries.sort(key=lambda one: (one["status"] == "Healthy", one["score"], one["number"]))
-    out.write(_block("index", summaries))
-    out.write(after)
+    with TemporaryFile("w+", encoding="ascii", newline="") as blocks:
+        summaries = list(_write_runs(judged, blocks, masking, 0))
+        if against is not None:
+            others = list(_write_runs(against, blocks, masking, len(summaries)))
+            summaries = compare(summaries, others)
+        # A run that failed may have a good score; the healthy ones still come last.
+        summaries.sort(key=lambda one: (one["status"] == "Healthy", one["score"], one["number"]))
+        before, after = _frame(summaries)
+        out.write(before)
+        blocks.seek(0)
+        shutil.copyfileobj(blocks, out)
+        out.write(after)
 
 
-def _frame() -> Tuple[str, str]:
+def _write_runs(
+    judged: Judged, blocks: TextIO, masking: Masking, first: int
+) -> Iterator[Dict[str, Any]]:
+    """Write each run, and yield its line of the overview."""
+    for number, (run, health) in enumerate(judged, first):
+        picture = drawn(run, health, masking)
+        about = summary(run, health, picture, number)
+        text = json.dumps(picture.data, separators=(",", ":")).translate(_ESCAPES)
+        blocks.write(f'<script type="application/json" id="data-{number}">{text}</script>\n')
+        blocks.write(f'<noscript id="plain-{number}">\n')
+        blocks.writelines(plain_run(about, picture))
+        blocks.write("</noscript>\n")
+        yield about
+
+
+def _frame(summaries: List[Dict[str, Any]]) -> Tuple[str, str]:
     """Give the page as it stands before and after the data."""
-    style, script = _file("page.css"), "\n".join(map(_file, _SCRIPTS))
-    policy = "; ".join(_policy(style, script))
-    page = Template(_file("page.html")).substitute(
-        policy=policy, style=style, script=script, data="\0"
+    style, script, template = _resources()
+    page = Template(template).substitute(
+        policy="; ".join(_policy(style, script)),
+        style=style,
+        script=script,
+        plain="".join(plain_overview([one for one in summaries if _is_listed(one)])),
+        index=json.dumps(summaries, separators=(",", ":")).translate(_ESCAPES),
+        data="\0",
     )
     before, _, after = page.partition("\0")
     return before, after
+
+
+def _is_listed(about: Dict[str, Any]) -> bool:
+    """Tell whether a run has a row, and is not shown beside the one that took its place."""
+    return about.get("side") != "b" or about["change"] == "gone"
+
+
+@lru_cache(maxsize=1)
+def _resources() -> Tuple[str, str, str]:
+    """Read style, script and frame of the page."""
+    style = "\n".join(_file(f"styles/{name}.css") for name in _STYLES)
+    script = "\n".join(_file(f"scripts/{name}.js") for name in _SCRIPTS)
+    return style, script, _file("page.html")
 
 
 def _policy(style: str, script: str) -> Iterator[str]:
@@ -78,10 +126,7 @@ def _hash(text: str) -> str:
 
 
 def _file(name: str) -> str:
-    return (resources.files(__package__) / name).read_text(encoding="utf-8")
-
-
-def _block(name: str, data: Any) -> str:
-    """Write data into the page where a script can read it and a browser runs nothing."""
-    text = json.dumps(data, separators=(",", ":")).translate(_ESCAPES)
-    return f'<script type="application/json" id="{name}">{text}</script>\n'
+    file = resources.files(__package__)
+    for part in name.split("/"):
+        file = file / part
+    return file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One run as the plain data that the page draws.
+"""One run as the page draws it: what happened in which order, and the texts of it.
 
 Calls and results that are equal are written once and named by their number, so a run that does the
 same thing a thousand times makes a small page. Equal means what it means to the detectors: the
@@ -6,9 +6,20 @@ same fingerprint.
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Dict, Hashable, Iterable, List, Optional, Set, Tuple
+from typing import (
+    Any,
+    Dict,
+    Hashable,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Set,
+    Tuple,
+)
 
 from ..formats.amounts import number
+from ..health import HealthReport, HealthWarning
 from ..loop_detection.evidence.call_features import CallFeatures
 from ..loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
 from ..loop_detection.text.masking import SECRETS, Masking
@@ -16,40 +27,25 @@ from ..loop_detection.text.shortening import NAME_LENGTH, shortened
 from ..traces import RecordedRun
 from ..types import ToolCall, ToolResult
 from .lanes import SHAPES, TONES, lanes_of, letters, marks_of
-
-if TYPE_CHECKING:
-    from ..health import HealthReport, HealthWarning
-
-TEXT_LIMITS = (8_000, 2_000, 500)
-"""Characters that the page keeps of one call's arguments or of one result; less in large runs."""
-RUN_BUDGET = 2_000_000
-"""Characters of a run's different arguments and results above which the next limit is taken."""
+from .laps import kept, laps_of, summary_of
+from .loops import Loop, loops_of
+from .spending import Spending
+from .texts import Texts
 
 
-def summary(run: RecordedRun, health: "HealthReport", position: int) -> Dict[str, Any]:
-    """Give what the list of runs and the head of a run show."""
-    return {
-        "number": position,
-        "id": run.run_id,
-        "source": run.source,
-        "agent": run.agent,
-        "model": run.model,
-        "status": health.status.value,
-        "score": health.score,
-        "calls": health.calls,
-        "warnings": len(health.warnings),
-        "wasted_calls": health.wasted_calls,
-        "wasted_tokens": health.wasted_tokens,
-        "cost": number(health.cost),
-        "input_tokens": run.input_tokens,
-        "output_tokens": run.output_tokens,
-    }
+class DrawnRun(NamedTuple):
+    """A run, ready to be written into the page."""
+
+    data: Dict[str, Any]
+    """All but the texts, as plain JSON; texts stand in it as numbers."""
+    texts: List[str]
+    """The texts, in the order in which the run has them first."""
+    loops: List[Loop]
+    """What was found in it."""
 
 
-def run_data(
-    run: RecordedRun, health: "HealthReport", masking: Masking = SECRETS
-) -> Dict[str, Any]:
-    """Give the steps and warnings of a run.
+def drawn(run: RecordedRun, health: HealthReport, masking: Masking = SECRETS) -> DrawnRun:
+    """Draw a run.
 
     Each step is ``[call, result, lane, is_seen]``: numbers of a call and of a result (-1 where it
     is not known), where its mark stands, and 1 if the same call brought nothing else before.
@@ -58,55 +54,59 @@ def run_data(
     keys = [fact.call for fact in features]
     calls, results = _Numbered(keys), _Numbered(map(_result_key, features))
     lanes = lanes_of(keys)
-    steps = zip(calls.numbers, results.numbers, lanes, _seen(features))
-    return {
-        "steps": [list(step) for step in steps],
-        **_texts(run, features, calls.firsts, results.firsts, masking),
+    rounds = [start for start, _ in run.rounds()]
+    loops = loops_of(run, health.verdicts)
+    texts = Texts()
+    content = _content(run, features, calls, results, texts, masking)
+    data = {
+        "steps": [
+            list(each) for each in zip(calls.numbers, results.numbers, lanes, _seen(features))
+        ],
+        **content,
+        "cut": {str(number): length for number, length in texts.cut().items()},
         "lanes": max(lanes, default=0) + 1,
-        "rounds": [start for start, _ in run.rounds()],
+        "siblings": sorted(set(range(len(keys))) - set(rounds)),
         "turns": list(run.turn_starts),
-        "laps": _laps(health, keys),
-        "warnings": [_warning(each) for each in sorted(health.warnings, key=_place)],
-        "messages": _messages(run, masking),
+        "loops": [_loop(each, features, rounds, Spending(run)) for each in loops],
+        "rules": [_rule(each) for each in health.warnings if not each.name.startswith("loop_")],
+        "curve": [[step, round(100 * suspicion)] for step, suspicion in health.suspicion],
     }
+    return DrawnRun(data, texts.kept(), loops)
 
 
-def _messages(run: RecordedRun, masking: Masking) -> List[Dict[str, Any]]:
-    """Give what was said, masked, each with its place among the calls."""
-    texts = [masking.text(each.text) for each in run.messages]
-    limit = _limit(texts)
-    return [
-        {"position": each.position, "role": each.role.value, **_text(text, limit)}
-        for each, text in zip(run.messages, texts)
-    ]
-
-
-def _texts(
+def _content(
     run: RecordedRun,
     features: List[CallFeatures],
-    called: List[int],
-    answered: List[int],
+    calls: "_Numbered",
+    results: "_Numbered",
+    texts: Texts,
     masking: Masking,
 ) -> Dict[str, Any]:
-    """Give each different call and result, as found at these steps, masked."""
-    arguments = [_arguments(run.calls[step], masking) for step in called]
-    results = [masking.text(_words(run.results[step])) for step in answered]
-    limit = _limit([*arguments, *results])
+    """Give the different calls and results, and what was said, with the numbers of their texts."""
     marks = marks_of([fact.call for fact in features])
-    return {
-        "calls": [
-            {
-                "tool": shortened(features[step].tool, NAME_LENGTH),
-                **_text(text, limit),
-                **_mark(marks.get(features[step].call)),
-            }
-            for step, text in zip(called, arguments)
-        ],
-        "results": [
-            {**_text(text, limit), "is_failure": features[step].outcome.is_failure}
-            for step, text in zip(answered, results)
-        ],
-    }
+    new_calls, new_results = set(calls.firsts), set(results.firsts)
+    waiting = list(reversed(run.messages))
+    said: List[Dict[str, Any]] = []
+    called: List[Dict[str, Any]] = []
+    answered: List[Dict[str, Any]] = []
+    for step, fact in enumerate(features):
+        while waiting and waiting[-1].position <= step:
+            said.append(_message(waiting.pop(), texts, masking))
+        if step in new_calls:
+            text = texts.add(_arguments(run.calls[step], masking))
+            tool = shortened(fact.tool, NAME_LENGTH)
+            called.append({"tool": tool, "text": text, **_mark(marks.get(fact.call))})
+        if step in new_results:
+            text = texts.add(masking.text(_words(run.results[step])))
+            failure = {"is_failure": True} if fact.outcome.is_failure else {}
+            answered.append({"text": text, **failure})
+    said.extend(_message(each, texts, masking) for each in reversed(waiting))
+    return {"calls": called, "results": answered, "messages": said}
+
+
+def _message(message: Any, texts: Texts, masking: Masking) -> Dict[str, Any]:
+    text = texts.add(masking.text(message.text))
+    return {"position": message.position, "role": message.role.value, "text": text}
 
 
 class _Numbered:
@@ -142,41 +142,29 @@ def _seen(features: List[CallFeatures]) -> List[int]:
 
 
 def _mark(number: Optional[int]) -> Dict[str, Any]:
+    """Give the looks of a call that comes back."""
     if number is None:
-        return {"mark": "", "tone": 0, "shape": 0}
+        return {}
     shape = number // TONES % SHAPES
     return {"mark": letters(number), "tone": number % TONES, "shape": shape}
 
 
-def _laps(health: "HealthReport", keys: List[str]) -> List[Tuple[int, int]]:
-    """Give the step with which each lap of a cycle begins, and the number of the lap."""
-    cycles: Dict[str, Set[int]] = {}
-    for _, verdict in health.verdicts:
-        found = verdict.detection
-        if found is not None and found.period > 1:
-            cycles.setdefault(found.identity, set()).update(found.indices)
-    laps: Dict[int, int] = {}
-    for steps in map(sorted, cycles.values()):
-        starts = [step for step in steps if keys[step] == keys[steps[0]]]
-        laps.update({step: lap for lap, step in enumerate(starts, 1)})
-    return sorted(laps.items())
-
-
-def _place(warning: "HealthWarning") -> Tuple[bool, int]:
-    """Put the loops that were found before what the rules make of them."""
-    return not warning.name.startswith("loop_"), warning.step
-
-
-def _warning(warning: "HealthWarning") -> Dict[str, Any]:
+def _loop(
+    loop: Loop, features: List[CallFeatures], rounds: List[int], spending: Spending
+) -> Dict[str, Any]:
+    """Give what the card of a loop shows."""
+    laps, spent = laps_of(loop, features, rounds), spending.on(loop.wasted)
     return {
-        "name": warning.name,
-        "message": warning.message,
-        "why": warning.why,
-        "suggestion": warning.suggestion,
-        "penalty": number(warning.penalty),
-        "step": warning.step,
-        "steps": list(warning.steps),
-        "is_open": warning.is_open,
+        "label": loop.label,
+        "message": loop.message,
+        "detectors": loop.detectors,
+        "steps": list(loop.steps),
+        "wasted": len(loop.wasted),
+        **spent._asdict(),
+        "actions": [list(each) for each in loop.actions],
+        "period": loop.period,
+        "laps": [[each.number, each.steps, each.calls, each.results] for each in kept(laps)],
+        "summary": summary_of(laps),
     }
 
 
@@ -196,14 +184,13 @@ def _words(result: Optional[ToolResult]) -> str:
     return text_of(result.text) if result is not None else ""
 
 
-def _limit(texts: List[str]) -> int:
-    """Choose the largest limit that keeps a run within its budget, or the smallest."""
-    for limit in TEXT_LIMITS[:-1]:
-        if sum(min(len(text), limit) for text in texts) <= RUN_BUDGET:
-            return limit
-    return TEXT_LIMITS[-1]
-
-
-def _text(text: str, limit: int) -> Dict[str, Any]:
-    """Shorten a text, and say how long it was."""
-    return {"text": shortened(text, limit), "length": len(text)}
+def _rule(warning: HealthWarning) -> Dict[str, Any]:
+    return {
+        "name": warning.name,
+        "message": warning.message,
+        "why": warning.why,
+        "suggestion": warning.suggestion,
+        "penalty": number(warning.penalty),
+        "step": warning.step,
+        "is_open": warning.is_open,
+    }

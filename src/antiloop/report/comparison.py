@@ -1,0 +1,32 @@
+"""Two sets of runs side by side: better, worse, the same, new, gone."""
+
+from collections import defaultdict, deque
+from typing import Any, DefaultDict, Deque, Dict, List
+
+
+def compare(ours: List[Dict[str, Any]], others: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Note in the lines of the overview how each run changed, and give all of them.
+
+    Runs with the same id are a pair; where an id comes several times, in their order. A run is
+    better if its score is higher.
+
+    Args:
+        ours: the runs of now.
+        others: those that they are compared to.
+    """
+    waiting: DefaultDict[str, Deque[Dict[str, Any]]] = defaultdict(deque)
+    for one in others:
+        one.update(side="b", change="gone")
+        waiting[one["id"]].append(one)
+    for one in ours:
+        one.update(side="a", change="new")
+        if waiting[one["id"]]:
+            _pair(one, waiting[one["id"]].popleft())
+    return ours + others
+
+
+def _pair(one: Dict[str, Any], other: Dict[str, Any]) -> None:
+    score, before = one["score"], other["score"]
+    change = "same" if score == before else "better" if score > before else "worse"
+    one.update(change=change, other=other["number"])
+    other.update(change=change, other=one["number"])

@@ -1,0 +1,192 @@
+// All runs: totals, filters, and one row a run, of which only those near the screen are drawn.
+
+const STATES = ["Failed", "Likely stuck", "Warning", "Healthy"]; // worst first
+const CHANGES = ["worse", "new", "better", "same", "gone"];
+const MARGIN = 12; // rows that are drawn beyond the screen
+const TAIL = 14; // characters of the end of a long name that are never hidden
+const overview = byId("overview");
+const rows = byId("rows");
+const hasOther = index.some((one) => one.change);
+const hasCosts = index.some((one) => one.cost !== null);
+const ranked = (list) => (one) => list.indexOf(one) + 1 || list.length + 1;
+
+// name, title, what it is sorted by, whether the largest comes first
+const COLUMNS = [
+  ["run", "Run", (one) => one.id.toLowerCase(), false],
+  ["change", "Change", ({ change }) => ranked(CHANGES)(change), false],
+  ["calls", "Calls", (one) => one.calls, true],
+  ["wasted", "Wasted calls", (one) => one.wasted_calls, true],
+  ["tokens", "Wasted tokens", (one) => one.wasted_tokens, true],
+  ["cost", "Wasted cost", (one) => one.wasted_cost ?? -1, true],
+  ["score", "Score", (one) => one.score, false],
+].filter(([name]) => (name !== "change" || hasOther) && (name !== "cost" || hasCosts));
+
+const sorting = { by: hasOther ? "change" : "tokens", isTurned: false };
+const chosen = {}; // filter -> value
+let hits = new Map(); // run -> places in it that the words are found at
+let listed = []; // the runs that are left over, in the order of the rows
+let active = 0; // the row at which the Tab key stops
+
+const isOfOthers = (one) => one.side === "b" && one.change !== "gone";
+const all = index.filter((one) => !isOfOthers(one));
+
+function compareRuns(one, other) {
+  const [, , key, isDown] = COLUMNS.find(([name]) => name === sorting.by);
+  const [a, b] = [key(one), key(other)];
+  const order = a < b ? -1 : a > b ? 1 : 0;
+  return order * (isDown === sorting.isTurned ? 1 : -1) || other.wasted_tokens - one.wasted_tokens
+    || other.wasted_calls - one.wasted_calls || one.place - other.place;
+}
+all.forEach((one, place) => { one.place = place; });
+
+function matches(one) {
+  const { words } = chosen;
+  const names = [one.id, one.source, one.agent, one.model];
+  return ["status", "model", "change"].every((key) => !chosen[key] || one[key] === chosen[key])
+    && (!chosen.detector || one.detectors.includes(chosen.detector))
+    && (!chosen.tool || one.tools.includes(chosen.tool))
+    && (!words || hits.has(one.number)
+      || names.some((name) => name && name.toLowerCase().includes(words)));
+}
+
+/** Choose and sort the runs anew, and say how many are left. */
+function list() {
+  const before = listed[active];
+  listed = all.filter(matches).sort(compareRuns);
+  active = Math.max(0, listed.indexOf(before));
+  rows.style.setProperty("--count", Math.max(1, listed.length));
+  byId("table").setAttribute("aria-rowcount", listed.length + 1);
+  for (const head of document.querySelectorAll("#heads [data-by]")) {
+    const [, , , isDown] = COLUMNS.find(([name]) => name === head.dataset.by);
+    const isSorted = head.dataset.by === sorting.by;
+    head.setAttribute("aria-sort", !isSorted ? "none"
+      : isDown === sorting.isTurned ? "ascending" : "descending");
+  }
+  const isAll = listed.length === all.length;
+  byId("listed").textContent = isAll ? "" : `${count(listed.length)} of ${plural(all.length, "run")}`;
+  rows.replaceChildren();
+  drawRows();
+}
+
+const rowHeight = () => rows.offsetHeight / Math.max(1, listed.length);
+
+function drawRows(isWhole) {
+  if (overview.hidden) return;
+  if (!listed.length) {
+    rows.replaceChildren(el("p", "quiet", all.length ? "No run is left." : "There are no runs."));
+    return;
+  }
+  const [height, { top }] = [rowHeight(), rows.getBoundingClientRect()];
+  const from = isWhole ? 0 : Math.max(0, Math.floor(-top / height) - MARGIN);
+  const to = isWhole ? listed.length : Math.ceil((innerHeight - top) / height) + MARGIN;
+  const wanted = new Set(listed.slice(from, to).map((_, at) => from + at));
+  if (rows.contains(document.activeElement)) wanted.add(active);
+  for (const row of [...rows.children]) {
+    if (!wanted.delete(Number(row.dataset.at))) row.remove();
+  }
+  const made = [...wanted].sort((one, other) => one - other).map((at) => drawRun(listed[at], at));
+  rows.append(...made);
+  if (made.length && rows.children.length > made.length) {
+    rows.append(...[...rows.children].sort((one, other) => one.dataset.at - other.dataset.at)
+      .filter((row) => !row.contains(document.activeElement)));
+  }
+}
+
+/** Cut the end off a long name, so that it stays in sight: that is where names mostly differ. */
+function inTwo(name) {
+  const at = name.length > 3 * TAIL ? name.length - TAIL : name.length;
+  return [name.slice(0, at), name.slice(at)].filter(Boolean).map((part) => el("span", "", part));
+}
+
+function drawRun(one, at) {
+  const cell = (name, ...children) => elWith("span", name, { role: "cell" }, ...children);
+  const others = one.loops.length > 1 ? `, +${one.loops.length - 1}` : "";
+  const found = hits.get(one.number);
+  const about_ = [one.loops.length ? `${one.loops[0]}${others}` : one.model || one.agent || "",
+    found ? plural(found, "match").replace("matchs", "matches") : ""].filter(Boolean).join(" \u00b7 ");
+  const name = link(hashOf(one.number), "id", ...inTwo(one.id));
+  name.tabIndex = at === active ? 0 : -1;
+  const change = one.change && cell(`figure change is-${one.change}`, changeText(one));
+  const figures = {
+    calls: count(one.calls), wasted: count(one.wasted_calls),
+    tokens: about(one.wasted_tokens, one.is_estimate),
+    cost: one.wasted_cost === null ? "" : count(one.wasted_cost), score: count(one.score),
+  };
+  const row = elWith("div", "run", { role: "row", "aria-rowindex": at + 2 },
+    cell("name", name, el("span", "line", el("span", state(one.status), one.status),
+      el("span", "quiet", about_))),
+    cell("picture", drawMiniature(one.picture)), ...(change ? [change] : []),
+    ...COLUMNS.filter(([key]) => key in figures).map(([key, title]) => {
+      const figure = cell(`figure is-${key}${figures[key] === "0" ? " none" : ""}`, figures[key]);
+      figure.dataset.title = title.toLowerCase();
+      return figure;
+    }));
+  row.dataset.at = at;
+  row.style.setProperty("--at", at);
+  return row;
+}
+
+// ---- totals and filters ----
+
+function totalsOf(runs) {
+  const sum = (key) => runs.reduce((all, one) => all + (one[key] || 0), 0);
+  const isEstimate = runs.some((one) => one.is_estimate && one.wasted_tokens);
+  const stuck = runs.filter((one) => one.loops.length).length;
+  const share = (part, whole) => (whole ? ` (${Math.round((100 * part) / whole)} %)` : "");
+  return [
+    ["runs", count(runs.length)], ["with loops", count(stuck) + share(stuck, runs.length)],
+    ["calls wasted", count(sum("wasted_calls")) + share(sum("wasted_calls"), sum("calls"))],
+    ["tokens wasted", about(sum("wasted_tokens"), isEstimate)],
+    ...(hasCosts ? [["cost wasted", `${count(sum("wasted_cost"))} of ${count(sum("cost"))}`]] : []),
+  ];
+}
+
+function drawTotals() {
+  const sides = hasOther
+    ? [index.filter((one) => one.side !== "b"), index.filter((one) => one.side === "b")] : [all];
+  const [ours, others] = sides.map(totalsOf);
+  byId("totals").replaceChildren(...ours.map(([name, value], at) => el("div", "",
+    el("dt", "", name), el("dd", "", value, others ? el("small", "", `against ${others[at][1]}`) : ""))));
+  const states = STATES.map((name) => [name, all.filter(({ status }) => status === name).length])
+    .filter(([, number]) => number).map(([name, number]) => `${count(number)} ${name.toLowerCase()}`);
+  byId("summary").textContent = [plural(all.length, "run"), ...states].join(" \u00b7 ");
+}
+
+function drawFilters() {
+  const choices = {
+    status: STATES, change: CHANGES, detector: [], tool: [], model: [],
+  };
+  const known = { detector: "detectors", tool: "tools" };
+  for (const key in choices) {
+    const values = new Set(all.flatMap((one) => one[known[key] || key] || []));
+    const listed_ = choices[key].length ? choices[key].filter((one) => values.has(one))
+      : [...values].sort();
+    if (listed_.length < 2 && !(key === "detector" && listed_.length)) continue;
+    const select = elWith("select", "", { name: key, "aria-label": `Filter by ${key}` },
+      elWith("option", "", { value: "" }, `any ${key}`),
+      ...listed_.map((value) => {
+        const option = el("option", "", value);
+        option.value = value;
+        return option;
+      }));
+    select.addEventListener("change", () => {
+      chosen[key] = select.value;
+      list();
+      announce(`${count(listed.length)} of ${plural(all.length, "run")}`);
+    });
+    byId("filters").append(select);
+  }
+  byId("heads").append(...COLUMNS.map(([by, title]) => {
+    const button = drawRow("sort", title);
+    button.addEventListener("click", () => {
+      sorting.isTurned = sorting.by === by && !sorting.isTurned;
+      sorting.by = by;
+      list();
+    });
+    const head = elWith("span", by === "run" ? "name" : `figure is-${by}`, { role: "columnheader" }, button);
+    head.dataset.by = by;
+    return head;
+  }));
+  byId("heads").firstChild.after(elWith("span", "picture", { role: "columnheader" }, "The run in small"));
+  rows.parentElement.style.setProperty("--figures", COLUMNS.length - 1);
+}

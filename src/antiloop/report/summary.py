@@ -1,0 +1,73 @@
+"""One line of the overview: what is known of a run without its steps."""
+
+from typing import Any, Dict, List
+
+from ..formats.amounts import number
+from ..health import HealthReport
+from ..loop_detection.text.shortening import NAME_LENGTH, shortened
+from ..traces import RecordedRun
+from .run_data import DrawnRun
+from .score import entries_of, score_of
+
+PICTURE_COLUMNS = 60
+"""Steps of a run that its picture can tell apart."""
+_ONCE, _FRESH, _SEEN, _LOOP = range(4)
+
+
+def summary(
+    run: RecordedRun, health: HealthReport, drawn: DrawnRun, position: int
+) -> Dict[str, Any]:
+    """Give what the overview and the head of a run show."""
+    loops = drawn.data["loops"]
+    costs = [each["cost"] for each in loops if each["cost"] is not None]
+    return {
+        "number": position,
+        "id": run.run_id,
+        "source": run.source,
+        "agent": run.agent,
+        "model": run.model,
+        "status": health.status.value,
+        "score": score_of(health),
+        "entries": [[each.name, each.points] for each in entries_of(health)],
+        "calls": health.calls,
+        "wasted_calls": health.wasted_calls,
+        "wasted_tokens": _wasted_tokens(health, loops),
+        "is_estimate": health.wasted_tokens is None,
+        "wasted_cost": sum(costs) if costs else None,
+        "cost": number(health.cost),
+        "input_tokens": run.input_tokens,
+        "output_tokens": run.output_tokens,
+        "loops": [each["label"] for each in loops],
+        "detectors": sorted({name for each in loops for name in each["detectors"]}),
+        "tools": sorted({shortened(str(each.tool_name), NAME_LENGTH) for each in run.calls}),
+        "picture": picture_of(drawn),
+    }
+
+
+def _wasted_tokens(health: HealthReport, loops: List[Dict[str, Any]]) -> int:
+    if health.wasted_tokens is not None:
+        return health.wasted_tokens
+    return sum(each["tokens"] for each in loops)
+
+
+def picture_of(drawn: DrawnRun) -> str:
+    """Draw a run in one line: a digit for some steps, the worst of them.
+
+    0 is a call that was made once, 1 one that came back with something new, 2 one that came back
+    with nothing new, 3 one of a loop.
+    """
+    steps, calls = drawn.data["steps"], drawn.data["calls"]
+    looped = {step for loop in drawn.loops for step in loop.steps}
+    worth = [
+        _LOOP
+        if step in looped
+        else _SEEN
+        if is_seen
+        else _FRESH
+        if "mark" in calls[call]
+        else _ONCE
+        for step, (call, _, _, is_seen) in enumerate(steps)
+    ]
+    columns = min(PICTURE_COLUMNS, len(worth))
+    bounds = [column * len(worth) // columns for column in range(columns + 1)] if columns else []
+    return "".join(str(max(worth[start:stop])) for start, stop in zip(bounds, bounds[1:]))

@@ -1,0 +1,149 @@
+"""The loops of a run, their laps and what they cost: one card each."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_pages import DISTINCT, REPEAT, cycle, run_of
+
+from antiloop import health
+from antiloop.report.loops import loops_of
+from antiloop.report.run_data import drawn
+from antiloop.report.score import entries_of, score_of
+from antiloop.traces import RunEvent
+
+
+def loops(*steps, **known):
+    run = run_of(*steps, **known)
+    return loops_of(run, health.evaluate(run).verdicts)
+
+
+def cards(*steps, **known):
+    run = run_of(*steps, **known)
+    return drawn(run, health.evaluate(run)).data["loops"]
+
+
+def test_a_loop_tells_its_tool_its_steps_and_what_it_wasted():
+    (loop,) = loops(*DISTINCT[:4], *[("edit_file", {"path": "a"}, "no such text")] * 4)
+    assert loop.label == "edit_file \u00d7 4"
+    assert loop.steps == (4, 5, 6, 7)
+    assert loop.wasted == (5, 6, 7)
+    assert loop.actions == [(6, "notify"), (7, "block")]
+
+
+def test_what_several_detectors_find_about_the_same_calls_is_one_loop():
+    lost = [("get", {"id": n}, "error: not found") for n in range(8)]
+    (loop,) = loops(*lost, *lost[-1:] * 6)
+    assert len(loop.detectors) > 1
+    assert loop.label == "get \u00d7 14"
+
+
+def test_loops_apart_are_two_and_stand_in_the_order_of_the_run():
+    found = loops(*REPEAT, *DISTINCT[:20], *[("ls", {}, "a")] * 5)
+    assert [loop.label for loop in found] == ["search \u00d7 6", "ls \u00d7 5"]
+
+
+def test_a_cycle_is_named_by_its_laps():
+    (loop,) = loops(*cycle(5))
+    assert loop.label == "read \u00d7 5 laps"
+    assert loop.period == 2
+
+
+steps = st.lists(st.sampled_from([*REPEAT[:1], *DISTINCT[:2], *cycle(1)]), max_size=40)
+
+
+@settings(max_examples=40)
+@given(steps)
+def test_every_verdict_is_of_one_loop_and_no_call_is_wasted_twice(calls):
+    run = run_of(*calls)
+    judged = health.evaluate(run)
+    found = loops_of(run, judged.verdicts)
+    assert sorted(step for loop in found for step, _ in loop.verdicts) == sorted(
+        step for step, _ in judged.verdicts
+    )
+    wasted = [step for loop in found for step in loop.wasted]
+    assert len(set(wasted)) == len(wasted) == judged.wasted_calls
+    for loop in found:
+        assert set(loop.wasted) <= set(loop.steps)
+        assert min(loop.steps) not in loop.wasted
+
+
+# ---- laps ----
+
+
+def test_laps_of_a_cycle_are_numbered_and_compared():
+    (card,) = cards(*cycle(4))
+    assert [(number, steps) for number, steps, _, _ in card["laps"]] == [
+        (1, [1, 2]),
+        (2, [3, 4]),
+        (3, [5, 6]),
+        (4, [7, 8]),
+    ]
+    assert {(calls, results) for _, _, calls, results in card["laps"][1:]} == {
+        ("the same", "the same")
+    }
+
+
+@pytest.mark.parametrize(
+    ("results", "told"),
+    [
+        (["gone"] * 5, "the calls were the same; the results were the same."),
+        ([None] * 5, "the calls were the same; the results are not known."),
+        (
+            [f'{{"request_id": "{n}f", "error": "gone"}}' for n in range(5)],
+            "the calls were the same; the results were the same but for noise.",
+        ),
+    ],
+)
+def test_a_sentence_says_what_was_the_same_from_lap_to_lap(results, told):
+    (card,) = cards(*[("get", {}, result) for result in results])
+    assert card["summary"] == f"From lap to lap: {told}"
+
+
+def test_calls_that_differ_are_told():
+    (card,) = cards(*[("get", {"id": n}, "error: not found") for n in range(8)])
+    assert card["summary"].startswith("From lap to lap: the calls differed every time;")
+
+
+def test_very_many_laps_are_left_out_in_the_middle():
+    (card,) = cards(*[("ls", {}, "a")] * 300)
+    numbers = [number for number, *_ in card["laps"]]
+    assert numbers == [*range(1, 51), *range(251, 301)]
+
+
+# ---- what it cost ----
+
+
+def test_tokens_and_money_of_the_wasted_calls_are_added_up():
+    events = [
+        RunEvent("llm_call_completed", n, input_tokens=100, output_tokens=n, cost=0.5)
+        for n in range(6)
+    ]
+    (card,) = cards(*REPEAT, events=tuple(events))
+    assert (card["wasted"], card["tokens"], card["is_estimate"]) == (5, 515, False)
+    assert card["cost"] == 2.5
+
+
+def test_where_no_tokens_are_recorded_they_are_estimated_from_the_length():
+    (card,) = cards(*[("get", {"a": "x" * 393}, "y" * 400)] * 4)
+    assert (card["tokens"], card["is_estimate"], card["cost"]) == (3 * 200 + 1, True, None)
+
+
+# ---- the score ----
+
+
+def test_of_two_stuck_runs_the_one_that_wasted_more_has_the_lower_score():
+    judged = [health.evaluate(run_of(*REPEAT[:1] * count)) for count in (5, 6, 7, 8, 20)]
+    assert len({each.score for each in judged}) == 1
+    scores = [score_of(each) for each in judged]
+    assert all(later < earlier for earlier, later in zip(scores, scores[1:]))
+
+
+@settings(max_examples=30)
+@given(steps, st.booleans())
+def test_the_score_is_100_less_its_lines_and_that_of_health_less_the_waste(calls, failed):
+    judged = health.evaluate(run_of(*calls, failed=failed))
+    entries = entries_of(judged)
+    assert score_of(judged) == int(100 + sum(points for _, points in entries) // 1)
+    assert all(points < 0 for _, points in entries)
+    if judged.score:
+        assert abs(score_of(judged) + judged.wasted_calls - judged.score) < 1
