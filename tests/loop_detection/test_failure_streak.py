@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import ask, ask_rounds, failed, fresh_answers, in_a_row, step
 
 from antiloop import LoopDetector
@@ -228,6 +230,20 @@ class TestRepeatsOfARow:
     def test_what_is_told_again_is_found_again_soon(self):
         run = [failed(f"tool_{n}", "permission denied", about=n) for n in range(5)]
         assert ask(self.detector, *run).spacing == 3
+
+    def test_a_row_is_not_found_at_a_failure_in_new_words(self):
+        run = [failed(f"tool_{n}", "permission denied", about=n) for n in range(4)]
+        run += self.different(1)
+        assert ask(self.detector, *run) is None
+        run.append(failed("tool_9", "permission denied", about=9))
+        assert ask(self.detector, *run).details["count"] == 6
+
+    @given(st.lists(st.sampled_from(["amber", "birch", "cedar", "daisy"]), max_size=9))
+    def test_the_last_round_of_a_row_says_what_an_earlier_one_said(self, told):
+        run = [failed(f"tool_{n}", f"{word} is down", about=n) for n, word in enumerate(told)]
+        again = [word in told[:n] for n, word in enumerate(told)]
+        is_found = len(told) >= 5 and sum(again) >= 3 and again[-1]
+        assert (ask(self.detector, *run) is not None) == is_found
 
     def test_fewer_repeats_than_none_are_refused(self):
         with pytest.raises(ValueError, match="repeats must be 0 or more, got -1"):

@@ -47,8 +47,9 @@ class FailureStreakDetector(WindowDetector):
         in_a_row: rounds that came to nothing, whatever the tool, 2 or more. Such a row is weaker
             evidence, so it is found again only three rounds later, and where one thing after the
             other was looked for and not found, after twice the row.
-        repeats: rounds of such a row that must say what an earlier one said, 0 or more; a row of
-            twice the length needs none. An agent whose attempts all fail differently explores.
+        repeats: rounds of such a row that must say what an earlier one said, the last one among
+            them, 0 or more; a row of twice the length needs none. An agent whose attempts all fail
+            differently explores.
 
     Raises:
         ValueError: if a number is below 2, or patience below the threshold.
@@ -92,9 +93,11 @@ class FailureStreakDetector(WindowDetector):
 
     def _is_enough(self, row: List[JudgedCall]) -> bool:
         """Whether a row of any tools is long enough, and says the same often enough."""
-        if len(row) < self.in_a_row:
-            return False
-        return len(row) >= 2 * self.in_a_row or _repeats(row, _told) >= self.repeats
+        if len(row) < self.in_a_row or len(row) >= 2 * self.in_a_row or not self.repeats:
+            return len(row) >= self.in_a_row
+        repeats = _repeats(row, _told)
+        # A failure in new words is news: it may be the first step of another way.
+        return repeats >= self.repeats and repeats > _repeats(row[:-1], _told)
 
     def _same_failure(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return window.streak(
