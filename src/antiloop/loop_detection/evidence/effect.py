@@ -39,6 +39,8 @@ _CHANGING = frozenset(
     """.split()
 )
 _SEARCHING = frozenset("ack ag egrep fd fgrep find grep rg".split())
+_PRINTING = frozenset(_SEARCHING | set("cat file head ls od stat strings tail wc xxd".split()))
+_FOR_EACH = re.compile(r"-(?:exec|ok)(?:dir)?\s+(\S+)")
 _EDITORS = frozenset(("perl", "sed"))
 _REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
 _COMMANDS = re.compile(r"[|;&\n]\s*")
@@ -57,7 +59,7 @@ def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
 def seems_to_look(tool_name: str, arguments: Any) -> bool:
     """Guess from its name, or from the first words of a command line, whether a call only looks."""
     effect = _effect(tool_name, arguments)
-    return _searches(arguments) if effect is None else not effect
+    return _searches(tool_name, arguments) if effect is None else not effect
 
 
 def changes_world(tool_name: str, arguments: Any, is_silent: bool) -> bool:
@@ -93,12 +95,22 @@ def seems_to_finish(tool_name: str) -> bool:
     return not _FINISHING.isdisjoint(_parts(tool_name)[-1:])
 
 
-def _searches(arguments: Any) -> bool:
-    command = command_line(arguments)
-    if command is None or command_changes(arguments) or "-delete" in command or "-exec" in command:
+def _searches(tool_name: str, arguments: Any) -> bool:
+    """Whether a command line looks for something, and nothing that it finds is changed."""
+    command = command_line(arguments) or _line_named_after(tool_name, arguments)
+    if command is None or command_changes(command) or "-delete" in command:
+        return False
+    if not _PRINTING.issuperset(_FOR_EACH.findall(command)):
         return False
     first_words = (part.split(None, 1)[:1] for part in _COMMANDS.split(command))
     return any(not _SEARCHING.isdisjoint(words) for words in first_words)
+
+
+def _line_named_after(tool_name: str, arguments: Any) -> Optional[str]:
+    """Give a command line where the tool is called by its first word: ``ls`` of ``ls | grep a``."""
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    lines = (value for value in values if isinstance(value, str))
+    return next((line for line in lines if line.split(None, 1)[:1] == [tool_name]), None)
 
 
 def _effect(tool_name: str, arguments: Any) -> Optional[bool]:
