@@ -3,6 +3,8 @@
 from collections import defaultdict, deque
 from typing import Any, DefaultDict, Deque, Dict, List
 
+_CHANGES = ("worse", "better", "same", "new", "gone")
+
 
 def compare(ours: List[Dict[str, Any]], others: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """Note in the lines of the overview how each run changed, and give all of them.
@@ -30,3 +32,14 @@ def _pair(one: Dict[str, Any], other: Dict[str, Any]) -> None:
     change = "same" if score == before else "better" if score > before else "worse"
     one.update(change=change, other=other["number"])
     other.update(change=change, other=one["number"])
+
+
+def counts_of(summaries: List[Dict[str, Any]]) -> Dict[str, int]:
+    """Count the changes, each pair of runs once; empty where nothing was compared."""
+    rows = [one["change"] for one in summaries if is_listed(one) and "change" in one]
+    return {change: rows.count(change) for change in _CHANGES if change in rows}
+
+
+def is_listed(about: Dict[str, Any]) -> bool:
+    """Tell whether a run has a row, and is not shown beside the one that took its place."""
+    return about.get("side") != "b" or bool(about["change"] == "gone")

@@ -20,7 +20,7 @@ from ..health import HealthReport
 from ..loop_detection.text.masking import Masking, MaskRule, masking_of
 from ..stability import beta
 from ..traces import RecordedRun
-from .comparison import compare
+from .comparison import compare, counts_of, is_listed
 from .plain_overview import plain_overview
 from .plain_run import plain_run
 from .run_data import drawn
@@ -43,7 +43,7 @@ def write_page(
     mask: MaskRule = "secrets",
     *,
     against: Optional[Judged] = None,
-) -> None:
+) -> Dict[str, int]:
     """Write runs, each with its health, as one HTML page that needs no other file.
 
     Memory is that of one run and a line for each of them; the runs wait in a temporary file. The
@@ -54,6 +54,10 @@ def write_page(
         out: where to.
         mask: what of arguments and results is shown, as for `LoopDetector`.
         against: other runs, to which those with the same id are compared.
+
+    Returns:
+        How many runs are ``worse``, ``better``, the ``same``, ``new`` and ``gone``; empty where
+        there is nothing to compare with.
     """
     masking = masking_of(mask)
     with TemporaryFile("w+", encoding="ascii", newline="") as blocks:
@@ -68,6 +72,7 @@ def write_page(
         blocks.seek(0)
         shutil.copyfileobj(blocks, out)
         out.write(after)
+    return counts_of(summaries)
 
 
 def _write_runs(
@@ -92,17 +97,12 @@ def _frame(summaries: List[Dict[str, Any]]) -> Tuple[str, str]:
         policy="; ".join(_policy(style, script)),
         style=style,
         script=script,
-        plain="".join(plain_overview([one for one in summaries if _is_listed(one)])),
+        plain="".join(plain_overview([one for one in summaries if is_listed(one)])),
         index=json.dumps(summaries, separators=(",", ":")).translate(_ESCAPES),
         data="\0",
     )
     before, _, after = page.partition("\0")
     return before, after
-
-
-def _is_listed(about: Dict[str, Any]) -> bool:
-    """Tell whether a run has a row, and is not shown beside the one that took its place."""
-    return about.get("side") != "b" or about["change"] == "gone"
 
 
 @lru_cache(maxsize=1)

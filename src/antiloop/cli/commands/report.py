@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from contextlib import nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ContextManager, Iterator, TextIO, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Iterator, Optional, TextIO, Tuple
 
 from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from ..detector import add_detector, detector_of
@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from ...loop_detection.text.masking import MaskRule
     from ...traces import RecordedRun
 
+    Judged = Iterator[Tuple[RecordedRun, HealthReport]]
+
 _ABOUT = "Write recorded runs and their health as one HTML page."
 _EXAMPLE = """\
 The page needs no other file and no network. The same recordings make the same page. An older page
 is replaced when the new one is complete, and not at all if no run could be read. Where PAGE is a
 link, the file that it leads to is replaced if it stands in the folder of the link or in this one.
 
-example, from a clone of the repository:
+With --against, runs with the same id are compared: PATH holds the runs of now, --against those from
+before a change of the prompt, the model or the tools. A run is better if its score is higher. The
+exit status speaks of the runs of now.
+
+examples, from a clone of the repository:
+  antiloop report docs/examples/runs.jsonl -o ab.html --against docs/examples/good-runs.jsonl
   antiloop report docs/examples/runs.jsonl -o report.html
 """
 
@@ -40,6 +47,13 @@ def add(commands: Any) -> None:
         metavar="PAGE",
         default="report.html",
         help="where to write it, report.html if left out; - is standard output",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="recorded runs to compare with; may be given several times",
     )
     add_detector(parser)
     add_judge(parser)
@@ -56,22 +70,34 @@ def run(args: argparse.Namespace) -> int:
         complain(str(error))
         return COULD_NOT_RUN
     recordings = Recordings(args.paths, args.source)
+    others = Recordings(args.against, args.source) if args.against else None
     states: Counter[str] = Counter()
     judged = _judged(recordings.runs(), profile, states)
-    trouble = _write(judged, args.output, profile.detector.mask)
+    against = _judged(others.runs(), profile, Counter()) if others else None
+    changes: Counter[str] = Counter()
+    trouble = _write(judged, against, args.output, profile.detector.mask, changes)
     if trouble:
         complain(f"{args.output}: {trouble}")
         return COULD_NOT_RUN
     if args.output != "-" and not is_quiet():
         told = ", ".join(f"{states[each]} {each.lower()}" for each in HealthStatus if states[each])
-        tell(printable(f"{args.output}: {told}"))
-    if recordings.is_incomplete:
+        compared = "; " * bool(changes) + _counted(changes)
+        tell(printable(f"{args.output}: {told}{compared}"))
+    if recordings.is_incomplete or (others and others.is_incomplete):
         return COULD_NOT_RUN
     return FOUND if states.keys() - {"Healthy"} else 0
 
 
+def _counted(changes: "Counter[str]") -> str:
+    return ", ".join(f"{count} {change}" for change, count in changes.items() if count)
+
+
 def _write(
-    judged: "Iterator[Tuple[RecordedRun, HealthReport]]", path: str, mask: "MaskRule"
+    judged: "Judged",
+    against: "Optional[Judged]",
+    path: str,
+    mask: "MaskRule",
+    changes: "Counter[str]",
 ) -> str:
     """Write the page once there is something to put into it; say what went wrong, if anything."""
     from ...report import write_page
@@ -81,7 +107,7 @@ def _write(
         return "not written, as there are no runs to show"
     try:
         with _opened(path) as page:
-            write_page(chain([first], judged), page, mask)
+            changes.update(write_page(chain([first], judged), page, mask, against=against))
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -91,7 +117,7 @@ def _write(
 
 def _judged(
     recordings: "Iterator[RecordedRun]", profile: "HealthProfile", states: "Counter[str]"
-) -> "Iterator[Tuple[RecordedRun, HealthReport]]":
+) -> "Judged":
     """Yield each run with its health, and count the states."""
     from ..judged_run import judge
 
