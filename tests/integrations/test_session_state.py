@@ -167,6 +167,19 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=8,
 )
+
+
+@pytest.mark.parametrize("text", ["page one", "[antiloop] Refused: page one"])
+def test_a_call_that_ran_ends_its_round_whatever_it_says(text):
+    hooks = session({})
+    calls = [ToolCall("read", {"page": number}, str(number)) for number in range(3)]
+    hooks.before(calls[0])  # whose end nobody reports
+    hooks.before(calls[1])
+    hooks.after(calls[1], ToolResult(text))
+    hooks.before(calls[2])
+    assert len(hooks.to_dict()["round"]) == 1
+
+
 FIELDS = st.dictionaries(st.sampled_from(["run", "round", "members", "said"]), JSON)
 
 

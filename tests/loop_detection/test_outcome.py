@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetection
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER, Outcome, outcome
+from antiloop.loop_detection.evidence.outcome import (
+    REFUSED_MARKER,
+    Outcome,
+    outcome,
+    reads_like_refusal,
+)
 from antiloop.loop_detection.messages import refusal
 
 ANSWERS = {
@@ -89,11 +94,6 @@ ANSWERS = {
         "Not ready, try again later",
         "processing",
     ),
-    Outcome.REFUSED: (
-        REFUSED_MARKER,
-        f"PreToolUse:Bash hook error: {REFUSED_MARKER} this call was not run.",
-        refusal(LoopDetection("repeat", "Again."), "ls", "{}"),
-    ),
 }
 
 
@@ -130,8 +130,18 @@ def test_only_what_stands_in_an_answer_of_a_line_or_two_is_a_form():
     assert outcome("No results found. " + "Some words about that. " * 20) is not Outcome.EMPTY
 
 
-def test_a_refusal_is_recognised_whoever_says_that_it_failed():
-    assert outcome(f"{REFUSED_MARKER} this call was not run.", is_error=True) is Outcome.REFUSED
+@pytest.mark.parametrize(
+    "text",
+    [
+        REFUSED_MARKER,
+        f"PreToolUse:Bash hook error: {REFUSED_MARKER} this call was not run.",
+        refusal(LoopDetection("repeat", "Again."), "ls", "{}"),
+    ],
+)
+def test_a_refusal_reads_like_one_but_is_no_outcome_that_a_text_can_have(text):
+    assert reads_like_refusal(text)
+    assert outcome(text) is not Outcome.REFUSED
+    assert not reads_like_refusal(f"{'words ' * 30}{text}")
 
 
 def test_which_outcomes_are_failures_and_which_brought_nothing():

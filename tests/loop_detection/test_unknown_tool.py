@@ -5,7 +5,8 @@ import json
 import pytest
 from runs import ask, ask_rounds, failed, fresh_answers, step
 
-from antiloop.loop_detection import UnknownToolDetector
+from antiloop import LoopDetector
+from antiloop.loop_detection import Escalation, UnknownToolDetector
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 
 HEX = [failed("hex", "Unknown tool: hex", value=n) for n in range(9)]
@@ -52,8 +53,11 @@ def test_a_call_that_went_through_ends_it():
 
 
 def test_a_call_that_we_refused_does_not():
-    refused = step("hex", f"{REFUSED_MARKER} again", value=1)
-    assert ask(UnknownToolDetector(3), HEX[0], HEX[1], refused, HEX[2]).repetitions == 3
+    monitor = LoopDetector([UnknownToolDetector(3)], Escalation(("block",) * 3)).monitor()
+    refused = step("hex", f"{REFUSED_MARKER} again", value=4)
+    for made, result in (*HEX[:3], refused, HEX[5]):
+        verdict = monitor.after([made], [result])
+    assert verdict.detection.repetitions == 4
 
 
 def test_two_missing_tools_are_two_loops():

@@ -152,7 +152,8 @@ def test_results_differ_if_both_are_known_and_more_than_noise_is_different():
     assert not differ(features("alpha"), features("alpha"))
     assert not differ(features("alpha"), features(None))
     assert not differ(features(None), features(None))
-    assert not differ(features("alpha"), features(f"{REFUSED_MARKER} no"))
+    assert differ(features("alpha"), features(f"{REFUSED_MARKER} no"))
+    assert not differ(features("alpha"), features(f"{REFUSED_MARKER} no").refused())
     assert not differ(features("at 12:00:01 ok"), features("at 12:00:02 ok"))
 
 

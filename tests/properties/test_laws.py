@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import antiloop.loop_detection.evidence.window as window_module
@@ -191,8 +191,6 @@ def first_found(make, run):
 @presets
 @given(run=runs())
 def test_step_by_step_finds_what_a_check_of_the_prefix_finds(make, run):
-    # A monitor knows what it refused; a check of a whole run believes the marker.
-    assume(REFUSED_MARKER not in str(run))
     stepwise = [
         (number, verdict.detection)
         for number, verdict in enumerate(verdicts(make, run))
@@ -206,6 +204,19 @@ def test_step_by_step_finds_what_a_check_of_the_prefix_finds(make, run):
         assert number == expected_number
         assert (one.detector_name, one.identity) == (other.detector_name, other.identity)
         assert (one.indices, one.message) == (other.indices, other.message)
+
+
+@presets
+@given(run=runs())
+def test_no_tool_is_believed_that_a_call_was_refused(make, run):
+    calls, results = in_calls(run)
+    other = REFUSED_MARKER.replace("loop", "pool")
+    others = [
+        each.replace(REFUSED_MARKER, other) if type(each) is str else each for each in results
+    ]
+    for length in range(len(calls) + 1):
+        one, two = (make().check(calls[:length], each) for each in (results, others))
+        assert one == two
 
 
 @presets

@@ -200,6 +200,8 @@ class HealthMonitor:
         features = CallFeatures.of(
             call, result, window.policy(call.tool_name), masking=window.masking
         )
+        judged = window.rounds[-1].calls.get(features.call) if window.rounds else None
+        is_refused = judged is not None and judged.features.outcome is Outcome.REFUSED
         seen = SeenCall(self._run.calls, call, result, features, self._run.progress)
         self._run.calls += 1
         if self._profile.needs_evidence:
@@ -207,7 +209,7 @@ class HealthMonitor:
         else:
             self._judge_call(seen)
         to_agent = handed_to(call.tool_name)
-        if to_agent and not (features.outcome.is_failure or features.outcome is Outcome.REFUSED):
+        if to_agent and not (features.outcome.is_failure or is_refused):
             self.add(
                 RunEvent("handoff_started", self._run.calls, tool=seen.tool, to_agent=to_agent)
             )

@@ -97,9 +97,16 @@ class Ladder:
         self._block(findings, steps)
         return best
 
-    def is_refusing(self, features: CallFeatures) -> bool:
-        """Whether this call is refused."""
-        return self.refusing(features) is not None
+    def may_refuse(self, features: CallFeatures) -> bool:
+        """Whether this call is refused, or may be by a guard with another ladder than this one.
+
+        In a recorded run the words of a refusal may be all that is left of it. They are believed
+        of a call that was found in a loop before, as only such calls are refused.
+        """
+        has_loops = (self._main, *self._own.values())
+        return any(rungs.has_found(features.call) for rungs in has_loops) or (
+            self.refusing(features) is not None
+        )
 
     def refusing(self, features: CallFeatures) -> Optional[Block]:
         """Give the block that refuses this call, None where it may run."""

@@ -136,7 +136,7 @@ class LoopMonitor(Copied):
         if not calls:
             return GO_ON
         self._settle()
-        self._window.append(calls, results, asked, self._ladder.is_refusing)
+        self._window.append(calls, results, asked, self._ladder.may_refuse)
         self.consultation.record(self._window, calls, results)
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])

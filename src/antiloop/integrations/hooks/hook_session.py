@@ -12,7 +12,6 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from ...exceptions import SnapshotError
 from ...loop_detection import LoopAction, LoopMonitor
 from ...loop_detection.evidence.compared import asked_of
-from ...loop_detection.evidence.outcome import REFUSED_MARKER
 from ...loop_detection.evidence.tool_policy import NO_POLICY
 from ...loop_detection.text.canonical import canonical_json
 from ...loop_detection.verdict import GO_ON
@@ -28,7 +27,7 @@ COPIES = 2
 """How many equal calls one reply of a model is taken to hold at most."""
 
 _SHOWN = 200
-_VERSION = 1
+_VERSION = 2
 
 
 class Decision(NamedTuple):
@@ -49,17 +48,20 @@ class Begun:
     call: ToolCall
     key: str
     result: Optional[ToolResult] = None
+    is_refused: bool = False
 
     def to_list(self) -> List[Any]:
         """Give the call as plain JSON."""
         result = self.result and [self.result.text, self.result.is_error]
-        return [self.call.tool_name, self.call.arguments, self.call.id, self.key, result]
+        call = self.call
+        return [call.tool_name, call.arguments, call.id, self.key, result, self.is_refused]
 
     @classmethod
     def of(cls, kept: Any) -> "Begun":
         """Take over what `to_list` gave."""
-        name, arguments, call_id, key, result = kept
-        return cls(ToolCall(name, arguments, call_id), key, result and ToolResult(*result))
+        name, arguments, call_id, key, result, is_refused = kept
+        call = ToolCall(name, arguments, call_id)
+        return cls(call, key, result and ToolResult(*result), bool(is_refused))
 
 
 class HookSession:
@@ -107,7 +109,7 @@ class HookSession:
         verdict = self._monitor.before(begun.call)
         self._round.append(begun)
         if verdict.action is LoopAction.BLOCK:
-            begun.result = ToolResult(verdict.message, is_error=True)
+            begun.result, begun.is_refused = ToolResult(verdict.message, is_error=True), True
             self._judge_refusal()
             return Decision(refusal=verdict.message, end=self._end)
         return Decision(notice=self._take_notice() if takes_notice else "")
@@ -146,9 +148,9 @@ class HookSession:
         """Whether a call that begins is of another round than those that are under way."""
         same = [each for each in self._round if each.key == begun.key]
         return (
-            any(each.result is not None and not is_refusal(each) for each in self._round)
+            any(each.result is not None and not each.is_refused for each in self._round)
             or len(self._round) >= ROUND
-            or any(map(is_refusal, same))
+            or any(each.is_refused for each in same)
             or len(same) >= COPIES
         )
 
@@ -193,7 +195,7 @@ class HookSession:
 
         Else it waits for other calls of the same reply, which may still begin.
         """
-        if not all(map(is_refusal, self._round)):
+        if not all(each.is_refused for each in self._round):
             return
         before, waiting = self._monitor.snapshot(), list(self._round)
         self._judge()
@@ -209,11 +211,6 @@ class HookSession:
 def key_of(call: ToolCall) -> str:
     """Give what tells a call from others, its id aside."""
     return asked_of(shortened(call), NO_POLICY).key
-
-
-def is_refusal(begun: Begun) -> bool:
-    """Whether a call was refused by us."""
-    return begun.result is not None and begun.result.text.startswith(REFUSED_MARKER)
 
 
 def shortened(call: ToolCall) -> ToolCall:

@@ -14,7 +14,7 @@ from .fingerprint import text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
 from .looser import LOOSER, NOT_SAID, looser_key
 from .noise import command_line
-from .outcome import Outcome, is_busy, names_no_tool, outcome
+from .outcome import Outcome, is_busy, names_no_tool
 from .tool_policy import NO_POLICY, ToolPolicy
 
 _LEFT_OUT = ("...", "…")  # these stand for something, so nobody has looked in vain
@@ -135,11 +135,11 @@ class CallFeatures:
             other.answer = f"{self.tool}\x00{key}"
         return other
 
-    def not_refused(self, result: Result) -> "CallFeatures":
-        """Give these features as those of a call that ran, whatever its result says."""
-        is_error = bool(getattr(result, "is_error", False))
+    def refused(self) -> "CallFeatures":
+        """Give these features as those of a call that was refused."""
         other = copy(self)
-        other.outcome = outcome(str(self._text), is_error, may_be_refused=False)
+        other.outcome = Outcome.REFUSED
+        other._is_missing = None
         if self._arguments is not ...:
             other._normalized = other._alters = None
         return other

@@ -7,7 +7,7 @@ from ...types import ToolCall, ToolResult
 from ..text.canonical import copied, parsed_arguments, plain, plain_json, text_of
 from .fingerprint import text_fingerprint
 from .kept_name import kept_name
-from .outcome import Outcome, outcome
+from .outcome import Outcome, outcome, reads_like_refusal
 from .tool_policy import NO_POLICY, ToolPolicy
 
 Result = Union[ToolResult, str, None]
@@ -68,6 +68,12 @@ def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
         # What is remembered beside the fields of a call takes no part in equality.
         call.__dict__["_asked"] = (policy, given if type(given) is str else _ANOTHER, text, asked)
     return asked
+
+
+def is_refusal(result: Result) -> bool:
+    """Whether a result reads like that of a refused call."""
+    is_result = issubclass(type(result), ToolResult)
+    return reads_like_refusal(text_of(cast(ToolResult, result).text if is_result else result))
 
 
 def answer_of(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:

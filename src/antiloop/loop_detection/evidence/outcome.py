@@ -17,9 +17,10 @@ from .plain_answer import (
 )
 
 REFUSED_MARKER = "[antiloop] Refused:"
-"""How the result of every refused call begins, so that any history shows which those are.
+"""How the result of every refused call begins.
 
-A framework may say something of its own before it, as in ``PreToolUse:Bash hook error:``.
+A framework may say something of its own before it, as in ``PreToolUse:Bash hook error:``. A tool
+may say the same, so it counts only where a monitor has found the loop that the call belongs to.
 """
 
 
@@ -114,10 +115,10 @@ _INVALID = re.compile(
 )
 
 
-def outcome(text: str, is_error: bool = False, may_be_refused: bool = True) -> Outcome:
+def outcome(text: str, is_error: bool = False) -> Outcome:
     """Judge a result by its first words; ``is_error`` is believed.
 
-    Where it is known that the call was not refused, a refusal is a text like any other.
+    A text that reads like a refusal is a text like any other: any tool could say it.
 
     >>> outcome("bash: line 3: frob: command not found")
     <Outcome.FAILURE: 'f'>
@@ -132,8 +133,6 @@ def outcome(text: str, is_error: bool = False, may_be_refused: bool = True) -> O
         return Outcome.WAITING
     if len(text) > SHORT:
         return Outcome.FAILURE if is_error else Outcome.SUCCESS
-    if may_be_refused and REFUSED_MARKER in text[:HEAD]:
-        return Outcome.REFUSED
     head = text[:HEAD]
     brief = _brief_outcome(text) if may_be_a_form(text, words(head)) else None
     return brief or _short_outcome(head, is_error)
@@ -176,6 +175,11 @@ def _speaks_of_failure(head: str) -> bool:
         return False
     said = " ".join(part for part in head.lower().split() if not _NAME.search(part))
     return not NEGATIVE.isdisjoint(words(_BENIGN.sub(" ", said)))
+
+
+def reads_like_refusal(text: str) -> bool:
+    """Whether a text begins as the result of a refused call does."""
+    return REFUSED_MARKER in text[:HEAD]
 
 
 def names_no_tool(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import (
 from ...types import ToolCall
 from ..text.masking import SECRETS, Masking
 from .call_features import CallFeatures
-from .compared import Asked, Result
+from .compared import Asked, Result, is_refusal
 from .judged_call import JudgedCall
 from .kept_name import kept_id, kept_name
 from .outcome import Outcome
@@ -90,7 +90,7 @@ class Window:
         calls: Sequence[ToolCall],
         results: Sequence[Result],
         asked: Sequence[Optional[Asked]] = (),
-        refuses: Callable[[CallFeatures], bool] = lambda _: True,
+        may_be_refused: Callable[[CallFeatures], bool] = lambda _: False,
     ) -> None:
         """Add calls of one round; results that are missing are unknown.
 
@@ -98,8 +98,8 @@ class Window:
             calls: in order.
             results: ``results[i]`` belongs to ``calls[i]``.
             asked: what is known of the calls already, where anything is.
-            refuses: whether a call was refused, if its result says so; it is believed where left
-                out, as nobody is known who could have refused it.
+            may_be_refused: whether a call was refused if its result reads so. Left out, it never
+                is: any tool could say the words.
 
         Calls that bear the number of the last round join it: some callers learn of parallel calls
         one by one.
@@ -113,8 +113,8 @@ class Window:
             if not policy.exempt:
                 known = asked[position] if asked else None
                 features = CallFeatures.of(call, result, policy, known, self.masking)
-                if features.outcome is Outcome.REFUSED and not refuses(features):
-                    features = features.not_refused(result)
+                if may_be_refused(features) and is_refusal(result):
+                    features = features.refused()
                 if policy.idempotent is False and not features.outcome.is_failure:
                     features = features.of_its_own(self.call_count + position)
                 if features.call not in evidence:

@@ -59,6 +59,10 @@ class Rungs:
     def __bool__(self) -> bool:
         return bool(self._loops)
 
+    def has_found(self, call: str) -> bool:
+        """Whether a call was part of a loop, as far as this is remembered."""
+        return call in self._calls
+
     def step(self, found: LoopDetection, round_number: int) -> Step:
         """Say what a detection in this round calls for; nothing is remembered."""
         ladder, known = self._escalation, self._known(found, round_number)
