@@ -19,6 +19,9 @@ from antiloop.loop_detection.evidence.fingerprint import text_fingerprint
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.evidence.window import Window
 
+ORDINARY = 10_000
+"""Characters of a snapshot at most, where names, ids and arguments are of ordinary length."""
+
 PRESETS = [LoopDetector.default, LoopDetector.escalating]
 presets = pytest.mark.parametrize("make", PRESETS, ids=lambda make: make.__name__)
 
@@ -253,7 +256,7 @@ def test_a_restored_run_decides_as_the_unbroken_one(make, run):
         for piece in pieces[:cut]:
             monitor.after(*piece)
         text = json.dumps(monitor.snapshot())
-        assert len(text) <= 8192
+        assert len(text) <= ORDINARY
         restored = make().monitor()
         restored.restore(json.loads(text))
         assert list(map(said, [restored.after(*piece) for piece in pieces[cut:]])) == list(
@@ -270,7 +273,7 @@ def test_a_snapshot_stays_small_however_long_the_run(make, run, count):
     calls, results = in_calls(endless, ids="call_{:032}".format)
     for piece in batches(endless, calls, results):
         monitor.after(*piece)
-    assert len(json.dumps(monitor.snapshot())) <= 8192
+    assert len(json.dumps(monitor.snapshot())) <= ORDINARY
 
 
 class Counted:

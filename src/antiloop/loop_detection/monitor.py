@@ -219,10 +219,11 @@ class LoopMonitor(Copied):
         self._start()
 
     def snapshot(self) -> Dict[str, Any]:
-        """Give the state as plain JSON, mostly 2 to 4 kB.
+        """Give the state as plain JSON, mostly 2 to 5 kB.
 
-        With the default window of 50 calls it is never more than 32 kB, whatever the length of
-        names, ids, arguments and results, and of the run. Add 25 characters for each tool with a
+        With the default window of 50 calls it is less than 10 kB where names, ids and arguments
+        take a few dozen characters each, and never more than 32 kB, whatever their length and
+        that of results and of the run. Add 25 characters for each tool with a
         limit of its own that was called, and 4 kB for each detector with a ladder of its own.
 
         `restore` in another process, of a detector with the same configuration, goes on as if
