@@ -1,8 +1,8 @@
 """Rounds, turns, and which result belongs to which call."""
 
-from antiloop.formats import History, rounds_of
+from antiloop.formats import History, TextMessage, rounds_of
 from antiloop.formats.history import HistoryBuilder
-from antiloop.types import ToolCall, ToolResult
+from antiloop.types import Role, ToolCall, ToolResult
 
 
 def calls_in(*rounds):
@@ -51,6 +51,42 @@ def test_the_last_turn_is_what_came_after_the_last_user_message():
     history = History(calls, (None, None, None), turn_starts=(0, 2))
     assert history.last_turn().calls == calls[2:]
     assert len(History(calls, (None, None, None)).last_turn()) == 3
+
+
+def test_the_last_turn_keeps_what_was_said_since():
+    builder = HistoryBuilder()
+    builder.add_user_message("Go")
+    builder.add_reply("Let me look.")
+    builder.add_call("t", {}, "1", 0)
+    builder.add_user_message("And now?")
+    builder.add_reply("Let me look again.")
+    builder.add_call("t", {}, "2", 1)
+    turn = builder.build().last_turn()
+    assert (turn.calls[0].id, turn.messages) == (
+        "2",
+        (TextMessage(Role.ASSISTANT, "Let me look again."),),
+    )
+
+
+def test_a_reply_is_what_was_said_and_the_round_of_its_calls():
+    builder = HistoryBuilder()
+    builder.add_reply("One.")
+    builder.add_call("t", {}, "1", 0)
+    builder.add_call("t", {}, "2", 0)
+    builder.add_call("t", {}, "3", 1)
+    builder.add_reply("Two.")
+    builder.add_user_message("Well?")
+    replies = list(builder.build().replies())
+    told = [([call.id for call in each.calls], len(each.messages)) for each in replies]
+    assert told == [(["1", "2"], 1), (["3"], 0), ([], 2)]
+    assert {said.position for each in replies for said in each.messages} == {0}
+
+
+def test_words_of_the_user_alone_are_no_reply():
+    builder = HistoryBuilder()
+    builder.add_call("t", {}, "1", 0)
+    builder.add_user_message("Well?")
+    assert [len(each) for each in builder.build().replies()] == [1]
 
 
 def test_results_are_paired_by_id_in_whatever_order_they_come():

@@ -26,6 +26,13 @@ def rounds(items):
     return [len(part) for part in from_openai_responses(items).rounds()]
 
 
+def test_words_between_calls_and_their_results_were_said_with_the_calls():
+    said = {"type": "message", "role": "assistant", "content": [{"text": "Let me look."}]}
+    items = [asks("0"), answers("0", "a"), asks("1"), said, asks("2"), answers("1", "a"), said]
+    history = from_openai_responses(items)
+    assert [each.position for each in history.messages] == [1, 3]
+
+
 def test_calls_without_a_result_between_them_are_one_round():
     history = from_openai_responses(
         [

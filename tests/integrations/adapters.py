@@ -38,6 +38,10 @@ class Adapter:
     """What the framework itself warns of, as filters that let it pass."""
 
 
+SINGLE_CALLS = {
+    "a_model_stuck_in_words_is_noticed": "calls are seen, and no replies of the model",
+}
+
 HOOK_HOLES = {
     "async": "the hook is a process of its own, however the agent is run",
     "stream": "the hook is a process of its own, however the agent is run",
@@ -46,6 +50,7 @@ HOOK_HOLES = {
         ("a_second_opinion_is_asked", "a_judge_that_fails_harms_nothing"),
         "a judge is code; the hook is a process of its own, whose detector is written as JSON",
     ),
+    **SINGLE_CALLS,
 }
 
 GATEWAY_HOLES = {
@@ -113,6 +118,7 @@ ADAPTERS = {
             holes={
                 "sync": "the SDK's sessions are async",
                 "stream": "a tool gives one result",
+                **SINGLE_CALLS,
             },
             oldest=("mcp==1.21.1",),
         ),
@@ -152,6 +158,7 @@ ADAPTERS = {
                     ("a_second_opinion_is_asked", "a_judge_that_fails_harms_nothing"),
                     "a span processor must not keep the application waiting",
                 ),
+                **SINGLE_CALLS,
             },
             oldest=("opentelemetry-sdk==1.20.0",),
         ),
@@ -247,6 +254,7 @@ ADAPTERS = {
                 "sync": "the SDK is async",
                 "stream": "the SDK has one way to ask, which gives messages as they come",
                 "resumed_elsewhere": "a session goes on with words of the user, which begin anew",
+                **SINGLE_CALLS,
             },
             oldest=("claude-agent-sdk==0.2.82", "mcp==1.23.0"),
         ),
@@ -274,7 +282,10 @@ ADAPTERS = {
             (),
             "guard-functions.md",
             modes=("sync", "async"),
-            holes={"stream": "what a function yields is no result; such functions are refused"},
+            holes={
+                "stream": "what a function yields is no result; such functions are refused",
+                **SINGLE_CALLS,
+            },
             python=(3, 9),
         ),
     )

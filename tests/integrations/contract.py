@@ -41,6 +41,8 @@ class Script:
     """Whether the model is done as soon as it has read a notice."""
     answers: Sequence[str] = ("nothing found",)
 
+    says: Sequence[str] = ()
+    """What it says with the calls of each reply; nothing from then on."""
     breaks_at: Optional[int] = None
     """The reply at which the connection to the model breaks, counted from 0."""
 
@@ -50,6 +52,12 @@ class Script:
             raise ConnectionError("the connection to the model broke")
         told = self.heeds and any(NOTICE_MARKER in text for text in seen)
         return () if told or number >= len(self.rounds) else self.rounds[number]
+
+    def text(self, number: int, calls: Sequence[Any]) -> str:
+        """Give the words of a reply with these calls."""
+        if not calls:
+            return "done"
+        return self.says[number] if number < len(self.says) else ""
 
 
 @dataclass
@@ -331,6 +339,16 @@ class Contract:
             for judge in (None, lambda case: 1 / 0, lambda case: "stuck", *hanging)
         ]
         assert {(each.searches, each.asked, each.error) for each in ran} == {(6, 7, None)}
+
+    def test_a_model_stuck_in_words_is_noticed(self, mode):
+        calls = [[("search", {"query": f"{topic} rules"})] for topic in "abcdef"]
+        answers = [f"the rules of {topic}" for topic in "abcdef"]
+        chant = "I will look again, and then I will tell you. " * 40
+        said = ["I look for the rules. " * 3, chant]
+        ran = self.run(mode, Script(calls, heeds=True, answers=answers, says=said))
+        assert (ran.searches, ran.asked) == (2, 3)
+        assert sum(text.count(NOTICE_MARKER) for text in ran.seen) == 1
+        assert any("repeats itself" in text for text in ran.seen)
 
     @pytest.fixture
     def hanging(self):

@@ -125,8 +125,8 @@ class ResponsesAgent(OpenAIAgent):
             }
             for each in calls
         ]
-        kept = kept or [{"role": "assistant", "content": reply.output_text}]
-        return kept, [(each.call_id, each.name) for each in calls], reply.output_text
+        said = [{"role": "assistant", "content": reply.output_text}] if reply.output_text else []
+        return [*said, *kept], [(each.call_id, each.name) for each in calls], reply.output_text
 
     def results(self, answers):
         return [

@@ -20,11 +20,12 @@ def replied(script, ran, messages):
     ran.asked += 1
     ran.seen[:] = [str(message.content) for message in messages]
     number = sum(isinstance(message, AIMessage) for message in messages)
+    asked = script.reply(number, ran.seen)
     calls = [
         {"name": name, "args": arguments, "id": f"call-{position}"}
-        for position, (name, arguments) in enumerate(script.reply(number, ran.seen))
+        for position, (name, arguments) in enumerate(asked)
     ]
-    return AIMessage("" if calls else "done", tool_calls=calls)
+    return AIMessage(script.text(number, asked), tool_calls=calls)
 
 
 def made_tools(script, ran):

@@ -32,15 +32,16 @@ class ModelServer(ThreadingHTTPServer):
         self.received.clear()
 
     def calls(self, request):
-        """Give the calls of the reply to a request, as ``(id, name, arguments)``."""
+        """Give the calls of the reply to a request, as ``(id, name, arguments)``, and its words."""
         text = json.dumps(request)
         number = max((int(each) + 1 for each in re.findall(r'"call-(\d+)-', text)), default=0)
         self.ran.asked += 1
         self.ran.seen[:] = texts_of(request.get("messages", request.get("input")))
         calls = self.script.reply(number, self.ran.seen)
         if request.get("tool_choice") in ("none", {"type": "none"}):
-            return []
-        return [(f"call-{number}-{place}", *call) for place, call in enumerate(calls)]
+            calls = ()
+        named_calls = [(f"call-{number}-{place}", *call) for place, call in enumerate(calls)]
+        return named_calls, self.script.text(number, calls)
 
 
 def texts_of(value):
@@ -59,14 +60,14 @@ class Handler(BaseHTTPRequestHandler):
         kind = next(kind for end, kind in _KINDS.items() if self.path.endswith(end))
         self.server.received.append(request)
         try:
-            calls = self.server.calls(request)
+            reply = self.server.calls(request)
         except ConnectionError as error:
             self.send(500, "application/json", json.dumps({"error": {"message": str(error)}}))
             return
         if request.get("stream"):
-            self.send(200, "text/event-stream", EVENTS[kind](calls))
+            self.send(200, "text/event-stream", EVENTS[kind](*reply))
         else:
-            self.send(200, "application/json", json.dumps(WHOLE[kind](calls)))
+            self.send(200, "application/json", json.dumps(WHOLE[kind](*reply)))
 
     def send(self, status, media, text):
         data = text.encode()
@@ -104,9 +105,9 @@ def chat_calls(calls):
     ]
 
 
-def chat(calls):
-    message = {"role": "assistant", "content": None, "tool_calls": chat_calls(calls)}
-    message = message if calls else {"role": "assistant", "content": "done"}
+def chat(calls, text):
+    message = {"role": "assistant", "content": text or None}
+    message = {**message, "tool_calls": chat_calls(calls)} if calls else message
     reason = "tool_calls" if calls else "stop"
     choice = {"index": 0, "message": message, "finish_reason": reason}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -114,8 +115,8 @@ def chat(calls):
     return {**head, "choices": [choice], "usage": usage}
 
 
-def chat_events(calls):
-    whole = chat(calls)
+def chat_events(calls, text):
+    whole = chat(calls, text)
     choice = whole["choices"][0]
     head = {**whole, "object": "chat.completion.chunk"}
     del head["usage"]
@@ -127,7 +128,7 @@ def chat_events(calls):
     return "".join([*lines, "data: [DONE]\n\n"])
 
 
-def response(calls):
+def response(calls, text):
     items = [
         {
             "type": "function_call",
@@ -139,7 +140,7 @@ def response(calls):
         }
         for id_, name, arguments in calls
     ]
-    part = {"type": "output_text", "text": "done", "annotations": []}
+    part = {"type": "output_text", "text": text, "annotations": []}
     said = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
     return {
         "id": "resp_1",
@@ -147,7 +148,7 @@ def response(calls):
         "created_at": 1,
         "status": "completed",
         "model": "m",
-        "output": items or [{**said, "content": [part]}],
+        "output": [*([{**said, "content": [part]}] if text else []), *items],
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],
@@ -167,8 +168,8 @@ def response(calls):
     }
 
 
-def response_events(calls):
-    whole = response(calls)
+def response_events(calls, text):
+    whole = response(calls, text)
     begun = {**whole, "status": "in_progress", "output": [], "usage": None}
     events = [{"type": "response.created", "response": begun}]
     for index, item in enumerate(whole["output"]):
@@ -179,7 +180,7 @@ def response_events(calls):
     return named([{**each, "sequence_number": number} for number, each in enumerate(events)])
 
 
-def message(calls):
+def message(calls, text):
     uses = [
         {"type": "tool_use", "id": id_, "name": name, "input": arguments}
         for id_, name, arguments in calls
@@ -189,15 +190,15 @@ def message(calls):
         "type": "message",
         "role": "assistant",
         "model": "m",
-        "content": uses or [{"type": "text", "text": "done"}],
+        "content": [*([{"type": "text", "text": text}] if text else []), *uses],
         "stop_reason": "tool_use" if calls else "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }
 
 
-def message_events(calls):
-    whole = message(calls)
+def message_events(calls, text):
+    whole = message(calls, text)
     begun = {**whole, "content": [], "stop_reason": None}
     events = [{"type": "message_start", "message": begun}]
     for index, block in enumerate(whole["content"]):

@@ -9,7 +9,7 @@ pytest.importorskip("google.adk", reason="needs the extra 'adk'")
 # Imported like this, OpenTelemetry may warn, as it does on Python 3.11.
 pytest.importorskip("opentelemetry.context")
 
-from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.agents import LlmAgent, LoopAgent, ParallelAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.apps.app import EventsCompactionConfig
@@ -34,6 +34,7 @@ from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 pytestmark = [
     pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning"),
     pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:LoopAgent is deprecated:DeprecationWarning"),
 ]
 
 WHERE = {"user_id": "user-1", "session_id": "session-1"}
@@ -51,11 +52,13 @@ class ScriptedModel(BaseLlm):
         contents = llm_request.contents
         self.ran.seen[:] = [text for content in contents for text in texts_of(content)]
         number = sum(content.role == "model" for content in contents)
+        asked = self.script.reply(number, self.ran.seen)
         calls = [
             FunctionCall(name=name, args=arguments, id=f"call-{number}-{position}")
-            for position, (name, arguments) in enumerate(self.script.reply(number, self.ran.seen))
+            for position, (name, arguments) in enumerate(asked)
         ]
-        parts = [Part(function_call=call) for call in calls] or [Part(text="done")]
+        text = self.script.text(number, asked)
+        parts = [*([Part(text=text)] if text else []), *(Part(function_call=c) for c in calls)]
         if stream and not calls:
             yield LlmResponse(content=Content(role="model", parts=parts), partial=True)
         yield LlmResponse(content=Content(role="model", parts=parts))
@@ -307,3 +310,10 @@ def test_a_loop_of_calls_that_a_person_approves_is_found():
     last = approved(Script(same(times=9)), ran)
     assert last.content.parts[0].text.startswith("Stopped:")
     assert ran.searches == 4
+
+
+def test_an_agent_that_says_the_same_in_each_lap_of_a_loop_agent_is_noticed():
+    ran = Ran()
+    agent = LoopAgent(name="laps", sub_agents=[made_agent(Script([]), ran)], max_iterations=4)
+    run(agent)
+    assert any("gave the same reply 3 times in a row" in text for text in ran.seen)

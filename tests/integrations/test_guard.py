@@ -1,6 +1,7 @@
 """What all adapters share, without any framework."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,16 +15,19 @@ from antiloop import (
     ToolCall,
     ToolResult,
 )
-from antiloop.formats import History, from_langchain
+from antiloop.formats import History, TextMessage, from_langchain
 from antiloop.integrations.guard import Guard, stopped, without_round_of
 from antiloop.loop_detection import (
     CallLimitDetector,
+    ChantDetector,
     Escalation,
     LoopAction,
     LoopVerdict,
     Opinion,
     RepeatDetector,
 )
+from antiloop.loop_detection.policy import RANK
+from antiloop.loop_detection.verdict import GO_ON
 
 SEARCH = ToolCall("search", {"query": "refunds"})
 
@@ -206,6 +210,86 @@ class TestSecondOpinions:
         guarding = Guard(found, observers=[Listening()])
         guarding.judge(searches([(word, "nothing found") for word in "abcd"]), "run-1")
         assert told == [("run-1", "run-1", True)]
+
+
+CHANT = "I will look again, and then I will tell you. " * 40
+
+
+def spoken(*texts, role=Role.ASSISTANT, position=0):
+    return tuple(TextMessage(role, text, position) for text in texts)
+
+
+def told_live(replies):
+    """Give the actions of a monitor that is told each reply as it comes."""
+    monitor = LoopDetector.escalating().monitor()
+    for number, (text, word) in enumerate(replies):
+        words = monitor.said(text) if text else GO_ON
+        verdict = monitor.record_call("search", {"q": word, "n": number}, f"{number} hits")
+        yield max(verdict, words, key=lambda one: RANK[one.action]).action
+
+
+class TestModelWords:
+    def test_the_same_reply_again_and_again_without_a_call_is_a_loop(self):
+        talking = [History(messages=spoken(*["Let me check."] * count)) for count in (2, 3)]
+        assert [Guard().judge(each).action.value for each in talking] == ["continue", "notify"]
+
+    def test_a_round_is_judged_before_the_words_after_it(self):
+        looked = history("s", "s", "s")
+        after = replace(looked, messages=spoken("Let me see.", position=3))
+        assert guard().judge(looked).action is LoopAction.STOP
+        assert guard().judge(after).action is LoopAction.CONTINUE
+
+    @pytest.mark.parametrize("across_turns", [False, True])
+    def test_words_of_the_user_between_equal_replies_are_progress(self, across_turns):
+        user = spoken("Go on.", role=Role.USER)
+        talk = (spoken("Let me check.") + user) * 2 + spoken("Let me check.")
+        talking = History((), (), (0, 0), talk)
+        assert Guard(across_turns=across_turns).judge(talking).action is LoopAction.CONTINUE
+
+    def test_a_reply_that_repeats_itself_is_told_though_its_call_brings_news(self):
+        looked = replace(history("s"), messages=spoken(CHANT))
+        verdict = Guard().judge(looked)
+        assert (verdict.action, verdict.detection.detector_name) == (LoopAction.NOTIFY, "chant")
+
+    @given(st.lists(st.tuples(st.sampled_from(["", "I look.", CHANT]), st.sampled_from("ab"))))
+    @settings(max_examples=20, deadline=None)
+    def test_words_that_are_read_anew_get_the_verdicts_of_a_live_run(self, replies):
+        replies = replies[:12]
+        calls = [
+            ToolCall("search", {"q": word, "n": number}, f"call-{number}", number)
+            for number, (_, word) in enumerate(replies)
+        ]
+        texts = [each for at, (text, _) in enumerate(replies) for each in spoken(text, position=at)]
+        told = History(
+            tuple(calls),
+            tuple(ToolResult(f"{number} hits") for number in range(len(calls))),
+            (),
+            tuple(each for each in texts if each.text),
+        )
+        anew = [Guard().judge(until(told, count + 1)).action for count in range(len(replies))]
+        assert anew == list(told_live(replies))
+
+    def test_only_the_words_of_the_last_replies_are_read_again(self):
+        heard = []
+
+        class Listening(ChantDetector):
+            def watch(self, masking):
+                watch = super().watch(masking)
+                take = watch.said
+                watch.said = lambda text: heard.append(text) or take(text)
+                return watch
+
+        count = 20
+        texts = [each for at in range(count) for each in spoken(f"Step {at}.", position=at)]
+        told = replace(history(*["s"] * count), messages=tuple(texts))
+        Guard(LoopDetector([Listening()])).judge(told)
+        assert heard == [f"Step {at}." for at in range(8, 20)]
+
+
+def until(told, count):
+    """Cut a history after a round, before the words of the next."""
+    kept = tuple(each for each in told.messages if each.position < count)
+    return replace(told.until(count), messages=kept)
 
 
 class TestLongConversations:

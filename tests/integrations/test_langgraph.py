@@ -158,3 +158,12 @@ def test_a_health_watch_that_raises_harms_nothing(caplog):
 
     assert last(health=Broken()) == last()
     assert "the health of a run could not be judged" in caplog.text
+
+
+def test_a_model_that_only_talks_is_noticed():
+    guard, said = LoopGuard(), [HumanMessage("Go")]
+    actions = []
+    for _ in range(3):
+        said.append(AIMessage("Let me check that for you."))
+        actions.append(guard.verdict(said).action.value)
+    assert actions == ["continue", "continue", "notify"]

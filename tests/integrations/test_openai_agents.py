@@ -93,7 +93,8 @@ class ScriptedModel(Model):
             each["call_id"].split("-")[1] for each in items if each.get("type") == "function_call"
         }
         calls = self.script.reply(len(asked), self.ran.seen)
-        return self.called(len(asked), calls) if calls else [said("done")]
+        text = self.script.text(len(asked), calls)
+        return [*([said(text)] if text else []), *self.called(len(asked), calls)]
 
     def called(self, number, calls):
         return [

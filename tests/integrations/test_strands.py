@@ -43,14 +43,15 @@ class ScriptedModel(Model):
         number = sum(message["role"] == "assistant" for message in messages)
         calls = self.script.reply(number, self.ran.seen)
         yield {"messageStart": {"role": "assistant"}}
+        text = self.script.text(number, calls)
+        if text:
+            yield {"contentBlockStart": {"start": {}}}
+            yield {"contentBlockDelta": {"delta": {"text": text}}}
+            yield {"contentBlockStop": {}}
         for position, (name, arguments) in enumerate(calls):
             use = {"name": name, "toolUseId": f"call-{number}-{position}"}
             yield {"contentBlockStart": {"start": {"toolUse": use}}}
             yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(arguments)}}}}
-            yield {"contentBlockStop": {}}
-        if not calls:
-            yield {"contentBlockStart": {"start": {}}}
-            yield {"contentBlockDelta": {"delta": {"text": "done"}}}
             yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "tool_use" if calls else "end_turn"}}
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import ChantDetector
+from antiloop.loop_detection.detectors.known_texts import KnownTexts
 from antiloop.loop_detection.text.chant_scan import LONGEST_LAP, ChantScan
 from antiloop.loop_detection.text.text_tokens import TextTokens
 
@@ -199,3 +200,26 @@ def test_calls_are_no_matter():
 def test_options_that_would_find_healthy_texts_are_refused(options):
     with pytest.raises(ValueError, match="or more"):
         ChantDetector(**options)
+
+
+def test_a_healthy_text_is_read_once_in_whatever_run(monkeypatch):
+    text = " ".join(f"Step {word} is done, and the next one follows." for word in HEALTHY)[:9000]
+    said = [ChantDetector().watch() for _ in range(2)]
+    assert said[0].said(text) is None
+    monkeypatch.setattr("antiloop.loop_detection.detectors.chant.ChantScan", None)
+    assert (said[1].said(text), said[1].count) == (None, said[0].count)
+
+
+def test_a_text_that_was_read_is_read_again_with_other_settings():
+    text = SENTENCE * 9
+    lenient, strict = ChantDetector(100).watch(), ChantDetector(3, 100).watch()
+    assert (lenient.said(text), strict.said(text) is None) == (None, False)
+    assert ChantDetector(3, 100).watch().said(text) is not None
+
+
+def test_the_oldest_text_that_was_read_is_forgotten():
+    known = KnownTexts(2)
+    for text in "abc":
+        known.note(text, 0, text)
+    assert [known.get(text, 0) for text in "abc"] == [(), ("b",), ("c",)]
+    assert known.get("b", 1) == ()

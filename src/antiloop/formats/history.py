@@ -61,6 +61,20 @@ class History:
         for start, stop in rounds_of(self.calls):
             yield History(self.calls[start:stop], self.results[start:stop])
 
+    def replies(self) -> "Iterator[History]":
+        """Yield each round with what was said since the one before it, as a history of its own.
+
+        What the model said after all rounds comes last, without calls.
+        """
+        waiting = list(reversed(self.messages))
+        for start, stop in rounds_of(self.calls):
+            said = []
+            while waiting and waiting[-1].position <= start:
+                said.append(replace(waiting.pop(), position=0))
+            yield History(self.calls[start:stop], self.results[start:stop], (), tuple(said))
+        if any(each.role is Role.ASSISTANT for each in waiting):
+            yield History(messages=tuple(replace(each, position=0) for each in reversed(waiting)))
+
     def until(self, count: int) -> "History":
         """Give only the first calls, and what was said before the next."""
         turns = tuple(start for start in self.turn_starts if start <= count)
@@ -70,7 +84,12 @@ class History:
     def last_turn(self) -> "History":
         """Give only what came after the last user message."""
         start = self.turn_starts[-1] if self.turn_starts else 0
-        return History(self.calls[start:], self.results[start:])
+        since: List[TextMessage] = []
+        for each in self.messages:
+            since = [] if each.role is Role.USER else [*since, each]
+        said = (replace(each, position=each.position - start) for each in since)
+        later = tuple(each for each in said if each.position >= 0)
+        return History(self.calls[start:], self.results[start:], (), later)
 
 
 @beta
@@ -170,13 +189,19 @@ class HistoryBuilder:
             self._turn_starts.append(len(self._calls))
         self._add_message(Role.USER if is_users else Role.SYSTEM, "\n".join(texts))
 
-    def add_reply(self, *texts: str) -> None:
-        """Note what the model said, before the calls of the same reply."""
-        self._add_message(Role.ASSISTANT, "\n".join(texts))
+    def add_reply(self, *texts: str, position: Optional[int] = None) -> None:
+        """Note what the model said, before the calls of the same reply.
 
-    def _add_message(self, role: Role, text: str) -> None:
+        Args:
+            texts: what it said.
+            position: how many calls stood before; all that were added where left out.
+        """
+        self._add_message(Role.ASSISTANT, "\n".join(texts), position)
+
+    def _add_message(self, role: Role, text: str, position: Optional[int] = None) -> None:
         if text and not text.isspace():
-            self._messages.append(TextMessage(role, text, len(self._calls)))
+            before = len(self._calls) if position is None else position
+            self._messages.append(TextMessage(role, text, before))
 
     def __len__(self) -> int:
         """Count the calls so far."""

@@ -60,6 +60,11 @@ def is_response(item: Any) -> bool:
     return tag_of(item, "object") == "response" and isinstance(field_of(item, "output"), list)
 
 
+def is_message(item: Any) -> bool:
+    """Whether an item is what the model said."""
+    return tag_of(item, "role") == "assistant"
+
+
 def tool_of(item: Any) -> str:
     """Name the tool that an item calls; tools of OpenAI's own are named by its type."""
     return text_of(field_of(item, "name")) or tag_of(item, "type")[: -len("_call")]
@@ -79,6 +84,7 @@ class ItemsBuilder:
         self._read_result = read_result
         self._items = 0
         self._round = 0
+        self._first = 0
         self._is_round_over = True
 
     def add(self, item: Any) -> None:
@@ -111,14 +117,16 @@ class ItemsBuilder:
         elif is_result(item):
             self._history.add_result(self._read_result(item), _id_of(item))
             self._is_round_over = True
-        elif tag_of(item, "role") == "assistant":
-            self._history.add_reply(*texts_in(field_of(item, "content")))
+        elif is_message(item):
+            # What stands between calls and their results was said with the calls.
+            position = None if self._is_round_over else self._first
+            self._history.add_reply(*texts_in(field_of(item, "content")), position=position)
         elif tag_of(item, "role") == "user":
             self.add_user_message(text_of(field_of(item, "content")))
 
     def _add_call(self, item: Any) -> None:
         if self._is_round_over:
-            self._round = self._items
+            self._round, self._first = self._items, len(self._history)
         self._is_round_over = False
         arguments = arguments_of(_first(item, _ARGUMENTS))
         self._history.add_call(tool_of(item), arguments, _id_of(item), self._round)

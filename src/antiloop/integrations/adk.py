@@ -47,7 +47,7 @@ class LoopGuard(Guard, BasePlugin):
     ) -> Optional[LlmResponse]:
         """Judge the round whose results have just come in."""
         own = _own_events(callback_context)
-        if not own or not own[-1].get_function_responses():
+        if not own or not _has_acted(own[-1]):
             return None
         verdict = await self.ajudge(from_adk(self.recent(own)), callback_context.session.id)
         if verdict.action is LoopAction.RAISE:
@@ -74,6 +74,11 @@ def _own_events(context: Any) -> List[Any]:
     event of the user's without content: it may stand behind the results that are to be judged.
     """
     return [event for event in context.session.events if _is_own(event, context)]
+
+
+def _has_acted(event: Any) -> bool:
+    """Whether a reply is over: results have come in, or the agent is asked again after words."""
+    return event.get_function_responses() or event.author != "user"
 
 
 def _is_own(event: Any, context: Any) -> bool:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Tuple
 
 from ..formats import History
-from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection import ChantDetector, LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
 from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..agent import AgentObserver
 
 _logger = logging.getLogger("antiloop")
+_FEW_WORDS = ChantDetector().length
+"""Characters of a text that is too short to repeat itself without end."""
 _NO_TOOLS = (
     "No tool can be called now. Give your answer with what you have, and say what is missing."
 )
@@ -121,9 +123,15 @@ class GatewayGuard(Guard):
         history = form.read(messages)
         turn = history if self.across_turns else history.last_turn()
         *_, last = ([], *turn.rounds())
-        if not last or (self._knows_news and is_news(turn, last, self._ignored)):
+        if not last or (self._knows_news and self._is_news(turn, last)):
             return None
         return turn
+
+    def _is_news(self, turn: History, last: History) -> bool:
+        """Whether the last reply cannot matter: its calls brought news, and its words are few."""
+        *_, reply = turn.replies()
+        is_long = any(len(each.text) > _FEW_WORDS for each in reply.messages)
+        return not is_long and is_news(turn, last, self._ignored)
 
     def _seen(
         self, monitor: LoopMonitor, turn: History, verdict: LoopVerdict, run_id: str

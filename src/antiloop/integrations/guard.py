@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
-from ..formats import History, rounds_of
+from ..formats import History, TextMessage, rounds_of
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict, Opinion
+from ..loop_detection.policy import RANK
 from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
-from ..types import ToolCall
+from ..types import Role, ToolCall
 from .shared.known_opinions import KnownOpinions
 from .shared.lookout import Lookout
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ..agent import AgentObserver
 
 _KEPT_WINDOWS = 4
+_HEARD = 12
+"""Replies whose words are replayed: to look through long texts again takes time."""
 
 
 @beta
@@ -70,9 +73,9 @@ class Guard(Lookout):
         verdict = GO_ON
         if history.turn_starts and not self.across_turns:
             monitor.reset()
-        rounds = self._judged_rounds(history)
-        for together, known in zip(rounds, self._opinions.about(rounds)):
-            is_last = together is rounds[-1]
+        replies = self._judged_replies(history)
+        for together, known in zip(replies, self._opinions.about(replies)):
+            is_last = together is replies[-1]
             monitor.consultation.recall(known, may_ask=may_ask and self.can_ask and is_last)
             verdict = self.record(monitor, together)
         return verdict
@@ -84,13 +87,17 @@ class Guard(Lookout):
         return monitor
 
     def record(self, monitor: LoopMonitor, together: History) -> LoopVerdict:
-        """Tell a monitor of one round.
+        """Tell a monitor of one reply of the model: what it said, and the round of its calls.
 
         Ids may stand in many rounds where a model is replayed, and messages are counted anew where
         old ones are taken away; how many calls came before tells the rounds of a run apart.
         """
+        words = heard(monitor, together.messages)
+        if not together.calls:
+            return words
         calls = [replace(call, round=monitor.call_count) for call in together.calls]
-        return monitor.after(calls, together.results)
+        verdict = monitor.after(calls, together.results)
+        return max(verdict, words, key=lambda one: RANK[one.reported.action])
 
     def judge(self, history: History, run_id: str = "") -> LoopVerdict:
         """Say what is to be done after the last round of this history, and tell the observers.
@@ -130,7 +137,7 @@ class Guard(Lookout):
         """Give the final verdict, and keep the opinion for when this round is replayed."""
         if verdict.case is None:
             return verdict
-        self._opinions.note(self._judged_rounds(history), opinion)
+        self._opinions.note(self._judged_replies(history), opinion)
         return monitor.answer(opinion)
 
     def before(self, history: History, call: ToolCall) -> LoopVerdict:
@@ -147,20 +154,31 @@ class Guard(Lookout):
     def _kept(self) -> int:
         return _KEPT_WINDOWS * self.detector.window
 
-    def _judged_rounds(self, history: History) -> List[History]:
-        """Give the rounds that are replayed."""
+    def _judged_replies(self, history: History) -> List[History]:
+        """Give the last replies, as they are replayed; words only of the very last."""
         if history.turn_starts and not self.across_turns:
             history = history.last_turn()
-        return self._last_rounds(history)
-
-    def _last_rounds(self, history: History) -> List[History]:
-        rounds, calls = [], 0
-        for together in reversed(list(history.rounds())):
-            rounds.append(together)
+        replies: List[History] = []
+        calls = 0
+        for together in reversed(list(history.replies())):
+            is_heard = len(replies) < _HEARD
+            replies.append(together if is_heard else replace(together, messages=()))
             calls += len(together)
             if calls >= self._kept:
                 break
-        return rounds[::-1]
+        return replies[::-1]
+
+
+def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:
+    """Tell a monitor what was said before a round, and give its verdict on the last of it."""
+    verdict = GO_ON
+    for each in messages:
+        if each.role is Role.ASSISTANT:
+            verdict = monitor.said(each.text)
+        elif each.role is Role.USER:
+            monitor.speech.moved()
+            verdict = GO_ON
+    return verdict
 
 
 def without_round_of(call: ToolCall, history: History) -> History:

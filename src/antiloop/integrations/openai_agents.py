@@ -23,7 +23,7 @@ except ImportError as error:
     ) from error
 
 from ..formats import from_openai_responses
-from ..formats.openai_responses import is_hosted_call, is_result
+from ..formats.openai_responses import is_hosted_call, is_message, is_result
 from ..loop_detection import LoopAction
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
@@ -129,7 +129,10 @@ class LoopGuard(Guard):
 
 
 class _ReplyHooks(AgentHooks[Any]):
-    """Note which tools the provider has run for a reply; all else is done by the agent's hooks."""
+    """Note what a reply says, and which tools the provider has run for it.
+
+    All else is done by the agent's hooks.
+    """
 
     def __init__(self, requests: LastRequests, theirs: Optional[Any]) -> None:
         self._requests, self._theirs = requests, theirs
@@ -140,9 +143,9 @@ class _ReplyHooks(AgentHooks[Any]):
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         last = self._requests.now(agent.name)
         if last is not None:
-            hosted = [item for item in response.output if is_hosted_call(item)]
+            kept = [item for item in response.output if is_message(item) or is_hosted_call(item)]
             # As it will stand in the next request: without what was not said.
-            last.hosted = [item.model_dump(exclude_unset=True) for item in hosted]
+            last.kept = [item.model_dump(exclude_unset=True) for item in kept]
         if self._theirs is not None:
             await self._theirs.on_llm_end(context, agent, response)
 

@@ -122,12 +122,12 @@ class LoopGuard(Guard):
     ) -> LoopVerdict:
         """Show a monitor the last rounds of a history; a turn of the user begins anew."""
         verdict, turns = GO_ON, frozenset(() if self.across_turns else history.turn_starts)
-        bounds = list(rounds_of(history.calls))
-        for start, stop in bounds[len(bounds) - rounds :]:
+        replies = [each for each in history.replies() if each.calls]
+        starts = [start for start, _ in rounds_of(history.calls)]
+        for start, together in list(zip(starts, replies))[len(starts) - rounds :]:
             if start in turns:
                 monitor.reset()
-            together = History(history.calls[start:stop], history.results[start:stop])
-            monitor.consultation.recall((), may_ask=may_ask and stop == len(history))
+            monitor.consultation.recall((), may_ask=may_ask and together is replies[-1])
             verdict = self.record(monitor, together)
         return verdict
 

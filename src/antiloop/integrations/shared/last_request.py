@@ -24,12 +24,12 @@ class LastRequest:
     """The conversation that the model was sent."""
     calls: Dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """What the model asked for then, by id."""
-    hosted: Sequence[Any] = ()
-    """Calls of the same reply that the provider has run."""
+    kept: Sequence[Any] = ()
+    """What else stood in the reply: what it said, and calls that the provider has run."""
 
     def followed_by(self, results: Iterable[Any]) -> List[Any]:
         """Give the conversation with the calls since, and with these results of theirs."""
-        return [*self.items, *self.hosted, *self.calls.values(), *results]
+        return [*self.items, *self.kept, *self.calls.values(), *results]
 
 
 class LastRequests:
@@ -56,7 +56,7 @@ class LastRequests:
             return
         # The first turn of a run is a task of its own; what it sets is not seen by the next turn.
         # What was said before tells nothing of calls, and may be large.
-        self._first_calls[call["call_id"]] = LastRequest(last.agent, (), last.calls, last.hosted)
+        self._first_calls[call["call_id"]] = LastRequest(last.agent, (), last.calls, last.kept)
 
     def whole(self, items: Sequence[Any]) -> Sequence[Any]:
         """Give the whole conversation; where a server keeps it, the items are what is new in it."""

@@ -8,7 +8,11 @@ from ..detection import LoopDetection
 from ..text.chant_scan import Chant, ChantScan
 from ..text.masking import SECRETS, Masking
 from .base import times
+from .known_texts import KnownTexts
 from .text_detector import TextDetector, TextWatch, text_detection
+
+_HEALTHY: KnownTexts[Optional[int]] = KnownTexts(2_000)
+"""Whole texts in which nothing was found, and how often their latest stretch came."""
 
 
 @beta
@@ -73,12 +77,25 @@ class _Text(TextWatch):
         return self._found(self._scan, self._scan.add(piece))
 
     def said(self, text: str) -> Optional[LoopDetection]:
-        if self._scan is None and len(text) <= self._detector.length:
+        if self._scan is not None:
+            scan, self._scan = self._scan, None
+            return self._found(scan, scan.end())
+        if len(text) <= self._detector.length:
             self._laps = None
             return None  # too short to repeat anything for long enough, as most replies are
-        found = None if self._scan else self.saying(text)
-        scan, self._scan = self._scan, None
-        return found or (self._found(scan, scan.end()) if scan else None)
+        settings = (self._detector.repetitions, self._detector.length)
+        known = _HEALTHY.get(text, settings)
+        if known:  # it stands in a conversation that is read anew
+            self._laps = known[0]
+            return None
+        return self._read(text, settings)
+
+    def _read(self, text: str, settings: Tuple[int, int]) -> Optional[LoopDetection]:
+        scan = ChantScan(*settings)
+        found = self._found(scan, scan.add(text)) or self._found(scan, scan.end())
+        if found is None:
+            _HEALTHY.note(text, settings, scan.laps)
+        return found
 
     def moved(self) -> None:
         self._scan = None
