@@ -35,10 +35,10 @@ from openai.types.responses import (
 )
 from openai.types.responses.response_function_web_search import ActionSearch
 
-from antiloop import LoopDetectedError, LoopPolicy
+from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
 from antiloop.integrations.openai_agents import LoopGuard
 from antiloop.integrations.shared import last_request
-from antiloop.loop_detection import Escalation, PingPongDetector
+from antiloop.loop_detection import ChantDetector, Escalation, PingPongDetector
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER
 
@@ -418,3 +418,10 @@ def test_observers_are_told_of_the_agent():
     hearer = Hearer()
     run(Script(same()), LoopGuard(observers=[hearer]))
     assert hearer.runs == ["helper"] * 3
+
+
+def test_a_reply_that_repeats_itself_ends_with_a_final_output():
+    chant = "I will look again, and then I will tell you. " * 40
+    guard = LoopGuard(detector=LoopDetector([ChantDetector()], LoopPolicy.STOP))
+    done = run(Script(same(), says=[chant]), guard)
+    assert done.final_output.startswith("Stopped: the agent was stuck in a loop. One text")
