@@ -45,10 +45,11 @@ def scripted(script, ran):
         ran.asked += 1
         ran.seen[:] = [text for message in messages for text in texts_of(message)]
         number = sum(message.role == "assistant" for message in messages)
-        output = ModelOutput.from_content("mockllm/model", "done")
+        asked = script.reply(number, ran.seen)
+        output = ModelOutput.from_content("mockllm/model", script.text(number, asked))
         output.message.tool_calls = [
             ToolCall(f"call-{number}-{position}", name, arguments)
-            for position, (name, arguments) in enumerate(script.reply(number, ran.seen))
+            for position, (name, arguments) in enumerate(asked)
         ] or None
         # It counts tokens with files from the network where nothing is told of them.
         output.usage = ModelUsage(input_tokens=10, output_tokens=2, total_tokens=12)
