@@ -13,7 +13,7 @@ from contract import Contract
 
 SOURCE = ROOT / "src" / "antiloop" / "integrations"
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-OTHER_EXTRAS = {"anthropic", "browser", "dask", "dev", "mutants", "openai", "test"}
+OTHER_EXTRAS = {"anthropic", "browser", "dask", "dev", "mutants", "openai", "test", "toml"}
 OTHER_MODULES = {"otel_observer"}
 OTHER_PAGES = {"guard-your-own-loop.md"}
 WITH_EXTRA = [adapter for adapter in ADAPTERS.values() if adapter.extra]
