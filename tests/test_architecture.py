@@ -16,8 +16,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
-    | {"choices", "found_settings", "frozen", "json_schema", "latest", "regular_file"}
-    | {"settings_file", "short_repr", "threshold"},
+    | {"choices", "found_settings", "frozen", "json_schema", "latest", "prices"}
+    | {"regular_file", "settings_file", "short_repr", "threshold"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces"},
@@ -38,6 +38,7 @@ WITHIN_FOUNDATION = {
     "threshold": set(),
     "found_settings": {"regular_file"},
     "json_schema": set(),
+    "prices": {"regular_file", "short_repr", "stability"},
     "regular_file": set(),
     "settings_file": {"exceptions", "found_settings", "regular_file"},
     "short_repr": set(),

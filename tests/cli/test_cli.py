@@ -81,6 +81,7 @@ def test_jsonl_has_a_line_for_every_run_and_every_verdict(runs, capsys):
         "score": 100,
         "wasted_calls": 0,
         "wasted_tokens": None,
+        "wasted_cost": None,
         "cost": None,
         "verdicts": [],
     }

@@ -57,10 +57,10 @@ def test_tokens_and_cost_stand_there_where_a_run_tells_them(scan):
     failed = {"run_id": "b", "type": "run_failed", "error": "out of memory"}
     told = scan(*events("a", 4, cost=0.5, tokens={"input": 90, "output": 10}), failed)
     assert told[-6:-2] == [
-        "                 runs    calls  wasted calls  wasted tokens     cost",
-        "Likely stuck        1        4             3            300     2.00",
-        "Failed              1        0             0              -        -",
-        "all                 2        4             3            300     2.00",
+        "                 runs    calls  wasted calls  wasted tokens     cost  wasted cost",
+        "Likely stuck        1        4             3            300     2.00         1.50",
+        "Failed              1        0             0              -        -            -",
+        "all                 2        4             3            300     2.00         1.50",
     ]
 
 
@@ -90,3 +90,30 @@ def test_a_budget_that_is_no_number_is_2_and_told(command, tmp_path, capsys, mon
     assert main([command, "runs"]) == 2
     told = "antiloop: ANTILOOP_COST_BUDGET must be a number, 0 or more, got 'much'\n"
     assert capsys.readouterr() == ("", told)
+
+
+def test_prices_say_what_loops_cost(tmp_path, capsys):
+    reply = {"model": "small", "tokens": {"input": 100_000, "output": 0}}
+    lines = [json.dumps(each) for each in events("a", 4, **reply)]
+    (tmp_path / "runs.jsonl").write_text("\n".join(lines), "utf-8")
+    price = {"small": {"input_cost_per_token": 1e-5, "output_cost_per_token": 2e-5}}
+    (tmp_path / "prices.json").write_text(json.dumps(price), "utf-8")
+    command = ["scan", str(tmp_path / "runs.jsonl"), "--prices", str(tmp_path / "prices.json")]
+    main(command)
+    head, row = capsys.readouterr().out.splitlines()[-4:-2]
+    assert head.split()[-3:] == ["cost", "wasted", "cost"]
+    assert row.split()[-2:] == ["4.00", "3.00"]
+    main([*command, "--format", "json"])
+    (run,) = json.loads(capsys.readouterr().out)
+    assert (run["cost"], run["wasted_cost"]) == (pytest.approx(4), pytest.approx(3))
+
+
+@pytest.mark.parametrize(("text", "words"), [("{}", "no prices"), (None, "No such file")])
+def test_prices_that_cannot_be_read_are_a_wrong_argument(tmp_path, capsys, text, words):
+    path = tmp_path / "prices.json"
+    if text is not None:
+        path.write_text(text, "utf-8")
+    with pytest.raises(SystemExit) as caught:
+        main(["scan", "runs.jsonl", "--prices", str(path)])
+    assert caught.value.code == 2
+    assert f"argument --prices: {path}: {words}" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from judged_runs import (
 
 from antiloop import LoopDetector, ToolCall, health
 from antiloop.health import HealthProfile, HealthStatus
+from antiloop.prices import Price, Prices
 from antiloop.traces import RecordedRun, RunEvent, read_runs, replay
 
 EXAMPLES = str(Path(__file__).parents[2] / "docs" / "examples" / "runs.jsonl")
@@ -254,6 +256,52 @@ def test_tokens_that_are_known_too_late_count_as_well():
 def test_no_tokens_are_wasted_where_some_are_known_and_nothing_is_wasted():
     assert health.evaluate(told(read("a.py"), {"type": "x", "tokens": 5})).wasted_tokens == 0
     assert health.evaluate(run_of(*[LOOK] * 4)).wasted_tokens is None
+
+
+PRICES = Prices({"small": Price(input=10, output=20, cached_input=1)})
+
+
+def priced(*parts, **about):
+    run = replace(told(*parts), **about)
+    return health.evaluate(run, profile=HealthProfile(prices=PRICES))
+
+
+def replies(count, **amounts):
+    for _ in range(count):
+        yield {"type": "llm_call_completed", **amounts}
+        yield LOOK
+
+
+def test_money_is_wasted_on_the_replies_that_asked_for_wasted_calls():
+    report = priced(*replies(4, model="small", input_tokens=90_000, output_tokens=5_000))
+    assert (report.cost, report.wasted_cost) == (pytest.approx(4.0), pytest.approx(3.0))
+
+
+def test_what_comes_from_a_cache_is_cheaper():
+    amounts = {"input_tokens": 90_000, "output_tokens": 5_000, "cached_tokens": 90_000}
+    report = priced(*replies(4, model="small", **amounts))
+    assert report.wasted_cost == pytest.approx(3 * 0.19)
+
+
+def test_a_recorded_cost_counts_before_a_price():
+    report = priced(*replies(4, model="small", input_tokens=90_000, cost=0.5))
+    assert (report.cost, report.wasted_cost) == (2.0, 1.5)
+
+
+def test_without_a_price_no_money_is_known():
+    report = priced(*replies(4, model="large", input_tokens=90_000))
+    assert (report.cost, report.wasted_cost) == (None, None)
+    assert health.evaluate(told(*replies(4, model="small", input_tokens=9))).wasted_cost is None
+
+
+def test_the_model_of_the_run_stands_in_for_that_of_its_replies():
+    assert priced(*replies(4, input_tokens=100_000), model="small").wasted_cost == pytest.approx(3)
+
+
+def test_a_run_that_only_tells_its_sums_has_a_cost():
+    run = replace(run_of(*[LOOK] * 4), model="small", input_tokens=100_000, output_tokens=0)
+    report = health.evaluate(run, profile=HealthProfile(prices=PRICES))
+    assert (report.cost, report.wasted_cost) == (pytest.approx(1), None)
 
 
 def test_the_verdicts_are_those_of_a_replay():

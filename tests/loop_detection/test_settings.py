@@ -17,6 +17,7 @@ from antiloop.loop_detection import Escalation, ToolPolicy
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.loop_detection.project_settings import Settings
 from antiloop.loop_detection.settings_schema import settings_schema
+from antiloop.prices import Price
 from antiloop.settings_file import SettingsFile
 
 SCHEMA = settings_schema()
@@ -179,6 +180,7 @@ SAMPLES = {
     "inject_message": "Stop it.",
     "log_verdicts": True,
     "baseline": "known.jsonl",
+    "prices": {"small": {"input": 1, "output": 2}},
     "config": None,
 }
 
@@ -191,10 +193,27 @@ def test_every_key_of_the_schema_has_an_effect(name, tmp_path):
         Path(value).write_text(json.dumps(LoopDetector([RepeatDetector(9)]).to_config()), "utf-8")
     without, found = Settings(), settings_of(**{name: value})
     seen = [
-        (each.detector(LoopDetector).to_config(), each.ignore, each.baseline)
+        (each.detector(LoopDetector).to_config(), each.ignore, each.baseline, repr(each.prices))
         for each in (without, found)
     ]
     assert seen[0] != seen[1]
+
+
+def test_prices_stand_in_the_settings_or_in_a_file_beside_them(tmp_path):
+    said = settings_of(prices={"small": {"input": 2, "output": 8, "cached_input": 0.5}})
+    assert said.prices.price("small") == Price(2, 8, 0.5)
+    (tmp_path / "prices.json").write_text(
+        '{"small": {"input_cost_per_token": 3e-6, "output_cost_per_token": 1e-5}}', "utf-8"
+    )
+    file = SettingsFile(str(tmp_path / "antiloop.toml"), {"prices": "prices.json"})
+    assert Settings(file).prices.price("small").input == pytest.approx(3)
+    (tmp_path / "prices.json").write_text("{}", "utf-8")
+    with pytest.raises(SettingsError, match=r"toml: prices: .*prices\.json: no prices; expected"):
+        str(Settings(file).prices)
+    with pytest.raises(SettingsError, match=r"antiloop\.toml: prices: gone\.json: No such file"):
+        str(settings_of(prices="gone.json").prices)
+    with pytest.raises(SettingsError, match=r"prices\.small\.output: missing"):
+        settings_of(prices={"small": {"input": 2}})
 
 
 NAMES = ["actions", "poll", "repeat", "every", "x"]

@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+from report_pages import data_of
 
 from antiloop import LoopDetector
 from antiloop.cli import main
@@ -160,3 +161,20 @@ def test_help_ends_with_an_example(capsys):
         main(["report", "--help"])
     example = "antiloop report docs/examples/runs.jsonl -o report.html\n"
     assert capsys.readouterr().out.endswith(example)
+
+
+def test_prices_say_what_the_loops_of_the_page_cost(page, tmp_path):
+    lines = []
+    for number in range(4):
+        reply = {"type": "llm_call_completed", "model": "small", "tokens": {"input": 100_000}}
+        call = {"tool": "ls", "input": {}, "call_id": str(number)}
+        begun = {**call, "type": "tool_call_started"}
+        done = {**call, "type": "tool_call_completed", "output": "a.py"}
+        lines += [json.dumps({"run_id": "a", **each}) for each in (reply, begun, done)]
+    (tmp_path / "events.jsonl").write_text("\n".join(lines), "utf-8")
+    price = {"small": {"input_cost_per_token": 1e-5, "output_cost_per_token": 1e-5}}
+    (tmp_path / "prices.json").write_text(json.dumps(price), "utf-8")
+    command = ["report", str(tmp_path / "events.jsonl"), "-o", str(page)]
+    main([*command, "--prices", str(tmp_path / "prices.json")])
+    (about,) = data_of(page.read_text("utf-8"), "index")
+    assert (about["cost"], about["wasted_cost"]) == (pytest.approx(4), pytest.approx(3))

@@ -2,6 +2,8 @@
 
 import pytest
 
+from antiloop.traces.shared.usage import reply_event, usage_of
+
 ASKS = {
     "role": "assistant",
     "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}],
@@ -141,3 +143,19 @@ def test_a_reply_keeps_its_agent_and_its_time(read):
     assert [(told.agent, told.time_s, told.input_tokens) for told in run.events] == [
         ("finder", 10.5, 3)
     ]
+
+
+CACHES = [
+    {"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 4}},
+    {"input_tokens": 5, "cache_read_input_tokens": 4, "output_tokens": 1},
+    {"input_tokens": 9, "output_tokens": 1, "input_tokens_details": {"cached_tokens": 4}},
+    {"input_tokens": 9, "output_tokens": 1, "input_token_details": {"cache_read": 4}},
+]
+
+
+@pytest.mark.parametrize("amounts", CACHES)
+def test_what_came_from_a_cache_is_told_apart(amounts):
+    read = ("prompt_tokens", "input_tokens", "cache_read_input_tokens")
+    usage = usage_of("m", amounts, read, ("completion_tokens", "output_tokens"))
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (9, 1, 4)
+    assert reply_event(0, usage).cached_tokens == 4

@@ -4,12 +4,13 @@ import argparse
 import inspect
 import json
 import sys
-from typing import Iterator, Union
+from typing import Iterator, Optional, Union
 
 from ..exceptions import SettingsError
 from ..loop_detection import LoopDetector
 from ..loop_detection.presets import PRESETS
 from ..loop_detection.project_settings import Settings
+from ..prices import Prices
 from ..regular_file import opener
 from .command import add_names, reason_of
 from .named_judge import with_judge
@@ -67,6 +68,35 @@ def detector_of(args: argparse.Namespace, preset: str = "default") -> LoopDetect
         instead = PRESETS[args.preset]()
     chosen = settings_of(args).detector(LoopDetector, preset, instead)
     return with_judge(chosen, getattr(args, "second_opinion", None))
+
+
+def add_prices(parser: argparse.ArgumentParser) -> None:
+    """Add ``--prices`` to a command."""
+    parser.add_argument(
+        "--prices",
+        type=_read_prices,
+        metavar="FILE",
+        help="what models cost, in LiteLLM's format (model_prices_and_context_window.json)",
+    )
+
+
+def prices_of(args: argparse.Namespace) -> Optional[Prices]:
+    """Give what models cost, from the command line or else the settings; None where not known.
+
+    Raises:
+        SettingsError: for what is wrong in the file of settings.
+    """
+    given: Optional[Prices] = args.prices
+    return settings_of(args).prices if given is None else given
+
+
+def _read_prices(path: str) -> Prices:
+    try:
+        return Prices.read(path)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {reason_of(error)}") from error
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _presets() -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, FrozenSet, List, Optional, Sequence, Tuple
 
 from ..health import HealthMonitor, HealthProfile, HealthReport, evaluate
 from ..health.settings import budget_from_environment
+from ..prices import Prices
 from ..traces import RecordedRun
 from ..traces.replay import replayed
 from .named_judge import Asked, consulted
@@ -43,13 +44,18 @@ class JudgedRun:
         return bool(self.known and verdict.detection and verdict.detection.identity in self.known)
 
 
-def profile_of(detector: "LoopDetector") -> HealthProfile:
+def profile_of(detector: "LoopDetector", prices: Optional[Prices] = None) -> HealthProfile:
     """Give the rules of health, with the findings of a detector as evidence.
+
+    Args:
+        detector: which one.
+        prices: what tokens cost, where it is known.
 
     Raises:
         ValueError: if the environment names a budget that is no number.
     """
-    return HealthProfile(detector=detector, cost_budget=budget_from_environment())
+    budget = budget_from_environment()
+    return HealthProfile(detector=detector, cost_budget=budget, prices=prices)
 
 
 def judge(run: RecordedRun, profile: HealthProfile) -> JudgedRun:
@@ -61,7 +67,8 @@ def judge(run: RecordedRun, profile: HealthProfile) -> JudgedRun:
 
 def _healthy(run: RecordedRun, profile: HealthProfile) -> Optional[HealthReport]:
     """Give the report on calls alone, where there is no loop in them: that is cheap to know."""
-    if run.events or run.failed or run.cost is not None:
+    is_priced = run.cost is not None or (profile.prices is not None and run.model is not None)
+    if run.events or run.failed or is_priced:
         return None
     suspicion: List[Tuple[int, float]] = []
     for step, verdict in replayed(run, profile.detector):

@@ -15,6 +15,7 @@ from ..formats import TextMessage
 from ..formats.moment import Moment, moments_of
 from ..stability import beta
 from ..traces import RecordedRun, RunEvent
+from ..traces.priced import priced
 from .monitor import HealthMonitor
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus, HealthWarning
@@ -61,6 +62,7 @@ def evaluate(
         cost_budget = (
             budget_from_environment() if chosen.cost_budget is None else chosen.cost_budget
         )
+    run = priced(run, chosen.prices)
     monitor = HealthMonitor(replace(chosen, cost_budget=cost_budget))
     monitor.take_opinions(dict(run.opinions))
     for item in _timeline(run):

@@ -13,13 +13,14 @@ from ..loop_detection.evidence.compared import Result
 from ..loop_detection.evidence.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
-from ..traces.shared.totals import total
+from ..traces.priced import cost_of
 from ..types import Role, ToolCall
 from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus
 from .rules import PROGRESS, HealthRule, step_of
 from .run_so_far import RunSoFar, SeenCall, Several, handed_to
+from .waste import Waste
 
 LOOP = HealthRule(
     "loop",
@@ -69,11 +70,7 @@ class HealthMonitor:
         self._suspicion: List[Tuple[int, float]] = []
         # A finding names calls of the detector's window, which counts parallel calls once.
         self._unnamed: Latest[int, SeenCall] = Latest(4 * detector.window)
-        self._tokens: Latest[int, int] = Latest(4 * detector.window)
-        self._wasted: Latest[int, None] = Latest(4 * detector.window)
-        self._wasted_calls = 0
-        self._wasted_tokens = 0
-        self._knows_tokens = False
+        self._waste = Waste(4 * detector.window)
 
     def take_opinions(self, opinions: Mapping[int, Opinion]) -> None:
         """Take what judges said about the run, by step, before its first call is added."""
@@ -144,11 +141,12 @@ class HealthMonitor:
             self._status(score),
             warnings,
             run.calls,
-            self._wasted_calls,
-            self._wasted_tokens if self._knows_tokens else None,
+            self._waste.calls,
+            self._waste.tokens,
             run.cost,
             tuple(self._verdicts),
             tuple(self._suspicion),
+            self._waste.cost,
         )
 
     def _charged(self) -> List[RaisedWarning]:
@@ -223,10 +221,7 @@ class HealthMonitor:
         """Take in a loop: calls after its first lap are waste, all are evidence for the rules."""
         steps = found.indices or (max(0, self._run.calls - 1),)
         for step in steps[len(steps) - found.wasted_calls :]:
-            if step not in self._wasted:
-                self._wasted[step] = None
-                self._wasted_calls += 1
-                self._wasted_tokens += self._tokens.pop(step, 0)
+            self._waste.mark(step)
         if self._profile.needs_evidence:
             self._raise_loop(found, steps)
             for seen in filter(None, [self._unnamed.pop(step, None) for step in steps]):
@@ -279,17 +274,11 @@ class HealthMonitor:
         return self._raised.setdefault((rule.name, owner), RaisedWarning(rule))
 
     def _note_amounts(self, event: RunEvent) -> None:
-        """Take in what an event cost."""
-        self._run.spend(event.cost)
-        parts = [event.input_tokens, event.output_tokens]
-        tokens = total(parts) if event.tokens is None else event.tokens
-        if tokens is None:
-            return
-        self._knows_tokens = True
-        if event.step in self._wasted:
-            self._wasted_tokens += tokens
-        else:
-            self._tokens[event.step] = self._tokens.get(event.step, 0) + tokens
+        """Take in what an event cost, by its recording or else by the prices."""
+        prices = self._profile.prices
+        cost = event.cost if prices is None else cost_of(event, prices)
+        self._run.spend(cost)
+        self._waste.add(event, cost)
 
 
 def _owner(rule: HealthRule, key: Hashable, what: Union[SeenCall, RunEvent]) -> Hashable:

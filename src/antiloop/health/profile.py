@@ -1,9 +1,10 @@
 """Which rules there are, and by what numbers they judge."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Tuple
+from typing import Any, Optional, Tuple
 
 from ..loop_detection import LoopDetector
+from ..prices import Prices
 from ..stability import beta
 from .numbers import HealthNumbers
 from .rules import RULES, HealthRule
@@ -31,6 +32,8 @@ class HealthProfile(HealthNumbers):
     """Looked at in this order."""
     detector: LoopDetector = field(default_factory=LoopDetector.escalating)
     """Finds the loops."""
+    prices: Optional[Prices] = None
+    """What tokens cost, where a recording tells no cost."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

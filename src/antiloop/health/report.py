@@ -71,6 +71,8 @@ class HealthReport:
     """Step and verdict, as `antiloop.traces.replay` yields them for the profile's detector."""
     suspicion: Tuple[Tuple[int, float], ...] = ()
     """Step and `LoopVerdict.suspicion` after each round that left any."""
+    wasted_cost: Optional[float] = None
+    """What the wasted calls, and the replies that asked for them, cost; None where unknown."""
 
     def __repr__(self) -> str:
         warnings = counted(len(self.warnings), "warning")

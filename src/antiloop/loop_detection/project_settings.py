@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, TypeVar
 from ..exceptions import SettingsError
 from ..found_settings import find_settings
 from ..json_schema import nearest, schema_errors
+from ..prices import Price, Prices
 from ..regular_file import opener
 from ..settings_file import SettingsFile, read_settings
 from .config import read_config, write_config
@@ -61,6 +62,25 @@ class Settings:
         """Where the loops stand that are known."""
         named = self.values.get("baseline")
         return None if named is None else self.file.beside(named)
+
+    @property
+    def prices(self) -> Optional[Prices]:
+        """What models cost; None where nothing is said.
+
+        Raises:
+            SettingsError: if the file of prices cannot be read.
+        """
+        told = self.values.get("prices")
+        if told is None:
+            return None
+        try:
+            if isinstance(told, str):
+                return Prices.read(self.file.beside(told))
+            return Prices({model: Price(**price) for model, price in told.items()})
+        except OSError as error:
+            raise self._error(f"prices: {told}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise self._error(f"prices: {error}") from error
 
     def detector(
         self,

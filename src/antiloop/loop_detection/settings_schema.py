@@ -73,6 +73,17 @@ _TOOL = _object(
     }
 )
 
+_AMOUNT: Dict[str, Any] = {"type": "number", "minimum": 0}
+_PRICE = {
+    **_object(
+        {
+            "input": _said(_AMOUNT, "For what it reads."),
+            "output": _said(_AMOUNT, "For what it writes."),
+            "cached_input": _said(_AMOUNT, "For what it reads from a cache."),
+        }
+    ),
+    "required": ["input", "output"],
+}
 _SETTINGS: Dict[str, Any] = {
     "preset": {
         "description": "The detectors and what is done about loops.",
@@ -101,4 +112,8 @@ _SETTINGS: Dict[str, Any] = {
     "inject_message": _said(_TEXT, "The words of a notice, instead of ours."),
     "log_verdicts": _said(_FLAG, "Log each verdict that is more than to go on."),
     "baseline": _said(_TEXT, "For scan: a file of loops that are known."),
+    "prices": {
+        "description": "What models cost: a file in LiteLLM's format, or prices by model.",
+        "anyOf": [_TEXT, _map(_PRICE, "For a million tokens.")],
+    },
 }

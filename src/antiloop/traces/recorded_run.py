@@ -45,6 +45,8 @@ class RecordedRun:
     """Whether the recording says that the run as a whole ended in an error."""
     messages: Tuple[TextMessage, ...] = ()
     """What the model and the user said, oldest first; empty where the format does not tell."""
+    cached_tokens: Optional[int] = None
+    """How much of what the models read came from a cache, over the whole run."""
 
     def __repr__(self) -> str:
         steps = counted(len(self.calls), "call")

@@ -120,18 +120,20 @@ class RunRecorder:
         output_tokens: Optional[int] = None,
         agent: Optional[str] = None,
         text: Optional[str] = None,
+        cached_tokens: Optional[int] = None,
     ) -> None:
         """Record a reply of a model: which one, how long it took, what it took, and what it said.
 
         It stands before the calls that it asks for.
         """
-        known = input_tokens is not None or output_tokens is not None
+        amounts = {"input": input_tokens, "output": output_tokens, "cached": cached_tokens}
+        known = {name: amount for name, amount in amounts.items() if amount is not None}
         self.event(
             "llm_call_completed",
             model=model,
             latency_ms=latency_ms,
             cost=cost,
-            tokens={"input": input_tokens, "output": output_tokens} if known else None,
+            tokens=known or None,
             agent=agent,
             output=text,
         )

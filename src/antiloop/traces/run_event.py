@@ -48,6 +48,8 @@ class RunEvent:
     """What went in, as JSON; not repeated for tool calls, which have it among the run's calls."""
     output: Any = None
     """What came out, as JSON; not repeated for tool calls."""
+    cached_tokens: Optional[int] = None
+    """How much of what the model read came from a cache."""
 
     @property
     def latency_s(self) -> Optional[float]:

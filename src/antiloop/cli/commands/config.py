@@ -106,6 +106,7 @@ def _in_force(
         **{name: config[name] for name in ("shadow", "mask", "window", "notice_role")},
         **{name: config[name] for name in ("inject_message", "log_verdicts")},
         "baseline": settings.baseline,
+        "prices": settings.values.get("prices"),
     }
 
 

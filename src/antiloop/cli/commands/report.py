@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ContextManager, Iterator, Optional, TextIO, Tuple
 
 from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
-from ..detector import add_detector, detector_of
+from ..detector import add_detector, add_prices, detector_of, prices_of
 from ..named_judge import Asked, add_judge
 from ..output.terminal import complain, is_quiet, printable, tell
 from ..recordings import Recordings, add_recordings
@@ -55,6 +55,7 @@ def add(commands: Any) -> None:
         default=[],
         help="recorded runs to compare with; may be given several times",
     )
+    add_prices(parser)
     add_detector(parser)
     add_judge(parser)
 
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from ..judged_run import profile_of
 
     try:
-        profile = profile_of(detector_of(args))
+        profile = profile_of(detector_of(args), prices_of(args))
     except ValueError as error:
         complain(str(error))
         return COULD_NOT_RUN
@@ -119,6 +120,7 @@ def _judged(
     recordings: "Iterator[RecordedRun]", profile: "HealthProfile", states: "Counter[str]"
 ) -> "Judged":
     """Yield each run with its health, and count the states."""
+    from ...traces.priced import priced
     from ..judged_run import judge
 
     asked = Asked()
@@ -126,7 +128,7 @@ def _judged(
         judged = judge(recorded, profile)
         asked += judged.asked or Asked()
         states[judged.health.status.value] += 1
-        yield recorded, judged.health
+        yield priced(recorded, profile.prices), judged.health
     if asked.complaint:
         complain(asked.complaint)
 

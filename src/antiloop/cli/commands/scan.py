@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tupl
 
 from ...exceptions import SettingsError
 from ..command import COULD_NOT_RUN, FOUND, add_command
-from ..detector import add_detector, detector_of, settings_of
+from ..detector import add_detector, add_prices, detector_of, prices_of, settings_of
 from ..engines.engine import EngineFailed
 from ..engines.parallel import add_engine
 from ..named_judge import Asked, add_judge
@@ -59,6 +59,7 @@ def add(commands: Any) -> None:
         help="write the loops that are found for --baseline; the exit status is then 0",
     )
     add_engine(parser)
+    add_prices(parser)
     add_detector(parser)
     add_judge(parser)
 
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     recordings = Recordings(args.paths, args.source)
     baseline = _baseline_of(args, recordings)
     try:
-        runs = judged_runs(recordings, profile_of(detector), args)
+        runs = judged_runs(recordings, profile_of(detector, prices_of(args)), args)
         seen, stuck = _write(runs, _writer(args.format, detector), baseline)
     except (EngineFailed, ValueError) as error:
         complain(str(error))

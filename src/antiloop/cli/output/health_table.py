@@ -18,6 +18,7 @@ class _Row:
     wasted_calls: int = 0
     wasted_tokens: Optional[int] = None
     cost: Optional[float] = None
+    wasted_cost: Optional[float] = None
 
     def add(self, other: "_Row") -> None:
         self.runs += other.runs
@@ -25,6 +26,7 @@ class _Row:
         self.wasted_calls += other.wasted_calls
         self.wasted_tokens = total([self.wasted_tokens, other.wasted_tokens])
         self.cost = total([self.cost, other.cost])
+        self.wasted_cost = total([self.wasted_cost, other.wasted_cost])
 
 
 class HealthTable:
@@ -36,8 +38,9 @@ class HealthTable:
     def add(self, judged: "JudgedRun") -> None:
         """Count a run."""
         health = judged.health
+        wasted = health.wasted_calls, health.wasted_tokens
         self._rows[health.status].add(
-            _Row(1, health.calls, health.wasted_calls, health.wasted_tokens, health.cost)
+            _Row(1, health.calls, *wasted, health.cost, health.wasted_cost)
         )
 
     def lines(self, width: Optional[int] = None) -> Iterator[str]:
@@ -100,4 +103,5 @@ _SHOWN: Dict[str, Callable[[Any], str]] = {
     "wasted_calls": _whole,
     "wasted_tokens": _whole,
     "cost": _money,
+    "wasted_cost": _money,
 }

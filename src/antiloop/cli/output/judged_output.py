@@ -128,6 +128,7 @@ def as_json(judged: "JudgedRun") -> Dict[str, Any]:
         "wasted_calls": health.wasted_calls,
         "wasted_tokens": health.wasted_tokens,
         "cost": health.cost,
+        "wasted_cost": health.wasted_cost,
         **({"questions": judged.asked.questions} if judged.asked else {}),
         "verdicts": [
             {**verdict_as_json(step, verdict), "known": judged.is_known(verdict)}

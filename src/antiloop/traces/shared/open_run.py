@@ -103,6 +103,7 @@ class OpenRun:
             opinions=tuple(self._opinions),
             failed=self._failed,
             messages=tuple(self._messages),
+            cached_tokens=total(event.cached_tokens for event in events),
         )
 
     def _note_opinion(self, event: Mapping[str, Any]) -> None:
@@ -208,6 +209,7 @@ def _event(event: Mapping[str, Any], step: int, begun: Mapping[str, Any] = _NOTH
         error=None if error in (None, False) else text_of(error),
         input=None if is_call else event.get("input"),
         output=None if is_call else event.get("output"),
+        cached_tokens=whole_number(field_of(event.get("tokens"), "cached")),
     )
 
 

@@ -8,6 +8,13 @@ from ...formats.content import field_of, optional_text
 from ..run_event import RunEvent
 from .totals import total
 
+_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+_CACHED = (
+    *("cached_tokens", "cache_read_input_tokens", "cached_input_tokens", "cache_read_tokens"),
+    *("cacheReadInputTokens", "input_tokens_cache_read", "cache_read"),
+    *("cachedContentTokenCount", "cached_content_token_count", "cached"),
+)
+
 
 @dataclass(frozen=True)
 class Usage:
@@ -19,6 +26,8 @@ class Usage:
     """What it read, cached or not."""
     output_tokens: Optional[int] = None
     """What it wrote."""
+    cached_tokens: Optional[int] = None
+    """How much of what it read came from a cache."""
 
     def beyond(self, earlier: "Usage") -> "Usage":
         """Give what was taken since an earlier sum; all of it where counting began anew."""
@@ -26,6 +35,7 @@ class Usage:
             self.model,
             _difference(self.input_tokens, earlier.input_tokens),
             _difference(self.output_tokens, earlier.output_tokens),
+            _difference(self.cached_tokens, earlier.cached_tokens),
         )
 
 
@@ -33,9 +43,10 @@ def usage_of(model: Any, amounts: Any, read: Iterable[str], written: Iterable[st
     """Read a usage record; ``read`` and ``written`` name the fields that add up to each side.
 
     >>> usage_of("m", {"input": 3, "cached": "4"}, ["input", "cached"], ["output"])
-    Usage(model='m', input_tokens=7, output_tokens=None)
+    Usage(model='m', input_tokens=7, output_tokens=None, cached_tokens=4)
     """
-    return Usage(optional_text(model), _sum(amounts, read), _sum(amounts, written))
+    sides = _sum(amounts, read), _sum(amounts, written)
+    return Usage(optional_text(model), *sides, _cached(amounts))
 
 
 def reply_event(
@@ -57,6 +68,7 @@ def reply_event(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         tokens=total([usage.input_tokens, usage.output_tokens]),
+        cached_tokens=usage.cached_tokens,
     )
 
 
@@ -67,7 +79,15 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         next((usage.model for usage in found if usage.model), None),
         total(usage.input_tokens for usage in found),
         total(usage.output_tokens for usage in found),
+        total(usage.cached_tokens for usage in found),
     )
+
+
+def _cached(amounts: Any) -> Optional[int]:
+    """Give what came from a cache, as the APIs tell it: beside the other amounts, or within one."""
+    holders = [amounts, *(field_of(amounts, name) for name in _DETAILS)]
+    told = (whole_number(field_of(each, name)) for each in holders for name in _CACHED)
+    return next((count for count in told if count is not None), None)
 
 
 def _difference(now: Optional[int], before: Optional[int]) -> Optional[int]:

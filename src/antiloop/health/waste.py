@@ -1,0 +1,68 @@
+"""What the loops of a run took: calls, tokens and money."""
+
+from typing import Optional
+
+from ..latest import Latest
+from ..traces import RunEvent
+from ..traces.shared.totals import total
+
+
+class Waste:
+    """Adds up what calls in loops took, and the replies that asked for them.
+
+    Args:
+        remembered: for how many calls back a loop may still be found.
+    """
+
+    def __init__(self, remembered: int) -> None:
+        self.calls = 0
+        self._tokens = _Sum(remembered)
+        self._cost = _Sum(remembered)
+        self._wasted: Latest[int, None] = Latest(remembered)
+
+    @property
+    def tokens(self) -> Optional[int]:
+        """Tokens; None where the run tells none."""
+        wasted = self._tokens.wasted
+        return None if wasted is None else int(wasted)
+
+    @property
+    def cost(self) -> Optional[float]:
+        """Money; None where nothing is known of it."""
+        return self._cost.wasted
+
+    def add(self, event: RunEvent, cost: Optional[float]) -> None:
+        """Take in what an event took, and what it cost."""
+        parts = [event.input_tokens, event.output_tokens]
+        tokens = total(parts) if event.tokens is None else event.tokens
+        is_wasted = event.step in self._wasted
+        self._tokens.add(event.step, tokens, is_wasted)
+        self._cost.add(event.step, cost, is_wasted)
+
+    def mark(self, step: int) -> None:
+        """Note that a call brought nothing new."""
+        if step not in self._wasted:
+            self._wasted[step] = None
+            self.calls += 1
+            self._tokens.waste(step)
+            self._cost.waste(step)
+
+
+class _Sum:
+    """Amounts by step, and the sum of those that were wasted."""
+
+    def __init__(self, remembered: int) -> None:
+        self.wasted: Optional[float] = None
+        self._waiting: Latest[int, float] = Latest(remembered)
+
+    def add(self, step: int, amount: Optional[float], is_wasted: bool) -> None:
+        if amount is None:
+            return
+        self.wasted = (self.wasted or 0) + (amount if is_wasted else 0)
+        if not is_wasted:
+            self._waiting[step] = self._waiting.get(step, 0) + amount
+
+    def waste(self, step: int) -> None:
+        amount = self._waiting.pop(step, None)
+        if amount is not None:
+            self.wasted = (self.wasted or 0) + amount

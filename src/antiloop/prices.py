@@ -1,0 +1,141 @@
+"""What models cost: a table of prices, given or read from a file in LiteLLM's format."""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, Mapping, Optional
+
+from .regular_file import opener
+from .short_repr import counted, short_repr
+from .stability import beta
+
+_MILLION = 1_000_000
+_DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")
+_EXPECTED = "expected an object of models, each with input_cost_per_token and output_cost_per_token"
+
+
+@beta
+@dataclass(frozen=True)
+class Price:
+    """What a model costs for a million tokens, in a currency of your choice.
+
+    Raises:
+        ValueError: for what is no amount of 0 or more.
+    """
+
+    input: float
+    """For what it reads."""
+    output: float
+    """For what it writes."""
+    cached_input: Optional[float] = None
+    """For what it reads from a cache; as other input where left out."""
+
+    def __post_init__(self) -> None:
+        for name in ("input", "output", "cached_input"):
+            value = getattr(self, name)
+            if not (_is_amount(value) or (value is None and name == "cached_input")):
+                raise ValueError(f"{name} must be a number of 0 or more, got {value!r}")
+
+
+@beta
+class Prices:
+    """What models cost.
+
+    Args:
+        models: the price of each model, by its name.
+
+    A model is found by its name; one that is not named exactly, by its name without a provider in
+    front (``openai/``) and without a date at the end.
+
+    >>> prices = Prices({"small": Price(input=2, output=8, cached_input=0.5)})
+    >>> prices.cost("acme/small-2026-01-31", input_tokens=1_000_000, output_tokens=500_000)
+    6.0
+    """
+
+    def __init__(self, models: Optional[Mapping[str, Price]] = None) -> None:
+        self._models = dict(models or {})
+        wrong = next((each for each in self._models.values() if not isinstance(each, Price)), None)
+        if wrong is not None:
+            raise TypeError(f"prices must be Price objects, got {wrong!r}")
+        self._plain: Dict[str, Price] = {}
+        for name, price in self._models.items():
+            self._plain.setdefault(_plain(name), price)
+
+    @classmethod
+    def read(cls, path: str) -> "Prices":
+        """Read a file in the format of LiteLLM's model_prices_and_context_window.json.
+
+        Raises:
+            OSError: if it cannot be read.
+            ValueError: if it holds no prices; the message names the file.
+        """
+        with open(path, encoding="utf-8-sig", opener=opener) as file:
+            try:
+                told = json.load(file)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{path}: not JSON: {error}; {_EXPECTED}") from error
+        found = {str(name): _litellm(each) for name, each in _pairs(told)}
+        models = {name: price for name, price in found.items() if price is not None}
+        if not models:
+            raise ValueError(f"{path}: no prices; {_EXPECTED}")
+        return cls(models)
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(len(self), "model"))
+
+    def price(self, model: Optional[str]) -> Optional[Price]:
+        """Give the price of a model; None where it is not known."""
+        if model is None:
+            return None
+        return self._models.get(model) or self._plain.get(_plain(model))
+
+    def cost(
+        self,
+        model: Optional[str],
+        input_tokens: Optional[int],
+        output_tokens: Optional[int],
+        cached_tokens: Optional[int] = None,
+    ) -> Optional[float]:
+        """Give what tokens cost; None where model or tokens are not known.
+
+        Args:
+            model: which one.
+            input_tokens: what it read, from a cache or not.
+            output_tokens: what it wrote.
+            cached_tokens: how many of the input tokens came from a cache.
+        """
+        price = self.price(model)
+        if price is None or (input_tokens is None and output_tokens is None):
+            return None
+        read, written = max(0, input_tokens or 0), max(0, output_tokens or 0)
+        cached = min(max(0, cached_tokens or 0), read)
+        rate = price.input if price.cached_input is None else price.cached_input
+        return ((read - cached) * price.input + cached * rate + written * price.output) / _MILLION
+
+
+def _plain(name: str) -> str:
+    return _DATE.sub("", name.rpartition("/")[2].lower())
+
+
+def _pairs(told: Any) -> Any:
+    return told.items() if isinstance(told, dict) else ()
+
+
+def _litellm(told: Any) -> Optional[Price]:
+    """Read what stands of one model; None for one that is not priced by tokens."""
+    costs: Dict[str, Any] = told if isinstance(told, dict) else {}
+    read, written = costs.get("input_cost_per_token"), costs.get("output_cost_per_token")
+    cached = costs.get("cache_read_input_token_cost")
+    if read is None or written is None or not (_is_amount(read) and _is_amount(written)):
+        return None
+    rate = None if cached is None or not _is_amount(cached) else cached * _MILLION
+    return Price(read * _MILLION, written * _MILLION, rate)
+
+
+def _is_amount(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value >= 0
