@@ -1,12 +1,14 @@
 """OpenTelemetry traces: which spans make one run, and what else is known of it."""
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiloop.traces import read_runs
+from antiloop import LoopDetector
+from antiloop.traces import read_runs, replay
 
 FIXTURES = Path(__file__).parent / "fixtures" / "otlp"
 TRACE = "854fe0ff75e30564fbfc3777b9ec1f40"
@@ -177,3 +179,69 @@ def test_agents_without_names_hand_nothing_over(read):
     unnamed = exported(1, 0, gen_ai__operation__name="invoke_agent")
     (run,) = read(named(2, 5, "a"), unnamed, tool(3, 9), named(4, 12, "a"))
     assert [each.type for each in run.events] == ["tool_call_completed"]
+
+
+def gen_ai_messages(*texts, role="user"):
+    told = [{"role": role, "parts": [{"type": "text", "content": text}]} for text in texts]
+    return json.dumps(told)
+
+
+def gen_ai_reply(id_, start, asked, said):
+    told = {"input": gen_ai_messages(*asked), "output": gen_ai_messages(*said, role="assistant")}
+    named = {f"gen_ai__{side}__messages": text for side, text in told.items()}
+    return exported(id_, start, gen_ai__operation__name="chat", **named)
+
+
+def openinference_reply(id_, start, asked, said, part="content"):
+    told = {"openinference__span__kind": "LLM"}
+    for side, role, texts in (("input", "user", asked), ("output", "assistant", said)):
+        for index, text in enumerate(texts):
+            told[f"llm.{side}_messages.{index}.message.role"] = role
+            told[f"llm.{side}_messages.{index}.message.{part}"] = text
+    return exported(id_, start, **told)
+
+
+def openinference_parts(*given):
+    return openinference_reply(*given, part="contents.0.message_content.text")
+
+
+REPLIES = pytest.mark.parametrize("reply", [gen_ai_reply, openinference_reply, openinference_parts])
+
+
+@REPLIES
+def test_what_was_said_is_kept_before_the_calls_of_the_same_reply(read, reply):
+    (run,) = read(
+        reply(1, 1, ["Find the rules."], ["Let me look."]),
+        tool(2, 3),
+        reply(3, 6, ["And the fees?"], ["Let me look", "there."]),
+    )
+    assert [(each.role.value, each.text, each.position) for each in run.messages] == [
+        ("user", "Find the rules.", 0),
+        ("assistant", "Let me look.", 0),
+        ("user", "And the fees?", 1),
+        ("assistant", "Let me look\nthere.", 1),
+    ]
+    assert run.turn_starts == (0, 1)
+
+
+@REPLIES
+def test_a_reply_that_repeats_itself_is_found_in_a_trace(read, reply):
+    chant = "I should look at the file again before I go on. " * 60
+    (run,) = read(reply(1, 1, ["Go."], [chant]), tool(2, 3))
+    found = [
+        verdict.detection.detector_name for _, verdict in replay(run, LoopDetector.escalating())
+    ]
+    assert found == ["chant"]
+
+
+@REPLIES
+def test_equal_answers_to_ever_new_questions_are_no_monologue(read, reply):
+    spans = [reply(n + 1, 5 * n, [f"Is {n} a prime?"], ["Yes, it is."]) for n in range(6)]
+    (run,) = read(*spans)
+    assert (len(run.messages), list(replay(run, LoopDetector.escalating()))) == (12, [])
+
+
+@REPLIES
+def test_words_are_left_out_where_nobody_knows_what_was_asked(read, reply):
+    (run,) = read(*(reply(n + 1, 5 * n, [], ["Yes, it is."]) for n in range(6)))
+    assert run.messages == ()

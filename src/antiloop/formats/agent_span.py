@@ -41,3 +41,7 @@ class AgentSpan:
     """For a model: the results that it was given last, each with the id of its call."""
     user_spoke: Optional[bool] = None
     """For a model: whether it was given a new message of the user; None where not recorded."""
+    heard: str = ""
+    """For a model: what the user said in it, where that is recorded."""
+    said: str = ""
+    """For a model: what it replied in words, where its conversation is recorded, too."""

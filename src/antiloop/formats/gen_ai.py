@@ -105,7 +105,13 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
         requests=tuple(requests),
         answers=tuple(answers),
         user_spoke=any(map(_is_of_user, latest)) if given else None,
+        heard="\n".join(_words(message) for message in latest if _is_of_user(message)),
+        said="\n".join(filter(None, map(_words, written))) if given else "",
     )
+
+
+def _words(message: Mapping[str, Any]) -> str:
+    return "\n".join(text_of(part.get("content")) for part in _parts(message, "text"))
 
 
 def _messages(span: Span, side: str) -> List[Mapping[str, Any]]:

@@ -19,6 +19,7 @@ from .spans import Span
 _KIND = "openinference.span.kind"
 _HIDDEN = "__REDACTED__"  # in place of what is set not to be recorded
 _MESSAGE = re.compile(r"llm\.(input|output)_messages\.(\d{1,6})\.message\.(.+)", re.DOTALL)
+_PART = re.compile(r"contents\.(\d{1,6})\.message_content\.text", re.DOTALL)
 _CALL = re.compile(r"tool_calls\.(\d{1,6})\.tool_call\.(.+)", re.DOTALL)
 
 
@@ -105,7 +106,16 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
             if "tool_call_id" in message
         ),
         user_spoke=any(map(_is_of_user, latest)) if given else None,
+        heard="\n".join(_words(message) for message in latest if _is_of_user(message)),
+        said="\n".join(filter(None, map(_words, written))) if given else "",
     )
+
+
+def _words(message: Mapping[str, Any]) -> str:
+    """Give the text of a message, which may stand in parts."""
+    parts = {int(match[1]): message[match[0]] for match in map(_PART.fullmatch, message) if match}
+    texts = [message.get("content"), *(parts[number] for number in sorted(parts))]
+    return "\n".join(filter(None, map(text_of, texts)))
 
 
 def _messages(told: Mapping[str, Any], side: str) -> List[Dict[str, Any]]:

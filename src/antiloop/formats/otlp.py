@@ -4,13 +4,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from ..stability import beta
-from ..types import ToolCall, ToolResult
+from ..types import Role, ToolCall, ToolResult
 from .agent_span import AgentSpan
 from .gen_ai import from_gen_ai
 from .history import History, round_of_unseen
 from .openinference import from_openinference
 from .span_rounds import in_rounds
 from .spans import Span, spans_of
+from .text_message import TextMessage
 from .unrecorded import unlike_others
 
 
@@ -106,6 +107,7 @@ class _Reader:
     calls: List[ToolCall] = field(default_factory=list)
     results: List[Optional[ToolResult]] = field(default_factory=list)
     turn_starts: List[int] = field(default_factory=list)
+    messages: List[TextMessage] = field(default_factory=list)
     spans: List[Tuple[int, AgentSpan]] = field(default_factory=list)
     by_id: Dict[str, Optional[int]] = field(default_factory=dict)
     traces: Set[str] = field(default_factory=set)
@@ -122,13 +124,20 @@ class _Reader:
             self._answer(call_id, result)
         if one.user_spoke:
             self.turn_starts.append(len(self.calls))
+        self._note_words(Role.USER, one.heard)
+        self._note_words(Role.ASSISTANT, one.said)
         for call in () if self.has_tools else one.requests:
             self._add_call(replace(self._asked(one, call), round=round_), None)
 
     def told(self) -> Told:
         """Give what was read."""
-        history = History(tuple(self.calls), tuple(self.results), tuple(self.turn_starts))
+        calls, results, turns = tuple(self.calls), tuple(self.results), tuple(self.turn_starts)
+        history = History(calls, results, turns, tuple(self.messages))
         return Told(history, tuple(self.spans), self.unknown)
+
+    def _note_words(self, role: Role, text: str) -> None:
+        if text and not text.isspace():
+            self.messages.append(TextMessage(role, text, len(self.calls)))
 
     def _note_trace(self, one: AgentSpan) -> None:
         """Take a further trace of a conversation as a new turn, unless its messages are there."""

@@ -107,6 +107,7 @@ def _run(run_id: str, source: str, told: Told, spans: List[AgentSpan]) -> Record
         output_tokens=total(one.output_tokens for one in models),
         cost=total(one.cost for one in models),
         failed=_has_failed(spans),
+        messages=history.messages,
     )
 
 
