@@ -147,3 +147,64 @@ def test_the_score_is_100_less_its_lines_and_that_of_health_less_the_waste(calls
     assert all(points < 0 for _, points in entries)
     if judged.score:
         assert abs(score_of(judged) + judged.wasted_calls - judged.score) < 1
+
+
+# ---- on the page ----
+
+
+def test_two_laps_stand_beside_each_other_with_what_differs_marked(open_page):
+    results = [f"Error: attempt {n} was refused by host" for n in range(1, 9)]
+    page = open_page(run_of(*[("connect", {"host": "a"}, result) for result in results]))
+    page.locator("summary", has_text="Compare 8 laps").click()
+    page.locator(".pair").first.wait_for()
+    assert page.locator(".laps h5").all_inner_texts() == ["Call, the same", "Result, different"]
+    assert page.locator(".pair del").all_inner_texts() == ["7"]
+    assert page.locator(".pair ins").all_inner_texts() == ["8"]
+    assert page.locator(".pair .same").last.inner_text() == " was refused by host"
+    page.locator(".laps select").first.select_option("0")
+    assert page.locator(".pair del").all_inner_texts() == ["1"]
+
+
+def test_a_long_equal_stretch_between_laps_is_left_out(open_page):
+    texts = [f"{n} {'word ' * 400}{n}" for n in range(8)]
+    page = open_page(run_of(*[("write", {"text": text}, "Error: disk full") for text in texts]))
+    page.locator(".laps summary").first.click()
+    page.locator(".pair").first.wait_for()
+    same = page.locator(".pair .same i").all_inner_texts()
+    assert same
+    assert all(text.endswith("equal characters]") for text in same)
+
+
+def test_a_card_shows_where_a_notice_a_block_and_a_stop_would_have_come(open_page):
+    page = open_page(run_of(*DISTINCT[:4], *REPEAT))
+    assert page.locator(".card .act").all_inner_texts() == [
+        "notice at step 6",
+        "block at step 7",
+        "stop at step 8",
+    ]
+    pins = page.locator(".region .pin")
+    assert pins.all_inner_texts() == ["notice", "block", "stop"]
+    places = [pin.bounding_box()["x"] for pin in pins.all()]
+    assert places == sorted(places)
+    assert page.locator(".region").get_attribute("aria-label").endswith("suspicion up to 100 %")
+    page.locator(".act", has_text="block").click()
+    page.wait_for_selector("#step-7.current")
+
+
+def test_the_score_unfolds_to_what_it_is_made_of(open_page):
+    page = open_page(run_of(*REPEAT, DISTINCT[0]))
+    page.locator("#score summary").click()
+    lines = [line.split("\t") for line in page.locator(".ledger tr").all_inner_texts()]
+    assert lines[0] == ["to begin with", "100"]
+    assert lines[-2] == ["wasted calls", "-5"]
+    points = [float(points) for _, points in lines]
+    assert sum(points[:-1]) == points[-1]
+    assert page.locator(".rule").count() == len(lines) - 3
+
+
+def test_very_long_laps_are_compared_line_by_line(open_page):
+    lines = [f"one two three four five six seven {n}\n" for n in range(150)]
+    texts = ["".join([f"first {n}\n", *lines, f"last {n}"]) for n in range(8)]
+    page = open_page(run_of(*[("write", {"text": text}, "Error: disk full") for text in texts]))
+    page.locator(".laps summary").first.click()
+    assert page.locator(".pair ins").all_inner_texts() == ["text: first 7\n", "last 7"]

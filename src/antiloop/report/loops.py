@@ -57,8 +57,8 @@ class Loop(NamedTuple):
         names += ["..."] * (len(self.tools) > _TOOLS)
         if not names:
             return self.detectors[0]
-        if self.period > 1:
-            laps = max(1, len(self.steps) // self.period)
+        laps = len(self.steps) // self.period
+        if 1 < laps < len(self.steps):
             return f"{', '.join(names)} \u00d7 {laps} laps"
         return f"{', '.join(names)} \u00d7 {len(self.steps)}"
 

@@ -1,19 +1,22 @@
-// What differs between two texts, word by word.
+// What differs between two texts, word by word; line by line where they are long.
 
-const MOST_PAIRS = 400000; // words of the one times words of the other that are compared
+const MOST_PAIRS = 4000000; // words of the one times words of the other that are compared
 const CONTEXT = 120; // characters of what is equal that are shown around a difference
 
 const wordsOf = (text) => text.match(/\w+|\s+|[^\w\s]/gu) || [];
+const linesOf = (text) => text.match(/.*\n|.+$/g) || [];
 
 /** Give the texts in pieces: [text, isDifferent], once for each of the two. */
-function difference(one, other) {
-  const [left, right] = [wordsOf(one), wordsOf(other)];
+function difference(one, other, split = wordsOf) {
+  const [left, right] = [one, other].map(split);
   let start = 0;
   while (start < left.length && left[start] === right[start]) start += 1;
   let end = 0;
   const shorter = Math.min(left.length, right.length) - start;
   while (end < shorter && left[left.length - 1 - end] === right[right.length - 1 - end]) end += 1;
   const middles = [left, right].map((words) => words.slice(start, words.length - end));
+  const isLong = middles[0].length * middles[1].length > MOST_PAIRS;
+  if (isLong && split === wordsOf) return difference(one, other, linesOf);
   const isKept = inBoth(...middles);
   return [left, right].map((words, side) => joined([
     ...words.slice(0, start).map((word) => [word, false]),

@@ -58,7 +58,9 @@ function drawLaps(run, loop) {
   const made = el("details", "laps", el("summary", "", `Compare ${plural(loop.laps.length, "lap")}`));
   made.addEventListener("toggle", () => {
     if (!made.open || made.children.length > 1) return;
-    const last = loop.laps.length - 1;
+    const isOther = ([, , calls, results]) => [calls, results].includes("another");
+    const last = loop.laps.findLastIndex(isOther) > 0
+      ? loop.laps.findLastIndex(isOther) : loop.laps.length - 1;
     const [one, other] = [last - 1, last].map((at) => drawChoice(loop, at));
     const view = el("div", "sides");
     const draw = () => view.replaceChildren(...drawPairs(run, loop, one.value, other.value));
@@ -71,12 +73,22 @@ function drawLaps(run, loop) {
   return made;
 }
 
+const LAP_NOTES = {
+  "another": ["other calls", "other results"],
+  "the same but for noise": ["", "results differ in noise only"],
+  "unknown": ["", "results not known"],
+};
+
+/** Say how a lap compares with the one before. */
+function lapNote([, , calls, results]) {
+  if (!calls) return "";
+  const notes = [calls, results].map((one, at) => LAP_NOTES[one]?.[at]).filter(Boolean);
+  return `, ${notes.join(", ") || "the same as the one before"}`;
+}
+
 function drawChoice(loop, chosen) {
-  const made = el("select", "", ...loop.laps.map(([lap, [step], calls, results], at) => {
-    const isNew = calls && [calls, results].map((one) => one !== "the same").some(Boolean);
-    const note = calls ? `, ${isNew ? `calls ${calls}, results ${results}` : "the same as before"}` : "";
-    return elWith("option", "", { value: at }, `${lap}, step ${step}${note}`);
-  }));
+  const made = el("select", "", ...loop.laps.map((lap, at) => (
+    elWith("option", "", { value: at }, `${lap[0]}, step ${lap[1][0]}${lapNote(lap)}`))));
   made.value = chosen;
   return made;
 }

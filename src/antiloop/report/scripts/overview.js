@@ -23,7 +23,7 @@ const COLUMNS = [
 
 const sorting = { by: hasOther ? "change" : "tokens", isTurned: false };
 const chosen = {}; // filter -> value
-let hits = new Map(); // run -> places in it that the words are found at
+let hits = new Set(); // runs in whose texts the words are found
 let listed = []; // the runs that are left over, in the order of the rows
 let active = 0; // the row at which the Tab key stops
 
@@ -52,6 +52,7 @@ function matches(one) {
 /** Choose and sort the runs anew, and say how many are left. */
 function list() {
   const before = listed[active];
+  const hadFocus = rows.contains(document.activeElement);
   listed = all.filter(matches).sort(compareRuns);
   active = Math.max(0, listed.indexOf(before));
   rows.style.setProperty("--count", Math.max(1, listed.length));
@@ -66,6 +67,7 @@ function list() {
   byId("listed").textContent = isAll ? "" : `${count(listed.length)} of ${plural(all.length, "run")}`;
   rows.replaceChildren();
   drawRows();
+  if (hadFocus) rows.querySelector(`[data-at="${active}"] a`)?.focus();
 }
 
 const rowHeight = () => rows.offsetHeight / Math.max(1, listed.length);
@@ -101,9 +103,9 @@ function inTwo(name) {
 function drawRun(one, at) {
   const cell = (name, ...children) => elWith("span", name, { role: "cell" }, ...children);
   const others = one.loops.length > 1 ? `, +${one.loops.length - 1}` : "";
-  const found = hits.get(one.number);
+  const found = hits.has(one.number);
   const about_ = [one.loops.length ? `${one.loops[0]}${others}` : one.model || one.agent || "",
-    found ? plural(found, "match").replace("matchs", "matches") : ""].filter(Boolean).join(" \u00b7 ");
+    found ? "found in its texts" : ""].filter(Boolean).join(" \u00b7 ");
   const name = link(hashOf(one.number), "id", ...inTwo(one.id));
   name.tabIndex = at === active ? 0 : -1;
   const change = one.change && cell(`figure change is-${one.change}`, changeText(one));
@@ -147,9 +149,9 @@ function drawTotals() {
   const [ours, others] = sides.map(totalsOf);
   byId("totals").replaceChildren(...ours.map(([name, value], at) => el("div", "",
     el("dt", "", name), el("dd", "", value, others ? el("small", "", `against ${others[at][1]}`) : ""))));
-  const states = STATES.map((name) => [name, all.filter(({ status }) => status === name).length])
+  const states = STATES.map((name) => [name, sides[0].filter(({ status }) => status === name).length])
     .filter(([, number]) => number).map(([name, number]) => `${count(number)} ${name.toLowerCase()}`);
-  byId("summary").textContent = [plural(all.length, "run"), ...states].join(" \u00b7 ");
+  byId("summary").textContent = [plural(sides[0].length, "run"), ...states].join(" \u00b7 ");
 }
 
 function drawFilters() {

@@ -19,13 +19,12 @@ let searching = 0; // number of the search that goes on; an older one ends
 
 async function searchRuns(words) {
   const mine = searching += 1;
-  [hits, chosen.words] = [new Map(), words];
+  [hits, chosen.words] = [new Set(), words];
   list();
   if (!words) return;
   let began = performance.now();
   for (const one of all) {
-    const times = contentOf(one.number).split(words).length - 1;
-    if (times) hits.set(one.number, times);
+    if (contentOf(one.number).includes(words)) hits.add(one.number);
     if (performance.now() - began > SLICE_MS) {
       await new Promise((resume) => { setTimeout(resume); });
       if (mine !== searching) return;
