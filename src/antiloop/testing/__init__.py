@@ -1,7 +1,7 @@
 """For users' own tests: runs without loops, and a model that replies by script.
 
 >>> from antiloop.testing import assert_no_loops, loop_score
->>> assert_no_loops("docs/examples/good-runs.jsonl")
+>>> assert_no_loops("docs/examples/good-runs.jsonl", allow=["job_status"])
 >>> loop_score([{"role": "user", "content": "Hello"}])
 LoopScore(score=1.0, label='loop_free', explanation='No tool-call loop.')
 """

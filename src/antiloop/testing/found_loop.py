@@ -8,6 +8,7 @@ from ..loop_detection import LoopDetection, LoopDetector, ToolPolicy
 from ..loop_detection.presets import PRESETS
 from ..loop_detection.text.canonical import canonical_json, parsed_arguments
 from ..loop_detection.text.shortening import NAME_LENGTH, visible
+from ..short_repr import counted
 from ..traces import RecordedRun
 
 _SHOWN_CALLS = 6
@@ -36,7 +37,7 @@ class FoundLoop:
         yield f"  step {self.step}, {found.detector_name}: {found.message}"
         indices = found.indices[-_SHOWN_CALLS:]
         if len(found.indices) > len(indices):
-            yield f"    ... {len(found.indices) - len(indices)} calls before"
+            yield f"    ... {counted(len(found.indices) - len(indices), 'call')} before"
         for index in indices:
             yield f"    {index:>3}  {self._call(index)}"
 
