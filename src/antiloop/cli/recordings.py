@@ -35,6 +35,10 @@ FORMATS = (
     "adk",
     "strands",
     "inspect",
+    "langfuse",
+    "phoenix",
+    "langsmith",
+    "weave",
 )
 """Names of trace formats, repeated here so that help need not load them."""
 

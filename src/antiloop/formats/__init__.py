@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .inspect_ai import from_inspect
     from .langchain import from_langchain
     from .mini_swe_agent import from_mini_swe_agent
+    from .observability import from_langfuse, from_langsmith, from_phoenix, from_weave
     from .openai_chat import from_openai_chat
     from .openai_responses import from_openai_responses
     from .openhands import from_openhands
@@ -40,18 +41,26 @@ __all__ = [
     "from_gemini_session",
     "from_inspect",
     "from_langchain",
+    "from_langfuse",
+    "from_langsmith",
     "from_mini_swe_agent",
     "from_openai_chat",
     "from_openai_responses",
     "from_openhands",
     "from_otlp",
+    "from_phoenix",
     "from_pydantic_ai",
     "from_strands",
     "from_swe_agent",
+    "from_weave",
     "rounds_of",
 ]
 
 _HOMES = {
+    "from_langfuse": "observability",
+    "from_langsmith": "observability",
+    "from_phoenix": "observability",
+    "from_weave": "observability",
     "from_adk": "adk",
     "from_anthropic": "anthropic",
     "from_atif": "atif",

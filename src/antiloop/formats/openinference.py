@@ -3,7 +3,6 @@
 See https://arize-ai.github.io/openinference/spec/.
 """
 
-import json
 import re
 from dataclasses import replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional
@@ -15,6 +14,7 @@ from .amounts import number, whole_number
 from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .gen_ai import tool_result
 from .spans import Span
+from .tool_message import tool_message_in
 
 _KIND = "openinference.span.kind"
 _HIDDEN = "__REDACTED__"  # in place of what is set not to be recorded
@@ -50,7 +50,7 @@ def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
     # Some instrumentations put the tool's schema into tool.parameters, where arguments belong.
     if given is None and not _is_schema(told.get("tool.parameters")):
         given = told.get("tool.parameters")
-    message = _message_in(told.get("output.value"))
+    message = tool_message_in(told.get("output.value"))
     returned = told.get("output.value") if message is None else message["content"]
     result = tool_result(span, returned)
     if result and message and tag_of(message, "status") == "error":
@@ -72,18 +72,6 @@ def _first(ids: Iterable[Any]) -> Optional[str]:
 def _is_schema(value: Any) -> bool:
     parameters = arguments_of(value)
     return isinstance(parameters, dict) and {"properties", "type"} <= parameters.keys()
-
-
-def _message_in(value: Any) -> Optional[Mapping[str, Any]]:
-    """Find a framework's own message in a tool's output; its id differs with every call."""
-    try:
-        outer = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError):
-        return None
-    for message in (outer, *(field_of(outer, name) for name in ("output", "kwargs", "data"))):
-        if isinstance(message, dict) and {"content", "tool_call_id"} <= message.keys():
-            return message
-    return None
 
 
 def _model(span: Span, basis: AgentSpan) -> AgentSpan:

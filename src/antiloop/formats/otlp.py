@@ -8,6 +8,7 @@ from ..types import Role, ToolCall, ToolResult
 from .agent_span import AgentSpan
 from .gen_ai import from_gen_ai
 from .history import History, round_of_unseen
+from .langfuse_span import from_langfuse_span
 from .openinference import from_openinference
 from .span_rounds import in_rounds
 from .spans import Span, spans_of
@@ -42,8 +43,9 @@ def from_otlp(documents: Iterable[Any]) -> History:
 def agent_span(span: Span) -> Optional[AgentSpan]:
     """Read one span in the convention that it follows, and forget what is of no use here."""
     found = from_gen_ai(span)
-    other = from_openinference(span) if found is None or not found.kind else None
-    found = other or found
+    for convention in (from_openinference, from_langfuse_span):
+        if found is None or not found.kind:
+            found = convention(span) or found
     return found and replace(found, span=replace(span, attributes={}, events=()))
 
 

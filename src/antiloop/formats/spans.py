@@ -39,6 +39,8 @@ class Span:
     """Name and attributes of each, in order."""
     error: Optional[str] = None
     """None if all went well; else the message, which may be empty."""
+    name: str = ""
+    """What it is called."""
 
 
 def is_span_document(value: Any) -> bool:
@@ -75,11 +77,14 @@ def _exported(span: Mapping[str, Any]) -> Span:
         attributes,
         events,
         _error(span.get("status"), "code", "message", events),
+        text_of(span.get("name")),
     )
 
 
 def _is_printed(value: Mapping[str, Any]) -> bool:
     context = value.get("context")
+    if "span_kind" in value:  # a record of Phoenix
+        return False
     return isinstance(context, dict) and "span_id" in context and "attributes" in value
 
 
@@ -98,6 +103,7 @@ def _printed(span: Mapping[str, Any]) -> Span:
         _attributes(span),
         events,
         _error(span.get("status"), "status_code", "description", events),
+        text_of(span.get("name")),
     )
 
 

@@ -17,6 +17,7 @@ from .readers import (
     inspect_ai,
     langchain,
     mini_swe_agent,
+    observability,
     openai_chat,
     openai_responses,
     openhands,
@@ -140,6 +141,15 @@ FORMATS: Dict[str, TraceFormat] = {
             strands.read,
         ),
         TraceFormat("inspect", "logs of Inspect AI", inspect_ai.recognises, inspect_ai.read),
+        *(
+            TraceFormat(name, expected, each.recognises, each.read, follow=not_by_record)
+            for name, expected, each in (
+                ("langfuse", "observations of Langfuse", observability.LANGFUSE),
+                ("phoenix", "spans of Phoenix", observability.PHOENIX),
+                ("langsmith", "runs of LangSmith", observability.LANGSMITH),
+                ("weave", "calls of W&B Weave", observability.WEAVE),
+            )
+        ),
     )
 }
 """By name, in the order in which they are tried."""

@@ -26,16 +26,22 @@ def recognises(value: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each conversation, or for each trace that belongs to none."""
-    archive = _Archive()
+    archive = SpanArchive()
     first = 1
     for record in found:
         if recognises(record.value):
-            archive.add(record)
+            for span in spans_of(record.value):
+                archive.add(record.line, span, agent_span(span))
         else:
             on_trouble(record.line, "no OpenTelemetry spans here")
         first = min(first, record.line)
     if not archive.spans:
-        on_trouble(first, "no spans of agents here, neither gen_ai.* nor OpenInference")
+        on_trouble(first, "no spans of agents here: gen_ai.*, OpenInference or Langfuse")
+    yield from runs_in(archive, name, on_trouble)
+
+
+def runs_in(archive: "SpanArchive", name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
+    """Yield the runs of an archive; say where their arguments are not recorded."""
     for run_id, (line, spans) in archive.runs().items():
         told = told_by(without_copies(spans))
         if told.without_arguments:
@@ -53,7 +59,7 @@ def _no_arguments(run_id: str, count: int) -> str:
 
 
 @dataclass
-class _Archive:
+class SpanArchive:
     """The spans of a file, and to which conversation each belongs."""
 
     spans: List[Tuple[int, AgentSpan]] = field(default_factory=list)
@@ -61,14 +67,12 @@ class _Archive:
     conversations: Dict[_Key, str] = field(default_factory=dict)
     of_trace: Dict[str, str] = field(default_factory=dict)
 
-    def add(self, record: Record) -> None:
-        """Take the spans of one record."""
-        for span in spans_of(record.value):
-            self.parents[span.trace_id, span.span_id] = span.parent_id
-            found = agent_span(span)
-            if found is not None:
-                self.spans.append((record.line, found))
-                self._note_conversation(span, found.conversation)
+    def add(self, line: int, span: Span, found: Optional[AgentSpan]) -> None:
+        """Take a span, and what it says of an agent's run."""
+        self.parents[span.trace_id, span.span_id] = span.parent_id
+        if found is not None:
+            self.spans.append((line, found))
+            self._note_conversation(span, found.conversation)
 
     def _note_conversation(self, span: Span, conversation: Optional[str]) -> None:
         if conversation is not None:
