@@ -4,7 +4,7 @@ from runs import ask, ask_rounds, step
 
 from antiloop import LoopDetection, LoopDetector, RepeatDetector, StallDetector, ToolCall
 from antiloop.loop_detection import Escalation, LoopAction, NoEffectDetector
-from antiloop.loop_detection.run.rungs import Rungs
+from antiloop.loop_detection.rungs import Rungs
 
 EDIT = step("edit", "nothing was changed", path="a.py", old="x", new="y")
 

@@ -9,7 +9,7 @@ from .detection import LoopDetection
 from .evidence.call_features import CallFeatures
 from .evidence.refusal import is_refused
 from .policy import RANK, Escalation, LoopAction
-from .run.rungs import Rungs, Step
+from .rungs import Rungs, Step
 from .text.shortening import shortened
 
 MAX_BLOCKS = 8

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping
 
-from ...latest import Latest
-from ..detection import LoopDetection
-from ..policy import Escalation, LoopAction
+from ..latest import Latest
+from .detection import LoopDetection
+from .policy import Escalation, LoopAction
 
 MAX_LOOPS = 32
 """How many different loops are remembered one by one."""
