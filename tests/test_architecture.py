@@ -17,7 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
     | {"choices", "found_settings", "frozen", "json_schema", "latest", "prices"}
-    | {"regular_file", "settings_file", "short_repr", "threshold"},
+    | {"regular_file", "settings_file", "short_repr", "threshold", "waste"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces"},
@@ -38,6 +38,7 @@ WITHIN_FOUNDATION = {
     "threshold": set(),
     "found_settings": {"regular_file"},
     "json_schema": set(),
+    "waste": {"latest"},
     "prices": {"regular_file", "short_repr", "stability"},
     "regular_file": set(),
     "settings_file": {"exceptions", "found_settings", "regular_file"},

@@ -13,8 +13,17 @@ from contract import Contract
 
 SOURCE = ROOT / "src" / "antiloop" / "integrations"
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-OTHER_EXTRAS = {"anthropic", "browser", "dask", "dev", "mutants", "openai", "test", "toml"}
-OTHER_MODULES = {"otel_observer"}
+OTHER_EXTRAS = {
+    "anthropic",
+    "browser",
+    "dask",
+    "dev",
+    "mutants",
+    "openai",
+    "prometheus",
+    "test",
+} | {"toml"}
+OTHER_MODULES = {"otel_metrics", "otel_observer", "prometheus"}
 OTHER_PAGES = {"guard-your-own-loop.md"}
 WITH_EXTRA = [adapter for adapter in ADAPTERS.values() if adapter.extra]
 

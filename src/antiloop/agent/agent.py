@@ -16,6 +16,7 @@ from .output import ResponseFormat
 from .providers.protocol import Provider, checked_provider
 from .requests import Steps
 from .result import AgentResult
+from .timed_monitor import TimedMonitor
 from .toolbox import Toolbox
 from .tools import Tool
 
@@ -111,6 +112,7 @@ class Agent:
         run_id = os.urandom(8).hex()
         monitor = None if detector is None else detector.monitor(self._toolbox.policies)
         if monitor is not None:
+            monitor = TimedMonitor.of(monitor, self._config.observers)
             monitor.consultation.run_id = run_id
         return agent_loop(
             _RunContext(

@@ -14,13 +14,14 @@ from ..loop_detection.evidence.outcome import Outcome
 from ..stability import beta
 from ..traces import RunEvent
 from ..traces.priced import cost_of
+from ..traces.shared.totals import total
 from ..types import Role, ToolCall
+from ..waste import Waste
 from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus
 from .rules import PROGRESS, HealthRule, step_of
 from .run_so_far import RunSoFar, SeenCall, Several, handed_to
-from .waste import Waste
 
 LOOP = HealthRule(
     "loop",
@@ -278,7 +279,9 @@ class HealthMonitor:
         prices = self._profile.prices
         cost = event.cost if prices is None else cost_of(event, prices)
         self._run.spend(cost)
-        self._waste.add(event, cost)
+        parts = [event.input_tokens, event.output_tokens]
+        tokens = total(parts) if event.tokens is None else event.tokens
+        self._waste.add(event.step, tokens, cost)
 
 
 def _owner(rule: HealthRule, key: Hashable, what: Union[SeenCall, RunEvent]) -> Hashable:

@@ -72,6 +72,10 @@ class Lookout:
     def monitor(self, run_id: str = "") -> LoopMonitor:
         """Make the monitor of one run, which a judge is told by its id."""
         monitor = self.detector.monitor(self._ignored)
+        if any(hasattr(each, "on_decision_time") for each in self.observers):
+            from ...agent.timed_monitor import TimedMonitor
+
+            monitor = TimedMonitor.of(monitor, self.observers)
         monitor.consultation.begin(run_id, is_possible=self.can_ask)
         return monitor
 

@@ -2,9 +2,7 @@
 
 from typing import Optional
 
-from ..latest import Latest
-from ..traces import RunEvent
-from ..traces.shared.totals import total
+from .latest import Latest
 
 
 class Waste:
@@ -16,6 +14,7 @@ class Waste:
 
     def __init__(self, remembered: int) -> None:
         self.calls = 0
+        """Calls that brought nothing new."""
         self._tokens = _Sum(remembered)
         self._cost = _Sum(remembered)
         self._wasted: Latest[int, None] = Latest(remembered)
@@ -31,13 +30,11 @@ class Waste:
         """Money; None where nothing is known of it."""
         return self._cost.wasted
 
-    def add(self, event: RunEvent, cost: Optional[float]) -> None:
-        """Take in what an event took, and what it cost."""
-        parts = [event.input_tokens, event.output_tokens]
-        tokens = total(parts) if event.tokens is None else event.tokens
-        is_wasted = event.step in self._wasted
-        self._tokens.add(event.step, tokens, is_wasted)
-        self._cost.add(event.step, cost, is_wasted)
+    def add(self, step: int, tokens: Optional[int], cost: Optional[float]) -> None:
+        """Take in what a call took, or the reply that asked for it."""
+        is_wasted = step in self._wasted
+        self._tokens.add(step, tokens, is_wasted)
+        self._cost.add(step, cost, is_wasted)
 
     def mark(self, step: int) -> None:
         """Note that a call brought nothing new."""

@@ -1,0 +1,225 @@
+"""Alerts: each loop is posted to a URL, without ever making an agent wait."""
+
+import atexit
+import json
+import logging
+import os
+from contextlib import suppress
+from queue import Empty, Full, Queue
+from threading import Event, Lock, Thread
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from ..agent import AgentObserver
+from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection.text.masking import SECRETS
+from ..loop_detection.text.shortening import visible
+from ..short_repr import quoted, short_repr
+from ..stability import beta
+
+_logger = logging.getLogger("antiloop")
+Template = Callable[[Mapping[str, Any]], Any]
+"""Makes the body that is posted, as plain JSON, of what is known of a loop."""
+_LONGEST_WAIT_S = 60.0
+_AT_EXIT_S = 2.0
+
+
+def plain_template(loop: Mapping[str, Any]) -> Any:
+    """Post what is known as it is."""
+    return dict(loop)
+
+
+def slack_template(loop: Mapping[str, Any]) -> Any:
+    """Post a message of Slack."""
+    would = "would " if loop["shadow"] else ""
+    run = f" in run `{_escaped(loop['run_id'])}`" if loop["run_id"] else ""
+    head = f"*antiloop* {would}{loop['action']}{run}, found by {_escaped(loop['detector'])}"
+    return {"text": f"{head}\n{_escaped(loop['message'])}"}
+
+
+TEMPLATES: Dict[str, Template] = {"json": plain_template, "slack": slack_template}
+"""The templates by name."""
+
+
+@beta
+class Webhook(AgentObserver):
+    """Post each loop to a URL: a listener of a monitor, or an observer of an agent or adapter.
+
+    Loops wait in a queue, and a thread posts them one after the other. Where the queue is full, the
+    newest is dropped and counted. What cannot be sent is tried again, each time after twice the
+    wait, unless the server says that it is the request that is wrong; then it is logged and
+    dropped. At the end of the process, what still waits has two seconds; `close` waits longer.
+
+    Args:
+        url: where to, https or http. It may hold a secret, so only its host is ever shown.
+        template: ``json``, ``slack``, or a function that makes the body of what is known.
+        actions: which actions are posted; all where left out.
+        headers: further headers, e.g. for a token.
+        queue_size: how many loops wait at most, 1 or more.
+        retries: how often a loop is sent again, 0 or more.
+        backoff_s: the wait before the first retry.
+        timeout_s: how long the server may take.
+
+    Raises:
+        ValueError: for a URL of another kind, an unknown template, or a number out of range.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        template: Union[str, Template] = "json",
+        *,
+        actions: Optional[Tuple[str, ...]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        queue_size: int = 100,
+        retries: int = 4,
+        backoff_s: float = 0.5,
+        timeout_s: float = 5.0,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("url must begin with https:// or http:// and name a host")
+        if not callable(template) and template not in TEMPLATES:
+            known = ", ".join(TEMPLATES)
+            raise ValueError(f"unknown template {template!r}; choose from {known}, or a function")
+        for name, value, least in (("queue_size", queue_size, 1), ("retries", retries, 0)):
+            if value < least:
+                raise ValueError(f"{name} must be {least} or more, got {value}")
+        self._host, self._url = parts.hostname, url
+        self._template = template if callable(template) else TEMPLATES[template]
+        self._actions = None if actions is None else {LoopAction(each) for each in actions}
+        self._headers = {"Content-Type": "application/json", **(headers or {})}
+        self._retries, self._backoff_s, self._timeout_s = retries, backoff_s, timeout_s
+        self._queue: Queue[Optional[Mapping[str, Any]]] = Queue(queue_size)
+        self._closing, self._lock = Event(), Lock()
+        self._thread: Optional[Thread] = None
+        self._process = 0
+        self.sent = 0
+        """How many loops the server has taken."""
+        self.dropped = 0
+        """How many were not sent: the queue was full, or the server did not take them."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, quoted(self._host))
+
+    def __call__(self, verdict: LoopVerdict) -> None:
+        """Take a verdict, as a listener of a monitor."""
+        self.on_verdict("", verdict)
+
+    def on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
+        """Take a verdict, as an observer; returns at once."""
+        if verdict.detection is None or verdict.action is LoopAction.CONTINUE:
+            return
+        if self._actions is not None and verdict.action not in self._actions:
+            return
+        try:
+            self._queue.put_nowait(_told(run_id, verdict))
+        except Full:
+            self.dropped += 1
+            _logger.warning("%r: the queue is full, so a loop is not posted", self)
+            return
+        self._start()
+
+    def close(self, timeout_s: float = 10.0) -> bool:
+        """Post what still waits, without waits between retries, and say whether all is done."""
+        thread = self._thread
+        self._closing.set()
+        if thread is None or self._process != os.getpid():
+            return self._queue.empty()
+        with suppress(Full):
+            self._queue.put_nowait(None)  # the thread may be waiting for something to do
+        thread.join(timeout_s)
+        return not thread.is_alive()
+
+    def _start(self) -> None:
+        """Start the thread at the first loop, and anew in a process that was forked."""
+        with self._lock:
+            is_known = self._process == os.getpid()
+            if is_known and self._thread is not None:
+                return
+            if not is_known:
+                atexit.register(self.close, _AT_EXIT_S)
+            self._process = os.getpid()
+            self._thread = Thread(target=self._work, name="antiloop-webhook", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                loop = self._queue.get(block=not self._closing.is_set())
+            except Empty:
+                with self._lock:  # what comes from now on starts another thread
+                    if self._queue.empty():
+                        self._thread = None
+                        return
+                continue
+            try:
+                if loop is not None:
+                    self._post(json.dumps(self._template(loop)).encode())
+            except Exception:
+                self.dropped += 1
+                _logger.exception("%r: a loop could not be posted", self)
+
+    def _post(self, body: bytes) -> None:
+        wait_s = self._backoff_s
+        for attempt in range(self._retries + 1):
+            trouble, is_final = self._sent(body)
+            if not trouble:
+                self.sent += 1
+                return
+            if is_final or attempt == self._retries:
+                break
+            self._closing.wait(min(wait_s, _LONGEST_WAIT_S))
+            wait_s *= 2
+        self.dropped += 1
+        _logger.warning("%r: a loop is not posted: %s", self, trouble)
+
+    def _sent(self, body: bytes) -> Tuple[str, bool]:
+        """Send once; say what went wrong, "" for nothing, and whether it will go wrong again."""
+        request = Request(self._url, body, dict(self._headers))  # noqa: S310 - checked above
+        try:
+            with _OPENER.open(request, timeout=self._timeout_s):
+                return "", True
+        except HTTPError as error:
+            error.close()
+            return f"status {error.code}", error.code < 500 and error.code not in (408, 429)
+        except (OSError, ValueError) as error:
+            return f"{type(error).__name__}: {getattr(error, 'reason', error)}", False
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A loop is told to the server that was named and to no other."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+_OPENER = build_opener(_NoRedirects)
+
+
+def _told(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
+    """Give what is known of a loop, with secrets masked; no arguments and no results."""
+    found = verdict.detection
+    calls: Any = found.details.get("calls", ()) if found else ()
+    tools = dict.fromkeys(visible(SECRETS.text(str(call["tool"])), 80) for call in calls)
+    return {
+        "event": "antiloop.loop",
+        "run_id": visible(SECRETS.text(run_id), 200),
+        "detector": found.detector_name if found else "",
+        "action": verdict.action.value,
+        "severity": verdict.severity.value,
+        "shadow": verdict.is_shadow,
+        "message": visible(SECRETS.text(found.message), 500) if found else "",
+        "tools": list(tools),
+        "repetitions": found.repetitions if found else 0,
+        "wasted_calls": found.wasted_calls if found else 0,
+        "suspicion": verdict.suspicion,
+    }
+
+
+def _escaped(text: str) -> str:
+    """Escape what Slack takes for markup."""
+    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return plain.replace("`", "'").replace("*", "\\u2217")

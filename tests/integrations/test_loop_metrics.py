@@ -1,0 +1,246 @@
+"""Loops as metrics: of OpenTelemetry and of Prometheus, from an agent and from an adapter."""
+
+import sys
+import urllib.request
+
+import pytest
+
+from antiloop import Agent, AgentConfig, LoopDetector, RepeatDetector, ScriptedProvider, ToolCall
+from antiloop.agent import AgentObserver, ModelReply, Usage
+from antiloop.agent.timed_monitor import TimedMonitor
+from antiloop.integrations.functions import LoopGuard
+from antiloop.integrations.shared.loop_metrics import OTHER, TOOLS, LoopMetrics
+from antiloop.loop_detection import Escalation, Opinion
+from antiloop.prices import Price, Prices
+
+CALL = ToolCall("look", {"at": "a"})
+PRICES = Prices({"small": Price(input=10, output=20)})
+
+
+class Kept(LoopMetrics):
+    """Keeps what is counted, so that a test can look at it."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.counted, self.gauges, self.seconds = [], [], []
+
+    def count(self, name, amount, labels):
+        self.counted.append((name, amount, labels))
+
+    def gauge(self, suspicion, labels):
+        self.gauges.append((suspicion, labels))
+
+    def on_decision_time(self, seconds):
+        self.seconds.append(seconds)
+
+    def sum(self, name):
+        return sum(amount for each, amount, _ in self.counted if each == name)
+
+
+def look(at: str) -> str:
+    return "nothing"
+
+
+def agent_of(*observers, times=6, **options):
+    replies = [ModelReply(tool_calls=(CALL,), usage=Usage(90_000, 5_000)) for _ in range(times)]
+    detector = LoopDetector([RepeatDetector(3)], Escalation(), **options)
+    config = AgentConfig(loop_detector=detector, observers=observers)
+    return Agent([look], ScriptedProvider([*replies, "Done."]), config)
+
+
+def guarded_run(*observers, times=4, **options):
+    detector = LoopDetector([RepeatDetector(3)], Escalation(("notify",)), **options)
+    guarded = LoopGuard(detector, observers=observers, run_id="r")(look)
+    for _ in range(times):
+        guarded("a")
+
+
+def test_each_action_is_a_loop_with_its_labels():
+    metrics = Kept("mine")
+    agent_of(metrics).run("Go")
+    found = [labels for name, _, labels in metrics.counted if name == "loops"]
+    assert [labels["action"] for labels in found] == ["notify", "block", "stop"]
+    assert found[0] == {
+        "detector": "repeat",
+        "tool": "look",
+        "action": "notify",
+        "preset": "mine",
+        "shadow": "false",
+    }
+
+
+def test_calls_tokens_and_money_are_wasted_once():
+    metrics = Kept(prices=PRICES, model="small")
+    agent_of(metrics, shadow=True).run("Go")
+    assert metrics.sum("wasted_calls") == 5
+    assert metrics.sum("wasted_tokens") == 5 * 95_000
+    assert metrics.sum("wasted_cost") == pytest.approx(5)
+    assert {labels["shadow"] for _, _, labels in metrics.counted} == {"true"}
+
+
+def test_runs_are_counted_apart():
+    metrics = Kept()
+    for _ in range(2):
+        agent_of(metrics, shadow=True).run("Go")
+    assert metrics.sum("wasted_calls") == 10
+
+
+def test_the_gauge_follows_the_suspicion():
+    metrics = Kept("mine")
+    guarded_run(metrics, times=3)
+    assert metrics.gauges[-1] == (1.0, {"preset": "mine"})
+    assert metrics.gauges[0][0] < 1
+
+
+def test_questions_are_counted_by_what_was_said():
+    metrics = Kept()
+    for opinion in (None, Opinion(True), Opinion(False)):
+        metrics.on_second_opinion("r", None, opinion)
+    assert [labels["opinion"] for _, _, labels in metrics.counted] == ["none", "stuck", "not_stuck"]
+
+
+@pytest.mark.parametrize("run", [lambda each: agent_of(each).run("Go"), guarded_run])
+def test_the_time_of_every_decision_is_told(run):
+    metrics = Kept()
+    run(metrics)
+    assert len(metrics.seconds) >= 6
+    assert all(seconds > 0 for seconds in metrics.seconds)
+
+
+def test_without_somebody_to_hear_of_times_the_monitor_is_as_ever():
+    monitor = LoopDetector.default().monitor()
+    assert TimedMonitor.of(monitor, [AgentObserver()]) is monitor
+
+
+def test_a_timed_monitor_decides_as_any_other():
+    detector = LoopDetector([RepeatDetector(3)], Escalation())
+    plain, timed = detector.monitor(), TimedMonitor.of(detector.monitor(), [Kept()])
+    for _ in range(5):
+        assert timed.before(CALL).action is plain.before(CALL).action
+        assert timed.after([CALL], ["x"]) == plain.after([CALL], ["x"])
+    assert timed.snapshot() == plain.snapshot()
+
+
+def test_who_hears_of_times_may_raise(caplog):
+    class Clumsy(Kept):
+        def on_decision_time(self, seconds):
+            raise RuntimeError("dropped it")
+
+    guarded_run(Clumsy())
+    assert "dropped it" in caplog.text
+
+
+def test_names_of_tools_without_end_become_one():
+    metrics = Kept()
+    detector = LoopDetector([RepeatDetector(2)], Escalation(("notify",)))
+    for number in range(TOOLS + 5):
+        monitor = detector.monitor()
+        for _ in range(2):
+            verdict = monitor.record_call(f"made_up_{number}", {}, "no")
+        metrics.on_verdict(str(number), verdict)
+    tools = [labels["tool"] for name, _, labels in metrics.counted if name == "loops"]
+    assert len(set(tools)) == TOOLS + 1
+    assert tools.count(OTHER) == 5
+
+
+class TestOtel:
+    @pytest.fixture
+    def otel(self):
+        pytest.importorskip("opentelemetry.sdk.metrics", reason="needs opentelemetry-sdk")
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+        from antiloop.integrations.otel_metrics import OtelMetrics
+
+        reader = InMemoryMetricReader()
+        provider = MeterProvider(metric_readers=[reader])
+
+        def read():
+            (resource,) = reader.get_metrics_data().resource_metrics
+            (scope,) = resource.scope_metrics
+            return {each.name: (each.unit, list(each.data.data_points)) for each in scope.metrics}
+
+        yield OtelMetrics("mine", meter_provider=provider, prices=PRICES, model="small"), read
+        provider.shutdown()
+
+    def test_everything_is_there_with_its_unit_and_attributes(self, otel):
+        metrics, read = otel
+        agent_of(metrics).run("Go")
+        metrics.on_second_opinion("r", None, Opinion(True))
+        found = read()
+        assert {name: unit for name, (unit, _) in found.items()} == {
+            "antiloop.loops": "{loop}",
+            "antiloop.wasted_calls": "{call}",
+            "antiloop.wasted_tokens": "{token}",
+            "antiloop.wasted_cost": "{currency}",
+            "antiloop.questions": "{question}",
+            "antiloop.suspicion": "1",
+            "antiloop.decision.duration": "s",
+        }
+        stopped = [
+            point for point in found["antiloop.loops"][1] if point.attributes["action"] == "stop"
+        ]
+        assert [(point.value, dict(point.attributes)) for point in stopped] == [
+            (
+                1,
+                {
+                    "detector": "repeat",
+                    "tool": "look",
+                    "action": "stop",
+                    "preset": "mine",
+                    "shadow": "false",
+                },
+            )
+        ]
+        (gauge,) = found["antiloop.suspicion"][1]
+        assert (gauge.value, dict(gauge.attributes)) == (1.0, {"preset": "mine"})
+        assert found["antiloop.decision.duration"][1][0].count >= 9
+
+
+class TestPrometheus:
+    @pytest.fixture
+    def prometheus(self):
+        client = pytest.importorskip("prometheus_client", reason="needs prometheus-client")
+        from antiloop.integrations.prometheus import PrometheusMetrics
+
+        return PrometheusMetrics(
+            "mine", registry=client.CollectorRegistry(), prices=PRICES, model="small"
+        )
+
+    def test_the_text_shows_every_metric(self, prometheus):
+        agent_of(prometheus).run("Go")
+        prometheus.on_second_opinion("r", None, None)
+        text = prometheus.text()
+        labels = 'action="stop",detector="repeat",preset="mine",shadow="false",tool="look"'
+        assert f"antiloop_loops_total{{{labels}}} 1.0" in text
+        assert 'antiloop_suspicion{preset="mine"} 1.0' in text
+        assert 'antiloop_questions_total{opinion="none",preset="mine"} 1.0' in text
+        for name in ("wasted_calls_total", "wasted_tokens_total", "wasted_cost_total"):
+            assert f"antiloop_{name}{{" in text
+        assert "antiloop_decision_seconds_count" in text
+
+    def test_the_endpoint_serves_it(self, prometheus):
+        guarded_run(prometheus)
+        server, thread = prometheus.serve(0)
+        try:
+            address = f"http://127.0.0.1:{server.server_port}/metrics"
+            with urllib.request.urlopen(address) as answer:
+                assert answer.headers["Content-Type"].startswith("text/plain")
+                assert "antiloop_loops_total{" in answer.read().decode()
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("module", "framework", "extra"),
+    [("otel_metrics", "opentelemetry", "otel"), ("prometheus", "prometheus_client", "prometheus")],
+)
+def test_a_missing_client_is_named_with_its_remedy(module, framework, extra, monkeypatch):
+    import importlib
+
+    monkeypatch.setitem(sys.modules, framework, None)
+    monkeypatch.delitem(sys.modules, f"antiloop.integrations.{module}", raising=False)
+    with pytest.raises(ImportError, match=rf'pip install "antiloop\[{extra}\]"'):
+        importlib.import_module(f"antiloop.integrations.{module}")
