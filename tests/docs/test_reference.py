@@ -10,6 +10,7 @@ import pytest
 
 from antiloop import loop_detection
 from antiloop.loop_detection import Escalation, LoopPolicy, ladder
+from antiloop.loop_detection.project_settings import Settings
 from antiloop.loop_detection.run import rungs
 from antiloop.loop_detection.settings_schema import settings_schema
 
@@ -99,3 +100,16 @@ def test_every_key_of_the_settings_is_told():
     page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
     told = re.findall(r"^\| `(\w+)` \|", section(page, "Keys"), re.MULTILINE)
     assert told == list(settings_schema()["properties"])
+
+
+TOML = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SETTINGS = [REFERENCE / "settings.md", REFERENCE.parent / "how-to" / "in-production.md"]
+
+
+@pytest.mark.parametrize("page", SETTINGS, ids=lambda path: path.name)
+def test_the_settings_on_a_page_are_ones(page, tmp_path):
+    blocks = TOML.findall(page.read_text(encoding="utf-8"))
+    assert blocks
+    for block in blocks:
+        (tmp_path / "antiloop.toml").write_text(block, encoding="utf-8")
+        Settings.read(str(tmp_path / "antiloop.toml"))
