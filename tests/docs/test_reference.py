@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from antiloop import loop_detection
-from antiloop.loop_detection import Escalation, LoopPolicy, ladder
+from antiloop.loop_detection import Escalation, LoopPolicy, ladder, rungs
 from antiloop.loop_detection.project_settings import Settings
-from antiloop.loop_detection.run import rungs
 from antiloop.loop_detection.settings_schema import settings_schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
