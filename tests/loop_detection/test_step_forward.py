@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from runs import failed, step, verdicts
 
 from antiloop import LoopDetector
+from antiloop.loop_detection.evidence import amount
 from antiloop.loop_detection.evidence.amount import amount_left
 
 WORDS = "amber birch cedar daisy elder fern grape hazel iris jasmin kale lilac maple oak".split()
@@ -109,3 +110,20 @@ def test_a_resumed_run_knows_how_much_was_left(counts, is_varied):
 )
 def test_how_much_is_left_to_do(text, amount):
     assert amount_left(text) == amount
+
+
+_TEXTS = st.lists(
+    st.sampled_from(["12", "7", "404", "%", ":", '"', "Failed", "ERRORS", "left", "of", "tests"]),
+    max_size=8,
+)
+
+
+@given(_TEXTS, st.sampled_from(["", " "]))
+def test_looking_for_words_first_changes_no_amount(words, between):
+    text = between.join(words)
+    found = amount._LEFT.findall(text.lower())
+    percent = amount._PERCENT.search(text)
+    if found:
+        assert amount_left(text) == sum(int(before or after) for before, after in found)
+    else:
+        assert (amount_left(text) is None) is (percent is None)

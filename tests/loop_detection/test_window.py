@@ -170,3 +170,21 @@ def test_a_window_holds_what_it_says_and_no_more(run, size):
             rounds = [each for each in window.rounds if item.features.call in each.calls]
             assert window.times_seen(item.features) == len(rounds)
     assert window.call_count == sum(map(len, run))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a b", "c d", None])), max_size=30))
+def test_what_a_window_knows_is_what_it_holds(run):
+    window = Window(6)
+    for number, (n, text) in enumerate(run):
+        held = [(item.features.call, item.features.result) for item in window]
+        window.append([ToolCall("f", {"n": n}, round=number)], [text])
+        (item,) = window.rounds[-1].evidence
+        was_held = (item.features.call, item.features.result) in held
+        assert item.is_known is (was_held and text is not None)
+
+
+def test_a_threshold_is_that_of_the_tool_where_one_is_declared():
+    window = Window(policies={"poll": ToolPolicy(thresholds={"repeat": 9})})
+    tools = ("poll", "ls")
+    assert [window.threshold("repeat", tool, 3) for tool in tools] == [9, 3]
+    assert window.threshold("stall", "poll", 4) == Window().threshold("repeat", "poll", 4) == 4

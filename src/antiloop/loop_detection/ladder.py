@@ -71,6 +71,11 @@ class Ladder:
         return short_repr(self, counted(len(self._blocks), "block"))
 
     @property
+    def is_blocking(self) -> bool:
+        """Whether any loop is refused."""
+        return bool(self._blocks)
+
+    @property
     def blocks(self) -> List[Block]:
         """The loops that are refused, oldest first."""
         return list(self._blocks.values())

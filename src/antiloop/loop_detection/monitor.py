@@ -109,7 +109,7 @@ class LoopMonitor(Copied):
             A verdict with the action ``block`` and the words of the refusal, or to go on.
         """
         check_call(call)
-        if not self.enabled or not self._ladder.blocks:
+        if not (self.enabled and self._ladder.is_blocking):
             return GO_ON
         features = CallFeatures.of(call, None, self._policy(call), masking=self._window.masking)
         block = self._ladder.refusing(features)
@@ -135,9 +135,12 @@ class LoopMonitor(Copied):
         calls, results, asked = self._reported.new(tool_calls, tool_results, self._policy)
         if not calls:
             return GO_ON
-        self._settle()
+        is_held = self.consultation.is_held
+        if is_held:
+            self._settle()
         self._window.append(calls, results, asked, self._ladder.may_refuse)
-        self.consultation.record(self._window, calls, results)
+        if is_held:
+            self.consultation.record(self._window, calls, results)
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
@@ -267,14 +270,14 @@ class LoopMonitor(Copied):
         """Ask all detectors and take the strongest action, the first of equals."""
         calls, results = zip(*self._texts) if self._texts else ((), ())
         findings = list(self._detector.findings(self._window, calls, results))
-        findings += refused_again(
-            self._ladder, self._window, {found.identity for found in findings}
-        )
+        if self._ladder.is_blocking:
+            known = {found.identity for found in findings}
+            findings += refused_again(self._ladder, self._window, known)
+        consultation, ladder = self.consultation, self._ladder
         counted_only = self._suspicion.after(self._window)
         suspicion = 1.0 if findings else counted_only
-        if not self.consultation.is_held:
+        if not consultation.is_held:
             return self._climbed(findings, suspicion)
-        consultation, ladder = self.consultation, self._ladder
         held, question = consultation.review(findings, suspicion, self._window, ladder)
         return consultation.open(question, self._climbed(held, suspicion), self._window)
 

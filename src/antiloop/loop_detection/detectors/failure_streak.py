@@ -111,7 +111,7 @@ class FailureStreakDetector(WindowDetector):
             features.outcome is Outcome.EMPTY
         ):  # it says so itself: twice a row of any kind is enough
             usual = min(usual, max(self.threshold, 2 * self.in_a_row))
-        return window.policy(features.tool).thresholds.get(self.name, usual)
+        return window.threshold(self.name, features.tool, usual)
 
     def _of_one_tool(self, streak: List[JudgedCall]) -> LoopDetection:
         features, count = streak[-1].features, len(streak)

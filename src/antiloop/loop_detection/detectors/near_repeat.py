@@ -43,7 +43,7 @@ class NearRepeatDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
         for item in window.rounds[-1].evidence if window.rounds else ():
-            needed = window.policy(item.features.tool).thresholds.get(self.name, self.threshold)
+            needed = window.threshold(self.name, item.features.tool, self.threshold)
             if self._is_evidence(window, item, needed):
                 streak = self._streak(window, item.features)
                 if item.features.outcome is Outcome.WAITING:

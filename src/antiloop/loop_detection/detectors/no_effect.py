@@ -40,9 +40,9 @@ class NoEffectDetector(WindowDetector):
         previous = window.rounds[-2].calls
         for item in window.rounds[-1].evidence:
             features = item.features
-            if features.mutates and features.result is not None and features.call in previous:
+            if features.call in previous and features.result is not None and features.mutates:
                 streak = self._streak(window, item)
-                needed = window.policy(features.tool).thresholds.get(self.name, self.threshold)
+                needed = window.threshold(self.name, features.tool, self.threshold)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None

@@ -42,8 +42,10 @@ class PersistentFailureDetector(WindowDetector):
         longest: List[JudgedCall] = []
         for item in window.rounds[-1].evidence if window.rounds else ():
             features = item.features
-            needed = window.policy(features.tool).thresholds.get(self.name, self.threshold)
-            if features.outcome.is_failure and window.times_seen(features) >= needed:
+            if not features.outcome.is_failure:
+                continue
+            needed = window.threshold(self.name, features.tool, self.threshold)
+            if window.times_seen(features) >= needed:
                 needed *= 1 if features.left is None else _COARSE
                 attempts = _attempts(window, item)
                 if len(attempts) >= max(needed, len(longest) + 1):

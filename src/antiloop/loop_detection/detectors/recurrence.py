@@ -54,8 +54,10 @@ class RecurrenceDetector(WindowDetector):
         """Look for earlier calls like those of the last round; the most frequent is reported."""
         longest: List[JudgedCall] = []
         for item in window.rounds[-1].evidence if window.rounds else ():
+            if item.is_new or not item.features.outcome.says_something:
+                continue
             needed = self._needed(window, item.features)
-            if item.features.outcome.says_something and window.times_seen(item.features) >= needed:
+            if window.times_seen(item.features) >= needed:
                 streak = self._streak(window, item.features)
                 needed += self.leave_cycles and _is_alternation(window, needed)
                 if len(streak) >= max(needed, len(longest) + 1):
@@ -72,10 +74,8 @@ class RecurrenceDetector(WindowDetector):
         )
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
-        declared = window.policy(features.tool).thresholds.get(self.name)
-        if declared is not None:
-            return declared
-        return self.patience if features.outcome is Outcome.WAITING else self.threshold
+        usual = self.patience if features.outcome is Outcome.WAITING else self.threshold
+        return window.threshold(self.name, features.tool, usual)
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
         features, count = streak[-1].features, len(streak)

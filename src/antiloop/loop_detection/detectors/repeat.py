@@ -87,10 +87,8 @@ class RepeatDetector(WindowDetector):
         return streak
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
-        declared = window.policy(features.tool).thresholds.get(self.name)
-        if declared is not None:
-            return declared
-        return self.patience if features.outcome is Outcome.WAITING else self.threshold
+        usual = self.patience if features.outcome is Outcome.WAITING else self.threshold
+        return window.threshold(self.name, features.tool, usual)
 
     def _detection(self, streaks: List[List[JudgedCall]]) -> LoopDetection:
         lap = [streak[-1] for streak in streaks]

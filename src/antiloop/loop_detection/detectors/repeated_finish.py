@@ -47,7 +47,7 @@ class RepeatedFinishDetector(WindowDetector):
                 break
         found.reverse()
         tool = found[-1].features.tool
-        needed = window.policy(tool).thresholds.get(self.name, self.threshold)
+        needed = window.threshold(self.name, tool, self.threshold)
         return self._detection(found) if len(found) >= needed else None
 
     def _detection(self, found: List[JudgedCall]) -> LoopDetection:
@@ -64,7 +64,10 @@ class RepeatedFinishDetector(WindowDetector):
 
 
 def _finish(evidence: List[JudgedCall]) -> Optional[JudgedCall]:
-    return next((item for item in evidence if seems_to_finish(item.features.tool)), None)
+    for item in evidence:
+        if seems_to_finish(item.features.tool):
+            return item
+    return None
 
 
 def _is_edit(item: JudgedCall) -> bool:

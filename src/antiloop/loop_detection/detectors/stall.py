@@ -64,7 +64,7 @@ class StallDetector(WindowDetector):
 
     def _may_be_enough(self, window: Window, latest: CallFeatures) -> bool:
         """Look at kinds of answers before their words: that is cheap and mostly settles it."""
-        least = window.policy(latest.tool).thresholds.get(self.name, self.threshold)
+        least = window.threshold(self.name, latest.tool, self.threshold)
         for passed in window.rounds[-least:-1]:
             kinds = [i.features.outcome for i in passed.evidence if i.features.tool == latest.tool]
             if latest.outcome not in kinds:

@@ -40,7 +40,7 @@ class UnknownToolDetector(WindowDetector):
         for item in window.rounds[-1].evidence if window.rounds else ():
             if item.features.outcome is Outcome.INVALID:
                 streak = self._streak(window, item.features.tool)
-                needed = window.policy(item.features.tool).thresholds.get(self.name, self.threshold)
+                needed = window.threshold(self.name, item.features.tool, self.threshold)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None

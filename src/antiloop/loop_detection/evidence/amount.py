@@ -5,14 +5,16 @@ from typing import Optional
 
 from .noise import LONG
 
-_OPEN = (
-    r"(?:failed|failing|failures|errors|problems|issues|warnings|conflicts|violations|differences"
-    r"|mismatches|remaining|left|unresolved|pending|missing)"
+_OPEN_WORDS = tuple(
+    """
+    failed failing failures errors problems issues warnings conflicts violations differences
+    mismatches remaining left unresolved pending missing
+    """.split()
 )
+_OPEN = rf"(?:{'|'.join(_OPEN_WORDS)})"
 # 12 failed, 3 more errors, "failed": 12; no status as in "failed: 503".
 _LEFT = re.compile(
-    rf"\b(\d{{1,7}}) (?:[a-z]{{1,20}} )?{_OPEN}\b|\b{_OPEN}\"?[=:] ?(?![45]\d\d\b)(\d{{1,7}})\b",
-    re.IGNORECASE,
+    rf"\b(\d{{1,7}}) (?:[a-z]{{1,20}} )?{_OPEN}\b|\b{_OPEN}\"?[=:] ?(?![45]\d\d\b)(\d{{1,7}})\b"
 )
 _PERCENT = re.compile(r"\b(\d{1,3}(?:\.\d{1,4})?) ?%")
 _MOST = 10**9
@@ -28,8 +30,10 @@ def amount_left(text: str) -> Optional[int]:
     >>> amount_left("running, 40 % done") < amount_left("running, 10 % done")
     True
     """
-    found = _LEFT.findall(text[:LONG])
-    if found:
-        return min(sum(int(before or after) for before, after in found), _MOST)
-    done = _PERCENT.search(text[:LONG])
+    head = text[:LONG].lower()
+    if any(word in head for word in _OPEN_WORDS):
+        found = _LEFT.findall(head)
+        if found:
+            return min(sum(int(before or after) for before, after in found), _MOST)
+    done = _PERCENT.search(head) if "%" in head else None
     return None if done is None else max(0, int(10_000 * (100 - float(done[1]))))

@@ -81,8 +81,7 @@ def answer_of(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[s
     if result is None:
         return None, Outcome.UNKNOWN
     if issubclass(type(result), ToolResult):
-        answer = cast(ToolResult, result)
-        text, is_error = text_of(answer.text), bool(answer.is_error)
+        text, is_error = text_of(result.text), bool(result.is_error)  # type: ignore[union-attr]
     else:  # a loop written by hand may pass on what the tool returned: a list, a number, False
         text, is_error = text_of(result), False
     kind = outcome(text, is_error)

@@ -2,7 +2,7 @@
 
 import re
 from enum import Enum
-from typing import Optional
+from typing import List, Optional
 
 from .plain_answer import (
     BRIEF,
@@ -134,8 +134,9 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     if len(text) > SHORT:
         return Outcome.FAILURE if is_error else Outcome.SUCCESS
     head = text[:HEAD]
-    brief = _brief_outcome(text) if may_be_a_form(text, words(head)) else None
-    return brief or _short_outcome(head, is_error)
+    said = words(head)
+    brief = _brief_outcome(text) if may_be_a_form(text, said) else None
+    return brief or _short_outcome(head, said, is_error)
 
 
 def _brief_outcome(text: str) -> Optional[Outcome]:
@@ -160,21 +161,21 @@ def _is_under_way(text: str) -> bool:
     return any(word in lower for word in WORK_WORDS) and _WAITING.search(text) is not None
 
 
-def _short_outcome(head: str, is_error: bool) -> Outcome:
+def _short_outcome(head: str, said: List[str], is_error: bool) -> Outcome:
     """Judge an answer by its first words."""
-    if not (is_error or _speaks_of_failure(head)):
+    if not (is_error or _speaks_of_failure(head, said)):
         return Outcome.SUCCESS
     lower = head.lower()
     is_invalid = any(noun in lower for noun in _CALL_NOUNS) and _INVALID.search(head)
     return Outcome.INVALID if is_invalid else Outcome.FAILURE
 
 
-def _speaks_of_failure(head: str) -> bool:
+def _speaks_of_failure(head: str, said: List[str]) -> bool:
     """Whether a word of failure stands there, in no name and in no "0 failed"."""
-    if NEGATIVE.isdisjoint(words(head)):
+    if NEGATIVE.isdisjoint(said):
         return False
-    said = " ".join(part for part in head.lower().split() if not _NAME.search(part))
-    return not NEGATIVE.isdisjoint(words(_BENIGN.sub(" ", said)))
+    stated = " ".join(part for part in head.lower().split() if not _NAME.search(part))
+    return not NEGATIVE.isdisjoint(words(_BENIGN.sub(" ", stated)))
 
 
 def reads_like_refusal(text: str) -> bool:

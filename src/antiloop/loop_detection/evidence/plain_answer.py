@@ -15,7 +15,8 @@ WORK_WORDS = ("pending", "processing", "progress", "queued", "running", "startin
 HEAD = 120
 """Characters in which an answer that is a failure says so."""
 
-_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
+# Text, not a dictionary: a character without an entry would cost an exception.
+_SPACED = "".join(letter if letter.isalnum() else " " for letter in map(chr, range(128)))
 NEGATIVE = frozenset(
     """
     aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed

@@ -24,7 +24,6 @@ _MOST = 0.99
 """What counting alone amounts to at most; 1 is kept for a detector that speaks."""
 
 _BARREN, _KNOWN, _VAIN, _FAILED = 1, 2, 4, 8
-_VAIN_KINDS = (Outcome.EMPTY, Outcome.SILENT)
 
 
 class Suspicion:
@@ -97,7 +96,10 @@ def _traits_of(passed: Round) -> int:
     traits = _BARREN | _VAIN
     for item in passed.evidence:
         kind = item.features.outcome
-        is_vain = kind in _VAIN_KINDS and (kind is Outcome.EMPTY or not item.features.changes_world)
+        if kind is Outcome.SUCCESS and not item.is_known:
+            traits &= ~(_BARREN | _VAIN)
+            continue
+        is_vain = kind is Outcome.EMPTY or (kind is Outcome.SILENT and not item.features.changes_world)
         if not is_vain:
             traits &= ~_VAIN
             if not item.is_unproductive:

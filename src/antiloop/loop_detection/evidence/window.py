@@ -10,7 +10,6 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
-    Union,
 )
 
 from ...types import ToolCall
@@ -25,7 +24,6 @@ from .sameness import is_step_forward
 from .tool_policy import NO_POLICY, ToolPolicy
 
 Policies = Mapping[str, ToolPolicy]
-_Key = Union[str, Tuple[str, Optional[str]]]
 
 
 class Window:
@@ -62,7 +60,7 @@ class Window:
         self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(map(kept_name, counted), (0, 0))
         """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
-        self._seen: Dict[_Key, int] = {}
+        self._seen: Dict[str, int] = {}
         self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
@@ -134,9 +132,9 @@ class Window:
         self.rounds.append(latest)
         seen = self._seen
         for item in latest.evidence:
-            features = item.features
-            for key in _keys(features):
-                seen[key] = seen.get(key, 0) + 1
+            call, answer = item.features.call, item.features.answer
+            seen[call] = seen.get(call, 0) + 1
+            seen[answer] = seen.get(answer, 0) + 1
         self._kept += len(latest.evidence)
         if self.size is not None and self._kept > self.size:
             self._trim(self.size)
@@ -172,6 +170,12 @@ class Window:
     def policy(self, tool: str) -> ToolPolicy:
         """Give what is declared about a tool; nothing is about a name that is no text."""
         return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
+
+    def threshold(self, detector: str, tool: str, usual: int) -> int:
+        """Give a detector's threshold for a tool: the usual one, or what is declared instead."""
+        if not self.policies:
+            return usual
+        return self.policy(tool).thresholds.get(detector, usual)
 
     def lowest(self, detector: str, usual: int) -> int:
         """Give the lowest threshold of a detector: the usual one, or what a tool has instead."""
@@ -243,8 +247,13 @@ class Window:
         elif is_new_answer and kind.counts_down:
             earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
             is_fresh = is_step_forward(features, earlier)
-        is_known = features.result is not None and (features.call, features.result) in self._seen
+        is_known = not (is_new or is_new_answer) and self._knows(features.call, features.result)
         return is_fresh, is_new, is_known
+
+    def _knows(self, call: str, result: Optional[str]) -> bool:
+        """Whether a call was given this result before; one that is not known equals none."""
+        earlier = (passed.calls.get(call) for passed in self.rounds)
+        return result is not None and any(each and each.features.result == result for each in earlier)
 
     def _trim(self, size: int) -> None:
         while self._kept > size:
@@ -259,15 +268,10 @@ class Window:
     def _forget(self, leaving: Iterable[JudgedCall]) -> None:
         for item in leaving:
             self._kept -= 1
-            for key in _keys(item.features):
+            for key in (item.features.call, item.features.answer):
                 self._seen[key] -= 1
                 if not self._seen[key]:
                     del self._seen[key]
-
-
-def _keys(features: CallFeatures) -> Tuple[_Key, ...]:
-    """Give what is counted of a call: the call, the answer of its tool, and both together."""
-    return features.call, features.answer, (features.call, features.result)
 
 
 def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:

@@ -56,11 +56,8 @@ class Consultation:
             self._excerpts = Excerpts(self._detector.masking)
         elif self._recorded:
             self._inquiry = Inquiry(options or _NOBODY, can_ask=False)
-
-    @property
-    def is_held(self) -> bool:
+        self.is_held = self._inquiry is not None
         """Whether opinions count in this run."""
-        return self._inquiry is not None
 
     @property
     def opinions(self) -> Dict[int, Opinion]:
