@@ -144,7 +144,8 @@ class LoopMonitor(Copied):
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
-        self._speech.moved()
+        if self._speech.replies:
+            self._speech.moved()
         return self._listeners.told(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:

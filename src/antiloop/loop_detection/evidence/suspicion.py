@@ -99,7 +99,9 @@ def _traits_of(passed: Round) -> int:
         if kind is Outcome.SUCCESS and not item.is_known:
             traits &= ~(_BARREN | _VAIN)
             continue
-        is_vain = kind is Outcome.EMPTY or (kind is Outcome.SILENT and not item.features.changes_world)
+        is_vain = kind is Outcome.EMPTY or (
+            kind is Outcome.SILENT and not item.features.changes_world
+        )
         if not is_vain:
             traits &= ~_VAIN
             if not item.is_unproductive:

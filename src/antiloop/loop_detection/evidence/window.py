@@ -253,7 +253,9 @@ class Window:
     def _knows(self, call: str, result: Optional[str]) -> bool:
         """Whether a call was given this result before; one that is not known equals none."""
         earlier = (passed.calls.get(call) for passed in self.rounds)
-        return result is not None and any(each and each.features.result == result for each in earlier)
+        return result is not None and any(
+            each and each.features.result == result for each in earlier
+        )
 
     def _trim(self, size: int) -> None:
         while self._kept > size:
