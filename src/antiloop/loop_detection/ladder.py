@@ -108,10 +108,10 @@ class Ladder:
         In a recorded run the words of a refusal may be all that is left of it. They are believed
         of a call that was found in a loop before, as only such calls are refused.
         """
-        has_loops = (self._main, *self._own.values())
-        return any(rungs.has_found(features.call) for rungs in has_loops) or (
-            self.refusing(features) is not None
-        )
+        for rungs in (self._main, *self._own.values()):
+            if rungs.has_found(features.call):
+                return True
+        return self.is_blocking and self.refusing(features) is not None
 
     def refusing(self, features: CallFeatures) -> Optional[Block]:
         """Give the block that refuses this call, None where it may run."""

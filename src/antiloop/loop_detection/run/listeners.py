@@ -43,9 +43,11 @@ class Listeners:
 
         One with an open question is told when the question is over.
         """
+        if verdict.action is LoopAction.CONTINUE and verdict.would_be is None:
+            return verdict
         verdict = self.acted_on(verdict)
         told = verdict.reported
-        if verdict.case or told.action is LoopAction.CONTINUE:
+        if verdict.case:
             return verdict
         if self._logs:
             _log(told)
