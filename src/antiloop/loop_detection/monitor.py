@@ -135,17 +135,14 @@ class LoopMonitor(Copied):
         calls, results, asked = self._reported.new(tool_calls, tool_results, self._policy)
         if not calls:
             return GO_ON
-        is_held = self.consultation.is_held
-        if is_held:
+        if self.consultation.is_held:
             self._settle()
         self._window.append(calls, results, asked, self._ladder.may_refuse)
-        if is_held:
-            self.consultation.record(self._window, calls, results)
+        self.consultation.record(self._window, calls, results)
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
-        if self._speech.replies:
-            self._speech.moved()
+        self._speech.moved()
         return self._listeners.told(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
@@ -272,8 +269,7 @@ class LoopMonitor(Copied):
         calls, results = zip(*self._texts) if self._texts else ((), ())
         findings = list(self._detector.findings(self._window, calls, results))
         if self._ladder.is_blocking:
-            known = {found.identity for found in findings}
-            findings += refused_again(self._ladder, self._window, known)
+            findings += refused_again(self._ladder, self._window, findings)
         consultation, ladder = self.consultation, self._ladder
         counted_only = self._suspicion.after(self._window)
         suspicion = 1.0 if findings else counted_only

@@ -1,7 +1,7 @@
 """The loops of a run that are blocked."""
 
 from dataclasses import replace
-from typing import List, Set
+from typing import List, Sequence
 
 from ..detection import LoopDetection, LoopSeverity
 from ..detectors.base import detection
@@ -10,15 +10,18 @@ from ..evidence.window import Window
 from ..ladder import Block, Ladder
 
 
-def refused_again(ladder: Ladder, window: Window, found: Set[str]) -> List[LoopDetection]:
+def refused_again(
+    ladder: Ladder, window: Window, found: Sequence[LoopDetection]
+) -> List[LoopDetection]:
     """Give the blocked loops of which a call was refused again, and end the blocks of others.
 
     Args:
         ladder: that of the run.
         window: what the last round is in.
-        found: the identities of the loops that the detectors found in this round.
+        found: what the detectors found in this round.
     """
     again = []
+    known = {each.identity for each in found}
     last = window.rounds[-1].evidence if window.rounds else ()
     for block in ladder.blocks:
         members = [item for item in last if block.refuses(item.features)]
@@ -27,7 +30,7 @@ def refused_again(ladder: Ladder, window: Window, found: Set[str]) -> List[LoopD
                 ladder.leave(block)
             continue
         was_refused = any(item.features.outcome is Outcome.REFUSED for item in members)
-        if was_refused and block.identity not in found:
+        if was_refused and block.identity not in known:
             again.append(blocked(block, window))
     return again
 

@@ -37,8 +37,9 @@ class Speech:
     def moved(self) -> None:
         """Note that tools were called, or that the user spoke."""
         self._is_open = False
-        for _, watch in self._watches:
-            watch.moved()
+        if self.replies:  # else there is nothing that could be over
+            for _, watch in self._watches:
+                watch.moved()
 
     def counts(self) -> Iterator[Tuple[TextDetector, Optional[int]]]:
         """Yield how often each detector has counted the words in question."""
