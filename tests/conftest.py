@@ -13,6 +13,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
+# For interpreters beyond the first: what differs there is no matter of many examples.
+settings.register_profile("few", settings.get_profile("antiloop"), max_examples=10)
 settings.load_profile("antiloop")
 # Chosen by .ci/mutants: the same examples each time, few of them, and all tests run more than once.
 settings.register_profile(

@@ -79,8 +79,11 @@ CUT = {
     "strands": [
         [blocks({"toolResult": {"toolUseId": id_, "content": [{"text": SAID}]}}) for id_ in IDS]
     ],
+    "inspect": [{"id": 1, "epoch": 1, "input": "", "target": "", "messages": [*map(chat, IDS)]}],
 }
-TOGETHER = {"gemini-cli", "mini-swe-agent", "swe-agent"}
+TOGETHER = {"gemini-cli", "mini-swe-agent", "swe-agent"} | {
+    *("langfuse", "langsmith", "phoenix", "weave")
+}
 """In these, no result can stand without its call."""
 
 
