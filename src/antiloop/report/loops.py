@@ -6,6 +6,8 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tu
 from ..loop_detection import LoopDetection, LoopVerdict
 from ..traces import RecordedRun
 
+_ROWS = ("failure_streak", "persistent_failure")
+"""Detectors of rows of calls that are not like each other."""
 _TOOLS = 3
 """Tools that the name of a loop tells at most."""
 
@@ -69,59 +71,72 @@ class _Group:
     def __init__(self) -> None:
         self.verdicts: List[Tuple[int, LoopVerdict]] = []
         self.steps: Set[int] = set()
-        self.wasted: Set[int] = set()
         self.widest = (0, 1)
         """Calls and period of the finding with the most calls."""
 
     def add(self, step: int, verdict: LoopVerdict, found: LoopDetection) -> None:
         self.verdicts.append((step, verdict))
-        self.steps.update(found.indices or (step,))
+        if not found.indices:
+            self.steps.add(step)
+        is_row = found.detector_name in _ROWS
+        if not (is_row and self.widest[0]):
+            period = 1 if is_row or found.repetitions < 2 else found.period
+            self.widest = max(self.widest, (len(found.indices), period))
+
+
+class _Groups:
+    """Sorts verdicts into groups; each call belongs to one of them."""
+
+    def __init__(self) -> None:
+        self.all: List[_Group] = []
+        self.wasted: Set[int] = set()
+        self._known: Dict[str, _Group] = {}
+        self._owners: Dict[int, _Group] = {}
+
+    def add(self, step: int, verdict: LoopVerdict, found: LoopDetection) -> None:
+        group = self._known.get(found.identity) or self._sharing(found.indices)
+        if group is None:
+            group = _Group()
+            self.all.append(group)
+        self._known[found.identity] = group
+        group.add(step, verdict, found)
+        for index in found.indices:
+            if self._owners.setdefault(index, group) is group:
+                group.steps.add(index)
         self.wasted.update(found.indices[len(found.indices) - found.wasted_calls :])
-        period = found.period if found.repetitions > 1 else 1
-        self.widest = max(self.widest, (len(found.indices), period))
+
+    def _sharing(self, steps: Sequence[int]) -> Optional[_Group]:
+        """Find the group that shares half of these calls, or of which these are half."""
+        shared = Counter(self._owners[step] for step in steps if step in self._owners)
+        for group, count in shared.most_common(1):
+            if 2 * count >= min(len(steps), len(group.steps)):
+                return group
+        return None
 
 
 def loops_of(run: RecordedRun, verdicts: Iterable[Tuple[int, LoopVerdict]]) -> List[Loop]:
     """Put the verdicts on a run together, the loop that began first first.
 
     Two findings are one loop if the detector says so, by their identity, or if they share half of
-    the calls of one of them.
+    the calls of one of them. A row of failures may span several loops, so it comes last, and takes
+    no call from them.
     """
-    groups: List[_Group] = []
-    known: Dict[str, _Group] = {}
-    owners: Dict[int, _Group] = {}
-    for step, verdict in verdicts:
-        found = verdict.detection
-        if found is None:
-            continue
-        group = known.get(found.identity) or _sharing(found.indices, owners)
-        if group is None:
-            group = _Group()
-            groups.append(group)
-        known[found.identity] = group
-        group.add(step, verdict, found)
-        for index in found.indices:
-            owners.setdefault(index, group)
-    groups.sort(key=lambda group: min(group.steps))
-    return [_loop(run, group, owners) for group in groups]
+    groups = _Groups()
+    found = [(step, each, each.detection) for step, each in verdicts if each.detection]
+    for step, verdict, detection in sorted(found, key=lambda one: one[2].detector_name in _ROWS):
+        groups.add(step, verdict, detection)
+    loops = [_loop(run, group, groups.wasted) for group in groups.all]
+    return sorted(loops, key=lambda loop: loop.steps[0])
 
 
-def _sharing(steps: Sequence[int], owners: Dict[int, _Group]) -> Optional[_Group]:
-    """Find the group that shares half of these calls, or of which these are half."""
-    shared = Counter(owners[step] for step in steps if step in owners)
-    for group, count in shared.most_common(1):
-        if 2 * count >= min(len(steps), len(group.steps)):
-            return group
-    return None
-
-
-def _loop(run: RecordedRun, group: _Group, owners: Dict[int, _Group]) -> Loop:
+def _loop(run: RecordedRun, group: _Group, wasted: Set[int]) -> Loop:
     steps = sorted(group.steps)
-    wasted = [step for step in sorted(group.wasted) if owners.get(step) is group]
-    tools = Counter(run.calls[step].tool_name for step in steps if step in owners)
-    _, period = group.widest
-    return Loop(tuple(group.verdicts), tuple(steps), tuple(wasted), period, _most(tools))
-
-
-def _most(tools: "Counter[str]") -> Tuple[Tuple[str, int], ...]:
-    return tuple((str(name), count) for name, count in tools.most_common())
+    has_calls = group.widest[0] > 0
+    tools = Counter(run.calls[step].tool_name for step in steps if has_calls)
+    return Loop(
+        tuple(sorted(group.verdicts, key=lambda one: one[0])),
+        tuple(steps),
+        tuple(step for step in steps if step in wasted),
+        group.widest[1],
+        tuple((str(name), count) for name, count in tools.most_common()),
+    )
