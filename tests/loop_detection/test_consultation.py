@@ -73,3 +73,21 @@ def test_without_a_judge_nothing_is_recalled():
         monitor.consultation.recall((STUCK,), may_ask=True)
         verdict = monitor.record_call("search", {"q": name}, "No files found.")
     assert (verdict.action.value, verdict.case) == ("continue", None)
+
+
+def test_a_judged_loop_climbs_on_where_a_row_of_rounds_is_found_too():
+    judge = SecondOpinion(lambda case: True)
+    monitor = LoopDetector.escalating(second_opinion=judge).monitor()
+    said = []
+    for name in (*NAMES, "app", "main", "base", "local"):
+        verdict = monitor.record_call("search", {"q": name}, "No files found.")
+        asked = verdict.case is not None
+        verdict = monitor.answer(True) if asked else verdict
+        detector = verdict.detection.detector_name if verdict.detection else ""
+        said.append((asked, verdict.action.value, detector))
+    assert said[3:6] == [
+        (True, "notify", "second_opinion"),
+        (True, "block", "failure_streak"),
+        (True, "stop", "second_opinion"),
+    ]
+    assert set(said[6:]) == {(False, "continue", "")}

@@ -122,8 +122,11 @@ class Consultation:
             return found, None
         known = self._known(window.call_count - 1)
         plan = inquiry.plan(found, suspicion, window, is_answered=bool(known))
-        if plan.before_strong and not _is_strong(plan, ladder, window):
-            return plan.stuck, None
+        if plan.before_strong:
+            action = _action_if_stuck(plan, ladder, window)
+            if action in (LoopAction.CONTINUE, LoopAction.NOTIFY):
+                return plan.stuck, None
+            plan = replace(plan, ends_run=action.ends_run)
         if not plan.asks:
             return plan.unsaid, None
         inquiry.asked(window)
@@ -183,10 +186,10 @@ class Consultation:
         return self._inquiry.answered(plan, opinion, window)
 
 
-def _is_strong(plan: Plan, ladder: Ladder, window: Window) -> bool:
-    """Whether a stuck run would have calls refused, or be ended."""
+def _action_if_stuck(plan: Plan, ladder: Ladder, window: Window) -> LoopAction:
+    """Give what would be done if the run is stuck."""
     action, _, _ = deepcopy(ladder).climb(plan.stuck, window.round_count)
-    return action is not LoopAction.CONTINUE and action is not LoopAction.NOTIFY
+    return action
 
 
 def _nobody(_: Any) -> None:

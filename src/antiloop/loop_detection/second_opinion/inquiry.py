@@ -32,6 +32,8 @@ class Plan:
     """Whether the answer is waited for; else this is what holds already."""
     before_strong: bool = False
     """Whether the question is asked only where calls would be refused, or the run ended."""
+    ends_run: bool = False
+    """Whether the run ends where it is stuck."""
 
 
 @dataclass
@@ -115,7 +117,7 @@ class Inquiry:
         if episode is None:
             episode = self._episode = Episode(at, at, opinion)
             return [self._detection(window, episode), *plan.stuck]
-        episode.opinion, episode.ends_run = opinion, plan.before_strong
+        episode.opinion, episode.ends_run = opinion, plan.ends_run
         return [self._detection(window, episode), *plan.stuck[1:]]
 
     def progress(self) -> None:
