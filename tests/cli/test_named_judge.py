@@ -31,7 +31,7 @@ def said(line):
 
 @pytest.mark.parametrize("judge", ["stuck", "later"])
 def test_it_is_asked_while_a_run_is_replayed(runs, capsys, judge):
-    status, (line,), err = scanned(capsys, runs(vain=VAIN[:6]), judge)
+    status, (line,), err = scanned(capsys, runs(vain=VAIN[:5]), judge)
     assert (status, line["questions"], err) == (1, 2, "")
     assert said(line)[0] == (3, "second_opinion", "notify")
 
