@@ -4,17 +4,13 @@ import sys
 import urllib.request
 
 import pytest
+from metered import CALL, PRICES, agent_of, guarded_run
 
-from antiloop import Agent, AgentConfig, LoopDetector, RepeatDetector, ScriptedProvider, ToolCall
-from antiloop.agent import AgentObserver, ModelReply, Usage
+from antiloop import LoopDetector, RepeatDetector
+from antiloop.agent import AgentObserver
 from antiloop.agent.timed_monitor import TimedMonitor
-from antiloop.integrations.functions import LoopGuard
 from antiloop.integrations.shared.loop_metrics import OTHER, TOOLS, LoopMetrics
 from antiloop.loop_detection import Escalation, Opinion
-from antiloop.prices import Price, Prices
-
-CALL = ToolCall("look", {"at": "a"})
-PRICES = Prices({"small": Price(input=10, output=20)})
 
 
 class Kept(LoopMetrics):
@@ -35,24 +31,6 @@ class Kept(LoopMetrics):
 
     def sum(self, name):
         return sum(amount for each, amount, _ in self.counted if each == name)
-
-
-def look(at: str) -> str:
-    return "nothing"
-
-
-def agent_of(*observers, times=6, **options):
-    replies = [ModelReply(tool_calls=(CALL,), usage=Usage(90_000, 5_000)) for _ in range(times)]
-    detector = LoopDetector([RepeatDetector(3)], Escalation(), **options)
-    config = AgentConfig(loop_detector=detector, observers=observers)
-    return Agent([look], ScriptedProvider([*replies, "Done."]), config)
-
-
-def guarded_run(*observers, times=4, **options):
-    detector = LoopDetector([RepeatDetector(3)], Escalation(("notify",)), **options)
-    guarded = LoopGuard(detector, observers=observers, run_id="r")(look)
-    for _ in range(times):
-        guarded("a")
 
 
 def test_each_action_is_a_loop_with_its_labels():
@@ -141,60 +119,6 @@ def test_names_of_tools_without_end_become_one():
     tools = [labels["tool"] for name, _, labels in metrics.counted if name == "loops"]
     assert len(set(tools)) == TOOLS + 1
     assert tools.count(OTHER) == 5
-
-
-class TestOtel:
-    @pytest.fixture
-    def otel(self):
-        pytest.importorskip("opentelemetry.sdk.metrics", reason="needs opentelemetry-sdk")
-        from opentelemetry.sdk.metrics import MeterProvider
-        from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-
-        from antiloop.integrations.otel_metrics import OtelMetrics
-
-        reader = InMemoryMetricReader()
-        provider = MeterProvider(metric_readers=[reader])
-
-        def read():
-            (resource,) = reader.get_metrics_data().resource_metrics
-            (scope,) = resource.scope_metrics
-            return {each.name: (each.unit, list(each.data.data_points)) for each in scope.metrics}
-
-        yield OtelMetrics("mine", meter_provider=provider, prices=PRICES, model="small"), read
-        provider.shutdown()
-
-    def test_everything_is_there_with_its_unit_and_attributes(self, otel):
-        metrics, read = otel
-        agent_of(metrics).run("Go")
-        metrics.on_second_opinion("r", None, Opinion(True))
-        found = read()
-        assert {name: unit for name, (unit, _) in found.items()} == {
-            "antiloop.loops": "{loop}",
-            "antiloop.wasted_calls": "{call}",
-            "antiloop.wasted_tokens": "{token}",
-            "antiloop.wasted_cost": "{currency}",
-            "antiloop.questions": "{question}",
-            "antiloop.suspicion": "1",
-            "antiloop.decision.duration": "s",
-        }
-        stopped = [
-            point for point in found["antiloop.loops"][1] if point.attributes["action"] == "stop"
-        ]
-        assert [(point.value, dict(point.attributes)) for point in stopped] == [
-            (
-                1,
-                {
-                    "detector": "repeat",
-                    "tool": "look",
-                    "action": "stop",
-                    "preset": "mine",
-                    "shadow": "false",
-                },
-            )
-        ]
-        (gauge,) = found["antiloop.suspicion"][1]
-        assert (gauge.value, dict(gauge.attributes)) == (1.0, {"preset": "mine"})
-        assert found["antiloop.decision.duration"][1][0].count >= 9
 
 
 class TestPrometheus:

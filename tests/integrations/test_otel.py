@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from contract import Contract, Hearer, detector
 from hand_loop import carry_out
+from metered import PRICES, agent_of
 
 pytest.importorskip("opentelemetry.sdk", reason="needs the extra 'otel'")
 
@@ -24,7 +25,8 @@ from antiloop import BaseDetector, LoopDetector, LoopPolicy, health
 from antiloop.formats import from_otlp
 from antiloop.health import HealthStatus, HealthWatch
 from antiloop.integrations.otel import LoopSpanProcessor, OtelObserver
-from antiloop.loop_detection import PingPongDetector, RepeatDetector
+from antiloop.integrations.otel_metrics import OtelMetrics
+from antiloop.loop_detection import Opinion, PingPongDetector, RepeatDetector
 from antiloop.traces import read_runs
 
 STOP = detector(LoopPolicy.STOP)
@@ -537,3 +539,51 @@ def test_live_health_is_that_of_the_recorded_spans(turns, tmp_path):
     assert [(each.name, each.steps) for each in live.warnings] == [
         (each.name, each.steps) for each in recorded.warnings
     ]
+
+
+@pytest.fixture
+def metered():
+    reader = InMemoryMetricReader()
+    provider = MeterProvider(metric_readers=[reader])
+
+    def read():
+        (resource,) = reader.get_metrics_data().resource_metrics
+        (scope,) = resource.scope_metrics
+        return {each.name: (each.unit, list(each.data.data_points)) for each in scope.metrics}
+
+    yield OtelMetrics("mine", meter_provider=provider, prices=PRICES, model="small"), read
+    provider.shutdown()
+
+
+def test_metrics_have_their_units_and_attributes(metered):
+    metrics, read = metered
+    agent_of(metrics).run("Go")
+    metrics.on_second_opinion("r", None, Opinion(True))
+    found = read()
+    assert {name: unit for name, (unit, _) in found.items()} == {
+        "antiloop.loops": "{loop}",
+        "antiloop.wasted_calls": "{call}",
+        "antiloop.wasted_tokens": "{token}",
+        "antiloop.wasted_cost": "{currency}",
+        "antiloop.questions": "{question}",
+        "antiloop.suspicion": "1",
+        "antiloop.decision.duration": "s",
+    }
+    stopped = [
+        point for point in found["antiloop.loops"][1] if point.attributes["action"] == "stop"
+    ]
+    assert [(point.value, dict(point.attributes)) for point in stopped] == [
+        (
+            1,
+            {
+                "detector": "repeat",
+                "tool": "look",
+                "action": "stop",
+                "preset": "mine",
+                "shadow": "false",
+            },
+        )
+    ]
+    (gauge,) = found["antiloop.suspicion"][1]
+    assert (gauge.value, dict(gauge.attributes)) == (1.0, {"preset": "mine"})
+    assert found["antiloop.decision.duration"][1][0].count >= 9

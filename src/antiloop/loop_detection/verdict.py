@@ -47,9 +47,9 @@ class LoopVerdict:
         """Give the verdict to act on in shadow mode: to go on, with what it would be."""
         if self.action is LoopAction.CONTINUE:
             return self
-        found = self.detection
-        if found is not None:
-            found = replace(found, details={**found.details, "shadow": True})
+        found = self.detection and replace(
+            self.detection, details={**self.detection.details, "shadow": True}
+        )
         told = replace(self, detection=found, is_shadow=True, case=None)
         return LoopVerdict(suspicion=self.suspicion, case=self.case, is_shadow=True, would_be=told)
 
