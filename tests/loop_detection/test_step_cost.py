@@ -28,7 +28,7 @@ def test_a_healthy_step_compares_nothing_loosely():
         for name in entered(lambda number=number: monitor.after(*healthy(number)))
     ]
     assert names
-    assert {"form", "mutates", "shown", "_knows", "refused_again"}.isdisjoint(names)
+    assert {"normalized", "mutates", "shown", "_knows", "refused_again"}.isdisjoint(names)
 
 
 def healthy(number):
