@@ -207,3 +207,12 @@ def test_spans_of_langfuse_are_read_with_their_tokens():
     assert (run.input_tokens, run.output_tokens, len(run)) == (600, 90, 5)
     (run,) = read_runs(str(FOLDER / "otlp" / "healthy-langfuse.jsonl"))
     assert run.results[0] == ToolResult("the query is too broad", True)
+
+
+def test_objects_that_hold_themselves_are_read_all_the_same():
+    outer = langsmith(1, inputs={"q": 1})
+    outer["child_runs"] = [outer, langsmith(2, inputs={"q": 2})]
+    assert [call.arguments for call in from_langsmith([outer]).calls] == [{"q": 1}, {"q": 2}]
+    attributes = {"input.value": '{"q": 1}'}
+    attributes["self"] = attributes["again"] = attributes
+    assert from_phoenix([phoenix(1, attributes=attributes)]).calls[0].arguments == {"q": 1}

@@ -52,12 +52,14 @@ def rows_in(value: Any) -> List[Row]:
 
     Records may stand in a record, as its ``child_runs``.
     """
-    waiting, found = _outer_rows(value)[::-1], []
+    waiting = _outer_rows(value)[::-1]
+    found: Dict[int, Row] = {}
     while waiting:
         row = waiting.pop()
-        found.append(row)
-        waiting += [each for each in items_of(row.get("child_runs")) if isinstance(each, dict)]
-    return found
+        if id(row) not in found:  # an object may hold itself
+            found[id(row)] = row
+            waiting += [each for each in items_of(row.get("child_runs")) if isinstance(each, dict)]
+    return list(found.values())
 
 
 def _outer_rows(value: Any) -> List[Row]:

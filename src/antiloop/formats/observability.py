@@ -12,6 +12,9 @@ from .openinference import from_openinference
 from .otlp import told_by, without_copies
 from .spans import Span
 
+_DEEPEST, _MOST = 12, 100_000
+"""Objects inside each other, and entries in all, that are looked at in attributes."""
+
 FlatCall = Tuple[Span, Optional[AgentSpan]]
 """A record with its place in time, and what it says of an agent's run."""
 
@@ -170,13 +173,15 @@ def _attributes(row: Row) -> Dict[str, Any]:
 
 
 def _flattened(value: Any, key: str) -> Iterator[Tuple[str, Any]]:
-    waiting = [(key, value)]
-    while waiting:
-        key, value = waiting.pop()
-        items = _items(value)
+    """Yield what stands at the ends, as far as conventions go: an object may hold itself."""
+    waiting, count = [(key, value, 0)], 0
+    while waiting and count < _MOST:
+        key, value, depth = waiting.pop()
+        count += 1
+        items = _items(value) if depth < _DEEPEST else []
         if not items:
             yield key, value
-        waiting += [(f"{key}.{name}" if key else name, each) for name, each in items]
+        waiting += [(f"{key}.{name}" if key else name, each, depth + 1) for name, each in items]
 
 
 def _items(value: Any) -> List[Tuple[str, Any]]:
