@@ -46,6 +46,7 @@ class Endless(io.RawIOBase):
         gzip.compress(codecs.BOM_UTF8 + TEXT.encode()),
         gzip.compress(TEXT.encode()[:4]) + gzip.compress(TEXT.encode()[4:]),
     ],
+    ids=["utf-8", "marked", "utf-16", "gzip", "gzip, marked", "gzip, in two"],
 )
 def test_text_is_read_whatever_it_is_packed_in(tmp_path, data):
     path = tmp_path / "no-telling-name"
