@@ -1,5 +1,6 @@
 """Loops as metrics: of OpenTelemetry and of Prometheus, from an agent and from an adapter."""
 
+import copy
 import sys
 import urllib.request
 
@@ -168,3 +169,13 @@ def test_a_missing_client_is_named_with_its_remedy(module, framework, extra, mon
     monkeypatch.delitem(sys.modules, f"antiloop.integrations.{module}", raising=False)
     with pytest.raises(ImportError, match=rf'pip install "antiloop\[{extra}\]"'):
         importlib.import_module(f"antiloop.integrations.{module}")
+
+
+def test_a_copy_of_a_timed_run_decides_alike_and_tells_nobody():
+    metrics = Kept()
+    timed = TimedMonitor.of(LoopDetector([RepeatDetector(3)]).monitor(), [metrics])
+    for _ in range(2):
+        timed.after([CALL], ["x"])
+    other = copy.deepcopy(timed)
+    assert other.after([CALL], ["x"]) == timed.after([CALL], ["x"])
+    assert len(metrics.seconds) == 3
