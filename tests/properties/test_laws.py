@@ -383,5 +383,5 @@ def test_a_ping_pong_is_what_it_says(names, length, repetitions):
 def test_every_window_of_a_run_is_made_of_its_last_calls(run, size):
     calls, results = in_calls(run)
     for item in Window.of(calls, results, size):
-        assert item.index >= len(calls) - size
+        assert calls[item.index].round >= calls[max(0, len(calls) - size)].round
         assert item.features.tool == calls[item.index].tool_name

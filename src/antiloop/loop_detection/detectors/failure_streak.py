@@ -79,7 +79,7 @@ class FailureStreakDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the failures of the last round."""
         is_unproductive = bool(window.rounds)
-        for item in window.rounds[-1].evidence if is_unproductive else ():
+        for item in window.rounds[-1].siblings if is_unproductive else ():
             if _is_fruitless(item):
                 streak = self._same_failure(window, item.features)
                 if len(streak) >= self._needed(window, item.features):

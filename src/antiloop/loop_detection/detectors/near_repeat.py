@@ -42,7 +42,7 @@ class NearRepeatDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
-        for item in window.rounds[-1].evidence if window.rounds else ():
+        for item in window.rounds[-1].siblings if window.rounds else ():
             needed = window.threshold(self.name, item.features.tool, self.threshold)
             if self._is_evidence(window, item, needed):
                 streak = self._streak(window, item.features)

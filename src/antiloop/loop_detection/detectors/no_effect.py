@@ -38,7 +38,7 @@ class NoEffectDetector(WindowDetector):
         if len(window.rounds) < window.lowest(self.name, self.threshold):
             return None
         previous = window.rounds[-2].calls
-        for item in window.rounds[-1].evidence:
+        for item in window.rounds[-1].siblings:
             features = item.features
             if features.call in previous and features.result is not None and features.mutates:
                 streak = self._streak(window, item)

@@ -40,7 +40,7 @@ class PersistentFailureDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the calls of the last round that failed; the most frequent is reported."""
         longest: List[JudgedCall] = []
-        for item in window.rounds[-1].evidence if window.rounds else ():
+        for item in window.rounds[-1].siblings if window.rounds else ():
             features = item.features
             if not features.outcome.is_failure:
                 continue

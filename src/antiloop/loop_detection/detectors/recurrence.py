@@ -53,7 +53,7 @@ class RecurrenceDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls like those of the last round; the most frequent is reported."""
         longest: List[JudgedCall] = []
-        for item in window.rounds[-1].evidence if window.rounds else ():
+        for item in window.rounds[-1].siblings if window.rounds else ():
             if item.is_new or not item.features.outcome.says_something:
                 continue
             needed = self._needed(window, item.features)

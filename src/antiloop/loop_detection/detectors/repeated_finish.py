@@ -36,14 +36,14 @@ class RepeatedFinishDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from a last round that finishes the run."""
-        if not window.rounds or _finish(window.rounds[-1].evidence) is None:
+        if not window.rounds or _finish(window.rounds[-1].siblings) is None:
             return None
         found: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            item = _finish(passed.evidence)
+            item = _finish(passed.siblings)
             if item is not None:
                 found.append(item)
-            elif any(map(_is_edit, passed.evidence)):
+            elif any(map(_is_edit, passed.siblings)):
                 break
         found.reverse()
         tool = found[-1].features.tool

@@ -55,7 +55,7 @@ class StallDetector(WindowDetector):
         if len(window.rounds) < 2:
             return None
         longest: List[JudgedCall] = []
-        for item in window.rounds[-1].evidence:
+        for item in window.rounds[-1].siblings:
             if self._counts(item) and self._may_be_enough(window, item.features):
                 streak = self._streak(window, item.features)
                 if len(streak) > max(1, len(longest)) and self._is_enough(window, streak):
@@ -66,7 +66,7 @@ class StallDetector(WindowDetector):
         """Look at kinds of answers before their words: that is cheap and mostly settles it."""
         least = window.threshold(self.name, latest.tool, self.threshold)
         for passed in window.rounds[-least:-1]:
-            kinds = [i.features.outcome for i in passed.evidence if i.features.tool == latest.tool]
+            kinds = [i.features.outcome for i in passed.siblings if i.features.tool == latest.tool]
             if latest.outcome not in kinds:
                 return False
         return len(window.rounds) >= least
@@ -86,7 +86,7 @@ class StallDetector(WindowDetector):
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            same = [item for item in passed.evidence if self._same(latest, item.features)]
+            same = [item for item in passed.siblings if self._same(latest, item.features)]
             if not same:
                 break
             streak.append(_nearest(latest, same))

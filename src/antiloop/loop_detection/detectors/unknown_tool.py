@@ -37,7 +37,7 @@ class UnknownToolDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the calls of the last round that were turned away."""
-        for item in window.rounds[-1].evidence if window.rounds else ():
+        for item in window.rounds[-1].siblings if window.rounds else ():
             if item.features.outcome is Outcome.INVALID:
                 streak = self._streak(window, item.features.tool)
                 needed = window.threshold(self.name, item.features.tool, self.threshold)

@@ -9,16 +9,18 @@ from .outcome import Outcome
 class Round:
     """The calls of one model reply: each different call once, in the order of the reply."""
 
-    __slots__ = ("calls", "evidence", "number", "signature")
+    __slots__ = ("calls", "evidence", "number", "siblings", "signature")
 
     def __init__(self, number: Optional[int], calls: Dict[str, JudgedCall]) -> None:
         self.number = number
         self.calls = calls
         """By the fingerprint of the call."""
         self.evidence = list(calls.values())
-        self.signature = (
-            " ".join(sorted(calls)) if len(calls) > 1 else self.evidence[0].features.call
-        )
+        in_order = sorted(calls)
+        self.siblings = [calls[call] for call in in_order]
+        """The same by their fingerprints: what takes the first that fits takes the same in any
+        order of the reply."""
+        self.signature = " ".join(in_order)
         """Equal for rounds of the same calls in any order."""
         if len(calls) > 1 and any(item.is_fresh for item in self.evidence):
             for item in self.evidence:

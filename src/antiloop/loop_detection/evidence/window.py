@@ -73,9 +73,16 @@ class Window:
         counted: Iterable[str] = (),
         masking: Masking = SECRETS,
     ) -> "Window":
-        """Make the window of a whole run; only its last `size` calls are looked at."""
+        """Make the window of a whole run; only its last `size` calls are looked at.
+
+        A round that does not fit is cut as that of a monitor is.
+        """
         window = cls(size, policies, counted, masking)
         start = 0 if size is None else max(0, len(calls) - size)
+        while 0 < start < len(calls) and calls[start].round is not None:
+            if calls[start - 1].round != calls[start].round:
+                break
+            start -= 1
         if window.counts:
             window._count(calls[:start])
         window.call_count = start
@@ -204,7 +211,7 @@ class Window:
         fresh = 0
         for passed in reversed(self.rounds):
             match, is_fresh, is_over, is_change = None, False, False, False
-            for item in passed.evidence:
+            for item in passed.siblings:
                 if matches(item):
                     match = match or item
                 else:
@@ -261,10 +268,10 @@ class Window:
         while self._kept > size:
             oldest = self.rounds.pop(0)
             excess = self._kept - size
-            self._forget(oldest.evidence[:excess])
-            staying = oldest.evidence[excess:]
+            self._forget(oldest.siblings[:excess])
+            staying = set(oldest.siblings[excess:])
             if staying:
-                calls = {item.features.call: item for item in staying}
+                calls = {call: item for call, item in oldest.calls.items() if item in staying}
                 self.rounds.insert(0, Round(oldest.number, calls))
 
     def _forget(self, leaving: Iterable[JudgedCall]) -> None:
