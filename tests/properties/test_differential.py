@@ -285,6 +285,8 @@ def test_the_order_of_siblings_does_not_matter(make, seed):
 def test_the_names_of_tools_do_not_matter(make, run):
     # What a tool does is guessed from its name, so a name that speaks of change stays one.
     renamed = dict(zip(TOOLS, ("view", "type", "edit_sheet", "console", "another", "a", "b")))
+    # Which of a round's loops is told first goes by fingerprints, and names are part of these.
+    run = [each if each is USER else each[:1] for each in run]
     one, other = Play(make, run), Play(make, run, name=renamed.get)
     assert decided(one) == decided(other)
 
