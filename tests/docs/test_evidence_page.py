@@ -34,4 +34,4 @@ def test_every_example_of_an_outcome_is_one():
 
 
 def test_a_fingerprint_has_as_many_bits_as_written():
-    assert f"{4 * KEY_LENGTH} bits for each form" in TEXT
+    assert f"{4 * KEY_LENGTH} bits for each comparison" in TEXT

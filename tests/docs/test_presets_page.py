@@ -16,16 +16,16 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "presets.md").read_te
 RUNS = {
     "the same call, the same answer": lambda n: (ToolCall("look"), "the same"),
     "two calls in turn, the same answers": lambda n: (ToolCall("ab"[n % 2]), "the same"),
-    "ever new arguments, the same failure": lambda n: (
+    "new arguments each time, the same failure": lambda n: (
         ToolCall("get", {"id": 1000 + n}),
         f"Error: no ticket {1000 + n}",
     ),
     "a cycle of three calls, the same answers": lambda n: (ToolCall("abc"[n % 3]), "the same"),
-    "ever new arguments, nothing found": lambda n: (
+    "new arguments each time, nothing found": lambda n: (
         ToolCall("search", {"q": f"thing{n}"}),
         "No results.",
     ),
-    "ever new arguments, told to wait": lambda n: (
+    "new arguments each time, asked to wait": lambda n: (
         ToolCall("search", {"q": f"thing{n}"}),
         "status: running",
     ),
@@ -33,7 +33,7 @@ RUNS = {
         ToolCall("serch", {"q": f"thing{n}"}),
         ToolResult("Unknown tool: serch", is_error=True),
     ),
-    "the same call, ever new answers": lambda n: (ToolCall("look"), f"page {'x' * n}"),
+    "the same call, a new answer each time": lambda n: (ToolCall("look"), f"page {'x' * n}"),
     "two tools in turn, everything new": lambda n: (ToolCall("ab"[n % 2], {"n": n}), "x" * n),
     "one tool, everything new": lambda n: (ToolCall("get", {"n": n}), f"page {'x' * n}"),
 }
@@ -84,7 +84,7 @@ def ladder_of(policy):
     options = [
         f"; every {policy['every']}" * (policy["every"] != 1),
         "; per lap" * policy["per_lap"],
-        "; starts anew" * (not policy["resumes"]),
+        "; starts over" * (not policy["resumes"]),
     ]
     return ", ".join(policy["actions"]) + "".join(options)
 
@@ -115,9 +115,9 @@ def overview_row(preset):
         ("the same call, the same answer", 6),
         ("two calls in turn, the same answers", 8),
         ("a cycle of three calls, the same answers", 12),
-        ("ever new arguments, the same failure", 8),
-        ("ever new arguments, nothing found", 14),
-        ("ever new arguments, told to wait", 24),
+        ("new arguments each time, the same failure", 8),
+        ("new arguments each time, nothing found", 14),
+        ("new arguments each time, asked to wait", 24),
         ("a tool that does not exist", 6),
     ],
 )
