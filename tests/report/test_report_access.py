@@ -121,9 +121,9 @@ def test_a_key_that_is_held_does_not_wear_the_address_out(open_page):
         }"""
     )
     before = page.evaluate("history.length")
-    press(page, *["j"] * 300)
-    wait_for_address(page, "#run-0-step-299")
-    assert page.evaluate("[history.length, written < 100]") == [before, True]
+    press(page, *["j"] * 150)
+    wait_for_address(page, "#run-0-step-149")
+    assert page.evaluate("[history.length, written < 50]") == [before, True]
 
 
 def test_a_click_on_a_step_puts_it_into_the_address(open_page):
