@@ -23,7 +23,7 @@ def browser():
 def watched_page(browser):
     """Open one page for all tests of a module, and keep what goes wrong in it."""
     page = browser.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(20_000)
     page.trouble, page.asked = [], set()
     page.on("console", lambda message: page.trouble.append(message.text))
     page.on("pageerror", lambda error: page.trouble.append(str(error)))
