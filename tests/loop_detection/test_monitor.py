@@ -658,3 +658,14 @@ def test_a_copy_goes_on_alone_and_keeps_unknown_results():
 
 def test_the_package_lists_its_names():
     assert set(loop_detection.__all__) <= set(dir(loop_detection))
+
+
+@pytest.mark.parametrize("copied_by", [copy.copy, copy.deepcopy])
+def test_a_copy_of_a_monitor_that_logs_nothing_logs_nothing(copied_by, caplog):
+    detector = LoopDetector([RepeatDetector(2)], LoopPolicy.STOP, log_verdicts=True)
+    logged = []
+    for monitor in (detector.monitor(live=False), detector.monitor()):
+        caplog.clear()
+        actions(copied_by(monitor), [[LOOK]] * 2)
+        logged.append(len(caplog.records))
+    assert logged == [0, 1]
