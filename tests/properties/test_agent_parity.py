@@ -1,4 +1,4 @@
-"""Whatever the model does, `run`, `arun` and `astream` do the same."""
+"""Whatever the model does, `run`, `arun`, `astream` and `stream` do the same."""
 
 import asyncio
 import json
@@ -176,6 +176,10 @@ def astream(made: Agent, schema: Any) -> Any:
     return asyncio.run(_events(made, schema))[-1].result
 
 
+def stream(made: Agent, schema: Any) -> Any:
+    return list(made.stream("Go", response_format=schema))[-1].result
+
+
 async def _events(made: Agent, schema: Any) -> Any:
     return [event async for event in made.astream("Go", response_format=schema)]
 
@@ -189,6 +193,7 @@ def test_all_entry_points_end_alike_and_tell_observers_the_same(case):
     expected = outcome(run, case)
     assert outcome(arun, case) == expected
     assert outcome(astream, case) == expected
+    assert outcome(stream, case) == expected
 
 
 @few

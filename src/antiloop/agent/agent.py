@@ -1,7 +1,7 @@
 """The agent: tools, a model, and the loop between them."""
 
 import os
-from typing import Any, AsyncGenerator, Callable, Optional, Sequence, Union
+from typing import Any, AsyncGenerator, Callable, Generator, Optional, Sequence, Union
 
 from ..exceptions import AgentError
 from ..short_repr import short_repr
@@ -97,6 +97,18 @@ class Agent:
         (``await events.aclose()``), and everything that the run had open closes with it.
         """
         return self._events(prompt, response_format, streaming=True)
+
+    def stream(
+        self, prompt: Union[str, Sequence[Message]], *, response_format: Any = None
+    ) -> Generator[AgentEvent, None, None]:
+        """Run, and yield what happens as it happens; like `astream`, for code that is not async.
+
+        The run has an event loop in a thread. A caller that leaves early closes the generator
+        (``events.close()``), and everything that the run had open closes with it.
+        """
+        from .sync_stream import in_step
+
+        return in_step(self._events(prompt, response_format, streaming=True))
 
     def _events(
         self, prompt: Union[str, Sequence[Message]], response_format: Any, *, streaming: bool

@@ -88,7 +88,7 @@ class _Worker:
                 told = method(*request.arguments)
                 if inspect.isawaitable(told):
                     future = self._submit(told)
-                    _finished(future)
+                    finished(future)
                     future.result()
 
     def _submit(self, awaitable: Awaitable[Any]) -> "Future[Any]":
@@ -128,7 +128,7 @@ class _Worker:
         if isinstance(outcome, ToolResult):
             return outcome
         future = self._submit(invocation.finish(outcome))
-        _finished(future)
+        finished(future)
         return _outcome(invocation, future)
 
 
@@ -143,13 +143,13 @@ def _await_all(
     limits = [invocation.timeout_s for invocation in invocations]
     by_deadline = sorted(zip(limits, futures), key=lambda pair: (pair[0] is None, pair[0] or 0))
     for limit, future in by_deadline:
-        if _finished(future, None if limit is None else started + limit):
+        if finished(future, None if limit is None else started + limit):
             in_time.add(future)
     return in_time
 
 
-def _finished(future: "Future[Any]", deadline: Optional[float] = None) -> bool:
-    """Wait until a future is done or the deadline has come, and tell which."""
+def finished(future: "Future[Any]", deadline: Optional[float] = None) -> bool:
+    """Wait until a future is done or the deadline has come, and give which."""
     while not future.done():
         left = _SLICE_S if deadline is None else deadline - time.monotonic()
         if left <= 0:
