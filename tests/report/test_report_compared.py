@@ -3,6 +3,7 @@
 import io
 import json
 
+import pytest
 from report_pages import REPEAT, cycle, data_of, judged, press, run_of, wait_for_text
 
 from antiloop import report
@@ -111,3 +112,14 @@ def test_a_run_stands_beside_the_one_before_and_leads_to_it(open_page):
     assert page.locator("#loops h4").count() == 1
     press(page, "Escape")
     page.wait_for_selector("#overview:not([hidden])")
+
+
+@pytest.mark.parametrize(("at", "width", "scheme"), [("", 1280, "dark"), ("#run-0", 360, "light")])
+def test_axe_finds_nothing_where_runs_are_compared(open_page, at, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="extra 'browser'")
+    ours = [run_of(*WORSE, run_id="a"), run_of(*FINE, run_id="b")]
+    others = [run_of(*STUCK, run_id="a"), run_of(*FINE, run_id="c")]
+    page = open_page(*ours, against=others, at=at, width=width, scheme=scheme)
+    found = axe.Axe().run(page).response
+    assert len(found["passes"]) > 15
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
