@@ -1,7 +1,6 @@
 """The contract with the LiteLLM proxy on loopback, and what is special about it."""
 
 import asyncio
-import gc
 import os
 import tempfile
 from contextlib import contextmanager
@@ -32,13 +31,6 @@ from antiloop.integrations.litellm import LoopGuard, handler
 
 # The proxy runs in this process, where a warning that is an error would break a request.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _late_connections():
-    """Let what the proxy's event loop never closed go here, and not in a test that comes later."""
-    yield
-    gc.collect()
 
 
 CONFIG = """
