@@ -6,6 +6,7 @@
 >>> page = io.StringIO()
 >>> runs = read_runs("docs/examples/runs.jsonl")
 >>> report.write_page(((run, health.evaluate(run)) for run in runs), page)
+{}
 >>> page.getvalue()[:15]
 '<!doctype html>'
 """
