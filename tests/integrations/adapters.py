@@ -43,19 +43,19 @@ SINGLE_CALLS = {
 }
 
 HOOK_HOLES = {
-    "async": "the hook is a process of its own, however the agent is run",
-    "stream": "the hook is a process of its own, however the agent is run",
-    "raise": "nobody is there to raise to; it does what stop does",
+    "async": "the hook runs in a separate process, however the agent is run",
+    "stream": "the hook runs in a separate process, however the agent is run",
+    "raise": "no caller can catch an exception; it does what stop does",
     **dict.fromkeys(
         ("a_second_opinion_is_asked", "a_judge_that_fails_harms_nothing"),
-        "a judge is code; the hook is a process of its own, whose detector is written as JSON",
+        "a judge is code; the hook runs in a separate process, whose detector is written as JSON",
     ),
     **SINGLE_CALLS,
 }
 
 GATEWAY_HOLES = {
     "block": "a single call cannot be refused at a gateway; no tool may be called at all",
-    "raise": "nobody is there to raise to; the client gets an error with the status 400",
+    "raise": "no caller can catch an exception; the client gets an error with the status 400",
     "a_refused_call_tells_the_model_why": "nothing is refused; a notice tells why no tool may be"
     " called",
 }
@@ -147,7 +147,7 @@ ADAPTERS = {
             "guard-opentelemetry.md",
             modes=("sync", "async"),
             holes={
-                "stream": "a span tells of a call when it has ended, streamed or not",
+                "stream": "a span reports a call when it has ended, streamed or not",
                 **dict.fromkeys(
                     ("notify", "block", "stop", "raise", "ladder", "own_words"),
                     "spans are watched; nothing can be done to the run",
@@ -170,12 +170,12 @@ ADAPTERS = {
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
-                "raise": "nobody is there to raise to; the session ends as it does for stop",
-                "resumed_elsewhere": "each event is answered by a process of its own; a session"
-                " goes on with words of the user, which begin anew",
+                "raise": "no caller can catch an exception; the session ends as it does for stop",
+                "resumed_elsewhere": "a separate process answers each event; a session"
+                " continues with a user message, which starts a new turn",
                 "a_detector_that_raises_harms_nothing": "a detector of your own cannot be written"
                 " as JSON",
-                "observers_are_told": "the hook is a process of its own",
+                "observers_are_told": "the hook runs in a separate process",
             },
             needs=("claude-agent-sdk",),
             python=(3, 10),
@@ -231,7 +231,7 @@ ADAPTERS = {
                     ("stop", "ladder", "own_words"),
                     "no hook can end a run of OpenHands; all further calls are refused instead",
                 ),
-                "notify": "the model of OpenHands can be told nothing but why a call is refused",
+                "notify": "the model of OpenHands can only get the reason why a call is refused",
             },
             python=(3, 9),
         ),
@@ -253,7 +253,7 @@ ADAPTERS = {
             holes={
                 "sync": "the SDK is async",
                 "stream": "the SDK has one way to ask, which gives messages as they come",
-                "resumed_elsewhere": "a session goes on with words of the user, which begin anew",
+                "resumed_elsewhere": "a session continues with a user message, which starts a new turn",
                 **SINGLE_CALLS,
             },
             oldest=("claude-agent-sdk==0.2.82", "mcp==1.23.0"),
@@ -267,7 +267,7 @@ ADAPTERS = {
             holes={
                 "stream": "an evaluation gives its log when it is over",
                 "raise": "an error of a sample is one of the evaluation; it does what stop does",
-                "resumed_elsewhere": "a sample that broke off begins anew",
+                "resumed_elsewhere": "a sample that broke off starts from the beginning",
             },
             oldest=("inspect-ai==0.3.246",),
             warnings=(
@@ -283,7 +283,7 @@ ADAPTERS = {
             "guard-functions.md",
             modes=("sync", "async"),
             holes={
-                "stream": "what a function yields is no result; such functions are refused",
+                "stream": "what a function yields is not a result; such functions are refused",
                 **SINGLE_CALLS,
             },
             python=(3, 9),

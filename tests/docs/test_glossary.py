@@ -1,0 +1,124 @@
+"""The documentation uses the terms of the glossary, and none of the words that they replace."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from antiloop.loop_detection import LoopAction, LoopSeverity
+from antiloop.loop_detection.evidence.outcome import Outcome
+
+ROOT = Path(__file__).parents[2]
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
+
+# What is read. With "src/antiloop" here, the code and its help are read as well.
+FOLDERS = ("README.md", "docs")
+# Written from the help of the commands, so it belongs to the code.
+GENERATED = {"command-line.md": "src/antiloop"}
+
+# Pattern -> what to write instead. Each is wrong wherever it occurs.
+INSTEAD = {
+    r"spells?": "streak",
+    r"barren": "unproductive",
+    r"gists?": "summary, content",
+    r"skeletons?": "template",
+    r"(the|no|its|this|some) slack": "how many fresh rounds are allowed",
+    r"who (looks|works)": "the detector, the preset; what runs the work",
+    r"(stand|stands|stood|standing) (in|on|beside|behind|above|below)": "is",
+    r"(is|are|was|were|be|been) told": "receives, gets",
+    r"(tell|tells|told) (of|nothing|no)": "report, contain",
+    r"of (its|their) own": "its, their; separate",
+    r"(?<!there )(is|are|was|were) no(?! (longer|more than))": "is not a",
+    r"where left out": "by default",
+    r"(nobody|whoever|whomever)": "no one; the one who",
+    r"as ever": "as usual",
+    r"ever new": "new ... each time",
+    r"(begins?|starts?|began|begun) anew": "starts again",
+    r"(come|comes|came) (to nothing|of it)": "is unproductive",
+    r"(is|as|that is) news": "is new",
+    r"a row of": "several, a streak of",
+    r"to the letter": "exactly",
+    r"(whereof|whereby|therein|thereof|hence|thus)": "so",
+    r"(may|can) well": "can",
+    r"let be": "leave alone",
+    r"save for": "except for",
+    r"(behaviour|colours?|licence|recognis\w+|judgement|neighbours?|favour\w*)": (
+        "American spelling"
+    ),
+}
+BANNED = re.compile(rf"\b({'|'.join(INSTEAD)})\b", re.IGNORECASE)
+TERM = re.compile(r"^\| ([a-z][a-z ]*) \| (.+) \|$", re.MULTILINE)
+OUTPUT = re.compile(r"^```(?:text|console)\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def files_of(folder):
+    """Give the pages and modules of a folder, or the file itself."""
+    path = ROOT / folder
+    found = [path] if path.is_file() else sorted([*path.rglob("*.md"), *path.rglob("*.py")])
+    return [file for file in found if GENERATED.get(file.name, folder) in FOLDERS]
+
+
+FILES = [file for folder in FOLDERS for file in files_of(folder)]
+
+
+def without_output(text):
+    """Blank what blocks print: the code says that."""
+    return OUTPUT.sub(lambda block: "\n" * block[0].count("\n"), text)
+
+
+def replaced_words(text):
+    """Give each banned word with its line and what to write instead."""
+    return [
+        f"line {line}: {found[0]!r}: write {instead_of(found[0])}"
+        for line, content in enumerate(text.splitlines(), 1)
+        for found in BANNED.finditer(content)
+    ]
+
+
+def instead_of(words):
+    return next(
+        better for pattern, better in INSTEAD.items() if re.fullmatch(pattern, words, re.IGNORECASE)
+    )
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_uses_the_words_of_the_glossary(file):
+    assert replaced_words(without_output(file.read_text(encoding="utf-8"))) == []
+
+
+def terms():
+    return [term for term, _ in TERM.findall(GLOSSARY.read_text("utf-8")) if term != "term"]
+
+
+def test_each_term_is_defined_once():
+    assert len(terms()) == len(set(terms()))
+
+
+def test_the_glossary_defines_what_results_and_verdicts_can_be():
+    text = GLOSSARY.read_text("utf-8")
+    kinds = dict(TERM.findall(text))
+    assert {kind.name.lower() for kind in Outcome} <= set(re.findall(r"\w+", kinds["outcome"]))
+    for enum, term in ((LoopAction, "action"), (LoopSeverity, "severity")):
+        assert {kind.value for kind in enum} == set(re.findall(r"`(\w+)`", kinds[term]))
+
+
+@pytest.mark.parametrize("term", terms())
+def test_the_documentation_uses_each_term(term):
+    words = re.compile(rf"\b{term}(s|es)?\b", re.IGNORECASE)
+    pages = [page for page in FILES if page.suffix == ".md" and page != GLOSSARY]
+    assert any(words.search(page.read_text("utf-8")) for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a spell\nand who looks", ["line 1: 'spell': write streak", "line 2: 'who looks'"]),
+        ("Nobody is told", ["line 1: 'Nobody'", "line 1: 'is told'"]),
+        ("a spelling of a word", []),
+        ("it is no longer open", []),
+    ],
+)
+def test_a_replaced_word_is_found_with_its_line(text, words):
+    found = replaced_words(text)
+    assert len(found) == len(words)
+    assert all(line.startswith(start) for line, start in zip(found, words))
