@@ -253,7 +253,8 @@ ADAPTERS = {
             holes={
                 "sync": "the SDK is async",
                 "stream": "the SDK has one way to ask, which gives messages as they come",
-                "resumed_elsewhere": "a session continues with a user message, which starts a new turn",
+                "resumed_elsewhere": "a session continues with a user message, which starts a"
+                " new turn",
                 **SINGLE_CALLS,
             },
             oldest=("claude-agent-sdk==0.2.82", "mcp==1.23.0"),
