@@ -15,7 +15,7 @@ from ..exceptions import SettingsError
 from ..version import __version__
 from . import help_page
 from .command import COULD_NOT_RUN, add_telling, reason_of
-from .commands import calibrate, config, demo, explain, hook, report, scan, watch
+from .commands import calibrate, completion, config, demo, explain, hook, report, scan, watch
 from .output.terminal import choose, complain
 from .parser import Parser
 
@@ -96,5 +96,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (demo, scan, watch, explain, report, calibrate, hook, config):
         command.add(commands)
+    completion.add(commands, parser)
     help_page.add(commands, parser)
     return parser
