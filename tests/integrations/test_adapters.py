@@ -16,11 +16,13 @@ PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 OTHER_EXTRAS = {
     "anthropic",
     "browser",
+    "completion",
     "dask",
     "dev",
     "mutants",
     "openai",
     "prometheus",
+    "prose",
     "test",
 } | {"toml"}
 OTHER_MODULES = {"otel_metrics", "otel_observer", "prometheus"}
