@@ -229,7 +229,7 @@ def test_known_loops_that_are_gone_are_told_and_do_not_fail(capsys):
     record("a.jsonl", run_line("r", "ls"))
     capsys.readouterr()
     assert check() == 0
-    assert capsys.readouterr().err == "antiloop: known.jsonl: 1 known loop not found any more\n"
+    assert capsys.readouterr().err == "antiloop: known.jsonl: 1 known loop no longer found\n"
 
 
 def test_known_loops_of_files_that_are_not_scanned_are_left_alone(capsys):
@@ -246,7 +246,10 @@ def test_nothing_is_written_of_what_could_not_be_read_whole(capsys):
     write()
     before = Path("known.jsonl").read_text("ascii")
     assert main(["scan", "--write-baseline", "known.jsonl", "recordings", "missing"]) == 2
-    assert "known.jsonl: not written, as not everything could be read" in capsys.readouterr().err
+    assert (
+        "known.jsonl: not written because some recordings could not be read"
+        in capsys.readouterr().err
+    )
     assert Path("known.jsonl").read_text("ascii") == before
 
 
@@ -260,7 +263,7 @@ def test_a_baseline_that_cannot_be_written_is_2_and_named(capsys):
     ("text", "told"),
     [
         (None, "no such file; --write-baseline known.jsonl writes it"),
-        ("", "no baseline of this version; --write-baseline writes one"),
+        ("", "not a baseline of this version; create one with --write-baseline"),
         (run_line("r", "ls"), "no baseline of this version"),
         ("{broken", "line 1: not JSON"),
         ("[" * 100_000, "nested too deeply"),

@@ -44,7 +44,7 @@ def test_the_bound_holds_is_0(runs, capsys):
     out = capsys.readouterr().out
     assert "299 runs that went well" in out
     assert out.endswith(
-        "With 95 % confidence, at most 0.997 % of good runs are stopped; up to 1 % may be.\n"
+        "With 95 % confidence, at most 0.997 % of good runs are stopped; the limit is 1 %.\n"
     )
 
 
@@ -151,7 +151,7 @@ def test_runs_that_are_stopped_still_are_named(runs, tmp_path, capsys):
     path.write_text(json.dumps({"run_id": "busy", "steps": turns}))
     assert main(["calibrate", "--config", str(config), str(path)]) == 1
     out = capsys.readouterr().out
-    assert "\nStopped still:\n  repeat          1 run: busy\n" in out
+    assert "\nStill stopped:\n  repeat          1 run: busy\n" in out
     assert "1 run, 1 of them stopped, support 100 % at 95 % confidence, not 1 %; that takes" in out
 
 
@@ -185,7 +185,7 @@ def test_a_file_whose_runs_are_all_broken_is_2(tmp_path, capsys):
     path = tmp_path / "f"
     path.write_text('{"run_id": "a", "steps": 5}\n')
     assert main(["calibrate", "--from", "antiloop", str(path)]) == 2
-    assert f"antiloop: {path}: no recorded runs to calibrate on\n" in capsys.readouterr().err
+    assert f"antiloop: {path}: no recorded runs to calibrate with\n" in capsys.readouterr().err
 
 
 def test_a_configuration_that_cannot_be_written_is_2_and_the_report_is_not_lost(
@@ -249,4 +249,4 @@ def test_a_configuration_is_written_through_no_link_that_leads_elsewhere(runs, t
     shipped.symlink_to(precious)
     assert main(["calibrate", runs(1), "-o", str(shipped)]) == 2
     assert precious.read_text() == "precious"
-    assert f"antiloop: {shipped}: a link that leads to {precious}" in capsys.readouterr().err
+    assert f"antiloop: {shipped}: a link to {precious}" in capsys.readouterr().err

@@ -161,7 +161,7 @@ def test_the_format_can_be_given(runs, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "no OpenAI chat messages here; skipped" in err
-    assert err.endswith("no recorded runs in what was given, so nothing was looked at\n")
+    assert err.endswith("no recorded runs found, nothing was checked\n")
 
 
 def test_the_names_offered_are_the_names_there_are():
@@ -383,7 +383,9 @@ def test_an_interrupt_while_the_program_starts_is_130(monkeypatch):
 def test_the_demo_tells_and_then_stops(capsys):
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
-    assert out.index("The model is told:") < out.index("The run ends, loop_detected: Tool 'search'")
+    assert out.index("The model reads:") < out.index(
+        "The run ends with status loop_detected: Tool 'search'"
+    )
 
 
 def test_a_demo_that_nobody_reads_ends_quietly():

@@ -75,7 +75,7 @@ def test_no_cluster_at_an_address_is_2_and_told(archive, capfd, monkeypatch):
 
 @pytest.mark.parametrize("address", ["", "cluster", ":8786", "cluster:", "cluster:port"])
 def test_an_address_without_host_or_port_is_2_and_told(address, archive, capfd):
-    told = f"antiloop: --engine dask://{address}: give its address as dask://HOST:PORT\n"
+    told = f"antiloop: --engine dask://{address}: write the address as dask://HOST:PORT\n"
     assert scanned(capfd, "--engine", f"dask://{address}", archive) == (2, "", told)
 
 

@@ -58,7 +58,7 @@ def test_a_verdict_is_explained_by_what_was_counted(runs, capsys):
 def test_a_step_without_a_verdict_is_explained_by_what_is_missing(runs, capsys):
     assert main(["explain", "--step", "1", runs(r=steps(4))]) == 0
     told = lines_of(capsys)
-    assert "nothing was said" in told
+    assert "no verdict" in told
     assert "repeat            2 of 3 in a row: steps 0-1; before: the start of the run" in told
 
 
@@ -66,7 +66,7 @@ def test_what_matched_and_what_did_not_is_told(runs, capsys):
     run = [*steps(1, result="b"), *steps(2), *steps(1, "write_file", "ok"), *steps(1)]
     main(["explain", "--preset", "escalating", runs(r=run)])
     told = lines_of(capsys)
-    assert "changes of the world: step 3" in told
+    assert "successful changes: step 3" in told
     assert "the same call, result another: step 0" in told
     assert "the same call, result same: steps 1-2" in told
 
@@ -74,7 +74,7 @@ def test_what_matched_and_what_did_not_is_told(runs, capsys):
 def test_the_same_answer_to_other_calls_is_told(runs, capsys):
     run = [{"tool_name": "get", "arguments": {"n": n}, "result": "none"} for n in range(3)]
     main(["explain", runs(r=run)])
-    assert "another call, result same: steps 0-1" in lines_of(capsys)
+    assert "another call, same result: steps 0-1" in lines_of(capsys)
 
 
 def test_calls_and_answers_that_are_only_alike_are_told(runs, capsys):
@@ -83,7 +83,7 @@ def test_calls_and_answers_that_are_only_alike_are_told(runs, capsys):
         for n in (7, 8, 8.0, 9)
     ]
     main(["explain", "--preset", "escalating", runs(r=run)])
-    assert "another call, the same in other words: steps 0-2" in lines_of(capsys)
+    assert "another call, nearly the same result: steps 0-2" in lines_of(capsys)
     run = [{"tool_name": "get", "arguments": {"q": q}} for q in ("cat food", "food cat")]
     main(["explain", runs(r=run)])
     assert "nearly the same call: step 0" in lines_of(capsys)
@@ -106,7 +106,7 @@ def test_what_was_counted_lines_up_whatever_the_names(runs, capsys):
 def test_why_a_streak_that_is_long_enough_says_nothing_is_told(capsys):
     run = ["--run", "refund-window", "--preset", "cycles", EXAMPLE]
     assert main(["explain", "--step", "10", *run]) == 0
-    assert "enough, but found before: it must go on for longer first" in lines_of(capsys)
+    assert "enough, but reported already; the loop must go on longer" in lines_of(capsys)
 
 
 def test_the_rung_of_the_ladder_is_marked(capsys):
@@ -122,7 +122,7 @@ def test_a_loop_whose_calls_are_refused_is_marked(capsys):
     told = lines_of(capsys)
     assert (
         "ping_pong          notify -> [block] -> stop, found 2 times, now again; "
-        "its calls are refused"
+        "its calls are blocked"
     ) in told
 
 
@@ -141,7 +141,7 @@ def test_the_message_of_the_user_is_where_the_window_begins(capsys):
     session = str(Path(EXAMPLE).with_name("claude-code-session.jsonl"))
     assert main(["explain", "--step", "10", session]) == 0
     assert (
-        "In the window, from step 8 on, as the user spoke then: 3 rounds,"
+        "In the window, from step 8 on, because of a user message: 3 rounds,"
         " 3 of them with a new answer"
     ) in lines_of(capsys)
 
@@ -180,8 +180,8 @@ def test_json_holds_the_same_and_the_run(runs, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "several runs here, 'a' and 'b' first; name one with --run"),
-        (["--run", "\x1b"], "no run '\\x1b' here"),
+        ([], "several runs in this file, first 'a' and 'b'; choose one with --run"),
+        (["--run", "\x1b"], "no run '\\x1b' in this file"),
         (["--run", "a", "--step", "3"], "run 'a' has 3 steps, counted from 0; got 3"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_file_without_runs_is_2(tmp_path, capsys):
     path = tmp_path / "f"
     path.write_text("{}\n")
     assert main(["explain", "--from", "event-log", str(path)]) == 2
-    assert f"antiloop: {path}: no run here" in capsys.readouterr().err
+    assert f"antiloop: {path}: no run in this file" in capsys.readouterr().err
     assert main(["explain", str(path)]) == 2
     assert "expected" in capsys.readouterr().err
 

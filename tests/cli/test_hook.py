@@ -107,7 +107,7 @@ def test_nothing_is_written_without_a_yes(answer, is_written, monkeypatch, capsy
 def test_where_nobody_can_be_asked_nothing_is_written(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert main(["hook", "claude-code", "--install"]) == 2
-    assert "nobody is there to be asked: say --yes; nothing was changed" in capsys.readouterr().err
+    assert "not a terminal, cannot ask. Use --yes. Nothing was changed." in capsys.readouterr().err
     assert not os.path.exists(FILE)
 
 
@@ -159,7 +159,7 @@ def test_to_uninstall_leaves_no_file_in_which_nothing_is(where, capsys):
     assert len(commands(read(path))) == 2
     assert main([*words, "--uninstall"]) == 0
     assert not os.path.exists(path)
-    assert capsys.readouterr().out.endswith(f"removed, as nothing else was in it: {path}\n")
+    assert capsys.readouterr().out.endswith(f"deleted, because nothing else was in it: {path}\n")
     assert main([*words, "--uninstall"]) == 0
     assert not os.path.exists(path)
 
@@ -276,17 +276,17 @@ def test_where_the_hook_is_installed_is_said(capsys):
     [
         (
             {"hooks": {"PreToolUse": [nested_entry("antiloop hook claude-code")]}},
-            "not called at PostToolBatch; --install again",
+            "the hook is not called at PostToolBatch; run --install again",
         ),
         (
             {**with_hook({}, "antiloop hook claude-code"), "disableAllHooks": True},
-            "disableAllHooks switches all hooks off",
+            "disableAllHooks turns all hooks off",
         ),
         (
             with_hook({}, "/gone/bin/antiloop hook claude-code"),
-            "there is no program /gone/bin/antiloop; --install again",
+            "program /gone/bin/antiloop not found; run --install again",
         ),
-        (with_hook({}, "'antiloop hook claude-code"), "there is no program 'antiloop hook"),
+        (with_hook({}, "'antiloop hook claude-code"), "program 'antiloop hook"),
     ],
 )
 def test_what_keeps_the_hook_from_running_is_said(settings, told, capsys):
@@ -302,7 +302,7 @@ def test_a_hook_that_is_called_twice_is_said(capsys):
     number, out, _ = status(capsys)
     assert (number, out[3]) == (
         0,
-        "Different commands call it, so each call is judged several times.",
+        "Several commands call the hook, so it judges each call several times.",
     )
 
 
@@ -357,7 +357,7 @@ def test_settings_of_a_project_that_lead_out_of_it_are_refused(tmp_path, monkeyp
         monkeypatch.chdir(project)
         os.symlink(target, link)
         assert main(["hook", "claude-code", "--install", "--yes"]) == 2
-        assert f"{FILE}: a link that leads to {tmp_path}" in capsys.readouterr().err
+        assert f"{FILE}: a link to {tmp_path}" in capsys.readouterr().err
     assert mine.read_text("utf-8") == "{}"
     assert os.listdir(tmp_path / "folder") == []
 
@@ -401,7 +401,7 @@ def test_a_broken_file_is_refused_and_stays_as_it_is(settings, told, capsys):
     out, err = capsys.readouterr()
     assert err.startswith(f"antiloop: {FILE}: ")
     assert told in err
-    assert err.endswith("; nothing was changed\n")
+    assert err.endswith(". Nothing was changed.\n")
     assert out == ""
     with open(FILE, encoding="utf-8") as file:
         assert file.read() == settings
@@ -410,14 +410,14 @@ def test_a_broken_file_is_refused_and_stays_as_it_is(settings, told, capsys):
 def test_a_file_that_cannot_be_read_is_named(capsys):
     os.makedirs(FILE)
     assert main(["hook", "claude-code", "--install", "--yes"]) == 2
-    assert capsys.readouterr().err == f"antiloop: {FILE}: Is a directory; nothing was changed\n"
+    assert capsys.readouterr().err == f"antiloop: {FILE}: Is a directory. Nothing was changed.\n"
 
 
 @pytest.mark.parametrize("value", ['"\\ud800"', "1e999", "NaN"])
 def test_what_cannot_be_written_as_json_again_is_left_as_it_is(value, capsys):
     write(f'{{"own": {value}}}')
     assert main(["hook", "claude-code", "--install", "--yes"]) == 2
-    assert "; nothing was changed\n" in capsys.readouterr().err
+    assert ". Nothing was changed.\n" in capsys.readouterr().err
     assert os.listdir(".claude") == ["settings.json"]
     with open(FILE, encoding="utf-8") as file:
         assert file.read() == f'{{"own": {value}}}'
@@ -429,13 +429,13 @@ def test_a_person_without_an_event_is_told_what_to_say(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("antiloop", run_name="__main__")
     assert ended.value.code == 2
-    assert "say --install" in capsys.readouterr().err
+    assert "set that up with --install" in capsys.readouterr().err
 
 
 def test_where_standard_input_is_closed_nobody_is_asked(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", None)
     assert main(["hook", "claude-code", "--install"]) == 2
-    assert "nobody is there to be asked" in capsys.readouterr().err
+    assert "not a terminal, cannot ask" in capsys.readouterr().err
 
 
 def test_an_empty_file_counts_as_none():

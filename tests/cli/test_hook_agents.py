@@ -80,7 +80,7 @@ def test_what_was_there_stays(agent):
 @pytest.mark.parametrize("agent", OTHERS)
 def test_settings_that_an_agent_does_not_have_are_named(agent, capsys):
     assert main(["hook", agent, "--install", "--yes", "--local"]) == 2
-    told = f"antiloop: {agent} has no local settings, only those of user and project\n"
+    told = f"antiloop: {agent} has no local settings, only user and project settings\n"
     assert capsys.readouterr().err == told
 
 
@@ -88,12 +88,12 @@ def test_settings_that_an_agent_does_not_have_are_named(agent, capsys):
 def test_a_path_of_this_machine_names_the_settings_that_there_are(agent, monkeypatch, capsys):
     monkeypatch.setenv("PATH", "")
     assert main(["hook", agent, "--install", "--yes"]) == 0
-    assert "--user writes to your own settings instead" in capsys.readouterr().err
+    assert "use --user to write your own settings instead" in capsys.readouterr().err
 
 
 def test_codex_is_told_to_trust_the_hook(capsys):
     main(["hook", "codex", "--install", "--yes"])
-    assert "trusted it" in capsys.readouterr().out
+    assert "you trust it" in capsys.readouterr().out
 
 
 def test_the_folder_of_an_agent_may_be_elsewhere(tmp_path, monkeypatch):
@@ -115,7 +115,7 @@ def test_another_plugin_of_the_same_name_stays_as_it_is(capsys):
         file.write("export const Mine = 1\n")
     for change in ("--install", "--uninstall"):
         assert main(["hook", "opencode", change, "--yes"]) == 2
-        assert "another plugin of this name; move it elsewhere" in capsys.readouterr().err
+        assert "another plugin has this name; move it elsewhere" in capsys.readouterr().err
     assert main(["hook", "opencode", "--status"]) == 2
     with open(path, encoding="utf-8") as file:
         assert file.read() == "export const Mine = 1\n"

@@ -189,7 +189,7 @@ def _never():
         (":Warp", "Empty module name; choose from"),
         ("no_such_module:Warp", "No module named 'no_such_module'; choose from"),
         ("json:dumps", "missing 1 required positional argument"),
-        ("builtins:dict", "it makes no executor"),
+        ("builtins:dict", "it does not return an executor"),
     ],
 )
 def test_an_unknown_engine_is_2_and_told(engine, told, archive, capsys):
@@ -201,7 +201,7 @@ def test_an_unknown_engine_is_2_and_told(engine, told, archive, capsys):
 
 def test_where_there_is_nothing_to_do_nothing_is_done(tmp_path, capsys):
     here = scanned(capsys, str(tmp_path))
-    assert here == (2, "", f"antiloop: {tmp_path}: no files here\n")
+    assert here == (2, "", f"antiloop: {tmp_path}: the directory holds no files\n")
     assert scanned(capsys, str(tmp_path), "--engine", THREADS) == here
 
 
@@ -221,7 +221,7 @@ def test_a_number_of_jobs_that_makes_no_sense_is_2(jobs, archive, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["scan", "--jobs", jobs, archive])
     assert exit_.value.code == 2
-    assert "--jobs: must be a whole number from 1 on" in capsys.readouterr().err
+    assert "--jobs: must be a whole number of 1 or more" in capsys.readouterr().err
 
 
 def test_without_the_extra_dask_is_2_and_the_remedy_is_told(archive):

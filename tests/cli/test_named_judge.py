@@ -95,11 +95,11 @@ def test_one_without_an_opinion_is_told(runs, capsys):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("judges", "'judges' names no judge: write MODULE:NAME, e.g. judges:strict"),
-        ("no_such:judge", "the module no_such cannot be imported: No module named 'no_such'"),
-        ("judges:lenient", "the module judges has no 'lenient'"),
-        ("judges:nothing", "judges:nothing is no judge: give a function of a CaseFile, or a Se"),
-        ("judges:Judge", "judges:Judge is no judge"),
+        ("judges", "'judges' does not name a judge; write MODULE:NAME, e.g. judges:strict"),
+        ("no_such:judge", "cannot import module no_such: No module named 'no_such'"),
+        ("judges:lenient", "module judges has no attribute 'lenient'"),
+        ("judges:nothing", "judges:nothing is not a judge; pass a function that takes a CaseFile"),
+        ("judges:Judge", "judges:Judge is not a judge"),
     ],
 )
 @pytest.mark.parametrize("command", ["scan", "report", "explain"])

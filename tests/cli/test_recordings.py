@@ -91,7 +91,11 @@ def test_a_directory_without_any_run_is_2(tmp_path, capsys):
 
 
 def test_an_empty_directory_is_2(tmp_path, capsys):
-    assert scanned(capsys, tmp_path) == (2, [], f"antiloop: {tmp_path}: no files here\n")
+    assert scanned(capsys, tmp_path) == (
+        2,
+        [],
+        f"antiloop: {tmp_path}: the directory holds no files\n",
+    )
 
 
 def test_a_trace_in_a_directory_that_is_cut_off_is_told(archive, capsys):

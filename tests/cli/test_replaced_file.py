@@ -118,7 +118,7 @@ def test_what_a_link_leads_to_is_replaced_and_the_link_stays(folder, tmp_path):
 @pytest.mark.parametrize("target", ["precious", "missing", "folder-2/page"])
 def test_a_link_that_leads_out_of_the_folders_is_refused(folder, precious, tmp_path, target):
     (folder / "page").symlink_to(tmp_path / target)
-    with pytest.raises(OSError, match="a link that leads to"):
+    with pytest.raises(OSError, match="a link to"):
         write(folder / "page", within=[str(folder)])
     assert precious.read_text() == "precious"
     assert sorted(os.listdir(tmp_path)) == ["folder", "precious"]

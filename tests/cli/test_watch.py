@@ -108,7 +108,7 @@ def test_a_folder_is_watched_for_its_newest_recording(tmp_path, path, writing, c
     out, err = capsys.readouterr()
     assert out.startswith(f"r ({path}:1)\n")
     assert err == (
-        f"antiloop: waiting for what is written below {tmp_path}\nantiloop: watching {path}\n"
+        f"antiloop: waiting for a recording below {tmp_path}\nantiloop: watching {path}\n"
     )
 
 

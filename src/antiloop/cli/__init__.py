@@ -1,9 +1,9 @@
 """The command line: one module for each command, each with ``add`` and ``run``.
 
 Findings go to standard output, trouble to standard error. The exit status is 0 if nothing was
-found, 1 if something was, 2 if the command could not do all of its work; after Ctrl-C or a closed
-pipe it is 130 or 141, as a shell expects. Commands import what they need when they run, so help
-is quick.
+found, 1 if something was, and 2 if the command could not do all of its work; after Ctrl-C or a
+closed pipe it is 130 or 141, as a shell expects. Commands import what they need when they run, so
+help is quick.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from typing import Optional, Sequence, TextIO
 from ..exceptions import SettingsError
 from ..version import __version__
 from . import help_page
-from .command import COULD_NOT_RUN, add_telling, reason_of
+from .command import COULD_NOT_RUN, add_verbosity, reason_of
 from .commands import calibrate, completion, config, demo, explain, hook, report, scan, watch
 from .output.terminal import choose, complain
 from .parser import Parser
@@ -28,10 +28,10 @@ example:
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-    """Run one command and give its exit status.
+    """Run one command and return its exit status.
 
     Args:
-        argv: the arguments without the program's name; those of the process if None.
+        argv: the arguments without the program name; None means `sys.argv`.
     """
     _prepare_output()
     choose()
@@ -47,8 +47,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except SettingsError as error:
         complain(str(error))
         return COULD_NOT_RUN
-    except OSError as error:  # mostly of standard output: commands answer for what they open
-        complain(f"cannot go on: {reason_of(error)}")
+    except OSError as error:  # mostly from standard output: commands handle the files they open
+        complain(f"stopped: {reason_of(error)}")
         _discard_output()
         return COULD_NOT_RUN
     return status
@@ -66,7 +66,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _prepare_output() -> None:
-    """Let all that is written go somewhere, escaped where a terminal cannot show it."""
+    """Make both output streams usable: present, and escaping what they cannot encode."""
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
@@ -79,7 +79,7 @@ def _nowhere() -> TextIO:
 
 
 def _discard_output() -> None:
-    """Give Python somewhere to write to, as it flushes standard output once more at exit."""
+    """Redirect standard output to nowhere, because Python flushes it once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -90,9 +90,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLE,
     )
     parser.add_argument(
-        "--version", action="version", version=f"antiloop {__version__}", help="tell the version"
+        "--version", action="version", version=f"antiloop {__version__}", help="show the version"
     )
-    add_telling(parser)
+    add_verbosity(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (demo, scan, watch, explain, report, calibrate, hook, config):
         command.add(commands)

@@ -1,11 +1,11 @@
-"""What the commands have in common."""
+"""What all commands share."""
 
 import argparse
 import json
 from typing import Any, Callable, Iterable, Sequence
 
 FOUND, COULD_NOT_RUN = 1, 2
-"""Exit statuses; 0 is: it ran, and nothing was found."""
+"""Exit statuses; 0 means that the command ran and found nothing."""
 
 
 def add_command(
@@ -16,20 +16,25 @@ def add_command(
         name, help=about[0].lower() + about[1:].rstrip("."), description=about, epilog=example
     )
     parser.set_defaults(run=run)
-    add_telling(parser)
+    add_verbosity(parser)
     return parser
 
 
-def add_telling(parser: argparse.ArgumentParser) -> None:
-    """Add what may be said before a command and after it: how much is told, and in colours.
+def add_verbosity(parser: argparse.ArgumentParser) -> None:
+    """Add the options for verbosity and color, which may stand before a command or after it.
 
-    What is left out has no value, so that one place does not overrule the other.
+    Their defaults are suppressed, so that one position does not overrule the other.
     """
     group = parser.add_argument_group("for every command")
     unset: Any = argparse.SUPPRESS
     for short, name, value, about in (
-        ("-q", "--quiet", -1, "tell findings and trouble, nothing else"),
-        ("-v", "--verbose", 1, "tell also what is read, what is fine, and all that is skipped"),
+        ("-q", "--quiet", -1, "print findings and errors only"),
+        (
+            "-v",
+            "--verbose",
+            1,
+            "also print files read, healthy runs, and every skipped place",
+        ),
     ):
         group.add_argument(
             short,
@@ -45,23 +50,23 @@ def add_telling(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "always", "never"),
         default=unset,
         metavar="WHEN",
-        help="colours: %(choices)s (default: auto, on a terminal, unless NO_COLOR is set)",
+        help="colors: %(choices)s (default: auto, which means on a terminal without NO_COLOR)",
     )
 
 
-def add_format(parser: argparse.ArgumentParser, choices: Sequence[str], of_what: str) -> None:
+def add_format(parser: argparse.ArgumentParser, choices: Sequence[str]) -> None:
     """Add ``--format`` to a command."""
     parser.add_argument(
         "--format",
         choices=choices,
         default="text",
         metavar="NAME",
-        help=f"of {of_what}: %(choices)s (default: text)",
+        help="output format: %(choices)s (default: text)",
     )
 
 
 def reason_of(error: Exception) -> str:
-    """Say in a few words why a file could not be read, written or understood."""
+    """Describe briefly why a file could not be read, written or parsed."""
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
     if isinstance(error, OSError) and error.strerror:
@@ -70,6 +75,6 @@ def reason_of(error: Exception) -> str:
 
 
 def add_names(parser: argparse.ArgumentParser, title: str, names: Iterable[str]) -> None:
-    """Put what an option may name before the end of a command's help."""
+    """List the names that an option accepts, before the last part of a command's help."""
     listed = "\n".join(f"  {each}" for each in names)
     parser.epilog = f"{title}:\n{listed}\n\n{parser.epilog}"

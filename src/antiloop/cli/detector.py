@@ -1,4 +1,4 @@
-"""Which detector a command works with: that of the settings, a preset, or a configuration."""
+"""The detector that a command uses: from the settings, a preset, or a configuration file."""
 
 import argparse
 import inspect
@@ -19,25 +19,25 @@ Config = Union[LoopDetector, Settings]
 
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
-    """Add what chooses a detector to a command, and a line on each preset to its help."""
+    """Add the options that choose a detector to a command, and list the presets in its help."""
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(
         "--preset",
         choices=PRESETS,
         metavar="NAME",
-        help="detector preset (default: that of antiloop.toml, or else default)",
+        help="detector preset (default: the one in antiloop.toml, otherwise default)",
     )
     choice.add_argument(
         "--config",
         type=read_config,
         metavar="FILE",
-        help="settings from FILE.toml, or a detector from JSON that calibrate or"
+        help="settings from FILE.toml, or a detector from JSON written by calibrate or"
         " LoopDetector.to_config wrote; - is JSON from standard input",
     )
     parser.add_argument(
         "--isolated",
         action="store_true",
-        help="read no antiloop.toml and no pyproject.toml",
+        help="ignore antiloop.toml and pyproject.toml",
     )
     add_names(parser, "presets", _presets())
 
@@ -46,7 +46,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
     """Read the settings that hold for a command.
 
     Raises:
-        SettingsError: for what is wrong in the file.
+        SettingsError: if the file is malformed.
     """
     if isinstance(args.config, Settings):
         return args.config
@@ -54,14 +54,14 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
 
 def detector_of(args: argparse.Namespace, preset: str = "default") -> LoopDetector:
-    """Make the detector that was chosen, with the judge that was named.
+    """Make the chosen detector, with the judge from the command line.
 
     Args:
-        args: of the command.
-        preset: which preset, where nothing else is said.
+        args: the arguments of the command.
+        preset: the preset if nothing else is chosen.
 
     Raises:
-        SettingsError: for what is wrong in the file of settings.
+        SettingsError: if the settings file is malformed.
     """
     instead = args.config if isinstance(args.config, LoopDetector) else None
     if args.preset is not None:
@@ -76,15 +76,15 @@ def add_prices(parser: argparse.ArgumentParser) -> None:
         "--prices",
         type=_read_prices,
         metavar="FILE",
-        help="what models cost, in LiteLLM's format (model_prices_and_context_window.json)",
+        help="model prices, in LiteLLM's format (model_prices_and_context_window.json)",
     )
 
 
 def prices_of(args: argparse.Namespace) -> Optional[Prices]:
-    """Give what models cost, from the command line or else the settings; None where not known.
+    """Return the model prices from the command line, otherwise from the settings, or None.
 
     Raises:
-        SettingsError: for what is wrong in the file of settings.
+        SettingsError: if the settings file is malformed.
     """
     given: Optional[Prices] = args.prices
     return settings_of(args).prices if given is None else given
@@ -106,7 +106,7 @@ def _presets() -> Iterator[str]:
 
 
 def read_config(path: str) -> Config:
-    """Read a configuration or settings; what is wrong is told as a wrong argument."""
+    """Read a configuration or settings; report a malformed one as a wrong argument."""
     try:
         if path.endswith(".toml"):
             return Settings.read(path)

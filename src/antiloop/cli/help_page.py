@@ -1,4 +1,4 @@
-"""``antiloop help``: what a command does and what its options are, as ``--help`` says it."""
+"""``antiloop help``: print the help of a command, as ``--help`` does."""
 
 import argparse
 from functools import partial
@@ -6,9 +6,9 @@ from typing import Any
 
 from .command import add_command
 
-_ABOUT = "Tell what a command does and what its options are."
+_ABOUT = "Show what a command does and which options it has."
 _EXAMPLE = """\
-It is what --help says after a command.
+`antiloop help COMMAND` prints the same as `antiloop COMMAND --help`.
 
 example:
   antiloop help scan
@@ -19,7 +19,10 @@ def add(commands: Any, whole: argparse.ArgumentParser) -> None:
     """Add the command to the parser of all commands."""
     parser = add_command(commands, "help", partial(run, whole), _ABOUT, _EXAMPLE)
     parser.add_argument(
-        "command", nargs="?", metavar="COMMAND", help="which command; all of them if left out"
+        "command",
+        nargs="?",
+        metavar="COMMAND",
+        help="a command (default: list all commands)",
     )
 
 

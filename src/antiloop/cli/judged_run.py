@@ -1,4 +1,4 @@
-"""What a scan says about one run."""
+"""The result of a scan for one run."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, FrozenSet, List, Optional, Sequence, Tuple
@@ -18,16 +18,16 @@ Verdicts = Sequence[Tuple[int, "LoopVerdict"]]
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """One run: where it stands, and how it did. It is small, however long the run."""
+    """One run: its place and its health. It stays small for long runs."""
 
     run_id: str
     source: str
     """Where it was read, as ``name:line``."""
     health: HealthReport
     asked: Optional[Asked] = None
-    """How often a judge was asked; None where nobody was named."""
+    """How often a judge was asked; None if no judge was named."""
     known: Optional[FrozenSet[str]] = None
-    """Identities of its loops that a baseline knows; None where there is no baseline."""
+    """Identities of its loops that a baseline contains; None without a baseline."""
 
     @property
     def verdicts(self) -> Verdicts:
@@ -36,37 +36,37 @@ class JudgedRun:
 
     @property
     def new_verdicts(self) -> Verdicts:
-        """Those about loops that no baseline knows."""
+        """Those about loops that are not in a baseline."""
         return [(step, verdict) for step, verdict in self.verdicts if not self.is_known(verdict)]
 
     def is_known(self, verdict: "LoopVerdict") -> bool:
-        """Whether it is about a loop that a baseline knows."""
+        """Whether it is about a loop in a baseline."""
         return bool(self.known and verdict.detection and verdict.detection.identity in self.known)
 
 
 def profile_of(detector: "LoopDetector", prices: Optional[Prices] = None) -> HealthProfile:
-    """Give the rules of health, with the findings of a detector as evidence.
+    """Return the rules of health, with the findings of a detector as evidence.
 
     Args:
-        detector: which one.
-        prices: what tokens cost, where it is known.
+        detector: the detector.
+        prices: the prices of models, if known.
 
     Raises:
-        ValueError: if the environment names a budget that is no number.
+        ValueError: if an environment variable holds a budget that is not a number.
     """
     budget = budget_from_environment()
     return HealthProfile(detector=detector, cost_budget=budget, prices=prices)
 
 
 def judge(run: RecordedRun, profile: HealthProfile) -> JudgedRun:
-    """Say what is wrong with a run; where the detector has a judge, it is asked first."""
+    """Judge a run; if the detector has a judge, that is asked first."""
     run, asked = consulted(run, profile.detector)
     health = _healthy(run, profile) or evaluate(run, profile=profile)
     return JudgedRun(run.run_id, run.source, health, asked)
 
 
 def _healthy(run: RecordedRun, profile: HealthProfile) -> Optional[HealthReport]:
-    """Give the report on calls alone, where there is no loop in them: that is cheap to know."""
+    """Return the report on the calls alone if they hold no loop, which is cheap to find out."""
     is_priced = run.cost is not None or (profile.prices is not None and run.model is not None)
     if run.events or run.failed or is_priced:
         return None

@@ -1,4 +1,4 @@
-"""A judge that is named on the command line, and asked about recorded runs."""
+"""A judge that the command line names, for recorded runs."""
 
 import argparse
 import inspect
@@ -23,9 +23,9 @@ class Asked:
 
     questions: int = 0
     unanswered: int = 0
-    """How many of them brought no opinion."""
+    """How many of these questions got no opinion."""
     why: str = ""
-    """What went wrong with the first of these, where it is known."""
+    """The error of the first unanswered question, if known."""
 
     def __add__(self, other: "Asked") -> "Asked":
         return Asked(
@@ -36,7 +36,7 @@ class Asked:
 
     @property
     def complaint(self) -> str:
-        """Say that the judge gave no opinion; empty where it always did."""
+        """Describe how many questions got no opinion; empty if all got one."""
         if not self.unanswered:
             return ""
         questions = counted(self.questions, "question")
@@ -45,10 +45,10 @@ class Asked:
 
 
 class NamedJudge:
-    """Whatever ``MODULE:NAME`` is; in another process it is imported again.
+    """The judge that ``MODULE:NAME`` names; another process imports it again.
 
     Raises:
-        ValueError: if there is no such thing, or it is no judge.
+        ValueError: if the name cannot be imported or does not name a judge.
     """
 
     def __init__(self, name: str) -> None:
@@ -57,15 +57,15 @@ class NamedJudge:
         is_settings = isinstance(found, SecondOpinion)
         if isinstance(found, type) or not (is_settings or callable(found)):
             raise ValueError(
-                f"{name} is no judge: give a function of a CaseFile, or a SecondOpinion"
+                f"{name} is not a judge; pass a function that takes a CaseFile, or a SecondOpinion"
             )
         self.options: SecondOpinion = replace(
             found if is_settings else SecondOpinion(found), judge=self
         )
         self._judge: Any = found.judge if is_settings else found
         self.trouble = ""
-        """What it raised last."""
-        # What goes wrong is told once, at the end, and not with a traceback for each question.
+        """The error that it raised last."""
+        # Errors are reported once, at the end, and not with a traceback for each question.
         logging.getLogger("antiloop.agent.asking").addHandler(logging.NullHandler())
 
     def __reduce__(self) -> Tuple[Any, ...]:
@@ -76,7 +76,7 @@ class NamedJudge:
         try:
             answer = self._judge(case)
         except Exception as error:
-            self.trouble = _told(error)
+            self.trouble = _described(error)
             raise
         return self._awaited(answer) if inspect.isawaitable(answer) else answer
 
@@ -84,7 +84,7 @@ class NamedJudge:
         try:
             return await answer
         except Exception as error:
-            self.trouble = _told(error)
+            self.trouble = _described(error)
             raise
 
 
@@ -94,23 +94,23 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
         "--second-opinion",
         type=_named,
         metavar="MODULE:NAME",
-        help="who is asked where no detector is certain: a function of a CaseFile, or a"
-        " SecondOpinion; what was said when the run was recorded counts first",
+        help="judge to ask when no detector is certain: a function that takes a CaseFile, or a"
+        " SecondOpinion; opinions in the recording are used first",
     )
 
 
 def with_judge(detector: LoopDetector, judge: Optional[NamedJudge]) -> LoopDetector:
-    """Give a detector the judge that was named, if one was."""
+    """Give a detector the judge from the command line, if there is one."""
     if judge is not None:
         detector.second_opinion = judge.options
     return detector
 
 
 def consulted(run: "RecordedRun", detector: LoopDetector) -> "Tuple[RecordedRun, Optional[Asked]]":
-    """Ask about a run where a live one would, and give it with what was said.
+    """Ask about a recorded run where a live run would ask, and add the opinions to it.
 
     Returns:
-        The run, and how often its judge was asked; None where nobody was named.
+        The run, and how often its judge was asked; None if no judge was named.
     """
     options = detector.second_opinion
     if options is None or not isinstance(options.judge, NamedJudge):
@@ -131,23 +131,23 @@ def consulted(run: "RecordedRun", detector: LoopDetector) -> "Tuple[RecordedRun,
     return replace(run, opinions=tuple(sorted(said.items()))), asked
 
 
-def _told(error: Exception) -> str:
+def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {reason_of(error)}"
 
 
 def _imported(name: str) -> Any:
-    """Import what is named; its module may stand in this directory."""
+    """Import an object by its name; the module may be in the working directory."""
     if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that it gets in the way of nothing
+        sys.path.append(os.getcwd())  # last, so that it shadows no installed module
     module, _, attribute = name.partition(":")
     if not (module and attribute):
-        raise ValueError(f"{name!r} names no judge: write MODULE:NAME, e.g. judges:strict")
+        raise ValueError(f"{name!r} does not name a judge; write MODULE:NAME, e.g. judges:strict")
     try:
         return getattr(import_module(module), attribute)
     except AttributeError:
-        raise ValueError(f"the module {module} has no {attribute!r}") from None
+        raise ValueError(f"module {module} has no attribute {attribute!r}") from None
     except Exception as error:
-        raise ValueError(f"the module {module} cannot be imported: {reason_of(error)}") from error
+        raise ValueError(f"cannot import module {module}: {reason_of(error)}") from error
 
 
 def _named(name: str) -> NamedJudge:

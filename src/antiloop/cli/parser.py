@@ -1,4 +1,4 @@
-"""The parser of the command line: what it does not know is named, with what may be meant."""
+"""The parser of the command line: it names what it does not know and suggests what is meant."""
 
 import argparse
 import shutil
@@ -13,7 +13,7 @@ _PROGRAM = "  antiloop "
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads a command line; what is wrong with it is told escaped, as all else is."""
+    """Reads a command line and escapes its error messages."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", HelpFormatter)
@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Optional[Sequence[str]] = None, namespace: Optional[Any] = None
     ) -> Tuple[argparse.Namespace, List[str]]:
-        """Read the arguments; none may be left that is not known."""
+        """Read the arguments; refuse any that is unknown."""
         words = list(args or ())
         for word in _options_in(words, is_whole=self._subparsers is None):
             name = word.partition("=")[0]
@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         return known, rest
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end with status 2."""
+        """Print what is wrong and exit with status 2."""
         super().error(printable(message))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -44,16 +44,16 @@ class Parser(argparse.ArgumentParser):
             return
         if isinstance(action, argparse._SubParsersAction):
             self._refuse("command", value, action.choices, listed=True)
-        told = f"{value!r} is not one of {', '.join(action.choices)}"
-        raise argparse.ArgumentError(action, told + _meant(value, action.choices))
+        problem = f"{value!r} is not one of {', '.join(action.choices)}"
+        raise argparse.ArgumentError(action, problem + _meant(value, action.choices))
 
     def _refuse(self, kind: str, word: str, known: Iterable[str], listed: bool = False) -> NoReturn:
-        there = f"; there are {', '.join(known)}" if listed else ""
-        self.error(f"unknown {kind} {word!r}{_meant(word, known) or there}")
+        choices = f"; choose from {', '.join(known)}" if listed else ""
+        self.error(f"unknown {kind} {word!r}{_meant(word, known) or choices}")
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Fills paragraphs, and leaves what is indented in lines of its own, for any width."""
+    """Wraps paragraphs to any width and keeps indented lines apart."""
 
     def __init__(self, prog: str) -> None:
         width = min(shutil.get_terminal_size().columns, _WIDEST) - 2
@@ -66,7 +66,7 @@ class HelpFormatter(argparse.HelpFormatter):
         groups: Iterable[Any],
         prefix: Optional[str] = None,
     ) -> None:
-        """Say in short how a command is called: its options stand below, with what they mean."""
+        """Write a short usage line; the options are listed below it with their meaning."""
         listed = list(actions)
         options = ["[OPTION ...]"] if any(each.option_strings for each in listed) else []
         words = ["%(prog)s", *options, *filter(None, map(_placed, listed))]
@@ -93,7 +93,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def _indented(line: str, width: int) -> List[str]:
-    """Break a line of a list, or of an example so that a shell reads it as one."""
+    """Break a line of a list, or a line of an example in a way that a shell accepts."""
     is_example = line.startswith(_PROGRAM)
     end = " \\" if is_example else ""
     options = {"break_on_hyphens": False, "break_long_words": not is_example}
@@ -102,7 +102,7 @@ def _indented(line: str, width: int) -> List[str]:
 
 
 def _placed(action: argparse.Action) -> str:
-    """Write down an argument that has its place, empty text for an option."""
+    """Write down a positional argument; empty for an option."""
     if action.option_strings:
         return ""
     name = str(action.metavar)
@@ -111,7 +111,7 @@ def _placed(action: argparse.Action) -> str:
 
 
 def _options_in(words: Sequence[str], *, is_whole: bool) -> Iterator[str]:
-    """Yield what can only be a long option; before a command, only those that stand before it."""
+    """Yield the words that can only be long options; outside a command, those before it."""
     for word in words:
         if word == "--" or not (is_whole or word.startswith("-")):
             return
@@ -120,6 +120,6 @@ def _options_in(words: Sequence[str], *, is_whole: bool) -> Iterator[str]:
 
 
 def _meant(word: Any, known: Iterable[str]) -> str:
-    """Ask whether a known name is meant, if one is like it."""
+    """Suggest a known name if one is similar; otherwise empty."""
     close = get_close_matches(str(word).lower(), list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,4 +1,4 @@
-"""The recorded runs that a command is given: files and directories, and their format."""
+"""The recorded runs that a command reads: files and directories, and their format."""
 
 import argparse
 import os
@@ -40,7 +40,7 @@ FORMATS = (
     "langsmith",
     "weave",
 )
-"""Names of trace formats, repeated here so that help need not load them."""
+"""Names of trace formats, repeated here so that help does not load them."""
 
 
 def add_recordings(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +49,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="recorded runs: files, directories with all that is in them, - for standard input",
+        help="recorded runs: files, directories (read recursively), or - for standard input",
     )
     add_source(parser)
 
@@ -61,7 +61,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         dest="source",
         metavar="FORMAT",
-        help="the format, where it is not recognised",
+        help="input format (detected by default)",
     )
     add_names(parser, "formats", [", ".join(FORMATS)])
 
@@ -72,30 +72,30 @@ class RecordingFile(NamedTuple):
     path: str
     """Where it is; ``-`` is standard input."""
     under: Optional[str] = None
-    """The directory in which it was found; None for a file that was named."""
+    """The directory in which it was found; None for a file that the user named."""
 
 
 class Recordings:
-    """The files that a command was given, in order, and what became of them.
+    """The files that a command reads, in order, and what became of them.
 
-    What is found in a directory and is no trace is passed over; a file that was named must be one.
+    Files in a directory that hold no trace are skipped; a file named by the user must hold one.
 
     Args:
         paths: files, directories, or ``-``.
-        source: the format of all of them; None to recognise it.
+        source: the format of all of them; None to detect it.
     """
 
     def __init__(self, paths: Sequence[str], source: Optional[str] = None) -> None:
         self.source = source
         self.is_incomplete = False
-        """Whether something could not be read; figures without it may mislead."""
+        """Whether something could not be read, so that the figures may mislead."""
         self._foreign: Counter[str] = Counter()
         self.files = [file for path in paths for file in self._files_at(path)]
         self.progress = Progress(len(self.files))
         self.skipped = Skipped()
 
     def runs(self) -> "Iterator[RecordedRun]":
-        """Yield the runs of all files; name those that cannot be read, and go on without them."""
+        """Yield the runs of all files; report unreadable ones and go on."""
         from ..exceptions import TraceUnreadable
         from ..traces import read_runs
 
@@ -128,7 +128,7 @@ class Recordings:
             self._complain(str(error))
 
     def end(self) -> None:
-        """Say what was passed over."""
+        """Report what was skipped."""
         self.progress.end()
         self.skipped.end()
         there = Counter(file.under for file in self.files)
@@ -147,7 +147,7 @@ class Recordings:
         found = list(_files_under(path, self._cannot_enter, others.tell))
         others.end()
         if not found:
-            self._complain(f"{path}: no files here")
+            self._complain(f"{path}: the directory holds no files")
         yield from (RecordingFile(each, path) for each in found)
 
     def _cannot_enter(self, error: OSError) -> None:
@@ -161,7 +161,7 @@ class Recordings:
 def _files_under(
     path: str, on_trouble: Callable[[OSError], None], on_other: Callable[[str], None]
 ) -> Iterator[str]:
-    """Yield all files below a directory in the order of their names; tell what is none."""
+    """Yield all regular files below a directory, sorted by name; report everything else."""
     for folder, folders, names in os.walk(path, onerror=on_trouble):
         folders.sort()
         for each in (os.path.join(folder, name) for name in sorted(names)):

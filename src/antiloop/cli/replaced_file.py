@@ -1,4 +1,4 @@
-"""Writing a file in one step: what was there stays until the new file is complete."""
+"""Writing a file in one step: the old file stays until the new one is complete."""
 
 import errno
 import os
@@ -12,14 +12,14 @@ from ..regular_file import is_descriptor
 
 @contextmanager
 def replaced_file(path: str, within: Optional[Sequence[str]] = None) -> Iterator[TextIO]:
-    """Open a file for writing; it takes the place of an older one when the block ends.
+    """Open a file for writing; it replaces an older one when the block ends.
 
-    Until then it has a random name in the same folder, so nobody can put a link there beforehand,
-    and an error leaves nothing behind. The mode of an older file is kept; its owner and further
-    hard links are not. Devices, pipes and open descriptors are written to, not replaced.
+    Until then it has a random name in the same folder, so that no link can be planted there, and an
+    error leaves nothing behind. The mode of an older file is kept; its owner and further hard links
+    are not. Devices, pipes and open descriptors are written to, not replaced.
 
     Args:
-        path: the file; where it is a link, what it leads to is replaced.
+        path: the file; if it is a link, its target is replaced.
         within: see `target_of`.
 
     Raises:
@@ -49,20 +49,20 @@ def target_of(path: str, within: Optional[Sequence[str]] = None) -> str:
 
     Args:
         path: the file.
-        within: folders; links must not lead out of all of them, so that what comes with somebody
-            else's repository cannot choose which file is written. None: they may lead anywhere.
+        within: folders that the target must be in, so that a repository from elsewhere cannot
+            choose which file is written. None: links may lead anywhere.
 
     Raises:
-        OSError: if they do.
+        OSError: if the target is outside of these folders.
     """
     whole = os.path.realpath(path)
     if within is not None and not any(_is_below(whole, folder) for folder in within):
-        raise OSError(errno.ELOOP, f"a link that leads to {whole}; name that file itself", path)
+        raise OSError(errno.ELOOP, f"a link to {whole}; name that file instead", path)
     return whole
 
 
 def named_folders(path: str) -> Tuple[str, ...]:
-    """Give the folders that a person named with a path: the one it is in, and the current one."""
+    """Return the folders that a path implies: the one it is in, and the current one."""
     return (os.path.dirname(path) or os.curdir, os.curdir)
 
 
@@ -75,7 +75,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _created(path: str, mode: int) -> TextIO:
-    """Make a file that must not be there yet; a link of that name is not followed."""
+    """Create a file that must not exist yet; a link of that name is not followed."""
     return open(
         path,
         "x",

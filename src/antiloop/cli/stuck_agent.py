@@ -1,6 +1,6 @@
 """The agent of the demo, and the observer that writes down what it does."""
 
-# ruff: noqa: ARG002 - an observer is told more than is written here
+# ruff: noqa: ARG002 - an observer receives more than this one writes down
 
 from typing import Any, List, Mapping
 
@@ -17,7 +17,7 @@ from ..types import Role, ToolCall, ToolResult
 
 
 def stuck_agent(timeline: "Timeline") -> Agent:
-    """Make an agent that is told and does not listen; many models do not."""
+    """Make an agent that ignores the notice, as many models do."""
     script = [ToolCall("list_files"), *[ToolCall("search", {"query": "return period"})] * 9]
     detector = LoopDetector([RepeatDetector(3)], policy=Escalation(("notify", "stop")))
     config = AgentConfig(loop_detector=detector, observers=[timeline])
@@ -25,7 +25,7 @@ def stuck_agent(timeline: "Timeline") -> Agent:
 
 
 def list_files() -> str:
-    """List the files that there are."""
+    """List all files."""
     return "faq.md, returns.md"
 
 
@@ -37,18 +37,18 @@ def search(query: str) -> str:  # noqa: ARG001 - nothing is ever found
 class Timeline(AgentObserver):
     """Write down each call, each finding and what is done about it.
 
-    An observer that fails is logged and the run goes on, so it is no place to print from.
+    It does not print: errors in an observer are logged, so a closed pipe would go unnoticed.
     """
 
     def __init__(self) -> None:
         self.lines: List[str] = []
 
     def on_model_start(self, run_id: str, request: ModelRequest) -> None:
-        """Note what the model is told."""
+        """Note what the model reads."""
         last = request.messages[-1]
         if last.role is Role.SYSTEM:
-            told = (f"     | {line}" for line in last.content.splitlines())
-            self.lines += ["     The model is told:", *told]
+            quoted = (f"     | {line}" for line in last.content.splitlines())
+            self.lines += ["     The model reads:", *quoted]
 
     def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
         """Note a call and what came back."""
@@ -60,9 +60,9 @@ class Timeline(AgentObserver):
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
         """Note that the agent is stuck."""
-        self.lines.append(f"     The agent is stuck, says the detector {detector_name!r}.")
+        self.lines.append(f"     The detector {detector_name!r} finds that the agent is stuck.")
 
     def on_run_end(self, run_id: str, result: AgentResult) -> None:
         """Note how it ended."""
         why = result.detection.message if result.detection else result.text
-        self.lines.append(f"     The run ends, {result.status.value}: {why}")
+        self.lines.append(f"     The run ends with status {result.status.value}: {why}")

@@ -1,4 +1,4 @@
-"""Loop detection: pure functions over calls and results, and the state of one run."""
+"""Loop detection: detectors (pure functions of calls and results) and the state of one run."""
 
 from ..lazy import lazily
 

@@ -1,4 +1,4 @@
-"""What a `LoopDetector` is made of, and what a monitor is told, checked where it is given."""
+"""Checks of the arguments of `LoopDetector` and `LoopMonitor`."""
 
 from typing import Any, Dict, Sequence, Tuple
 
@@ -9,7 +9,7 @@ from .policy import Escalation, LoopPolicy
 
 
 def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
-    """Give the detectors of a list; raises TypeError for anything else."""
+    """Return the detectors of a list; raises TypeError for anything else."""
     if isinstance(given, (str, dict, type)) or not hasattr(given, "__iter__"):
         raise TypeError(f"detectors must be a list, got {given!r}; pass [RepeatDetector(3)]")
     detectors = tuple(given)
@@ -23,7 +23,7 @@ def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
 
 
 def ladders_of(given: Any) -> Dict[str, Escalation]:
-    """Give the ladders by the names of detectors; raises TypeError where one is none."""
+    """Return the ladders by detector name; raises TypeError for a value that is not a ladder."""
     ladders = _mapping("escalations", given)
     for name, ladder in ladders.items():
         if isinstance(ladder, LoopPolicy):
@@ -36,7 +36,7 @@ def ladders_of(given: Any) -> Dict[str, Escalation]:
 
 
 def tools_of(given: Any) -> Dict[str, ToolPolicy]:
-    """Give what is declared about tools, by name; raises TypeError where it is something else."""
+    """Return the tool policies by tool name; raises TypeError for any other value."""
     tools = _mapping("tools", given)
     for name, policy in tools.items():
         if not isinstance(policy, ToolPolicy):
@@ -47,20 +47,20 @@ def tools_of(given: Any) -> Dict[str, ToolPolicy]:
 
 
 def words_of(given: Any) -> Any:
-    """Give the rule for the words of a notice; raises TypeError for what is none."""
+    """Return the rule for the text of a notice; raises TypeError for any other value."""
     if not (given is None or isinstance(given, str) or callable(given)):
         raise TypeError(f"inject_message must be a text, a function or None, got {given!r}")
     return given
 
 
 def check_call(given: Any) -> None:
-    """Raise TypeError for what is no call."""
+    """Raise TypeError for anything but a call."""
     if not isinstance(given, ToolCall):
         raise TypeError(f"before takes a ToolCall, got {given!r}; pass ToolCall(name, arguments)")
 
 
 def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
-    """Raise ValueError for more results than calls."""
+    """Raise ValueError if there are more results than calls."""
     if len(results) > len(calls):
         raise ValueError(
             f"after takes at most one result for each call, got {len(results)} results for"

@@ -46,7 +46,7 @@ TYPES: Dict[str, Type[BaseDetector]] = {
 
 
 def write_config(detector: DetectorSettings) -> Dict[str, Any]:
-    """Write a detector's configuration; raises ValueError where it holds code."""
+    """Write a detector's configuration; raises ValueError if it holds code."""
     if detector.second_opinion is not None:
         raise ValueError("second_opinion: a judge is code, which cannot be written as JSON")
     return {
@@ -93,7 +93,7 @@ def _object(value: Any) -> Dict[str, Any]:
 
 
 def _made(kind: Callable[..., Any], options: Any) -> Any:
-    """Make something from its options, and name one that it does not have."""
+    """Make an object from its options; an error names an option that it does not have."""
     known = inspect.signature(kind).parameters
     unknown = [name for name in _object(options) if name not in known]
     if unknown:

@@ -1,4 +1,4 @@
-"""What a detector says when it has found something."""
+"""A detection: what a detector returns when it finds a loop."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,47 +15,47 @@ class LoopSeverity(str, Enum):
     """How serious a verdict is."""
 
     OK = "ok"
-    """Nothing was found, or nothing new is to be said."""
+    """Nothing was found, or nothing new."""
     WARNING = "warning"
-    """The model is told."""
+    """The model receives a notice."""
     CRITICAL = "critical"
-    """Calls are refused, or the run ends."""
+    """Calls are blocked, or the run ends."""
 
 
 @beta
 @dataclass(frozen=True)
 class LoopDetection:
-    """One loop that was found: by whom, in words, and as data."""
+    """One loop that a detector found, as a sentence and as data."""
 
     detector_name: str
     """Name of the detector, e.g. ``"repeat"``."""
     message: str
-    """What was found, in one sentence for a person."""
+    """The finding in one sentence, for a person."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """The finding as plain JSON; ``indices`` are the calls concerned, counted from 0."""
+    """The finding as plain JSON; ``indices`` are the calls of the loop, counted from 0."""
     severity: LoopSeverity = LoopSeverity.WARNING
-    """Set by the policy: ``warning`` for a notice, ``critical`` for what is stronger."""
+    """Set by the policy: ``warning`` for a notice, ``critical`` for a stronger action."""
     identity: str = ""
-    """Equal for two detections of the same loop: kind and calls, cycles compared up to rotation."""
+    """Equal for two detections of the same loop: same kind, same calls, cycles up to rotation."""
     period: int = 1
-    """How many rounds one lap takes."""
+    """Rounds in one lap."""
     repetitions: int = 0
-    """How many laps were seen, within the window."""
+    """Laps seen within the window."""
     indices: Tuple[int, ...] = ()
-    """The calls concerned, counted from the start of the run, oldest first."""
+    """The calls of the loop, counted from the start of the run, oldest first."""
     call_ids: Tuple[str, ...] = ()
-    """Ids of the last calls concerned, at most five, where the provider gave ids."""
+    """Ids of the last calls of the loop, at most five, if the provider gave ids."""
     wasted_calls: int = 0
-    """Calls that brought nothing new: all but those of the first lap."""
+    """Number of calls that brought nothing new: all calls after the first lap."""
     members: Tuple[str, ...] = ()
-    """Fingerprints of the calls that make up the loop."""
+    """Fingerprints of the calls in the loop."""
     refused: Optional[Tuple[str, ...]] = None
-    """Keys of what a block refuses; None for the members. Empty where a refusal would hit healthy
-    work: a loop that was found before takes the last action of the ladder instead."""
+    """Keys of the calls that a block refuses; None means the members. Empty if a block would hit
+    healthy work: the next detection of the loop then takes the last action of the ladder."""
     is_lasting: bool = False
-    """Whether a block stays, whatever else the agent does, as that of a budget."""
+    """Whether a block stays when the agent does something else, as the block of a budget does."""
     spacing: int = 1
-    """How many rounds must pass before the same loop takes a further rung, 1 or more."""
+    """Rounds that must pass before the same loop takes the next rung, 1 or more."""
 
     def __repr__(self) -> str:
         return short_repr(self, quoted(self.detector_name), quoted(self.message))
@@ -65,7 +65,7 @@ class LoopDetection:
         object.__setattr__(self, "details", frozen(self.details))
 
     def as_error(self) -> LoopDetectedError:
-        """Give the finding as an exception that carries this detection."""
+        """Return the finding as an exception that carries this detection."""
         error = LoopDetectedError(self.message, self.detector_name, self.details)
         error.detection = self
         return error

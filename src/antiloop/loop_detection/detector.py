@@ -1,4 +1,4 @@
-"""The facade: detectors, what is done about their findings, and the presets."""
+"""The facade: detectors, the policy for their findings, and the presets."""
 
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
@@ -18,42 +18,44 @@ from .settings import DetectorSettings
 
 @beta
 class LoopDetector(DetectorSettings):
-    """Detectors, and the policy that says what is done when one of them finds a loop.
+    """A list of detectors, and the policy for the loops that they find.
 
-    It keeps no state: one object can serve every run of the process. What belongs to a run lives
-    in the monitor that `monitor` makes.
+    A `LoopDetector` keeps no state, so one object can serve every run of the process. The state of
+    a run lives in the monitor that `monitor` makes.
 
     Args:
-        detectors: asked in this order.
-        policy: what to do: a `LoopPolicy` or its name, or an `Escalation` for a ladder of your own.
-        escalations: other ladders for certain detectors, by name.
-        inject_message: the words of a notice instead of our own: a text, or a function of the
-            detection that gives one.
-        window: how many recent calls are looked at.
-        tools: what is declared about tools, by name.
-        notice_role: who says a notice: system (default) or user.
-        mask: what of the arguments is shown and kept: all but ``"secrets"``, none of the
-            ``"arguments"``, or what a function gives that is called with them or with a text.
-        log_verdicts: log each notice as a warning, and what is stronger as an error, with the
+        detectors: the detectors, asked in this order.
+        policy: what to do: a `LoopPolicy` or its name, or your own ladder as an `Escalation`.
+        escalations: other ladders for some detectors, by detector name.
+        inject_message: your own text of a notice: a string, or a function that takes the detection
+            and returns a string.
+        window: how many recent calls the detectors compare.
+        tools: a `ToolPolicy` for each tool, by tool name.
+        notice_role: role of a notice: system (default) or user.
+        mask: what to hide when arguments are shown or stored: ``"secrets"``, all
+            ``"arguments"``, or a function that takes arguments or a text and returns the masked
+            version.
+        log_verdicts: log each notice as a warning and each stronger action as an error, with the
             logger ``antiloop``.
-        second_opinion: who is asked where a run looks stuck and no detector is certain: a function
-            of a `CaseFile`, sync or async, or a `SecondOpinion` that says when, too.
-        shadow: decide as ever and tell listeners, observers and the trace what would be done, and
-            do nothing: each verdict is to go on, and what it would be stands in `would_be`.
+        second_opinion: the judge to ask when a run looks stuck and no detector is certain: a
+            function that takes a `CaseFile`, sync or async, or a `SecondOpinion`, which also sets
+            when to ask.
+        shadow: decide as usual and report the decision to listeners, observers and the trace, but
+            do nothing: each verdict says continue, and its `would_be` holds the decision.
 
     Raises:
-        ValueError: for no detectors, or a window in which a detector could never fire.
-        TypeError: for a detector that is no `BaseDetector`, or anything else of another type.
+        ValueError: if there are no detectors, or a detector can never fire within the window.
+        TypeError: if a detector is not a `BaseDetector`, or another argument has a wrong type.
     """
 
     @classmethod
     def default(
         cls, second_opinion: Union[SecondOpinion, Judge, None] = None, *, shadow: bool = False
     ) -> "LoopDetector":
-        """Give repeat, stall and ping-pong, set so that normal work is not stopped; raises.
+        """Make a detector of repeat, stall and ping-pong that spares normal work; policy: raise.
 
-        Unchanged results keep polling and scrolling out, and to look at fruitless answers only
-        keeps acknowledgements out.
+        Polling and scrolling pass because their results change; "ok" replies pass because only
+        failures and empty results count.
         """
         return preset_makers.default(cls, second_opinion=second_opinion, shadow=shadow)
 
@@ -61,49 +63,50 @@ class LoopDetector(DetectorSettings):
     def escalating(
         cls, second_opinion: Union[SecondOpinion, Judge, None] = None, *, shadow: bool = False
     ) -> "LoopDetector":
-        """Give all detectors, and the ladder notify, block, stop: for unattended agents."""
+        """Make all detectors with the ladder notify, block, stop: for unattended agents."""
         return preset_makers.escalating(cls, second_opinion=second_opinion, shadow=shadow)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "LoopDetector":
-        """Make a detector of what `to_config` gave, e.g. read from a JSON file.
+        """Make a detector from the result of `to_config`, e.g. read from a JSON file.
 
         Raises:
-            ValueError: naming the place, for anything that is no such configuration.
+            ValueError: if the configuration is malformed; the message names the place.
         """
         return cls(**read_config(config))
 
     @classmethod
     def from_file(cls, path: Optional[str] = None, *, preset: str = "default") -> "LoopDetector":
-        """Make a detector of a file of settings: antiloop.toml, or a table of pyproject.toml.
+        """Make a detector from a settings file: antiloop.toml, or a table in pyproject.toml.
 
         Args:
-            path: the file; the nearest one from the working folder upwards if None.
-            preset: which preset, where the file names none or there is none.
+            path: the file; None means the nearest one from the working folder upwards.
+            preset: the preset to use if the file names none or does not exist.
 
         Raises:
-            SettingsError: naming file, key and remedy, for what is wrong in it.
+            SettingsError: if the file is malformed; the message names file, key and remedy.
         """
         return Settings.read(path).detector(cls, preset)
 
     def to_config(self) -> Dict[str, Any]:
-        """Give the configuration as plain JSON, for `from_config`.
+        """Return the configuration as plain JSON, for `from_config`.
 
         Raises:
-            ValueError: naming the place, where it holds code: a detector of your own, a function.
+            ValueError: if it holds code (a custom detector, a function); the message names the
+                place.
         """
         return write_config(self)
 
     def check(
         self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Optional[LoopDetection]:
-        """Look at a run's calls and results up to now; the first detection wins.
+        """Check a run's calls and results so far; return the first detection, or None.
 
-        Only the last `window` calls are looked at, so the cost does not grow with the run.
+        Only the last `window` calls are compared, so the cost does not grow with the run.
 
         Args:
             tool_calls: oldest first.
-            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; what is missing, or
+            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; a missing result, or
                 None, is unknown.
         """
         window = Window.of(
@@ -117,8 +120,8 @@ class LoopDetector(DetectorSettings):
         """Make the monitor of one run.
 
         Args:
-            tools: what the run's tools declare themselves; the detector's own declarations win.
-            live: False where a recorded run is replayed: what happened is not logged again, and
-                the verdicts of a shadow detector are given as they are, since nobody acts on them.
+            tools: policies that the run's tools declare; those of the detector override them.
+            live: False for the replay of a recorded run: nothing is logged again, and the verdicts
+                of a shadow detector show their decision, because nothing acts on them.
         """
         return LoopMonitor(self, {**(tools or {}), **self.tools}, live)

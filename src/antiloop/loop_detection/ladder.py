@@ -1,4 +1,4 @@
-"""Where each loop of a run stands on the ladder, and which calls are refused."""
+"""The position of each loop on its ladder, and the calls that are blocked."""
 
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
@@ -13,31 +13,31 @@ from .rungs import Rungs, Step
 from .text.shortening import shortened
 
 MAX_BLOCKS = 8
-"""How many loops are refused at once."""
+"""How many loops are blocked at once."""
 MAX_REFUSED = 16
-"""How many different calls of one loop are refused: the last ones."""
+"""How many different calls of one loop are blocked: the last ones."""
 MAX_REASON = 300
-"""Characters that are kept of what was found."""
+"""How many characters of a finding are kept."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A loop whose calls are refused."""
+    """A loop whose calls are blocked."""
 
     identity: str
-    """Of the loop."""
+    """Identity of the loop."""
     detector: str
-    """Which detector found it."""
+    """The detector that found it."""
     refused: Tuple[str, ...]
-    """What is refused: see `LoopDetection.refused`."""
+    """The calls that are blocked; see `LoopDetection.refused`."""
     is_lasting: bool
-    """Whether it stays when the agent does something else."""
+    """Whether the block stays when the agent does something else."""
     reason: str
-    """What was found, in one sentence."""
+    """The finding in one sentence."""
 
     @classmethod
     def of(cls, found: LoopDetection) -> "Block":
-        """Make the block of a loop; one that cannot be told from healthy work has its calls."""
+        """Make the block of a loop; without keys of its own it refuses the members."""
         refused = tuple((found.refused or found.members)[-MAX_REFUSED:])
         reason = shortened(found.message, MAX_REASON)
         return cls(found.identity, found.detector_name, refused, found.is_lasting, reason)
@@ -50,12 +50,12 @@ class Block:
 class Ladder:
     """The state of the ladders in one run: plain numbers and fingerprints.
 
-    Every loop climbs alone, so that what one detector finds never holds back what another does;
-    of a round, the strongest action counts.
+    Every loop climbs alone, so one detector's findings never delay the action of another. The
+    strongest action of a round counts.
 
     Args:
         escalation: the ladder that loops climb.
-        own: ladders of certain detectors, by name.
+        own: other ladders for some detectors, by detector name.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class Ladder:
 
     @property
     def is_blocking(self) -> bool:
-        """Whether any loop is refused."""
+        """Whether any loop is blocked."""
         return bool(self._blocks)
 
     @property
     def blocks(self) -> List[Block]:
-        """The loops that are refused, oldest first."""
+        """The loops that are blocked, oldest first."""
         return list(self._blocks.values())
 
     def climb(
@@ -86,8 +86,8 @@ class Ladder:
         """Climb with the findings of one round, and carry out the strongest action.
 
         Returns:
-            The action, the first finding that calls for it, and how many rungs its loop has behind
-            it; ``continue`` and None where nothing is to be done.
+            The action, the first finding that requires it, and how many rungs its loop has
+            climbed; ``continue`` and None if there is nothing to do.
         """
         # All steps are taken from where the loops stood before: the order makes no difference.
         steps = [self._rungs(found).step(found, round_number) for found in findings]
@@ -103,10 +103,10 @@ class Ladder:
         return best
 
     def may_refuse(self, features: CallFeatures) -> bool:
-        """Whether this call is refused, or may be by a guard with another ladder than this one.
+        """Whether this call is blocked, or may have been blocked by a guard with another ladder.
 
-        In a recorded run the words of a refusal may be all that is left of it. They are believed
-        of a call that was found in a loop before, as only such calls are refused.
+        A recorded run may keep nothing of a block but the text of the refusal. It counts for a call
+        that was part of a loop before, because only such calls are blocked.
         """
         for rungs in (self._main, *self._own.values()):
             if rungs.has_found(features.call):
@@ -114,19 +114,19 @@ class Ladder:
         return self.is_blocking and self.refusing(features) is not None
 
     def refusing(self, features: CallFeatures) -> Optional[Block]:
-        """Give the block that refuses this call, None where it may run."""
+        """Return the block that refuses this call; None if it may run."""
         return next((block for block in self._blocks.values() if block.refuses(features)), None)
 
     def leave(self, block: Block) -> None:
-        """Refuse the calls of a loop no longer: the agent does something else."""
+        """End the blocks of loops that the agent has left."""
         del self._blocks[block.identity]
 
     def leave_all(self) -> None:
-        """Refuse nothing any more."""
+        """End all blocks."""
         self._blocks.clear()
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the state as plain JSON."""
+        """Return the state as plain JSON."""
         return {
             "main": self._main.to_dict(),
             "own": {name: rungs.to_dict() for name, rungs in self._own.items() if rungs},
@@ -138,7 +138,7 @@ class Ladder:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over a state that `to_dict` gave."""
+        """Load a state from `to_dict`."""
         self._main.load(state["main"])
         for name, rungs in state["own"].items():
             if name in self._own:
@@ -153,13 +153,13 @@ class Ladder:
         return self._own.get(found.detector_name, self._main)
 
     def _within_budget(self, step: Step) -> LoopAction:
-        """Give the action of a step, a stop where the run has used up its interventions."""
+        """Return the action of a step; stop if the run has used up its interventions."""
         is_mild = step.action in (LoopAction.NOTIFY, LoopAction.BLOCK)
         is_spent = self._budget is not None and self._interventions >= self._budget
         return LoopAction.STOP if is_mild and is_spent else step.action
 
     def _block(self, findings: Sequence[LoopDetection], steps: Sequence[Step]) -> None:
-        """Refuse every loop of the round that has come to its block."""
+        """Block every loop of the round that has reached its block."""
         for found, step in zip(findings, steps):
             if step.action is LoopAction.BLOCK:
                 self._blocks[found.identity] = Block.of(found)

@@ -1,7 +1,7 @@
-"""The words that the model is told.
+"""The messages to the model.
 
-What came from a model or a tool is untrusted: it is shortened, its control characters are escaped,
-and results are never quoted, so that no tool can forge or break a notice.
+Text from a model or a tool is untrusted: it is shortened, its control characters are escaped, and
+results are never quoted, so no tool can forge or break a notice.
 """
 
 import logging
@@ -13,10 +13,10 @@ from .evidence.outcome import REFUSED_MARKER
 from .text.shortening import visible
 
 NOTICE_MARKER = "[antiloop] Notice:"
-"""How every notice begins, so that it is recognised in any history."""
+"""The beginning of every notice, by which it is recognized in any history."""
 
 MessageRule = Union[str, Callable[[LoopDetection], str], None]
-"""A text of the user's own, a function that makes one, or None for ours."""
+"""A text from the user, a function that makes one, or None for the built-in text."""
 
 _logger = logging.getLogger("antiloop")
 _FIRST = (
@@ -67,7 +67,7 @@ _KINDS = {
 
 
 def _advice(found: LoopDetection) -> Sequence[str]:
-    """Give what fits the kind of loop."""
+    """Return the advice for this kind of loop."""
     if _is_about_words(found):
         return _ADVICE["words"]
     kind = "cycle" if found.period > 1 and "cycle" in found.details else "other"
@@ -79,12 +79,12 @@ def _is_about_words(found: LoopDetection) -> bool:
 
 
 def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
-    """Say what was found and what to try; the second notice on a loop is stronger than the first.
+    """Write a notice: what was found and what to try. The second one on a loop is stronger.
 
     Args:
-        rule: the user's own words, if any.
+        rule: the user's own text, if any.
         found: the loop.
-        rung: how many rungs of the ladder this loop has behind it.
+        rung: how many rungs of the ladder this loop has climbed.
     """
     if rule is not None:
         return rule(found) if callable(rule) else rule
@@ -101,7 +101,7 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
 
 
 def words_of_notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
-    """Give the words of a notice; a rule that raises is logged and left out."""
+    """Return the text of a notice; a rule that raises is logged and ignored."""
     try:
         return notice(rule, found, rung)
     except Exception:
@@ -110,7 +110,7 @@ def words_of_notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
 
 
 def refusal(found: LoopDetection, tool: str, arguments: str) -> str:
-    """Say why a call was refused; the beginning is always `REFUSED_MARKER`.
+    """Write why a call was refused; the text always begins with `REFUSED_MARKER`.
 
     Args:
         found: the loop that the call belongs to.
@@ -128,11 +128,11 @@ def refusal(found: LoopDetection, tool: str, arguments: str) -> str:
 
 
 def system_notice(text: str) -> str:
-    """Return a system message that stands inside the conversation as text of the user's turn.
+    """Return a system message inside the conversation as text of the user's turn.
 
-    Only the newest models take the role `system` there, the others refuse the request. A tag is
-    how these models are used to be told where a text comes from. The text may quote what a tool or
-    the model wrote, so the tag inside it is defused: it can neither end the notice nor begin one.
+    Only the newest models accept the role `system` there; others reject the request. These models
+    know tags as a sign of where a text comes from. The text may quote a tool or the model, so the
+    tag inside it is defused: it can neither end the notice nor begin one.
     """
     inner = _TAG.sub("&lt;", text)
     return f"<system-notice>\n{inner}\n</system-notice>"

@@ -49,24 +49,24 @@ SNAPSHOT_VERSION = 2
 
 @beta
 class LoopMonitor(Copied):
-    """Watches one run: a bounded window of fingerprints, and where each loop stands.
+    """Watches one run: it keeps a bounded window of fingerprints and the state of each loop.
 
-    Ask `before` whether a call may run, tell `after` what the calls of a round gave. Monitors share
-    nothing, so many runs need no lock.
+    Ask `before` whether a call may run, and report the calls of a round and their results to
+    `after`. Monitors share nothing, so many runs need no lock.
 
-    Calls are told apart by their ids: one that is reported twice counts once. Ids must differ
-    within a run, or within a round where rounds are numbered; leave them None where they do not.
+    Calls are distinguished by their ids: a call that is reported twice counts once. Ids must be
+    unique within a run, or within a round if rounds are numbered; otherwise leave them None.
     """
 
     def __init__(self, detector: DetectorSettings, tools: Policies, live: bool = True) -> None:
         self.enabled = True
-        """False switches everything off: nothing is recorded, every verdict is to go on."""
+        """False switches the monitor off: it records nothing, and every verdict says continue."""
         self._detector = detector
         self._tools = tools
         logs, shadow = detector.log_verdicts and live, detector.shadow and live
         self._listeners = Listeners(logs=logs, shadow=shadow)
         self.consultation = Consultation(detector)
-        """Who is asked for a second opinion on the run, and what was said."""
+        """The second opinion on the run: the judge, and its opinions so far."""
         self._start()
 
     def _start(self) -> None:
@@ -89,24 +89,24 @@ class LoopMonitor(Copied):
 
     @property
     def call_count(self) -> int:
-        """How many calls were recorded."""
+        """Number of recorded calls."""
         return self._window.call_count
 
     @property
     def window(self) -> Window:
-        """What the detectors look at, to be read only."""
+        """The window that the detectors check; read only."""
         return self._window
 
     @property
     def speech(self) -> Speech:
-        """What is known of the model's replies, to be read only."""
+        """The state of the model's replies; read only."""
         return self._speech
 
     def before(self, call: ToolCall) -> LoopVerdict:
-        """Say whether a call may run; nothing is recorded.
+        """Return whether a call may run; nothing is recorded.
 
         Returns:
-            A verdict with the action ``block`` and the words of the refusal, or to go on.
+            A verdict with the action ``block`` and the text of the refusal, or with ``continue``.
         """
         check_call(call)
         if not (self.enabled and self._ladder.is_blocking):
@@ -126,8 +126,11 @@ class LoopMonitor(Copied):
 
         Args:
             tool_calls: the calls of one model reply, in order.
-            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; what is missing, or
-                None, is unknown. More results than calls are refused with a ValueError.
+            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; a missing result, or
+                None, is unknown.
+
+        Raises:
+            ValueError: if there are more results than calls.
         """
         check_round(tool_calls, tool_results)
         if not self.enabled:
@@ -146,11 +149,14 @@ class LoopMonitor(Copied):
         return self._listeners.told(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
-        """Take what a judge says about the case of the last verdict, and give the final verdict.
+        """Take a judge's answer about the case of the last verdict, and return the final verdict.
 
         Args:
-            opinion: an `Opinion`, True or False; anything else is no opinion, and the verdict
-                stays as it was. Where no question is open, it is to go on.
+            opinion: an `Opinion`, True (stuck) or False. Any other value counts as no opinion and
+                leaves the verdict unchanged.
+
+        Returns:
+            The final verdict; ``continue`` if no question is open.
         """
         question = self.consultation.close()
         if question is None:
@@ -163,20 +169,20 @@ class LoopMonitor(Copied):
         return self._listeners.told(verdict)
 
     def said(self, text: str) -> LoopVerdict:
-        """Judge a reply of the model that is complete, before the calls that it asks for.
+        """Check a complete reply of the model, before the calls that it requests.
 
         Args:
-            text: the whole of it, also where its pieces were given to `saying`.
+            text: the whole text, even if its pieces were given to `saying`.
         """
         if not self.enabled:
             return GO_ON
         return self._listeners.told(self._heard(self._speech.said(text)))
 
     def saying(self, piece: str) -> LoopVerdict:
-        """Judge a reply that still arrives, piece by piece; `said` ends it.
+        """Check a reply while it arrives, piece by piece; `said` ends it.
 
         Returns:
-            A verdict as soon as the text repeats itself without end: the rest need not be read.
+            A verdict as soon as the text repeats itself without end; you may then stop reading.
         """
         if not self.enabled:
             return GO_ON
@@ -188,17 +194,17 @@ class LoopMonitor(Copied):
         arguments: Union[Mapping[str, Any], str, None] = None,
         result: Result = None,
     ) -> LoopVerdict:
-        """Record one call of a hand-written loop as a round of its own, and judge it."""
+        """Record one call of a hand-written loop as a separate round, and check it."""
         return self.after([ToolCall(tool_name, arguments)], [result])
 
     def add_listener(self, listener: Listener) -> None:
-        """Tell a function every verdict that is more than to go on; what it raises is logged."""
+        """Call a function with every verdict but ``continue``; errors in it are logged."""
         self._listeners.add(listener)
 
     def mark_progress(self) -> None:
-        """Say that something has moved: what came before is no evidence any more.
+        """Declare progress: earlier calls no longer count as evidence.
 
-        Where a loop stood on the ladder is remembered, should the run come back to it.
+        The ladder position of each loop is kept, in case the run returns to it.
         """
         self._window.clear()
         if self._texts is not None:
@@ -210,27 +216,27 @@ class LoopMonitor(Copied):
         self.consultation.progress()
 
     def user_message(self) -> None:
-        """Say that the user has spoken, which is progress and begins a turn."""
+        """Report a user message, which is progress and begins a turn."""
         self.mark_progress()
         self._window.start_turn()
         self.consultation.user_message()
 
     def reset(self) -> None:
-        """Start anew, as for another run; listeners stay."""
+        """Start again as for another run; listeners stay."""
         self._start()
 
     def snapshot(self) -> Dict[str, Any]:
-        """Give the state as plain JSON, mostly 2 to 5 kB.
+        """Return the state as plain JSON, mostly 2 to 5 kB.
 
-        With the default window of 50 calls it is less than 10 kB where names, ids and arguments
-        take a few dozen characters each, and never more than 32 kB, whatever their length and
-        that of results and of the run. Add 25 characters for each tool with a
-        limit of its own that was called, and 4 kB for each detector with a ladder of its own.
+        With the default window of 50 calls the size is below 10 kB if names, ids and arguments
+        take a few dozen characters each, and never above 32 kB, regardless of their length, of the
+        results and of the run. Each called tool with a separate limit adds 25 characters, and each
+        detector with a separate ladder adds 4 kB.
 
-        `restore` in another process, of a detector with the same configuration, goes on as if
-        nothing had happened, also between the calls of one round. Two things are not kept:
-        detectors of the user's own see the calls since then only, and long arguments of calls that
-        were recorded before stand shortened in the details of a detection.
+        `restore` continues in another process as if nothing had happened, even between the calls
+        of one round, if the detector has the same configuration. Two things are lost: custom
+        detectors see only later calls, and detections show long arguments of earlier calls
+        shortened.
         """
         return {
             "version": SNAPSHOT_VERSION,
@@ -243,10 +249,10 @@ class LoopMonitor(Copied):
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take over a state that `snapshot` gave; what was known before is forgotten.
+        """Load a state from `snapshot`; it replaces the current state.
 
         Raises:
-            SnapshotError: if it is no snapshot, or one of another version.
+            SnapshotError: if the value is not a snapshot, or has another version.
         """
         check_version(snapshot, SNAPSHOT_VERSION)
         self._start()
@@ -287,7 +293,7 @@ class LoopMonitor(Copied):
         return replace(verdict, suspicion=1.0)
 
     def _settle(self) -> None:
-        """Let a question be over to which nobody has given an answer."""
+        """Close a question that got no answer."""
         question = self.consultation.close()
         if question is not None:
             self._listeners.told(question.verdict)

@@ -1,4 +1,4 @@
-"""What is done about a loop: actions, policies, and the ladder that they stand on."""
+"""What to do about a loop: actions, policies, and ladders of actions."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -12,16 +12,16 @@ from .detection import LoopSeverity
 
 @beta
 class LoopAction(str, Enum):
-    """One thing that can be done after a round."""
+    """What to do after a round."""
 
     CONTINUE = "continue"
-    """Nothing."""
+    """Do nothing."""
     NOTIFY = "notify"
-    """Tell the model, once."""
+    """Send the model a notice, once."""
     BLOCK = "block"
-    """Refuse every call of the loop from now on."""
+    """Block every call of the loop from now on."""
     STOP = "stop"
-    """End the run with a status and what it has achieved."""
+    """End the run with a status and the result so far."""
     RAISE = "raise"
     """End the run with an exception."""
 
@@ -46,17 +46,17 @@ _SEVERITY = {LoopAction.CONTINUE: LoopSeverity.OK, LoopAction.NOTIFY: LoopSeveri
 class Escalation:
     """A ladder: the n-th detection of the same loop takes the n-th action.
 
-    After the last action the ladder stays there; a notice is sent once per rung, though, never
-    again for the same rung.
+    After the last action the ladder stays there. A notice is sent only once for each rung.
 
     Args:
         actions: from mild to strong, at least one; none may be milder than the one before.
-        every: how many further rounds of a loop make a further detection, 1 or more; whole laps of
-            a cycle once the run should have ended.
+        every: rounds of a loop between two detections, 1 or more; once the run should have ended,
+            whole laps of a cycle.
         per_lap: count ``every`` in whole laps of a cycle from the beginning.
-        resumes: a loop that the agent comes back to goes on where it stood. False: it starts anew.
-        max_interventions: after this many notices and blocks in one run, whatever the loop, the
-            next detection stops the run; None for no such budget.
+        resumes: whether a loop that the agent returns to keeps its position on the ladder. False:
+            it starts at the first action.
+        max_interventions: number of notices and blocks in one run, over all loops, after which the
+            next detection stops the run; None for no limit.
 
     Raises:
         ValueError: for an empty or descending ladder, ``continue`` in it, or a number below 1.
@@ -105,14 +105,14 @@ def _action(value: Union[LoopAction, str]) -> LoopAction:
 
 @beta
 class LoopPolicy(Enum):
-    """The usual answers to a loop, each a ladder of its own."""
+    """The usual answers to a loop; each one is a ladder."""
 
     RAISE = "raise"
     """Raise `LoopDetectedError` at the first detection."""
     INJECT_MESSAGE = "inject_message"
-    """Tell the model, once per loop, and go on."""
+    """Send the model a notice, once per loop, and go on."""
     BLOCK = "block"
-    """Refuse the calls of the loop; a run that goes on with it all the same is stopped."""
+    """Block the calls of the loop; stop the run if it goes on with the loop anyway."""
     STOP = "stop"
     """End the run at the first detection, with its partial result."""
 

@@ -1,4 +1,4 @@
-"""What each preset is made of, for `LoopDetector` and for settings that change one of them."""
+"""How each preset is made, for `LoopDetector` and for settings that change a preset."""
 
 from typing import Any, Callable, Dict, TypeVar
 
@@ -21,7 +21,7 @@ from .policy import Escalation, LoopAction, LoopPolicy
 
 T = TypeVar("T")
 Make = Callable[..., T]
-"""`LoopDetector`, or whatever takes its arguments."""
+"""`LoopDetector`, or another callable that takes its arguments."""
 NOTIFY, BLOCK, STOP = LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP
 
 
@@ -125,4 +125,4 @@ def budgeted(make: Make[T], **options: Any) -> T:
 MAKERS: Dict[str, Callable[..., Any]] = {
     each.__name__: each for each in (default, escalating, literal, patient, cycles, budgeted)
 }
-"""What makes each preset, by name, ours first."""
+"""The function that makes each preset, by name; our own presets come first."""

@@ -1,7 +1,7 @@
-"""Detectors that reproduce published designs, for comparison and for those who miss them.
+"""Detectors that reproduce published designs, for comparison and for migration.
 
-`LoopDetector.default` and `LoopDetector.escalating` are what we recommend; the figures of all of
-them stand side by side in the reference.
+We recommend `LoopDetector.default` and `LoopDetector.escalating`; the reference compares the
+figures of all presets.
 """
 
 from typing import Callable, Dict
@@ -21,12 +21,11 @@ def literal(*, shadow: bool = False) -> LoopDetector:
 def patient(*, shadow: bool = False) -> LoopDetector:
     """Warn late and refuse later: 10, 20, 30 within the last 30 calls, as OpenClaw does.
 
-    A repeated call is a warning at 10. The same call with the same result, which is no progress, is
-    refused at 20. Two calls in turn are a warning at 10 and refused at 20, as long as their results
-    stay. At 30 outcomes without progress the breaker has the last word, whichever loop it is. Polls
-    are judged by their results alone: `command_status`, and `process` with the action poll or log,
-    which may also be tools named `process.poll` and `process.log`. Every warning and refusal is
-    logged.
+    A repeated call causes a warning at 10. The same call with the same result is blocked at 20. Two
+    alternating calls cause a warning at 10 and are blocked at 20, as long as their results stay the
+    same. At 30 outcomes without progress a breaker stops any loop. Polls are judged by their
+    results alone: `command_status`, and `process` with the action poll or log, which may also be
+    tools named `process.poll` and `process.log`. Every warning and block is logged.
     """
     return preset_makers.patient(LoopDetector, shadow=shadow)
 
@@ -35,12 +34,12 @@ def patient(*, shadow: bool = False) -> LoopDetector:
 def cycles(laps: int = 3, *, shadow: bool = False) -> LoopDetector:
     """Find cycles of one, two and three calls: warn as the user, warn again, stop.
 
-    Calls are compared by tool and arguments; a cycle counts when it is repeated as a whole, without
-    a gap.
+    Calls are compared by tool and arguments. A cycle counts if it repeats completely and without a
+    gap.
 
     Args:
-        laps: how often a cycle comes before it is found, 2 or more.
-        shadow: as that of `LoopDetector`.
+        laps: laps that make a loop, 2 or more.
+        shadow: see `LoopDetector`.
     """
     return preset_makers.cycles(LoopDetector, laps, shadow=shadow)
 
@@ -49,9 +48,9 @@ def cycles(laps: int = 3, *, shadow: bool = False) -> LoopDetector:
 def budgeted(*, shadow: bool = False) -> LoopDetector:
     """Warn at 3 and refuse at 5 equal calls, at 4 and 6 alternating ones; 25 calls a turn.
 
-    The budget is looked at first, then the same call, then the two that alternate. Each call past a
-    threshold is a warning or a refusal again, and a call that breaks the row begins a new one.
-    Every warning and refusal is logged. No arguments stand in what it says, nor in snapshots.
+    The budget is checked first, then equal calls, then alternating calls. Each call past a
+    threshold causes another warning or block, and a different call starts a new count. Every
+    warning and block is logged. Messages and snapshots contain no arguments.
     """
     return preset_makers.budgeted(LoopDetector, shadow=shadow)
 
@@ -64,4 +63,4 @@ PRESETS: Dict[str, Callable[..., LoopDetector]] = {
     "cycles": cycles,
     "budgeted": budgeted,
 }
-"""All presets by name, ours first."""
+"""All presets by name; our own presets come first."""

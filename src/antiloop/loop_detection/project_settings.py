@@ -1,4 +1,4 @@
-"""The settings of a project: what a file says, checked, and the detector that it makes."""
+"""The settings of a project: the checked values of a file, and the detector from them."""
 
 import json
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from .settings_schema import settings_schema
 T = TypeVar("T")
 
 DETECTING = ("preset", "config", "policy", "thresholds", "window")
-"""Settings that say which detector it is: another preset or configuration takes their place."""
+"""Settings that choose the detector; another preset or configuration replaces them."""
 _MAIN = ("threshold", "repetitions", "limit")
 _NOT_BELOW = ("patience", "varied", "in_a_row")
 _COPIED = ("policy", "shadow", "mask", "window", "notice_role", "inject_message", "log_verdicts")
@@ -26,10 +26,10 @@ _COPIED = ("policy", "shadow", "mask", "window", "notice_role", "inject_message"
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked settings; empty where there is no file.
+    """Checked settings; empty without a file.
 
     Raises:
-        SettingsError: naming file, key and remedy, for whatever is wrong in it.
+        SettingsError: if the file is malformed; the message names file, key and remedy.
     """
 
     file: SettingsFile = field(default_factory=lambda: SettingsFile(""))
@@ -43,29 +43,29 @@ class Settings:
 
     @classmethod
     def read(cls, path: Optional[str] = None) -> "Settings":
-        """Read a file; the nearest one from the working folder upwards if None."""
+        """Read a file; None means the nearest one from the working folder upwards."""
         found = find_settings() if path is None else path
         return cls() if found is None else cls(read_settings(found))
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """What the file says."""
+        """The values in the file."""
         return self.file.values
 
     @property
     def ignore(self) -> Tuple[str, ...]:
-        """Tools whose calls are no evidence."""
+        """Tools whose calls are ignored."""
         return tuple(self.values.get("ignore", ()))
 
     @property
     def baseline(self) -> Optional[str]:
-        """Where the loops stand that are known."""
+        """The path of the baseline of known loops."""
         named = self.values.get("baseline")
         return None if named is None else self.file.beside(named)
 
     @property
     def prices(self) -> Optional[Prices]:
-        """What models cost; None where nothing is said.
+        """The prices of models; None if the file sets none.
 
         Raises:
             SettingsError: if the file of prices cannot be read.
@@ -94,10 +94,10 @@ class Settings:
 
         Args:
             make: `LoopDetector`.
-            preset: which preset, where the file names none.
-            instead: a detector that takes the place of what the file says about detectors; what it
-                says of tools, masks and shadow mode counts still.
-            shadow: make a shadow detector, whatever the file says.
+            preset: the preset to use if the file names none.
+            instead: a detector that replaces the detectors in the file; the file's settings for
+                tools, masks and shadow mode still apply.
+            shadow: make a shadow detector even if the file does not.
         """
         if not self.values and instead is None:
             made: T = MAKERS[preset](make, shadow=shadow)

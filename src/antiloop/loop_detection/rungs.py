@@ -8,19 +8,19 @@ from .detection import LoopDetection
 from .policy import Escalation, LoopAction
 
 MAX_LOOPS = 32
-"""How many different loops are remembered one by one."""
+"""How many different loops are remembered separately."""
 MAX_CALLS = 50
-"""How many calls of loops are remembered, to know a loop that another detector finds."""
+"""How many calls of loops are remembered, to recognize a loop that another detector finds."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one loop stands."""
+    """The position of one loop."""
 
     rung: int = 0
-    """How many rungs it has behind it."""
+    """Rungs that it has climbed."""
     taken: int = 0
-    """How many of them it took itself."""
+    """Rungs that it climbed itself."""
     taken_at: int = 0
     """The round in which it took the last one."""
     found_at: int = 0
@@ -32,12 +32,12 @@ _NEW = Standing()
 
 @dataclass(frozen=True)
 class Step:
-    """What a detection calls for."""
+    """What a detection requires."""
 
     action: LoopAction
-    """What to do."""
+    """The action."""
     rung: int
-    """How many rungs the loop has behind it."""
+    """Rungs that the loop has climbed."""
     is_further: bool
     """Whether it is a further repetition of the loop."""
 
@@ -45,9 +45,9 @@ class Step:
 class Rungs:
     """The loops that climb one `Escalation`.
 
-    A loop whose calls were found as another loop before, perhaps by another detector, goes on where
-    that one stands. A loop that was forgotten counts for those that are new: who meets ever
-    new loops climbs on, too.
+    A loop that shares calls with an earlier loop, perhaps from another detector, continues at the
+    position of that loop. Forgotten loops pass their position on to new ones, so a run that meets
+    new loops again and again climbs as well.
     """
 
     def __init__(self, escalation: Escalation) -> None:
@@ -60,11 +60,11 @@ class Rungs:
         return bool(self._loops)
 
     def has_found(self, call: str) -> bool:
-        """Whether a call was part of a loop, as far as this is remembered."""
+        """Whether a remembered loop contained this call."""
         return call in self._calls
 
     def step(self, found: LoopDetection, round_number: int) -> Step:
-        """Say what a detection in this round calls for; nothing is remembered."""
+        """Return what a detection in this round requires; nothing is stored."""
         ladder, known = self._escalation, self._known(found, round_number)
         if known.taken and round_number - known.taken_at < self._wait(found, known):
             return Step(LoopAction.CONTINUE, known.rung, is_further=False)
@@ -72,7 +72,7 @@ class Rungs:
         return Step(self._action(found, rung, known.taken), rung, is_further=True)
 
     def remember(self, found: LoopDetection, step: Step, round_number: int) -> None:
-        """Take note of what a detection called for."""
+        """Store what a detection required."""
         known = self._known(found, round_number)
         taken, taken_at = known.taken, known.taken_at
         if step.is_further:
@@ -85,7 +85,7 @@ class Rungs:
             self._calls[call] = max(rung, self._calls.get(call, 0))
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the state as plain JSON."""
+        """Return the state as plain JSON."""
         return {
             "loops": [
                 [identity, known.rung, known.taken, known.taken_at, known.found_at]
@@ -96,7 +96,7 @@ class Rungs:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over a state that `to_dict` gave."""
+        """Load a state from `to_dict`."""
         for identity, *numbers in state["loops"]:
             rung, taken, taken_at, found_at = (int(number) for number in numbers)
             self._loops[str(identity)] = Standing(rung, taken, taken_at, found_at)
@@ -110,16 +110,16 @@ class Rungs:
         return _NEW if was_left and not self._escalation.resumes else known
 
     def _wait(self, found: LoopDetection, known: Standing) -> int:
-        """Give the rounds that must pass before the next rung.
+        """Return the rounds that must pass before the next rung.
 
-        An agent that goes on after a word to it, or after a refusal, needs no whole lap to show it.
+        After a notice or a block, less than a whole lap shows that the agent goes on.
         """
         ladder = self._escalation
         last = LoopAction(ladder.actions[min(known.rung, len(ladder.actions)) - 1])
         return ladder.every * (found.period if ladder.per_lap or last.ends_run else found.spacing)
 
     def _shared_rung(self, found: LoopDetection) -> int:
-        """Give the rung of the loops that have a call in common with this one."""
+        """Return the rung of the loops that share a call with this one."""
         rungs = [self._calls.get(call, 0) for call in found.members]
         if found.identity not in self._loops:
             rungs.append(self._forgotten)
@@ -135,7 +135,7 @@ class Rungs:
         return action
 
     def _forget(self, latest: "Latest[str, Any]", key: str) -> None:
-        """Make room for a key: the rung of what is forgotten stays."""
+        """Make room for a key; the rung of a forgotten loop is kept."""
         if key in latest or not latest.is_full:
             return
         oldest = next(iter(latest.values()))

@@ -1,4 +1,4 @@
-"""What a detector is made of: the detectors it asks, and what is done about their findings."""
+"""The settings of a `LoopDetector`: its detectors, and what to do about their findings."""
 
 import logging
 from dataclasses import replace
@@ -24,9 +24,9 @@ _logger = logging.getLogger("antiloop")
 
 
 class DetectorSettings:
-    """What a `LoopDetector` was given, checked; its monitors look up here what to do.
+    """The checked arguments of a `LoopDetector`, which its monitors read.
 
-    The arguments are those of `LoopDetector`.
+    See `LoopDetector` for the arguments.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class DetectorSettings:
     def findings(
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Iterator[LoopDetection]:
-        """Ask every detector in turn; one that raises is logged and has found nothing."""
+        """Ask every detector in turn; if one raises, log it and go on."""
         for detector, looks_at_window in self._asked:
             try:
                 if looks_at_window:
@@ -125,7 +125,7 @@ class DetectorSettings:
 
 
 def _completed(found: LoopDetection, window: Window, given: int) -> LoopDetection:
-    """Add what a detector of the user's own left out, and count indices from the run's start."""
+    """Complete the finding of a custom detector, and count indices from the run's start."""
     shift = window.call_count - given
     indices = tuple(index + shift for index in found.indices)
     concerned = [item for item in window if item.index in indices]
@@ -138,7 +138,7 @@ def _completed(found: LoopDetection, window: Window, given: int) -> LoopDetectio
 
 
 def _masked(found: LoopDetection, masking: Masking) -> LoopDetection:
-    """Mask what a detector of the user's own says; it was shown calls and results as they are."""
+    """Mask the finding of a custom detector, which sees unmasked calls and results."""
     details = masking.value(dict(found.details))
     if not isinstance(details, dict):
         details = {}

@@ -1,4 +1,4 @@
-"""What may stand in a file of settings, as a JSON schema."""
+"""The JSON schema of a settings file."""
 
 from typing import Any, Dict
 
@@ -14,7 +14,7 @@ _NAMES: Dict[str, Any] = {"type": "array", "items": _TEXT}
 
 
 def settings_schema() -> Dict[str, Any]:
-    """Give the JSON schema of antiloop.toml; the package ships it as antiloop.schema.json."""
+    """Return the JSON schema of antiloop.toml; the package ships it as antiloop.schema.json."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Settings of antiloop",

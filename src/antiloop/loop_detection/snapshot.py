@@ -14,7 +14,7 @@ from .evidence.round import Round
 from .evidence.window import Window
 
 LIMIT = 32_768
-"""Characters that a snapshot takes at most for each 50 calls of the window."""
+"""Largest size of a snapshot in characters, for each 50 calls of the window."""
 
 _WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8}
 _MADE_WITH = {"mutates": 16, "is_long": 32, "changes_world": 64}
@@ -24,10 +24,10 @@ _TOOL_KEY = 8
 
 
 def check_version(snapshot: Any, version: int) -> None:
-    """Refuse what is no snapshot, or one of another version.
+    """Check that a value is a snapshot of this version.
 
     Raises:
-        SnapshotError: and it says which.
+        SnapshotError: if it is not; the message says why.
     """
     given = snapshot.get("version") if isinstance(snapshot, Mapping) else None
     if given != version:
@@ -40,13 +40,13 @@ def check_version(snapshot: Any, version: int) -> None:
 def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
     """Write a window as plain JSON.
 
-    Fingerprints stand in one text for each call, in the order that `_keys` gives. Arguments and ids
-    are kept of calls that may still be named: those of the last round, which may not be over, and
-    the last `SHOWN_CALLS`.
+    The fingerprints of a call form one text, in the order of `_keys`. Arguments and ids are
+    kept only for calls that a detection may still name: those of the last round, which may not be
+    over, and the last `SHOWN_CALLS`.
 
     Args:
-        window: what is written.
-        shown: indices of other calls that may be named.
+        window: the window.
+        shown: indices of further calls that a detection may name.
     """
     tools: Dict[str, int] = {}
     for item in window:
@@ -66,7 +66,7 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     """Fill an empty window with what `pack` wrote.
 
     Raises:
-        LookupError, TypeError, ValueError: if it is something else.
+        LookupError, TypeError, ValueError: if the value is malformed.
     """
     tools = [str(tool) for tool in packed["tools"]]
     last = len(packed["rounds"]) - 1
@@ -112,7 +112,7 @@ def _flags(value: Any, places: Mapping[str, int]) -> int:
 
 
 def _normalized(kind: Outcome, mutates: bool, is_last: bool) -> List[str]:
-    """Name the forms that a later comparison may ask for."""
+    """List the fingerprints that a later comparison may need."""
     if kind is Outcome.UNKNOWN:
         return ["near"]
     forms = ["steady", "near", "wording"] if kind.counts_down or is_last else ["steady", "near"]

@@ -1,4 +1,4 @@
-"""What is to be done after a round, or about a call."""
+"""A verdict: what to do after a round, or about a call."""
 
 from dataclasses import dataclass, replace
 from typing import Optional
@@ -14,23 +14,23 @@ from .second_opinion.case_file import CaseFile
 @beta
 @dataclass(frozen=True)
 class LoopVerdict:
-    """What is to be done now."""
+    """What to do now."""
 
     action: LoopAction = LoopAction.CONTINUE
-    """What to do."""
+    """The action."""
     detection: Optional[LoopDetection] = None
-    """Why; None where there is nothing to do."""
+    """The loop that was found; None if there is nothing to do."""
     message: str = ""
-    """What to tell the model: the notice, or the result of the refused call."""
+    """The message to the model: the notice, or the result of the blocked call."""
     suspicion: float = 0.0
-    """How close the run is to being stuck: 0 for no evidence at all, 1 where a detector speaks."""
+    """How close the run is to being stuck, from 0 (no evidence) to 1 (a detector found a loop)."""
     case: Optional[CaseFile] = None
-    """What a judge is to be asked about now; give its answer to `LoopMonitor.answer`, which gives
-    the final verdict. Unanswered, the verdict stands as it is."""
+    """A question for a judge, or None. Give the answer to `LoopMonitor.answer`, which returns the
+    final verdict. Without an answer, this verdict is final."""
     is_shadow: bool = False
-    """Whether it is a verdict of a shadow detector: what it names is told, and never done."""
+    """Whether a shadow detector gave this verdict: its action is reported, and never done."""
     would_be: Optional["LoopVerdict"] = None
-    """Of a shadow detector: what listeners are told instead of this verdict, which is to go on."""
+    """For a shadow detector: the decision that listeners receive; this verdict says continue."""
 
     def __repr__(self) -> str:
         found = [] if self.detection is None else [repr(self.detection)]
@@ -40,11 +40,11 @@ class LoopVerdict:
 
     @property
     def reported(self) -> "LoopVerdict":
-        """The verdict as listeners and observers are told it; this one but in shadow mode."""
+        """The verdict that listeners and observers receive: in shadow mode `would_be`."""
         return self.would_be or self
 
     def in_shadow(self) -> "LoopVerdict":
-        """Give the verdict to act on in shadow mode: to go on, with what it would be."""
+        """Return the verdict of shadow mode: continue, with the decision in `would_be`."""
         if self.action is LoopAction.CONTINUE:
             return self
         found = self.detection and replace(
@@ -55,28 +55,28 @@ class LoopVerdict:
 
     @property
     def severity(self) -> LoopSeverity:
-        """How serious it is."""
+        """Severity of the action."""
         return self.action.severity
 
     def as_error(self) -> LoopDetectedError:
-        """Give the loop as an exception, for who ends a run with one.
+        """Return the loop as an exception, to end a run with it.
 
         Raises:
-            ValueError: where no loop was found.
+            ValueError: if no loop was found.
         """
         if self.detection is None:
             raise ValueError("no loop was found, so there is no error to raise")
         return self.detection.as_error()
 
     def raise_if_looping(self) -> None:
-        """End the run with an exception where the action is to stop or to raise; else do nothing.
+        """Raise an exception if the action is stop or raise; otherwise do nothing.
 
         Raises:
-            LoopDetectedError: with what was found.
+            LoopDetectedError: with the detection.
         """
         if self.action.ends_run:
             raise self.as_error()
 
 
 GO_ON = LoopVerdict()
-"""Nothing is to be done."""
+"""The verdict that says continue."""

@@ -1,8 +1,9 @@
-"""The loops that a scan knows already, kept in a file of text, one a line.
+"""The loops that are known already, in a text file with one loop a line.
 
-A line names a run and a loop of it. A run is named by its file, its id, and which run of that id
-it is in the file; a loop by the calls that make it up, so thresholds and presets may change. Where
-a file is not scanned any more, one run of the same id with the same loop takes its place.
+A line names a run and one of its loops. A run is identified by its file, its id, and its number
+among the runs with that id in the file. A loop is identified by its calls, so thresholds and
+presets may change. If a file is no longer scanned, one run with the same id and loop in another
+file replaces it.
 """
 
 import argparse
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from ..judged_run import JudgedRun
 
 _HEAD = {"antiloop": "baseline", "version": 1}
-_REMEDY = "delete it, or write all anew with --write-baseline"
+_REMEDY = "delete the line, or write the file anew with --write-baseline"
 _Place = Tuple[str, str, int]
 
 
@@ -52,11 +53,11 @@ class KnownLoop:
     calls: str
     """Fingerprint of its calls, whichever detector finds them."""
     detector: str = ""
-    """What found it; this and what follows are for who reads the file."""
+    """The detector that found it; this field and the next are for human readers."""
     message: str = ""
 
     def is_like(self, other: "KnownLoop") -> bool:
-        """Whether both are the same loop, in whatever run."""
+        """Whether both are the same loop, in any run."""
         return self.loop == other.loop or self.calls == other.calls
 
 
@@ -81,20 +82,20 @@ class RunNames:
 
 
 class Comparison(Protocol):
-    """What a scan shows its runs to, to compare or to keep their loops."""
+    """Receives the runs of a scan, to compare or to store their loops."""
 
     def marked(self, judged: "JudgedRun") -> "JudgedRun":
-        """Take a run, and give it with its known loops marked as such."""
+        """Return a run with its known loops marked."""
         ...
 
     def end(self, is_whole: bool) -> bool:
-        """Do what is to be done after the last run.
+        """Finish after the last run.
 
         Args:
             is_whole: whether everything could be read.
 
         Returns:
-            Whether it could be done.
+            Whether this succeeded.
         """
         ...
 
@@ -117,9 +118,9 @@ class NewBaseline:
         return judged
 
     def end(self, is_whole: bool) -> bool:
-        """Write the baseline, if everything was seen that belongs to it."""
+        """Write the baseline if all recordings could be read."""
         if not is_whole:
-            complain(f"{self._path}: not written, as not everything could be read")
+            complain(f"{self._path}: not written because some recordings could not be read")
             return False
         try:
             with replaced_file(self._path, within=named_folders(self._path)) as file:
@@ -132,7 +133,7 @@ class NewBaseline:
 
 
 class Baseline:
-    """The loops that are known, to be asked for each run of a scan in turn.
+    """The known loops, looked up for each run of a scan in turn.
 
     Args:
         loops: what is known.
@@ -149,13 +150,13 @@ class Baseline:
             self._loops.setdefault((each.file, each.run, each.nth), []).append(each)
 
     def begin(self, paths: Iterable[str]) -> None:
-        """Tell which files are scanned: what is known of others may have moved to them."""
+        """Set which files are scanned: known loops of other files may have moved to them."""
         scanned = {_portable(path) for path in paths}
         gone = [place for place in self._loops if place[0] not in scanned]
         self._gone = {place: self._loops.pop(place) for place in gone}
 
     def marked(self, judged: "JudgedRun") -> "JudgedRun":
-        """Give a run with its known loops marked as such."""
+        """Return a run with its known loops marked."""
         place = self._names.place_of(judged)
         loops = list(loops_of(judged, place))
         if place not in self._loops:
@@ -169,10 +170,10 @@ class Baseline:
         return replace(judged, known=frozenset(known))
 
     def end(self, is_whole: bool) -> bool:
-        """Say how many known loops of the files that were scanned were not found again."""
+        """Report how many known loops of the scanned files were not found again."""
         count = sum(map(len, self._loops.values())) - len(self._seen)
         if count and is_whole:
-            note(f"{self._path}: {counted(count, 'known loop')} not found any more")
+            note(f"{self._path}: {counted(count, 'known loop')} no longer found")
         return True
 
     def _move(self, place: _Place, loops: Sequence[KnownLoop]) -> None:
@@ -196,13 +197,13 @@ def loops_of(judged: "JudgedRun", place: _Place) -> Iterator[KnownLoop]:
 
 
 def read_baseline(path: str) -> Baseline:
-    """Read a baseline; what is wrong with it is told as a wrong argument."""
+    """Read a baseline; report an unreadable one as a wrong argument."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             return Baseline(_read(file), path)
     except FileNotFoundError:
         raise argparse.ArgumentTypeError(
-            f"{path}: no such file; --write-baseline {path} writes it"
+            f"{path}: no such file; create it with --write-baseline {path}"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"{path}: {reason_of(error)}") from error
@@ -217,7 +218,7 @@ def written(loops: Iterable[KnownLoop]) -> str:
 def _read(lines: Iterable[str]) -> Iterator[KnownLoop]:
     records = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not records or _parsed(*records[0]) != _HEAD:
-        raise ValueError("no baseline of this version; --write-baseline writes one")
+        raise ValueError("not a baseline of this version; create one with --write-baseline")
     for number, line in records[1:]:
         yield _loop(number, _parsed(number, line))
 
@@ -233,10 +234,10 @@ def _loop(number: int, record: Any) -> KnownLoop:
     try:
         loop = KnownLoop(**record)
     except TypeError as error:
-        raise ValueError(f"line {number}: no known loop; {_REMEDY}") from error
+        raise ValueError(f"line {number}: not a known loop; {_REMEDY}") from error
     texts = (loop.file, loop.run, loop.loop, loop.calls)
     if not all(isinstance(text, str) for text in texts) or not isinstance(loop.nth, int):
-        raise ValueError(f"line {number}: no known loop; {_REMEDY}")
+        raise ValueError(f"line {number}: not a known loop; {_REMEDY}")
     return loop
 
 

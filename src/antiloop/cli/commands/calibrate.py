@@ -14,13 +14,13 @@ from ..replaced_file import named_folders, replaced_file
 if TYPE_CHECKING:
     from ...traces import RecordedRun
 
-_ABOUT = "Fit thresholds to recorded runs that went well."
+_ABOUT = "Fit thresholds to recorded good runs."
 _EXAMPLE = """\
-All runs given must have gone well: whatever stops one of them counts as a mistake, and its
-threshold is raised until the share of good runs that are stopped stays under --max-false-stops.
+All recorded runs must be good runs. A detector that stops one of them makes a mistake; its
+threshold is raised until the fraction of good runs that are stopped stays below --max-false-stops.
 
-The exit status is 0 if the runs support that share, 1 if they are too few (the configuration is
-written all the same), 2 if something could not be read or written.
+The exit status is 0 if the runs support that fraction, 1 if there are too few runs (the
+configuration is written anyway), and 2 if something could not be read or written.
 
 example, from a clone of the repository:
   antiloop calibrate --max-false-stops 0.1 docs/examples/good-runs.jsonl
@@ -37,20 +37,20 @@ def add(commands: Any) -> None:
         type=_share,
         default=0.01,
         metavar="SHARE",
-        help="of good runs that may be blocked, stopped or raise (default: 0.01)",
+        help="largest fraction of good runs that may be interrupted (default: 0.01)",
     )
     parser.add_argument(
         "--confidence",
         type=_share,
         default=0.95,
         metavar="SHARE",
-        help="with which the share must stay under that (default: 0.95)",
+        help="confidence that the true fraction stays below it (default: 0.95)",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="where the configuration is written; - is standard output, and the report goes to"
+        help="file for the configuration; with - it goes to standard output and the report to"
         " standard error",
     )
     parser.add_argument(
@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
         choices=("text", "json"),
         default="text",
         metavar="NAME",
-        help="of the report: %(choices)s (default: text)",
+        help="format of the report: %(choices)s (default: text)",
     )
 
 
@@ -91,11 +91,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _good_runs(args: argparse.Namespace) -> "Optional[List[RecordedRun]]":
-    """Read all runs; None where a file is unreadable, as figures without it would mislead."""
+    """Read all runs; None if a file is unreadable, because the figures would mislead."""
     recordings = Recordings(args.paths, args.source)
     runs = list(recordings.runs())
     if not runs and not recordings.is_incomplete:
-        complain(f"{args.paths[0]}: no recorded runs to calibrate on")
+        complain(f"{args.paths[0]}: no recorded runs to calibrate with")
     return None if recordings.is_incomplete or not runs else runs
 
 

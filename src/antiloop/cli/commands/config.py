@@ -1,4 +1,4 @@
-"""``antiloop config``: show the settings that are in force, and where each comes from."""
+"""``antiloop config``: show the settings in force and where each comes from."""
 
 import argparse
 import json
@@ -12,10 +12,10 @@ from ..command import add_command, add_format
 from ..detector import add_detector, detector_of, settings_of
 from ..output.terminal import line_of, named, say, tell
 
-_ABOUT = "Show the settings that are in force, and where each comes from."
+_ABOUT = "Show the settings in force and where each comes from."
 _EXAMPLE = """\
-Settings stand in antiloop.toml, or in pyproject.toml under [tool.antiloop]. The nearest file
-counts, from the working folder upwards; what the command line says beats it.
+Settings are read from antiloop.toml, or from [tool.antiloop] in pyproject.toml. The nearest file
+counts, from the working folder upwards. The command line overrides it.
 
 The exit status is 0, or 2 if the settings cannot be read.
 
@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--schema", action="store_true", help="print the JSON schema of the settings instead"
     )
-    add_format(parser, ("text", "json"), "what is printed")
+    add_format(parser, ("text", "json"))
     add_detector(parser)
 
 
@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     listed = list(_listed(args, settings, detector_of(args)))
     if args.format == "json":
-        told = {each.name: {"value": each.value, "source": each.source} for each in listed}
-        say(json.dumps({"file": settings.file.path or None, "settings": told}, indent=2))
+        values = {each.name: {"value": each.value, "source": each.source} for each in listed}
+        say(json.dumps({"file": settings.file.path or None, "settings": values}, indent=2))
         return 0
     tell(f"settings: {line_of(settings.file.name) if settings.file.path else 'no file'}")
     width = max(len(named(each.name)) for each in listed)
@@ -111,7 +111,7 @@ def _in_force(
 
 
 def _said(policy: Dict[str, Any]) -> Dict[str, Any]:
-    """Leave out what is not declared about a tool."""
+    """Leave out what is not set for a tool."""
     return {name: value for name, value in policy.items() if value not in (None, False, {})}
 
 

@@ -1,4 +1,4 @@
-"""``antiloop demo``: watch a scripted agent get stuck, be told, go on, and be stopped."""
+"""``antiloop demo``: watch a scripted agent get stuck, receive a notice, go on, and be stopped."""
 
 import argparse
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from ..command import add_command
 from ..output.terminal import printable, tell
 
-_ABOUT = "Watch a scripted agent get stuck, be told, and be stopped."
+_ABOUT = "Watch a scripted agent get stuck, receive a notice, and be stopped."
 _EXAMPLE = """\
-It needs no API key: the model is a script.
+The demo needs no API key because a script plays the model.
 
 example:
   antiloop demo
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:  # noqa: ARG001 - all commands are cal
 
     timeline = Timeline()
     stuck_agent(timeline).run(_QUESTION)
-    tell(f"A scripted agent is asked: {_QUESTION}")
+    tell(f"The user asks a scripted agent: {_QUESTION}")
     for line in timeline.lines:
         tell(printable(line))
     return 0

@@ -1,4 +1,4 @@
-"""``antiloop explain``: why a verdict fell at a step of a recorded run, or why none did."""
+"""``antiloop explain``: explain the verdict at a step of a recorded run, or why there is none."""
 
 import argparse
 import json
@@ -14,15 +14,14 @@ from ..recordings import add_source
 if TYPE_CHECKING:
     from ...traces import RecordedRun
 
-_ABOUT = "Say why a verdict fell at a step of a recorded run, or why none did."
+_ABOUT = "Explain the verdict at a step of a recorded run, or why there is none."
 _EXAMPLE = """\
-It tells what the window held at that step, which fingerprints matched, what each detector counted
-and how much would have been too often (- where nothing came together that it looks for), what
-stands before the calls that were counted, and where each loop stands on its ladder: the action that
-it came to last is in brackets.
+The output shows what the window held at that step, which fingerprints matched, what each detector
+counted and how many it needs (- if it found nothing to count), what stands before the counted
+calls, and the position of each loop on its ladder, with the last action in brackets.
 
-The exit status is 0 if nothing was said at that step, 1 if something was, 2 if there is no such run
-or step.
+The exit status is 0 if the step has no verdict, 1 if it has one, and 2 if there is no such run or
+step.
 
 example, from a clone of the repository:
   antiloop explain docs/examples/runs.jsonl --run refund-window --step 10
@@ -32,18 +31,18 @@ example, from a clone of the repository:
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "explain", run, _ABOUT, _EXAMPLE)
-    parser.add_argument("path", metavar="RUN", help="a file with the run; - for standard input")
+    parser.add_argument("path", metavar="RUN", help="file with the run, or - for standard input")
     parser.add_argument(
         "--run",
         dest="run_name",
         metavar="ID",
-        help="which run, if it holds several: its id, or where it begins, as PATH:LINE",
+        help="run to explain, if the file holds several: its id, or its place as PATH:LINE",
     )
     parser.add_argument(
         "--step",
         type=int,
         metavar="N",
-        help="which step, counted from 0; the first with a verdict if left out, or else the last",
+        help="step to explain, counted from 0 (default: the first with a verdict, or the last)",
     )
     add_source(parser)
     parser.add_argument(
@@ -51,7 +50,7 @@ def add(commands: Any) -> None:
         choices=("text", "json"),
         default="text",
         metavar="NAME",
-        help="of the answer: %(choices)s (default: text)",
+        help="output format: %(choices)s (default: text)",
     )
     add_detector(parser)
     add_judge(parser)
@@ -67,21 +66,21 @@ def run(args: argparse.Namespace) -> int:
         recorded = _run_of(args.path, args.source, args.run_name)
         detector = detector_of(args)
         recorded, asked = consulted(recorded, detector)
-        told = explain(recorded, detector, args.step)
+        explanation = explain(recorded, detector, args.step)
     except (TraceUnreadable, ValueError) as error:
         complain(str(error))
         return COULD_NOT_RUN
     if asked and asked.complaint:
         complain(asked.complaint)
     if args.format == "json":
-        say(json.dumps(as_json(recorded, told), indent=2))
+        say(json.dumps(as_json(recorded, explanation), indent=2))
     else:
-        tell_page(as_text(recorded, told))
-    return FOUND if told.verdict.detection else 0
+        tell_page(as_text(recorded, explanation))
+    return FOUND if explanation.verdict.detection else 0
 
 
 def _run_of(path: str, source: Optional[str], name: Optional[str]) -> "RecordedRun":
-    """Read the run; raises ValueError where it is not there, or not the only one."""
+    """Read the run; raises ValueError if it is missing, or one of several without a name."""
     from ...traces import read_runs
 
     skipped = Skipped(path)
@@ -95,15 +94,17 @@ def _found(runs: "Iterator[RecordedRun]", path: str, name: Optional[str]) -> "Re
     if name is not None:
         found = next((run for run in runs if name in (run.run_id, run.source)), None)
         if found is None:
-            raise ValueError(f"{path}: no run {name!r} here; antiloop scan lists what is stuck")
+            raise ValueError(
+                f"{path}: no run {name!r} in this file; list the stuck runs with antiloop scan"
+            )
         return found
     found = next(runs, None)
     if found is None:
-        raise ValueError(f"{path}: no run here")
+        raise ValueError(f"{path}: no run in this file")
     other = next(runs, None)
     if other is not None:
         raise ValueError(
-            f"{path}: several runs here, {found.run_id!r} and {other.run_id!r} first;"
-            " name one with --run"
+            f"{path}: several runs in this file, first {found.run_id!r} and {other.run_id!r};"
+            " choose one with --run"
         )
     return found

@@ -1,4 +1,4 @@
-"""``antiloop hook AGENT``: guard a coding agent, and put that into its settings."""
+"""``antiloop hook AGENT``: guard a coding agent, and install the guard in its settings."""
 
 import argparse
 import os
@@ -12,17 +12,17 @@ from ..output.terminal import complain
 
 _ABOUT = "Guard a coding agent against loops."
 _EXAMPLE = """\
-The agent itself calls this, with an event on standard input; --install writes that into its
-settings: those that all who work on this project share, with --local your own for this project
-where the agent has such, with --user yours for all projects. The change is shown first. What stands
-in shared settings should not depend on this machine: --install warns if it writes a path into them.
---uninstall removes a file in which nothing else is left.
+The agent calls this command with an event on standard input. --install adds the call to the
+agent's settings: to the settings that everyone on this project shares, with --local to your own
+settings for this project (if the agent has them), with --user to your settings for all projects.
+It shows the change first. Shared settings should not depend on this machine, so --install warns if
+it writes a path into them. --uninstall deletes a file that would be left empty.
 
---status says where the hook is installed and whether it can run. The exit status is 0 if it is and
-can, 1 if not, 2 if settings cannot be read.
+--status shows where the hook is installed and whether it can run. The exit status is 0 if it is
+installed and can run, 1 if not, and 2 if settings cannot be read.
 
-As a hook the exit status is always 0: a guard that breaks must not break the session. What went
-wrong stands on standard error.
+When an agent calls the hook, the exit status is always 0, because a broken guard must not break the
+session. Errors go to standard error.
 
 example:
   antiloop hook claude-code --install
@@ -38,53 +38,51 @@ def add(commands: Any) -> None:
         "agent",
         metavar="AGENT",
         choices=tuple(AGENTS),
-        help=f"what calls the hook: {', '.join(AGENTS)}",
+        help=f"coding agent: {', '.join(AGENTS)}",
     )
     change = parser.add_mutually_exclusive_group()
-    change.add_argument("--install", action="store_true", help="write it into the settings")
-    change.add_argument("--uninstall", action="store_true", help="take it out of the settings")
-    change.add_argument("--status", action="store_true", help="say where it is installed")
+    change.add_argument("--install", action="store_true", help="add the hook to the settings")
+    change.add_argument("--uninstall", action="store_true", help="remove it from the settings")
+    change.add_argument("--status", action="store_true", help="show where the hook is installed")
     place = parser.add_mutually_exclusive_group()
+    place.add_argument("--user", action="store_true", help="use your settings for all projects")
     place.add_argument(
-        "--user", action="store_true", help="your own settings, not those of this project"
+        "--local", action="store_true", help="use your own settings for this project"
     )
-    place.add_argument(
-        "--local", action="store_true", help="your own settings for this project, not shared"
-    )
-    parser.add_argument("--yes", action="store_true", help="write without asking")
+    parser.add_argument("--yes", action="store_true", help="change the settings without asking")
     who = parser.add_mutually_exclusive_group()
     who.add_argument(
         "--preset",
         choices=PRESETS,
         metavar="NAME",
-        help="detector preset (default: that of antiloop.toml, or else escalating)",
+        help="detector preset (default: the one in antiloop.toml, otherwise escalating)",
     )
     who.add_argument(
         "--config",
         type=_checked,
         metavar="FILE",
-        help="settings from FILE.toml, or a detector from JSON that calibrate or"
+        help="settings from FILE.toml, or a detector from JSON written by calibrate or"
         " LoopDetector.to_config wrote",
     )
     parser.add_argument(
         "--shadow",
         action="store_true",
-        help="do nothing, and write on standard error what would be done",
+        help="only report on standard error what the hook would do",
     )
     parser.add_argument(
-        "--isolated", action="store_true", help="read no antiloop.toml and no pyproject.toml"
+        "--isolated", action="store_true", help="ignore antiloop.toml and pyproject.toml"
     )
     parser.add_argument(
         "--ignore",
         action="append",
         default=[],
         metavar="TOOL",
-        help="a tool whose calls are no evidence; may be given often",
+        help="tool whose calls are ignored; may be repeated",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Change the settings, say what stands there, or answer an event."""
+    """Change the settings, show them, or answer an event."""
     from ..hooks.agent_settings import LOCAL, PROJECT, USER
     from ..hooks.agents import SETTINGS
     from ..hooks.hook_settings import install, show_status, uninstall
@@ -99,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         return uninstall(agent, place, is_agreed=args.yes)
     if sys.stdin is not None and sys.stdin.isatty():
         title = AGENTS[args.agent].title
-        complain(f"{title} calls this with an event; say --install to have it do so")
+        complain(f"{title} calls this command with an event; set that up with --install")
         return COULD_NOT_RUN
     from ...integrations.hooks.hook_process import main
 
@@ -115,8 +113,10 @@ def _options(args: argparse.Namespace) -> List[str]:
 
 
 def _checked(path: str) -> str:
-    """Give the full path of a configuration that can be read."""
+    """Return the absolute path of a readable configuration."""
     if path == "-":
-        raise argparse.ArgumentTypeError("-: the hook reads it each time, so it must be a file")
+        raise argparse.ArgumentTypeError(
+            "-: the hook reads the configuration at each call, so it must be a file"
+        )
     read_config(path)
     return os.path.abspath(path)

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     Judged = Iterator[Tuple[RecordedRun, HealthReport]]
 
-_ABOUT = "Write recorded runs and their health as one HTML page."
+_ABOUT = "Write an HTML page about recorded runs and their health."
 _EXAMPLE = """\
-The page needs no other file and no network. The same recordings make the same page. An older page
-is replaced when the new one is complete, and not at all if no run could be read. Where PAGE is a
-link, the file that it leads to is replaced if it stands in the folder of the link or in this one.
+The page needs no other file and no network. The same recordings make the same page. A new page
+replaces an older one when it is complete; if no run can be read, the older page stays. If PAGE is a
+link, its target is replaced if it is in the folder of the link or in the working folder.
 
-With --against, runs with the same id are compared: PATH holds the runs of now, --against those from
+With --against, runs with the same id are compared: PATH holds the new runs, --against the runs from
 before a change of the prompt, the model or the tools. A run is better if its score is higher. The
-exit status speaks of the runs of now.
+exit status depends on the new runs only.
 
 examples, from a clone of the repository:
   antiloop report docs/examples/runs.jsonl -o ab.html --against docs/examples/good-runs.jsonl
@@ -46,14 +46,14 @@ def add(commands: Any) -> None:
         "--output",
         metavar="PAGE",
         default="report.html",
-        help="where to write it, report.html if left out; - is standard output",
+        help="file to write, or - for standard output (default: report.html)",
     )
     parser.add_argument(
         "--against",
         metavar="PATH",
         action="append",
         default=[],
-        help="recorded runs to compare with; may be given several times",
+        help="earlier runs to compare with; may be repeated",
     )
     add_prices(parser)
     add_detector(parser)
@@ -81,9 +81,11 @@ def run(args: argparse.Namespace) -> int:
         complain(f"{args.output}: {trouble}")
         return COULD_NOT_RUN
     if args.output != "-" and not is_quiet():
-        told = ", ".join(f"{states[each]} {each.lower()}" for each in HealthStatus if states[each])
+        counts = ", ".join(
+            f"{states[each]} {each.lower()}" for each in HealthStatus if states[each]
+        )
         compared = "; " * bool(changes) + _counted(changes)
-        tell(printable(f"{args.output}: {told}{compared}"))
+        tell(printable(f"{args.output}: {counts}{compared}"))
     if recordings.is_incomplete or (others and others.is_incomplete):
         return COULD_NOT_RUN
     return FOUND if states.keys() - {"Healthy"} else 0
@@ -100,12 +102,12 @@ def _write(
     mask: "MaskRule",
     changes: "Counter[str]",
 ) -> str:
-    """Write the page once there is something to put into it; say what went wrong, if anything."""
+    """Write the page if there is a run to show; return what went wrong, if anything."""
     from ...report import write_page
 
     first = next(judged, None)
     if first is None:
-        return "not written, as there are no runs to show"
+        return "not written because there are no runs to show"
     try:
         with _opened(path) as page:
             changes.update(write_page(chain([first], judged), page, mask, against=against))
@@ -134,7 +136,7 @@ def _judged(
 
 
 def _opened(path: str) -> ContextManager[TextIO]:
-    """Open the page for writing; it takes the place of an older one when it is complete."""
+    """Open the page for writing; it replaces an older one when it is complete."""
     if path == "-":
         return nullcontext(sys.stdout)
     return replaced_file(path, within=named_folders(path))

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "jsonl", "sarif")
 
 _EXAMPLE = """\
-The format of a file is recognised by what it holds, and gzip is unpacked. Steps count from 0.
+The format of each file is detected from its contents, and gzip is unpacked. Steps count from 0.
 
-With --baseline only loops that are not in that file are shown, and make the exit status 1.
+With --baseline, loops in that file are not shown and do not count for the exit status.
 
-The page ends with the runs by their health: their calls, the calls that brought nothing new, which
-are those of each loop but its first lap, and, where the recordings tell them, what these took in
-tokens, together with the replies of the model that asked for them, and what the runs cost.
+The output ends with a table of the runs by their health: their calls, the wasted calls (those of
+each loop after its first lap), and, if the recordings contain them, the tokens of the wasted calls
+and of the model replies that requested them, and the cost of the runs.
 
 example, from a clone of the repository:
   antiloop scan docs/examples/runs.jsonl
@@ -44,19 +44,19 @@ def add(commands: Any) -> None:
         choices=FORMATS,
         default="text",
         metavar="NAME",
-        help="of what is printed: %(choices)s (default: text)",
+        help="output format: %(choices)s (default: text)",
     )
     baseline = parser.add_mutually_exclusive_group()
     baseline.add_argument(
         "--baseline",
         type=_read_baseline,
         metavar="FILE",
-        help="loops that are known: only others make the exit status 1",
+        help="file with known loops; only other loops make the exit status 1",
     )
     baseline.add_argument(
         "--write-baseline",
         metavar="FILE",
-        help="write the loops that are found for --baseline; the exit status is then 0",
+        help="write the loops found to a file for --baseline; the exit status is then 0",
     )
     add_engine(parser)
     add_prices(parser)
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         complain(str(error))
         return COULD_NOT_RUN
     if not (seen or recordings.is_incomplete):
-        complain("no recorded runs in what was given, so nothing was looked at")
+        complain("no recorded runs found, nothing was checked")
     is_whole = bool(seen) and not recordings.is_incomplete
     if baseline and not baseline.end(is_whole):
         return COULD_NOT_RUN
@@ -112,9 +112,9 @@ def _baseline_of_settings(args: argparse.Namespace) -> "Optional[Baseline]":
 def _write(
     runs: "Generator[JudgedRun, None, None]", writer: "Writer", baseline: "Optional[Comparison]"
 ) -> Tuple[int, int]:
-    """Write the runs as they come; count them, and those with a loop that is not known."""
+    """Write the runs as they come; count them, and those with an unknown loop."""
     seen = stuck = 0
-    with closing(runs):  # whatever happens, nothing goes on working on them
+    with closing(runs):  # stops the workers, whatever happens
         asked = Asked()
         for each in runs:
             asked += each.asked or Asked()

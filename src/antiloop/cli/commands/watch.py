@@ -1,4 +1,4 @@
-"""``antiloop watch``: follow a recording while it is written, and tell loops as they happen."""
+"""``antiloop watch``: follow a recording while it is written and report loops as they happen."""
 
 import argparse
 import os
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ...traces.live.live_lines import LiveVerdict
 
 _PAUSE_S = 0.5
-_ABOUT = "Follow a recording while it is written, and tell loops as they happen."
+_ABOUT = "Follow a recording while it is written and report loops as they happen."
 _EXAMPLE = """\
-What is in the file already is judged first. A file that is cut off, written again or replaced is
-read anew. Steps count from 0.
+The command first checks what the file already holds. It reads the file again from the start if the
+file is truncated, rewritten or replaced. Steps count from 0.
 
-Ctrl-C ends it. The exit status is then 0 if nothing was found, 1 if something was; it is 2 if the
-recording cannot be read, or not line by line. Standard input ends by itself.
+Ctrl-C ends the command, and so does the end of standard input. The exit status is 0 if nothing was
+found, 1 if something was, and 2 if the recording cannot be read line by line.
 
 example, from a clone of the repository:
   antiloop watch docs/examples/runs.jsonl
@@ -35,16 +35,16 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "path",
         metavar="PATH",
-        help="a file that grows by lines; a directory, for the newest .jsonl file in it or below;"
-        " - for standard input",
+        help="a file that grows line by line, a directory (its newest .jsonl file is followed),"
+        " or - for standard input",
     )
     add_source(parser)
-    add_format(parser, ("text", "jsonl"), "what is printed")
+    add_format(parser, ("text", "jsonl"))
     add_detector(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell each verdict as it falls, until interrupted."""
+    """Print each verdict as it comes, until interrupted."""
     from ...exceptions import TraceUnreadable
     from ..output.live_output import LiveJsonlWriter, LiveTextWriter
 
@@ -73,7 +73,7 @@ def _said(args: argparse.Namespace) -> "Iterator[LiveVerdict]":
         return LiveLines(name, detector, args.source, complain)
 
     if os.path.isdir(args.path):
-        note(f"waiting for what is written below {args.path}")
+        note(f"waiting for a recording below {args.path}")
         return _until_interrupted(LiveFolder(args.path, begin, _tell_file, complain))
     if os.path.isfile(args.path):
         _tell_file(args.path)
@@ -91,7 +91,7 @@ def _until_interrupted(recording: Any) -> "Iterator[LiveVerdict]":
 
 
 def _of_stream(path: str, begin: "Begin") -> "Iterator[LiveVerdict]":
-    """Judge what comes through a pipe, until it ends."""
+    """Check what comes through a pipe, until it ends."""
     from ...traces.source import open_lines
 
     with open_lines(path) as (name, lines):

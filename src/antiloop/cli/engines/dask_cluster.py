@@ -19,23 +19,23 @@ _ADDRESS = re.compile(r".+:\d{1,5}")
 _TIMEOUT_S = 10
 _LOCAL = {
     "threads_per_worker": 1,
-    "dashboard_address": "127.0.0.1:0",  # any port, and nobody else's business
+    "dashboard_address": "127.0.0.1:0",  # any port, and not reachable from other machines
     "silence_logs": logging.CRITICAL,
 }
 
 
 @contextmanager
 def open_engine(address: Optional[str], jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
-    """Use the cluster at an address, or start one of so many processes here; see `Engine`."""
+    """Use the cluster at an address, or start one with this many processes; see `Engine`."""
     if address is None:
         with interrupts_ignored():
             local = LocalCluster(jobs, **_LOCAL)
         with local as cluster, _connected(cluster) as engine:
             yield engine
         return
-    # A client that is given anything else hangs for a while before it ends.
+    # With anything else the client hangs for a while before it ends.
     if not _ADDRESS.fullmatch(address):
-        raise EngineFailed(f"--engine dask://{address}: give its address as dask://HOST:PORT")
+        raise EngineFailed(f"--engine dask://{address}: write the address as dask://HOST:PORT")
     with _connected(address) as engine:
         yield engine
 

@@ -4,8 +4,8 @@ from concurrent.futures import Executor
 from typing import ContextManager, Tuple
 
 Engine = ContextManager[Tuple[Executor, int]]
-"""Gives an executor and how many workers it has; after that, or an error, nothing is left of it."""
+"""Provides an executor and its number of workers, and closes the executor on exit."""
 
 
 class EngineFailed(Exception):
-    """There is no such engine, or it broke down; the message says what to do."""
+    """The engine is not available or broke down; the message says what to do."""

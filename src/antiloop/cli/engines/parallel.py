@@ -1,4 +1,4 @@
-"""Who does the work of a scan: an executor like those of `concurrent.futures`, by name."""
+"""What runs the work of a scan: an executor like those of `concurrent.futures`, by name."""
 
 import argparse
 import os
@@ -25,35 +25,36 @@ _Task = TypeVar("_Task")
 _Done = TypeVar("_Done")
 
 _AHEAD = 4
-"""Tasks for each worker that wait or are worked on: all are kept busy, and memory is bounded."""
+"""Pending tasks for each worker: enough to keep all busy, few enough to bound memory."""
 _AT = "dask://"
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add ``--jobs`` and ``--engine`` to a command."""
     parser.add_argument(
-        "--jobs", type=_jobs, metavar="N", help="how many work at the same time (default: 1)"
+        "--jobs", type=_jobs, metavar="N", help="number of parallel workers (default: 1)"
     )
     parser.add_argument(
         "--engine",
         metavar="NAME",
-        help="who works: processes (default with --jobs), dask on this machine, a Dask cluster as"
-        " dask://HOST:PORT, or MODULE:NAME of an executor, called with max_workers",
+        help="what runs the work: processes (default with --jobs), dask on this machine,"
+        " dask://HOST:PORT for a Dask cluster, or MODULE:NAME of a function that takes max_workers"
+        " and returns an executor",
     )
 
 
 def is_parallel(args: argparse.Namespace) -> bool:
-    """Whether others are to do the work."""
+    """Whether other processes run the work."""
     return bool(args.engine) or (args.jobs or 1) > 1
 
 
 def in_order(
     function: Callable[[_Task], _Done], tasks: Iterable[_Task], args: argparse.Namespace
 ) -> Generator[Tuple[_Task, _Done], None, None]:
-    """Yield each task with what a function makes of it, in their order; few of them are ahead.
+    """Yield each task with the function's result, in order; only a few tasks are ahead.
 
     Raises:
-        EngineFailed: if the engine that was chosen cannot be had, or breaks down.
+        EngineFailed: if the chosen engine is not available or breaks down.
     """
     name = args.engine or "processes"
     waiting: Deque[Tuple[_Task, Future[_Done]]] = deque()
@@ -88,8 +89,8 @@ def _engine(name: str, jobs: Optional[int]) -> Engine:
 
 @contextmanager
 def _made(name: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
-    """Call what is named to make an executor of any other kind; it may stand in this directory."""
-    sys.path.append(os.getcwd())  # last, so that it gets in the way of nothing
+    """Call the named function to make another executor; it may be in the working directory."""
+    sys.path.append(os.getcwd())  # last, so that it shadows no installed module
     module, _, attribute = name.partition(":")
     jobs = jobs or os.cpu_count() or 1
     try:
@@ -99,12 +100,12 @@ def _made(name: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
         known = "processes, dask, dask://HOST:PORT or MODULE:NAME"
         raise EngineFailed(f"--engine {name}: {error}; choose from {known}") from error
     if not hasattr(made, "submit"):
-        raise EngineFailed(f"--engine {name}: it makes no executor")
+        raise EngineFailed(f"--engine {name}: it does not return an executor")
     with made as executor:
         yield executor, jobs
 
 
 def _jobs(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of 1 or more, got {text!r}")
     return int(text)

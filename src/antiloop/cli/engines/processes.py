@@ -16,7 +16,7 @@ _PATIENCE_S = 5.0
 
 @contextmanager
 def open_engine(jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
-    """Start so many processes, one for each core by default; see `Engine`."""
+    """Start this many processes, one for each core by default; see `Engine`."""
     jobs = jobs or os.cpu_count() or 1
     others = active_children()
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin)
@@ -34,10 +34,10 @@ def open_engine(jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
 
 
 def _end(workers: Sequence[BaseProcess]) -> None:
-    """Let workers finish what they are at, and end those that take too long for it."""
+    """Let workers finish their task, and end those that take too long."""
     last = time.monotonic() + _PATIENCE_S
     for worker in workers:
-        # What they are sent must find a reader, or older versions of Python never end.
+        # Older versions of Python never end if nothing reads what was sent.
         if not wait([worker.sentinel], max(0, last - time.monotonic())):
             worker.terminate()
             wait([worker.sentinel])
@@ -45,9 +45,9 @@ def _end(workers: Sequence[BaseProcess]) -> None:
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Ignore interrupts for now; processes that are started now go on ignoring them.
+    """Ignore interrupts for now; processes that are started meanwhile keep ignoring them.
 
-    Ctrl-C goes to all processes in the foreground, and this one alone is to decide what it means.
+    Ctrl-C goes to all processes in the foreground, and only this one must act on it.
     """
     if current_thread() is not main_thread():  # it cannot be changed there, and none comes there
         yield
@@ -66,7 +66,7 @@ def _begin() -> None:  # pragma: no cover - in another process
 
 
 def _end_with_parent() -> None:  # pragma: no cover - in another process
-    # One that is killed cannot tell its workers, which would wait for work forever.
+    # A killed process cannot stop its workers, which would wait for work forever.
     parent = parent_process()
     if parent:
         parent.join()

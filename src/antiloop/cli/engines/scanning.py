@@ -1,4 +1,4 @@
-"""Reading and judging recordings, here or by others: what comes of it is the same."""
+"""Reading and judging recordings, in this process or in others, with the same result."""
 
 import argparse
 from contextlib import closing
@@ -12,8 +12,8 @@ from ..judged_run import JudgedRun, judge
 from ..recordings import RecordingFile, Recordings
 from .parallel import in_order, is_parallel
 
-Told = Union[JudgedRun, TraceUnreadable, str]
-"""A run, why a file cannot be read on, or what part of it is skipped."""
+ReadItem = Union[JudgedRun, TraceUnreadable, str]
+"""A judged run, the error that ends a file, or a skipped part of it."""
 Part = Tuple[RecordingFile, Piece]
 Batch = Sequence[Part]
 
@@ -21,17 +21,17 @@ Batch = Sequence[Part]
 def judged_runs(
     recordings: Recordings, profile: HealthProfile, args: argparse.Namespace
 ) -> Generator[JudgedRun, None, None]:
-    """Yield all runs in the order of the recordings, each judged; complain of what is skipped.
+    """Yield all runs, judged, in the order of the recordings; report what is skipped.
 
     Raises:
-        EngineFailed: if the engine that was chosen cannot be had, or breaks down.
+        EngineFailed: if the chosen engine is not available or breaks down.
     """
     found = _by_others if is_parallel(args) else _here
     with closing(found(recordings, profile, args)) as parts:
-        for file, piece, told in parts:
+        for file, piece, items in parts:
             if piece.is_first:
                 recordings.begin(file)
-            for each in told:
+            for each in items:
                 if isinstance(each, JudgedRun):
                     yield each
                     recordings.progress.run_done()
@@ -44,7 +44,7 @@ def judged_runs(
 
 def _here(
     recordings: Recordings, profile: HealthProfile, _: argparse.Namespace
-) -> Generator[Tuple[RecordingFile, Piece, Iterable[Told]], None, None]:
+) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
     for file in recordings.files:
         piece = Piece(file.path, recordings.source)
         yield file, piece, _judged(piece, profile)
@@ -52,7 +52,7 @@ def _here(
 
 def _by_others(
     recordings: Recordings, profile: HealthProfile, args: argparse.Namespace
-) -> Generator[Tuple[RecordingFile, Piece, Iterable[Told]], None, None]:
+) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
     tasks = _in_batches(
         (file, piece)
         for file in recordings.files
@@ -60,18 +60,18 @@ def _by_others(
     )
     with closing(in_order(partial(judge_batch, profile=profile), tasks, args)) as done:
         for batch, results in done:
-            for (file, piece), told in zip(batch, results):
-                yield file, piece, told
+            for (file, piece), items in zip(batch, results):
+                yield file, piece, items
 
 
-def judge_batch(batch: Batch, profile: HealthProfile) -> List[List[Told]]:
+def judge_batch(batch: Batch, profile: HealthProfile) -> List[List[ReadItem]]:
     """Read and judge some pieces, in whatever process this is."""
     return [list(_judged(piece, profile)) for _, piece in batch]
 
 
-def _judged(piece: Piece, profile: HealthProfile) -> Iterator[Told]:
+def _judged(piece: Piece, profile: HealthProfile) -> Iterator[ReadItem]:
     """Yield the runs of a piece, and between them what was skipped, as it comes."""
-    trouble: List[Told] = []
+    trouble: List[ReadItem] = []
     try:
         for run in read_piece(piece, trouble.append):
             yield from trouble

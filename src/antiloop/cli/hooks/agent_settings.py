@@ -1,4 +1,4 @@
-"""The settings of agents, as the JSON that they are: the hook is put in, or taken out."""
+"""The JSON settings of agents: adding the hook and removing it."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 USER, PROJECT, LOCAL = "user", "project", "local"
-"""Whose settings: yours for all projects, those that a project shares, yours for the project."""
+"""Whose settings: yours for all projects, shared by the project, yours for the project."""
 
 Settings = Dict[str, Any]
 
@@ -14,12 +14,12 @@ _COMMANDS = ("command", "bash", "powershell")
 
 
 def nested_entry(command: str, timeout: int = 30) -> Dict[str, Any]:
-    """Give what stands in the list of one event."""
+    """Return the entry for the list of one event."""
     return {"matcher": "*", "hooks": [{"type": "command", "command": command, "timeout": timeout}]}
 
 
 def flat_entry(command: str) -> Dict[str, Any]:
-    """Give what stands in the list of one event, for shells of both kinds."""
+    """Return the entry for the list of one event, for bash and PowerShell."""
     return {"type": "command", "bash": command, "powershell": command, "timeoutSec": 30}
 
 
@@ -30,7 +30,7 @@ class AgentSettings:
     name: str
     """The agent's name on the command line."""
     events: Tuple[str, ...]
-    """When the agent is to call the hook."""
+    """The events at which the agent calls the hook."""
     files: Mapping[str, str]
     """The file of each place; in the user's folder for `USER`."""
     folder: str
@@ -38,11 +38,11 @@ class AgentSettings:
     variable: str = ""
     """The environment variable that names another folder, if there is one."""
     entry: Callable[[str], Dict[str, Any]] = nested_entry
-    """Gives what stands in the list of one event, for a command."""
+    """Makes the entry for the list of one event from a command."""
     frame: Settings = field(default_factory=dict)
     """What a file must hold beside the hooks."""
     no_events: Tuple[str, ...] = ()
-    """What may stand among the hooks and is no event."""
+    """Keys among the hooks that are not events."""
     note: str = ""
     """What the user has to do after the hook is installed."""
 
@@ -54,7 +54,7 @@ class AgentSettings:
         """
         if place not in self.files:
             places = " and ".join(sorted(self.files, reverse=True))
-            raise ValueError(f"{self.name} has no {place} settings, only those of {places}")
+            raise ValueError(f"{self.name} has no {place} settings, only {places} settings")
         if place != USER:
             return os.path.join(*self.files[place].split("/"))
         named = os.environ.get(self.variable) if self.variable else None
@@ -70,10 +70,10 @@ class AgentSettings:
         return json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def with_hook(self, settings: Any, command: str) -> Settings:
-        """Give settings in which the hook is called like this; an older one is replaced.
+        """Return settings that call the hook with a command; an older hook is replaced.
 
         Raises:
-            ValueError: for what are no settings, naming the place.
+            ValueError: for malformed settings; the message names the place.
         """
         kept = self.without_hook(settings)
         hooks = dict(kept.get("hooks", {}))
@@ -82,10 +82,10 @@ class AgentSettings:
         return {**self.frame, **kept, "hooks": hooks}
 
     def without_hook(self, settings: Any) -> Settings:
-        """Give settings without the hook; all else stays as it is.
+        """Return settings without the hook; everything else stays.
 
         Raises:
-            ValueError: for what are no settings, naming the place.
+            ValueError: for malformed settings; the message names the place.
         """
         whole: Settings = _expect(dict, settings, "the file")
         hooks: Dict[str, Any] = _expect(dict, whole.get("hooks", {}), "hooks")
@@ -103,9 +103,9 @@ class AgentSettings:
         """Give the commands that call the hook, by event.
 
         Raises:
-            ValueError: for what are no settings, naming the place.
+            ValueError: for malformed settings; the message names the place.
         """
-        self.without_hook(settings)  # says what is wrong, if anything
+        self.without_hook(settings)  # raises if the settings are malformed
         hooks = settings.get("hooks", {})
         return {
             event: [
@@ -118,7 +118,7 @@ class AgentSettings:
         }
 
     def _others(self, entries: Any, place: str) -> List[Any]:
-        """Give the entries of an event without ours; other hooks beside ours in one are kept."""
+        """Return the entries of an event without our hook; hooks beside it are kept."""
         others = []
         for number, each in enumerate(_expect(list, entries, place)):
             at = f"{place}[{number}]"
@@ -131,7 +131,7 @@ class AgentSettings:
         return others
 
     def _commands(self, hook: Any) -> List[str]:
-        """Give the commands of a hook that is ours; none of another one."""
+        """Return the commands of our hook; an empty list for another hook."""
         given = [hook.get(key) for key in _COMMANDS] if isinstance(hook, dict) else []
         return [
             command

@@ -1,4 +1,4 @@
-"""The agents that the hook can be put into, and where they keep their settings."""
+"""The agents that can call the hook, and where they keep their settings."""
 
 import os
 from typing import Dict
@@ -28,7 +28,7 @@ SETTINGS: Dict[str, AgentSettings] = {
             {USER: "hooks.json", PROJECT: ".codex/hooks.json"},
             ".codex",
             "CODEX_HOME",
-            note="Codex calls a hook only after you have trusted it: say /hooks in a session",
+            note="Codex calls a hook only after you trust it: type /hooks in a session.",
         ),
         AgentSettings(
             "gemini-cli",
@@ -52,7 +52,7 @@ SETTINGS: Dict[str, AgentSettings] = {
             _CLAUDE_EVENTS,
             {USER: "hooks.json", PROJECT: ".openhands/hooks.json"},
             ".openhands",
-            note="OpenHands reads the hooks of the project, or else yours, never both",
+            note="OpenHands reads either the hooks of the project or yours, never both.",
         ),
         PluginFile(
             "opencode",

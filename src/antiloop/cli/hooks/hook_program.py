@@ -1,4 +1,4 @@
-"""How an agent is to start the hook, and what about that depends on this machine."""
+"""The command with which an agent starts the hook, and what in it depends on this machine."""
 
 import os
 import shlex
@@ -12,22 +12,22 @@ START = f"{_START_UP}; antiloop.main()"
 
 
 def command_of(agent: str, options: Sequence[str], *, is_shared: bool) -> str:
-    """Give the command that is written into settings.
+    """Return the command for the settings.
 
     Args:
         agent: its name.
         options: of the hook.
-        is_shared: whether others use these settings, on their machines.
+        is_shared: whether people on other machines use these settings.
     """
     return shlex.join([*_program(is_shared), "hook", agent, *options])
 
 
 def warnings(config: Optional[str], *, has_local: bool) -> List[str]:
-    """Say what of the command works on this machine only.
+    """List what in the command works on this machine only.
 
     Args:
         config: the path of the configuration in it, if any.
-        has_local: whether the agent has settings of one's own for a project.
+        has_local: whether the agent has private settings for a project.
     """
     found = []
     if shutil.which("antiloop") is None:
@@ -38,17 +38,17 @@ def warnings(config: Optional[str], *, has_local: bool) -> List[str]:
         found.append(f"the path of this machine's {config}")
     if not found:
         return []
-    instead = "--local writes to your own settings of the project"
+    instead = "use --local to write your own settings for this project"
     if not has_local:
-        instead = "--user writes to your own settings"
+        instead = "use --user to write your own settings"
     return [
-        f"these settings are shared by all who work on the project, and {' and '.join(found)}"
-        f" may not be there for others; {instead} instead"
+        f"everyone on the project shares these settings, and other machines may not have"
+        f" {' and '.join(found)}; {instead}"
     ]
 
 
 def missing_program(command: str) -> Optional[str]:
-    """Give the program of a command if it is not there; None if it is."""
+    """Return the program of a command if it is missing; otherwise None."""
     try:
         program = shlex.split(command)[0]
     except ValueError:
@@ -57,16 +57,16 @@ def missing_program(command: str) -> Optional[str]:
 
 
 def _program(is_shared: bool) -> List[str]:
-    """Say how antiloop is called: in settings that are shared no path should stand."""
+    """Choose how to call antiloop: shared settings should not contain a path."""
     if is_shared and shutil.which("antiloop"):
         return ["antiloop"]
-    # The quickest start, and the only one for which modules of the project cannot get in the way.
+    # The quickest start, and the only one in which project modules cannot shadow others.
     quick = [sys.executable, "-I", "-c"]
     return [*quick, START] if _works([*quick, _START_UP]) else [sys.executable, "-m", "antiloop"]
 
 
 def _is_of_environment() -> bool:
-    """Whether the program on the PATH is that of the virtual environment that this runs in."""
+    """Whether the program on the PATH belongs to the current virtual environment."""
     found = shutil.which("antiloop")
     if sys.prefix == sys.base_prefix or found is None:
         return False

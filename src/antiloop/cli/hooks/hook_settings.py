@@ -1,4 +1,4 @@
-"""Putting the hook into the settings of an agent, taking it out, and saying where it is."""
+"""Adding the hook to the settings of an agent, removing it, and showing where it is."""
 
 import difflib
 import os
@@ -24,20 +24,20 @@ def install(
     *,
     is_agreed: bool = False,
 ) -> int:
-    """Let an agent call the hook; give the exit status.
+    """Make an agent call the hook; return the exit status.
 
     Args:
-        agent: which one.
+        agent: the agent.
         place: `USER`, `PROJECT` or `LOCAL`.
-        options: with which the hook is called.
-        config: the configuration that is among them, if any.
+        options: the options of the hook.
+        config: the configuration among these options, if any.
         is_agreed: write without asking.
     """
     is_shared = place == PROJECT
     command = command_of(agent.name, options, is_shared=is_shared)
-    told = warnings(config, has_local=LOCAL in agent.files) if is_shared else ()
+    cautions = warnings(config, has_local=LOCAL in agent.files) if is_shared else ()
     status = _changed(
-        agent, place, lambda settings: agent.with_hook(settings, command), told, is_agreed
+        agent, place, lambda settings: agent.with_hook(settings, command), cautions, is_agreed
     )
     if status == 0 and agent.note:
         say(agent.note)
@@ -45,12 +45,12 @@ def install(
 
 
 def uninstall(agent: AgentSettings, place: str, *, is_agreed: bool = False) -> int:
-    """Let an agent call the hook no more; give the exit status."""
+    """Make an agent stop calling the hook; return the exit status."""
     return _changed(agent, place, agent.without_hook, (), is_agreed)
 
 
 def show_status(agent: AgentSettings) -> int:
-    """Say where the hook is installed, and what keeps it from running; give the exit status."""
+    """Show where the hook is installed and what keeps it from running; return the exit status."""
     commands: Set[str] = set()
     is_in_order = True
     for place in agent.files:
@@ -68,19 +68,19 @@ def show_status(agent: AgentSettings) -> int:
             say(printable(f"  {what}"))
         commands |= here
     if len(commands) > 1:
-        say("Different commands call it, so each call is judged several times.")
+        say("Several commands call the hook, so it judges each call several times.")
     return 0 if commands and is_in_order else FOUND
 
 
 def _changed(
-    agent: AgentSettings, place: str, change: Change, told: Sequence[str], is_agreed: bool
+    agent: AgentSettings, place: str, change: Change, cautions: Sequence[str], is_agreed: bool
 ) -> int:
     try:
         path = agent.path_of(place)
     except ValueError as error:
         complain(str(error))
         return COULD_NOT_RUN
-    # What a project brings along must not lead to files outside of it; your own settings may.
+    # Links in a project must not lead to files outside of it; those in your own settings may.
     within = None if place == USER else (os.curdir,)
     try:
         target_of(path, within)
@@ -91,10 +91,10 @@ def _changed(
             return 0
         text = agent.written(after)
         _show(path, text if after else "")
-        for warning in told:
+        for warning in cautions:
             complain(warning)
         if not (is_agreed or _may_write()):
-            say("nothing was changed")
+            say("Nothing was changed.")
             return 0
         if after:
             os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
@@ -103,9 +103,9 @@ def _changed(
         else:
             _remove(path)
     except _TROUBLE as error:
-        complain(f"{path}: {reason_of(error)}; nothing was changed")
+        complain(f"{path}: {reason_of(error)}. Nothing was changed.")
         return COULD_NOT_RUN
-    say(printable(f"{'written' if after else 'removed, as nothing else was in it'}: {path}"))
+    say(printable(f"{'written' if after else 'deleted, because nothing else was in it'}: {path}"))
     return 0
 
 
@@ -120,7 +120,7 @@ def _show(path: str, text: str) -> None:
 
 def _may_write() -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise ValueError("nobody is there to be asked: say --yes")
+        raise ValueError("not a terminal, cannot ask. Use --yes")
     sys.stdout.write("Write this? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -134,16 +134,16 @@ def _remove(path: str) -> None:
 
 
 def _wrong(agent: AgentSettings, settings: Any, found: Dict[str, List[str]]) -> Iterator[str]:
-    """Say what keeps a hook that is installed from being called."""
+    """List what keeps an installed hook from being called."""
     missing = [event for event in agent.events if not found[event]]
     if missing:
-        yield f"not called at {', '.join(missing)}; --install again"
+        yield f"the hook is not called at {', '.join(missing)}; run --install again"
     if isinstance(settings, dict) and settings.get("disableAllHooks") is True:
-        yield "disableAllHooks switches all hooks off"
+        yield "disableAllHooks turns all hooks off"
     for command in sorted({command for each in found.values() for command in each}):
         program = missing_program(command)
         if program:
-            yield f"there is no program {program}; --install again"
+            yield f"program {program} not found; run --install again"
 
 
 def _text(path: str) -> str:

@@ -33,23 +33,23 @@ function ask(event) {
 }
 
 export const Antiloop = async ({ client }) => {
-  const told = (name, input, more) =>
+  const report = (name, input, more) =>
     ask({ hook_event_name: name, session_id: input.sessionID, ...more })
   const call = (input, args) => ({ tool_name: input.tool, tool_use_id: input.callID, tool_input: args })
   const stop = (input, answer) =>
     answer.end && client?.session?.abort({ path: { id: input.sessionID } }).catch(() => {})
   return {
     "chat.message": async (input) => {
-      await told("UserPromptSubmit", input)
+      await report("UserPromptSubmit", input)
     },
     "tool.execute.before": async (input, output) => {
-      const answer = await told("PreToolUse", input, call(input, output.args))
+      const answer = await report("PreToolUse", input, call(input, output.args))
       stop(input, answer)
       if (answer.refusal) throw new Error(answer.refusal)
     },
     "tool.execute.after": async (input, output) => {
       const text = output?.output ?? ""
-      const answer = await told("PostToolUse", input, { ...call(input, input.args), tool_response: text })
+      const answer = await report("PostToolUse", input, { ...call(input, input.args), tool_response: text })
       if (answer.notice && output) output.output = `${text}\n\n${answer.notice}`
       stop(input, answer)
     },

@@ -1,4 +1,4 @@
-"""The plugin of an agent that takes no commands as hooks: one file, which is all ours."""
+"""The plugin of an agent that does not accept commands as hooks: one file, written by antiloop."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 
 
 class PluginFile(AgentSettings):
-    """Where an agent keeps its plugins; the settings are the text of ours."""
+    """Where an agent keeps its plugins; the settings are the text of our plugin."""
 
     @property
     def _mark(self) -> str:
@@ -30,7 +30,7 @@ class PluginFile(AgentSettings):
         """Give the plugin that calls the hook like this.
 
         Raises:
-            ValueError: if another plugin stands there.
+            ValueError: if the file holds another plugin.
         """
         self.without_hook(settings)
         source = (resources.files(__package__) / f"{self.name}_plugin.js").read_text("utf-8")
@@ -41,17 +41,17 @@ class PluginFile(AgentSettings):
         """Give an empty file.
 
         Raises:
-            ValueError: if another plugin stands there.
+            ValueError: if the file holds another plugin.
         """
         if settings.strip() and not settings.startswith(self._mark):
-            raise ValueError("another plugin of this name; move it elsewhere")
+            raise ValueError("another plugin has this name; move it elsewhere")
         return ""
 
     def commands_in(self, settings: Any) -> Dict[str, List[str]]:
         """Give the commands that call the hook, by event.
 
         Raises:
-            ValueError: if another plugin stands there.
+            ValueError: if the file holds another plugin.
         """
         self.without_hook(settings)
         found = _COMMAND.search(settings)

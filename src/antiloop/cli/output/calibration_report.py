@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ...calibration import Calibration, Tally
 
 _SHOWN_RUNS = 10
-"""How many runs are named on a page for each detector; JSON names all."""
+"""How many runs the page names for each detector; JSON names all."""
 
 
 def as_json(done: "Calibration") -> Dict[str, Any]:
@@ -54,8 +54,8 @@ def _tally_as_json(tally: "Tally", share: float) -> Dict[str, Any]:
 def _figures(done: "Calibration") -> List[str]:
     before, after = done.before, done.after
     return [
-        _row(f"{counted(before.runs, 'run')} that went well", "before", "after"),
-        _row("  told something", before.notified, after.notified),
+        _row(f"{counted(before.runs, 'good run')}", "before", "after"),
+        _row("  received a notice", before.notified, after.notified),
         _row("  blocked, stopped or raised", len(before.stops), len(after.stops)),
         _row(
             f"  share supported at {_percent(done.confidence)}",
@@ -67,8 +67,8 @@ def _figures(done: "Calibration") -> List[str]:
 
 def _stops(done: "Calibration") -> Iterator[str]:
     for tally, title in (
-        (done.before, "Stopped by the thresholds as they were:"),
-        (done.after, "Stopped still:"),
+        (done.before, "Stopped by the old thresholds:"),
+        (done.after, "Still stopped:"),
     ):
         if tally.stops:
             yield from ("", title)
@@ -88,13 +88,13 @@ def _changes(done: "Calibration") -> Iterator[str]:
 
 
 def _verdict(done: "Calibration") -> Iterator[str]:
-    """Say what the figures support, for whoever reads nothing else."""
+    """Summarize what the figures support, in one sentence."""
     wanted, share = _percent(done.max_false_stops), _percent(done.share_after)
     confidence = _percent(done.confidence)
     if done.holds:
         yield (
             f"With {confidence} confidence, at most {share} of good runs are stopped;"
-            f" up to {wanted} may be."
+            f" the limit is {wanted}."
         )
     else:
         yield (
@@ -103,7 +103,7 @@ def _verdict(done: "Calibration") -> Iterator[str]:
             f" that takes {counted(done.runs_needed, 'run')}."
         )
     if done.changes:
-        yield "The thresholds were chosen on these runs; confirm the figure on others."
+        yield "The thresholds were chosen with these runs; confirm the figure with others."
 
 
 def _row(title: str, before: object, after: object) -> str:

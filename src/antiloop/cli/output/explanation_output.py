@@ -1,4 +1,4 @@
-"""What an explanation prints: a page for a person, or JSON."""
+"""What `antiloop explain` prints: text for a person, or JSON."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
@@ -13,75 +13,78 @@ if TYPE_CHECKING:
 
 _SHOWN_STEPS = 8
 _SHOWN_WORDS = 160
-"""Characters that are shown of what was said."""
+"""How many characters of a message are shown."""
 _NAME = 15
-"""Characters of the names of most detectors."""
+"""Width of most detector names."""
 _USUAL = ("threshold", "repetitions", "in_a_row")
 
 
-def as_json(run: "RecordedRun", told: "Explanation") -> Dict[str, Any]:
-    """Give an explanation as plain JSON data."""
-    parts = {name: value for name, value in vars(told).items() if name != "verdict"}
+def as_json(run: "RecordedRun", explanation: "Explanation") -> Dict[str, Any]:
+    """Return an explanation as plain JSON data."""
+    parts = {name: value for name, value in vars(explanation).items() if name != "verdict"}
     for name in ("matches", "counts", "rungs", "messages"):
         parts[name] = [asdict(each) for each in parts[name]]
     return {
         "run_id": run.run_id,
         "source": run.source,
         "steps": len(run),
-        **verdict_as_json(told.step, told.verdict),
+        **verdict_as_json(explanation.step, explanation.verdict),
         **parts,
     }
 
 
-def as_text(run: "RecordedRun", told: "Explanation") -> str:
-    """Give an explanation as a page."""
-    width = max([_NAME, *(len(count.detector) for count in told.counts)])
+def as_text(run: "RecordedRun", explanation: "Explanation") -> str:
+    """Return an explanation as text."""
+    width = max([_NAME, *(len(count.detector) for count in explanation.counts)])
     lines = [
         f"{named(run.run_id)}, {counted(len(run), 'step')} ({run.source})",
         "",
-        *_step(told),
+        *_step(explanation),
         "",
-        *_messages(told),
-        *_window(told),
+        *_messages(explanation),
+        *_window(explanation),
         "",
         "What the detectors counted:",
-        *(line for count in told.counts for line in _count(count, told.rungs, width)),
+        *(line for count in explanation.counts for line in _count(count, explanation.rungs, width)),
     ]
-    if told.rungs:
-        rungs = (_rung(rung, width) for rung in told.rungs)
+    if explanation.rungs:
+        rungs = (_rung(rung, width) for rung in explanation.rungs)
         lines += ["", "Where the loops stand on their ladders:", *rungs]
     return "\n".join(map(line_of, lines))
 
 
-def _step(told: "Explanation") -> Iterator[str]:
-    for match in told.matches:
+def _step(explanation: "Explanation") -> Iterator[str]:
+    for match in explanation.matches:
         yield f"step {match.step}  {named(match.tool)} {match.arguments}"
-    if told.verdict.detection is not None:
-        yield f"  {told.verdict.action.value}: {message(told.verdict)}"
+    if explanation.verdict.detection is not None:
+        yield f"  {explanation.verdict.action.value}: {message(explanation.verdict)}"
     else:
-        yield "  nothing was said"
+        yield "  no verdict"
 
 
-def _messages(told: "Explanation") -> Iterator[str]:
-    if told.messages:
-        yield "What was said around it:"
-    for each in told.messages:
-        place = "before" if told.matches and each.position <= told.step else "after"
+def _messages(explanation: "Explanation") -> Iterator[str]:
+    if explanation.messages:
+        yield "Messages around this step:"
+    for each in explanation.messages:
+        place = "before" if explanation.matches and each.position <= explanation.step else "after"
         words = visible(" ".join(each.text.split()), _SHOWN_WORDS)
         yield f"  {place}, {each.role.value}: {words}"
-    if told.messages:
+    if explanation.messages:
         yield ""
 
 
-def _window(told: "Explanation") -> Iterator[str]:
-    since = f"step {told.window_start} on"
-    if told.window_start == told.turn_start > 0:
-        since += ", as the user spoke then"
-    rounds, news = counted(told.window_rounds, "round"), f"{told.news} of them with a new answer"
+def _window(explanation: "Explanation") -> Iterator[str]:
+    since = f"step {explanation.window_start} on"
+    if explanation.window_start == explanation.turn_start > 0:
+        since += ", because of a user message"
+    rounds, news = (
+        counted(explanation.window_rounds, "round"),
+        f"{explanation.news} of them with a new answer",
+    )
     yield f"In the window, from {since}: {rounds}, {news}"
-    if told.changes:
-        yield f"  changes of the world: {_steps(told.changes)}"
-    for match in told.matches:
+    if explanation.changes:
+        yield f"  successful changes: {_steps(explanation.changes)}"
+    for match in explanation.matches:
         yield from _match(match)
 
 
@@ -95,8 +98,8 @@ def _match(match: "Match") -> Iterator[str]:
         yield f"    the same call, result {result}: {_steps(steps)}"
     for what, others in (
         ("nearly the same call", match.near_calls),
-        ("another call, result same", match.same_answer),
-        ("another call, the same in other words", match.like_answer),
+        ("another call, same result", match.same_answer),
+        ("another call, nearly the same result", match.like_answer),
     ):
         if others:
             yield f"    {what}: {_steps(others)}"
@@ -112,9 +115,9 @@ def _count(count: "Count", rungs: "Sequence[Rung]", width: int) -> Iterator[str]
 
 
 def _reason(count: "Count", rungs: "Sequence[Rung]") -> str:
-    """Say what came of a streak that is long enough."""
+    """Say what followed from a streak that is long enough."""
     is_further = any(rung.is_found_now for rung in rungs if rung.identity == count.identity)
-    return "enough" if is_further else "enough, but found before: it must go on for longer first"
+    return "enough" if is_further else "enough, but reported already; the loop must go on longer"
 
 
 def _rung(rung: "Rung", width: int) -> str:
@@ -122,12 +125,12 @@ def _rung(rung: "Rung", width: int) -> str:
     ladder = [f"[{name}]" if at == here else name for here, name in enumerate(rung.actions)]
     times = "once" if rung.found == 1 else f"{rung.found} times"
     now = ", now again" if rung.is_found_now and rung.found > 1 else ""
-    refused = "; its calls are refused" if rung.is_refused else ""
+    refused = "; its calls are blocked" if rung.is_refused else ""
     return f"  {rung.detector:<{width}} {' -> '.join(ladder)}, found {times}{now}{refused}"
 
 
 def _steps(indices: Sequence[int]) -> str:
-    """Name steps, neighbours as a range, not too many."""
+    """List steps: neighbors as a range, and only the last ranges."""
     ranges: List[List[int]] = []
     for index in indices:
         if ranges and index == ranges[-1][-1] + 1:

@@ -30,7 +30,7 @@ class _Row:
 
 
 class HealthTable:
-    """Counts runs by their health. Tokens and cost are shown where any run tells them."""
+    """Counts runs by their health. Tokens and cost are shown if any run reports them."""
 
     def __init__(self) -> None:
         self._rows: Dict[HealthStatus, _Row] = {status: _Row() for status in HealthStatus}
@@ -44,10 +44,10 @@ class HealthTable:
         )
 
     def lines(self, width: Optional[int] = None) -> Iterator[str]:
-        """Yield the table; what is not known of any run of a row is a dash.
+        """Yield the table, with a dash for a figure that no run of a row has.
 
         Args:
-            width: where a line may hold no more than this, a table that is wider becomes a list.
+            width: the longest line; a wider table becomes a list.
         """
         rows = {status.value: row for status, row in self._rows.items() if row.runs}
         everything = _Row()

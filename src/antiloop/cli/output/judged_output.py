@@ -1,4 +1,4 @@
-"""What a scan prints: a page for a person, or JSON."""
+"""What `antiloop scan` prints: text for a person, or JSON."""
 
 import json
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Protocol, Tuple
@@ -76,7 +76,7 @@ class TextWriter:
         self._table = HealthTable()
 
     def run(self, judged: "JudgedRun") -> None:
-        """Print one run, if there is anything to say about it."""
+        """Print one run, if it has findings."""
         self._runs += 1
         self._table.add(judged)
         shown = judged.verdicts if is_verbose() else judged.new_verdicts
@@ -103,7 +103,7 @@ class TextWriter:
             tell(f"{self._stuck:,} of {counted(self._runs, 'run')} got stuck{self._left_out()}.")
 
     def _left_out(self) -> str:
-        """Say how many loops are not shown, as a baseline knows them."""
+        """Say how many loops are hidden because a baseline contains them."""
         if not self._known:
             return ""
         return f"; {counted(self._known, 'known loop')}{'' if is_verbose() else ' not shown'}"
@@ -138,7 +138,7 @@ def as_json(judged: "JudgedRun") -> Dict[str, Any]:
 
 
 def verdict_as_json(step: int, verdict: "LoopVerdict") -> Dict[str, Any]:
-    """Give what is said at one step as plain JSON data."""
+    """Return the verdict at one step as plain JSON data."""
     return {
         "step": step,
         "detector": verdict.detection.detector_name if verdict.detection else "",
@@ -149,12 +149,12 @@ def verdict_as_json(step: int, verdict: "LoopVerdict") -> Dict[str, Any]:
 
 
 def message(verdict: "LoopVerdict") -> str:
-    """Say what was found, for a person; the verdict's own words are for the model."""
+    """Describe a finding for a person; the verdict's message is for the model."""
     return verdict.detection.message if verdict.detection else verdict.message
 
 
 def merged(verdicts: "Verdicts") -> "Iterator[Said]":
-    """Yield each verdict, with the steps at which just the same was said again."""
+    """Yield each verdict, with the steps at which an equal one followed."""
     said: Optional[Said] = None
     for step, verdict in verdicts:
         if said and _is_same(said[1], verdict):

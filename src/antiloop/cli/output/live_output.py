@@ -1,4 +1,4 @@
-"""What is printed of a recording that is followed: each verdict as it falls."""
+"""What `antiloop watch` prints: each verdict as it comes."""
 
 import json
 from typing import Optional

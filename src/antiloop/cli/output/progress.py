@@ -1,4 +1,4 @@
-"""How far a command has come with long work, for a person who is watching."""
+"""The progress of a long command, on a terminal."""
 
 import time
 
@@ -8,7 +8,7 @@ _INTERVAL_S = 0.5
 
 
 class Progress:
-    """Counts runs and files, and shows on a terminal, twice a second, how fast and where it is.
+    """Counts runs and files, and shows place and speed on a terminal, twice a second.
 
     Args:
         files: how many there are.
@@ -28,13 +28,13 @@ class Progress:
         self._show()
 
     def file_begun(self, path: str) -> None:
-        """Count a file, which is read from here on."""
+        """Count a file that is read from now on."""
         self._files_begun += 1
         self._file = "stdin" if path == "-" else path
         self._show()
 
     def end(self) -> None:
-        """Take away what is shown."""
+        """Clear the line."""
         if self._is_watched:
             show_status("")
 
@@ -46,7 +46,7 @@ class Progress:
             return
         self._shown_at = now
         rate = self._runs / (now - self._begun_at)
-        # The name stands last: it may be long, and what does not fit is left out.
+        # The name comes last: it may be long, and the end of the line is cut.
         show_status(
             f"file {self._files_begun:,} of {self._files:,}, {counted(self._runs, 'run')},"
             f" {rate:,.0f} a second: {self._file}"

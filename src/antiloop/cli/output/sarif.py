@@ -1,7 +1,7 @@
 """What a scan prints for code hosts and editors: SARIF 2.1.0.
 
 Rules are the detectors, results the loops that they found. A result points to the line of the
-recording where its run stands; the step stands beside it, as a logical location.
+recording where its run begins; the step is given as a logical location.
 """
 
 import inspect
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"ok": "note", "warning": "warning", "critical": "error"}
-# In a message these mean something.
+# These have a meaning in a message.
 _MARKUP = str.maketrans({"{": "{{", "}": "}}", "[": "\\[", "]": "\\]", "\\": "\\\\"})
 
 
@@ -60,9 +60,9 @@ class SarifWriter:
 
 def _rule(detector: "BaseDetector") -> Dict[str, Any]:
     """Describe a detector by the first paragraphs of its docstring; hosts ask for all three."""
-    told = (inspect.getdoc(detector) or detector.name).partition("\n\nArgs:")[0]
-    first, _, more = (" ".join(part.split()) for part in told.partition("\n\n"))
-    texts = {"shortDescription": first, "fullDescription": more or first, "help": told}
+    text = (inspect.getdoc(detector) or detector.name).partition("\n\nArgs:")[0]
+    first, _, more = (" ".join(part.split()) for part in text.partition("\n\n"))
+    texts = {"shortDescription": first, "fullDescription": more or first, "help": text}
     return {"id": detector.name, **{name: {"text": text} for name, text in texts.items()}}
 
 
@@ -80,7 +80,7 @@ def _result(judged: "JudgedRun", said: "Said", nth: int) -> Dict[str, Any]:
         "message": {"text": f"Step {step}: {message(verdict)}".translate(_MARKUP)},
         "locations": [_location(judged, step)],
         **({} if judged.known is None else {"baselineState": state}),
-        # It is of the loop, wherever its run stands. GitHub looks at no other name than this.
+        # It depends on the loop, not on its place. GitHub reads this name only.
         "partialFingerprints": {
             "primaryLocationLineHash": sha256(loop.encode("utf-8", "replace")).hexdigest()
         },

@@ -1,4 +1,4 @@
-"""What is skipped of a recording: told, but not line for line where it is most of a file."""
+"""Reporting skipped places of a recording: the first of each file, then a count."""
 
 from .terminal import complain, counted, is_verbose
 
@@ -6,7 +6,7 @@ _TOLD = 10
 
 
 class Skipped:
-    """Complains of the first places of each file that are skipped, and counts the others.
+    """Reports the first skipped places of each file and counts the others.
 
     Args:
         path: the file that is read first.
@@ -22,13 +22,13 @@ class Skipped:
         self._path = path
 
     def tell(self, what: str) -> None:
-        """Tell of one place, with its file and line."""
+        """Report one place, with its file and line."""
         self._count += 1
         if self._count <= _TOLD or is_verbose():
             complain(what)
 
     def end(self) -> None:
-        """Say how many places were not told of, if any."""
+        """Report how many further places were skipped, if any."""
         others = self._count - _TOLD
         if others > 0 and not is_verbose():
             name = "stdin" if self._path == "-" else self._path

@@ -1,6 +1,6 @@
-"""Writing to a terminal: text that is not ours escaped, lines that fit, colours where they show.
+"""Writing to a terminal: foreign text is escaped, lines fit, and words may have colors.
 
-How much is told and whether in colours is chosen once for the process, by `choose`.
+`choose` sets once for the process how much is printed and whether in color.
 """
 
 import os
@@ -22,7 +22,7 @@ _color = "auto"
 
 
 def choose(verbosity: int = 0, color: str = "auto") -> None:
-    """Choose what is told from now on.
+    """Choose what is printed from now on.
 
     Args:
         verbosity: below 0 for findings and trouble only, above 0 for details too.
@@ -33,12 +33,12 @@ def choose(verbosity: int = 0, color: str = "auto") -> None:
 
 
 def is_quiet() -> bool:
-    """Whether only findings and trouble are told."""
+    """Whether only findings and errors are printed."""
     return _verbosity < 0
 
 
 def is_verbose() -> bool:
-    """Whether details are told too."""
+    """Whether details are printed too."""
     return _verbosity > 0
 
 
@@ -59,12 +59,12 @@ def line_of(text: str) -> str:
 
 
 def named(name: str) -> str:
-    """Give the name of a tool, or the id of a run, as it is shown."""
+    """Return the name of a tool, or the id of a run, as it is shown."""
     return visible(name, NAME_LENGTH)
 
 
 def painted(text: str, style: str, stream: Optional[TextIO] = None) -> str:
-    """Give a word of ours in a colour, where the stream shows colours; standard output if None."""
+    """Color a word if the stream shows colors; None means standard output."""
     if not _shows_colors(stream or sys.stdout):
         return text
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
@@ -88,7 +88,7 @@ def tell(line: str, hang: Optional[int] = None) -> None:
 
 
 def page_columns() -> Optional[int]:
-    """Give the width of what is printed; None where it is no terminal, and has none."""
+    """Return the width of standard output; None if it is not a terminal."""
     return columns_of(sys.stdout) if _is_terminal(sys.stdout) else None
 
 
@@ -99,30 +99,30 @@ def tell_page(text: str) -> None:
 
 
 def complain(what: str) -> None:
-    """Write a line about trouble to standard error, escaped."""
+    """Write an error line to standard error, escaped."""
     _write_error(painted("antiloop:", "red", sys.stderr), what)
 
 
 def note(what: str) -> None:
-    """Write a line about what is no trouble to standard error, escaped."""
+    """Write an informative line to standard error, escaped."""
     if not is_quiet():
         _write_error("antiloop:", what)
 
 
 def detail(what: str) -> None:
-    """Write a line that only some want to read to standard error, escaped."""
+    """Write a line to standard error if details were asked for, escaped."""
     if is_verbose():
         _write_error("antiloop:", what)
 
 
 def show_status(text: str) -> None:
-    """Show how far the work has come, in place of what was shown; empty text takes it away.
+    """Show the progress of the work in one line, replacing the last; empty text clears it.
 
     Only for a person: ask `is_watched` before.
     """
     global _shown
     if text or _shown:
-        # One that fills the line would go on in the next, where it could not be taken away.
+        # A text that fills the line would continue on the next one, which cannot be cleared.
         line = fitted(printable(text), max(1, columns_of(sys.stderr) - 1))[0]
         sys.stderr.write(_CLEAR + line)
         sys.stderr.flush()
@@ -130,12 +130,12 @@ def show_status(text: str) -> None:
 
 
 def is_watched() -> bool:
-    """Whether a person sees what is written to standard error."""
+    """Whether standard error is a terminal and not silenced."""
     return _is_terminal(sys.stderr) and not is_quiet()
 
 
 def columns_of(stream: TextIO) -> int:
-    """Give the width of a terminal in characters: COLUMNS, if set, or what it says itself."""
+    """Return the width of a terminal in characters: COLUMNS if set, otherwise its own answer."""
     chosen = os.environ.get("COLUMNS", "")
     if chosen.isascii() and chosen.isdigit() and int(chosen):
         return int(chosen)

@@ -1,1 +1,1 @@
-"""The detectors: what they have in common, and one a file."""
+"""The detectors, one in each file, and their base classes."""

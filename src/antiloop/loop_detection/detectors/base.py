@@ -1,4 +1,4 @@
-"""What every detector is: a pure function from calls and results to a finding."""
+"""The base classes of detectors: pure functions from calls and results to a finding."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -15,21 +15,21 @@ from ..evidence.window import Window
 from ..text.shortening import NAME_LENGTH, shortened, visible
 
 MESSAGE_LENGTH = 600
-"""Characters of the sentence that says what was found; it holds names that a model made up."""
+"""Largest length of a message, which may contain long names from a model."""
 SHOWN_CALLS = 5
-"""How many calls of a loop are named in a detection."""
+"""How many calls of a loop a detection names."""
 
 
 @beta
 class BaseDetector(ABC):
-    """Find one kind of loop. Subclass this for a detector of your own.
+    """Find one kind of loop. Subclass this to write a custom detector.
 
     A detector keeps no state, has no clock and does no I/O, so one object can serve every run of
     the process. It never raises on what a model or a tool produced.
     """
 
     name: str = "custom"
-    """How the detector is called in verdicts, traces and logs."""
+    """Name of the detector in verdicts, traces and logs."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"name={self.name!r}")
@@ -38,23 +38,23 @@ class BaseDetector(ABC):
     def check(
         self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Optional[LoopDetection]:
-        """Look at a run's calls and results up to now.
+        """Check a run's calls and results so far.
 
         Args:
             tool_calls: oldest first.
-            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``. The list may be shorter,
-                and may hold None: such results are unknown. A plain text is a success.
+            tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``. The list may be shorter
+                and may hold None: such results are unknown. A plain string is a success.
 
         Returns:
-            The loop that the run's last round is part of, or None.
+            The loop that contains the run's last round, or None.
         """
 
 
 class WindowDetector(BaseDetector):
-    """A detector that works on fingerprints, made once for all such detectors."""
+    """A detector that works on fingerprints, which all such detectors share."""
 
     span: int
-    """How many rounds must be in the window for the detector to fire at all."""
+    """Rounds that the window must hold for the detector to fire at all."""
 
     def __repr__(self) -> str:
         options = list(inspect.signature(type(self)).parameters.values())
@@ -63,7 +63,7 @@ class WindowDetector(BaseDetector):
         return short_repr(self, *(f"{each.name}={value!r}" for each, value in shown))
 
     look_back: int = 0
-    """How many rounds a detector looks back that allows for other calls in between."""
+    """How many rounds to look back in a detector that allows other calls in between."""
 
     @property
     def counted(self) -> Iterable[str]:
@@ -72,17 +72,17 @@ class WindowDetector(BaseDetector):
 
     @property
     def reach(self) -> int:
-        """How many rounds a first finding may need."""
+        """Largest number of rounds for a first finding."""
         return max(self.span, self.look_back)
 
     @abstractmethod
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look at a window whose last round is the one in question."""
+        """Check a window; only loops that contain its last round count."""
 
     def check(
         self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Optional[LoopDetection]:
-        """Look at a run's calls and results up to now; see `BaseDetector.check`."""
+        """Check a run's calls and results so far; see `BaseDetector.check`."""
         size = 4 * self.reach
         while True:
             window = Window.of(tool_calls, tool_results, size, counted=self.counted)
@@ -92,7 +92,7 @@ class WindowDetector(BaseDetector):
             size *= 4
 
     def _is_whole(self, window: Window, found: Optional[LoopDetection]) -> bool:
-        """Whether looking further back could tell nothing else."""
+        """Whether looking further back cannot change the answer."""
         rounds = window.rounds
         if found is None:
             return len(rounds) > self.reach
@@ -112,17 +112,17 @@ def detection(
     details: Optional[Dict[str, Any]] = None,
     refused: Optional[Tuple[str, ...]] = None,
 ) -> LoopDetection:
-    """Put a finding together.
+    """Build a detection.
 
     Args:
         detector: the detector's name.
         message: one sentence for a person.
-        found: the calls concerned, oldest first.
+        found: the calls of the loop, oldest first.
         period: rounds per lap.
-        lap: the calls of the last lap; the last call where left out.
-        identity: what makes this the same loop next time; the calls' fingerprints where left out.
-        details: what the detector has to add to the common fields.
-        refused: keys of what a block refuses; the calls themselves where left out.
+        lap: the calls of the last lap; by default the last call.
+        identity: what identifies the loop next time; by default the calls' fingerprints.
+        details: fields to add to the common details.
+        refused: keys of the calls that a block refuses; by default the calls themselves.
     """
     lap = found[-1:] if lap is None else lap
     members = tuple(dict.fromkeys(item.features.call for item in found))
@@ -157,7 +157,7 @@ def detection(
 
 
 def _bounded(name: str, value: Any) -> Any:
-    """Cut the names of tools, which a model can make as long as it likes."""
+    """Shorten tool names, which a model can make arbitrarily long."""
     if name not in ("tool", "tools", "cycle"):
         return value
     if isinstance(value, list):
@@ -166,7 +166,7 @@ def _bounded(name: str, value: Any) -> Any:
 
 
 def times(count: int) -> str:
-    """Say how often, in words a sentence can end on.
+    """Return "once" or "n times".
 
     >>> times(3)
     '3 times'

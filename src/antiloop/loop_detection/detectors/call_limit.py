@@ -15,18 +15,18 @@ from .base import WindowDetector, detection
 
 @beta
 class CallLimitDetector(WindowDetector):
-    """Find that a run has used up its budget of calls. That is no sign of a loop.
+    """Report that a run has used up its budget of calls, which does not mean a loop.
 
-    Many calls of one tool are normal work: files to read, samples to process. So no preset that
-    looks for loops has a limit, and one that fires says so.
+    Many calls of one tool are normal work: files to read, samples to process. For this reason no
+    preset that looks for loops has a limit, and the message of this detector names the budget.
 
     Args:
-        limit: calls allowed, 1 or more; None for no limit.
-        per_tool: calls allowed of each tool, by its name.
-        per_turn: count from the user's last message, not from the start of the run.
+        limit: allowed number of calls, 1 or more; None for no limit.
+        per_tool: allowed number of calls for each tool, by its name.
+        per_turn: count from the last user message instead of the start of the run.
 
     Raises:
-        ValueError: if a limit is below 1, or no limit is given at all.
+        ValueError: if a limit is below 1, or there is no limit at all.
     """
 
     name = "call_limit"
@@ -49,15 +49,15 @@ class CallLimitDetector(WindowDetector):
         for tool, cap in self.per_tool.items():
             check_threshold(f"limit of {tool!r}", cap, 1)
         self.caps = {kept_name(tool): cap for tool, cap in self.per_tool.items()}
-        """What `per_tool` says, by the names that a window keeps."""
+        """`per_tool` with the tool names as a window stores them."""
 
     @property
     def counted(self) -> Iterable[str]:
-        """The tools whose calls must be counted."""
+        """The tools whose calls the window must count."""
         return self.per_tool
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Compare the calls made with the calls allowed."""
+        """Compare the number of calls with the limits."""
         last = window.rounds[-1].siblings if window.rounds else []
         count = window.turn_calls if self.per_turn else window.call_count
         if last and self.limit is not None and count > self.limit:

@@ -1,4 +1,4 @@
-"""A stretch that repeats without end, inside one text."""
+"""A stretch of text that repeats without end, inside one reply."""
 
 from typing import Optional, Tuple
 
@@ -12,22 +12,22 @@ from .known_texts import KnownTexts
 from .text_detector import TextDetector, TextWatch, text_detection
 
 _HEALTHY: KnownTexts[Optional[int]] = KnownTexts(2_000)
-"""Whole texts in which nothing was found, and how often their latest stretch came."""
+"""Complete texts without a finding, and how often their latest stretch came."""
 
 
 @beta
 class ChantDetector(TextDetector):
     """Find a stretch of one text that repeats without end, while the text arrives.
 
-    A model that has begun to repeat itself goes on until its tokens are used up. Only words of
-    sentences count: code, tables, lists, rules of dashes and JSON are left alone. The text is read
-    once; memory, and the cost of a word, do not depend on its length. A stretch has at most 400
+    A model that begins to repeat itself goes on until it runs out of tokens. Only words of
+    sentences count; code, tables, lists, lines of dashes and JSON are ignored. The text is read
+    once; memory and the cost of a word do not depend on its length. A stretch has at most 400
     words and punctuation marks.
 
     Args:
-        repetitions: how often a stretch comes before it is found, 3 or more.
-        length: characters that the repetitions must have, spaces aside, 100 or more; four times as
-            many where the stretch has fewer than three different words.
+        repetitions: how often a stretch must come, 3 or more.
+        length: characters that the repetitions must have without spaces, 100 or more; four times
+            as many if the stretch has fewer than three different words.
 
     Raises:
         ValueError: if repetitions or length is too low.
@@ -46,19 +46,19 @@ class ChantDetector(TextDetector):
 
     @property
     def needed(self) -> Tuple[str, int]:
-        """The option that says how often is too often, and its value."""
+        """Name and value of the option that sets the threshold."""
         return "repetitions", self.repetitions
 
     def watch(self, masking: Masking = SECRETS) -> TextWatch:
-        """Begin to watch a run; `masking` says what of its words may be shown."""
+        """Begin to watch a run; `masking` hides what must not be shown of its words."""
         return _Text(self, masking)
 
 
 class _Text(TextWatch):
-    """The text that is under way.
+    """The text that is arriving.
 
-    It is no part of a snapshot: the stream of a model does not go on in another process, and the
-    words of a text may hold secrets.
+    Snapshots do not contain it: the stream of a model does not continue in another process, and a
+    text may hold secrets.
     """
 
     def __init__(self, detector: ChantDetector, masking: Masking) -> None:

@@ -1,4 +1,4 @@
-"""The same failure under changing arguments, and calls that come to nothing one after the other."""
+"""The same failure under changing arguments, and rows of unproductive calls."""
 
 from dataclasses import replace
 from typing import Callable, List, Optional, Tuple
@@ -15,41 +15,40 @@ from ..evidence.window import Window
 from .base import WindowDetector, detection, times
 
 PATIENCE = 12
-"""Rounds with the same answer where it is no failure."""
+"""Rounds with the same answer if it is not a failure."""
 ROW_SPACING = 3
-"""Rounds after which a row of any tools is found again."""
+"""Rounds between two detections of a row over any tools."""
 _Told = Tuple[Optional[str], ...]
 FRESH_PER_MATCH = 0.25
-"""New things allowed for each failure: an agent that learns something else is not stuck."""
+"""New results allowed for each failure: an agent that learns something else is not stuck."""
 
 
 @beta
 class FailureStreakDetector(WindowDetector):
-    """Find a tool that fails in the same way whatever it is asked, or calls that all fail.
+    """Find a tool that fails in the same way under changing arguments, or a row of failed calls.
 
-    Two failures are the same if they say the same apart from numbers and from what only echoes the
-    arguments: "ticket 1000 not found", "ticket 1001 not found". A long answer that is the same to
-    the letter counts as well: it acknowledges nothing, and was read before. Whatever the tool, a
-    row of rounds that failed, found nothing or told what was known is a streak too; rounds that are
-    neither that nor new are passed over. To refuse the calls of such a row would be in vain, as the
-    next ones are other calls: the ladder takes its last action instead.
-    An answer with less left to do than the one before, as fewer failed tests, is a step forward,
-    and begins a streak anew.
+    Two failures are the same if they differ only in numbers and in echoes of the arguments:
+    "ticket 1000 not found", "ticket 1001 not found". An identical long answer counts as well: it is
+    not an acknowledgement, and the agent has read it before. A row of rounds that failed, found
+    nothing or returned known results is also a streak, for any mix of tools; rounds that are
+    neither unproductive nor new are skipped. Blocking the calls of such a row would not help,
+    because the next calls differ, so the ladder takes its last action instead. An answer with less
+    left to do than the one before, such as fewer failed tests, is progress and starts a new streak.
 
-    With `patience`, more rounds make a streak of answers that are no failures: a tool that finds
-    nothing whatever it is asked, and one that asks to come back later.
+    With `patience`, answers that are not failures need more rounds: a tool that finds nothing for
+    any arguments, or one that asks to come back later.
 
     Args:
-        threshold: rounds with the same failure of one tool, with at most one new thing to four of
-            them, 2 or more.
-        patience: rounds with the same answer of one tool that finds nothing or asks to wait;
-            12 where left out, or the threshold if that is more.
-        in_a_row: rounds that came to nothing, whatever the tool, 2 or more. Such a row is weaker
-            evidence, so it is found again only three rounds later, and where one thing after the
-            other was looked for and not found, after twice the row.
-        repeats: rounds of such a row that must say what an earlier one said, the last one among
-            them, 0 or more; a row of twice the length needs none. An agent whose attempts all fail
-            differently explores.
+        threshold: rounds with the same failure of one tool, with at most one new result for four
+            of them, 2 or more.
+        patience: rounds with the same answer of one tool that finds nothing or asks to wait; by
+            default 12, or the threshold if that is more.
+        in_a_row: unproductive rounds in a row, over any tools, 2 or more. Such a row is weaker
+            evidence, so it is reported again only three rounds later. If each round looks for
+            something else and finds nothing, twice the row is needed.
+        repeats: rounds of such a row that must repeat an earlier answer, including the last one,
+            0 or more; a row of twice the length needs none. An agent whose attempts all fail
+            in different ways explores.
 
     Raises:
         ValueError: if a number is below 2, or patience below the threshold.
@@ -92,7 +91,7 @@ class FailureStreakDetector(WindowDetector):
         return None
 
     def _is_enough(self, row: List[JudgedCall]) -> bool:
-        """Whether a row of any tools is long enough, and says the same often enough."""
+        """Whether a row over any tools is long enough and repeats answers often enough."""
         if len(row) < self.in_a_row or len(row) >= 2 * self.in_a_row or not self.repeats:
             return len(row) >= self.in_a_row
         repeats = _repeats(row, _told)
@@ -145,7 +144,7 @@ class FailureStreakDetector(WindowDetector):
 
 
 def _is_fruitless(item: JudgedCall) -> bool:
-    """Whether an answer may be one of a streak of one tool."""
+    """Whether an answer may belong to a streak of one tool."""
     features, kind = item.features, item.features.outcome
     if kind is Outcome.SUCCESS or features.is_long:
         return kind.is_failure or (features.is_long and not item.is_fresh)
@@ -157,7 +156,7 @@ def _is_fruitless(item: JudgedCall) -> bool:
 
 
 def _repeats(row: List[JudgedCall], told_by: Callable[[CallFeatures], _Told]) -> int:
-    """Count the rounds that say what an earlier round of the row said."""
+    """Count the rounds that repeat the answer of an earlier round of the row."""
     told = [told_by(item.features) for item in row]
     return sum(
         item.is_known or said in told[:place] for place, (item, said) in enumerate(zip(row, told))
@@ -165,7 +164,7 @@ def _repeats(row: List[JudgedCall], told_by: Callable[[CallFeatures], _Told]) ->
 
 
 def _told(features: CallFeatures) -> _Told:
-    """Give what a round says: a failure in its words, or that a tool found nothing."""
+    """Return the answer of a round: the text of a failure, or that a tool found nothing."""
     kind = features.outcome
     if kind.is_failure:
         return kind.value, features.wording
@@ -173,11 +172,11 @@ def _told(features: CallFeatures) -> _Told:
 
 
 def _told_exactly(features: CallFeatures) -> _Told:
-    """Give what a round says, told apart also by what was looked for."""
+    """Return the answer of a round together with what the call looked for."""
     is_failure = features.outcome.is_failure
     return _told(features) if is_failure else (*_told(features), features.near)
 
 
 def _said(features: CallFeatures) -> Optional[str]:
-    """Give what tells the streaks of one tool apart: all ways to find nothing are one."""
+    """Return the key of a streak of one tool; all empty answers share one key."""
     return features.result if features.outcome.says_something else features.outcome.value

@@ -1,4 +1,4 @@
-"""Texts that were read before, so that a conversation that comes again is not read again whole."""
+"""Texts that were checked before, so that a repeated conversation is not checked again."""
 
 from threading import Lock
 from typing import Generic, Hashable, Sequence, Tuple, TypeVar
@@ -10,9 +10,9 @@ V = TypeVar("V")
 
 
 class KnownTexts(Generic[V]):
-    """What was found in the latest texts; the texts themselves are not kept.
+    """The findings for the latest texts; the texts themselves are not kept.
 
-    One serves all runs of a process.
+    One object serves all runs of a process.
 
     Args:
         size: how many texts are remembered.
@@ -23,13 +23,13 @@ class KnownTexts(Generic[V]):
         self._found: Latest[Tuple[Hashable, str], V] = Latest(size)
 
     def get(self, text: str, settings: Hashable) -> Sequence[V]:
-        """Give what was found in a text with these settings; empty where it was not read."""
+        """Return the finding for a text with these settings; empty if it is not known."""
         key = (settings, text_fingerprint(text))
         with self._lock:
             return (self._found[key],) if key in self._found else ()
 
     def note(self, text: str, settings: Hashable, found: V) -> None:
-        """Remember what was found in a text."""
+        """Store the finding for a text."""
         key = (settings, text_fingerprint(text))
         with self._lock:
             self._found[key] = found

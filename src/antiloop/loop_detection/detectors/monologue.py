@@ -24,12 +24,12 @@ _NUMBERING = re.compile(
 class MonologueDetector(TextDetector):
     """Find the same reply in consecutive replies, none of which calls a tool.
 
-    A model that announces what it will do and does not do it is not helped by being asked again.
-    Replies are compared without upper and lower case, spaces, and the numbers that a line begins
-    with. What the user says in between is progress.
+    Asking again does not help a model that announces an action and does not take it. The comparison
+    ignores case, spaces, and numbers at the beginning of a line. A user message in between is
+    progress.
 
     Args:
-        threshold: consecutive replies that are equal, 2 or more.
+        threshold: equal consecutive replies, 2 or more.
 
     Raises:
         ValueError: if threshold is below 2.
@@ -48,11 +48,11 @@ class MonologueDetector(TextDetector):
 
     @property
     def needed(self) -> Tuple[str, int]:
-        """The option that says how often is too often, and its value."""
+        """Name and value of the option that sets the threshold."""
         return "threshold", self.threshold
 
     def watch(self, masking: Masking = SECRETS) -> TextWatch:
-        """Begin to watch a run; `masking` says what of its words may be shown."""
+        """Begin to watch a run; `masking` hides what must not be shown of its words."""
         return _Replies(self.name, self.threshold, masking)
 
 
@@ -96,7 +96,7 @@ class _Replies(TextWatch):
 
 
 def _compared(text: str) -> str:
-    r"""Give what must be equal in two replies; empty for one that says nothing.
+    r"""Return the part of a reply that is compared; empty if the reply has no words.
 
     >>> _compared("Attempt 2:  I look\ninto it.") == _compared("attempt 3: I look into it.")
     True

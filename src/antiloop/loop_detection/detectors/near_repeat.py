@@ -1,4 +1,4 @@
-"""Calls that differ only in noise, and come to nothing in the same way."""
+"""Calls that differ only in noise and return the same result."""
 
 from typing import List, Optional
 
@@ -16,12 +16,12 @@ from .base import WindowDetector, detection, times
 
 @beta
 class NearRepeatDetector(WindowDetector):
-    """Find calls whose arguments differ only in what is cosmetic, with the same result.
+    """Find calls with the same result whose arguments have only cosmetic differences.
 
-    Cosmetic are a fresh request id, the order, plural and repetition of words, a number sent as
-    text, and all that follows the no-op of a shell. Near is not similar: two paths with a long
-    common prefix are two paths. The cost is that of one more fingerprint, whatever the length of
-    the window.
+    Cosmetic differences are a fresh request id, the order, plural and repetition of words, a number
+    sent as text, and everything after a shell no-op. Similar arguments are not enough: two paths
+    with a long common prefix are two paths. The cost is one more fingerprint for each call,
+    whatever the length of the window.
 
     Args:
         threshold: rounds with such a call while little else is new, 2 or more.
@@ -53,7 +53,7 @@ class NearRepeatDetector(WindowDetector):
         return None
 
     def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
-        """Look at what is cheap to know first: it settles most steps of a healthy run."""
+        """Check the cheap conditions first; they settle most steps of a healthy run."""
         kind = item.features.outcome
         if kind.is_failure or kind is Outcome.EMPTY:
             return True

@@ -1,4 +1,4 @@
-"""The same thing applied again and again, although each answer looks new."""
+"""The same change applied again and again, although each answer looks new."""
 
 from typing import List, Optional
 
@@ -14,10 +14,10 @@ from .base import WindowDetector, detection, times
 class NoEffectDetector(WindowDetector):
     """Find a call that changes the world in the same way in consecutive rounds.
 
-    The same insertion into a growing file gets a new answer each time, the same message sent again
-    a fresh message id: results that differ in numbers and ids only, or that show the same lines
-    more often, are not news when it is the tool itself that makes them differ. Only tools that
-    change the world are looked at: for a reader, numbers are the answer.
+    Inserting the same text into a growing file returns a new answer each time, and sending the same
+    message again returns a new message id. Results that differ only in numbers and ids, or that
+    show the same lines more often, are not new if the tool itself causes the difference. Only tools
+    that change something count, because for a reading tool the numbers are the answer.
 
     Args:
         threshold: consecutive rounds with the call, 2 or more.
@@ -34,7 +34,7 @@ class NoEffectDetector(WindowDetector):
         self.span = threshold
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look at the streak of each call of the last round that changes the world."""
+        """Check the streak of each call of the last round that changes something."""
         if len(window.rounds) < window.lowest(self.name, self.threshold):
             return None
         previous = window.rounds[-2].calls

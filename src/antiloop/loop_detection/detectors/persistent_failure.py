@@ -1,4 +1,4 @@
-"""A call that fails in the same way, whatever is changed in between."""
+"""A call that keeps failing in the same way, despite changes in between."""
 
 from typing import List, Optional
 
@@ -14,16 +14,16 @@ _COARSE = 3  # times as many rounds, where an answer only counts what is left to
 
 @beta
 class PersistentFailureDetector(WindowDetector):
-    """Find a call that keeps failing in the same words, however much is done between its attempts.
+    """Find a call that keeps failing with the same text, despite other work between its attempts.
 
-    An agent that edits a file, runs the same check, and reads the same error again seems to work:
-    each edit is new. When the check has not changed its answer after several edits, the edits miss
-    the cause. Any other answer to the call begins the count anew, also one with less left to do.
-    "2 failed" tells little, as other tests may fail than before: an answer that counts what is left
-    to do needs three times as many rounds.
+    An agent that edits a file, runs the same check and reads the same error again seems to work,
+    because each edit is new. If the answer of the check stays the same after several edits, the
+    edits miss the cause. Any other answer to the call restarts the count, even one with less left
+    to do. "2 failed" is weak evidence, because other tests may fail than before: an answer that
+    counts what is left to do needs three times as many rounds.
 
     Args:
-        threshold: rounds in which the call failed in the same words, 2 or more.
+        threshold: rounds in which the call failed with the same text, 2 or more.
 
     Raises:
         ValueError: if threshold is below 2.
@@ -64,7 +64,7 @@ class PersistentFailureDetector(WindowDetector):
 
 
 def _attempts(window: Window, latest: JudgedCall) -> List[JudgedCall]:
-    """Give the rounds with this call back to one with another answer, oldest first."""
+    """Return the rounds with this call since its last other answer, oldest first."""
     found: List[JudgedCall] = []
     features = latest.features
     for passed in reversed(window.rounds):

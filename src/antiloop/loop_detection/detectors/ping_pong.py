@@ -16,25 +16,25 @@ from .base import SHOWN_CALLS, WindowDetector, detection, times
 
 MATCHES = ("content", "calls", "tool_names")
 SHOWN_ARGUMENTS = 40
-"""Characters of the arguments that tell the calls of one tool apart in a message."""
+"""Characters of the arguments that a message shows to distinguish calls of one tool."""
 
 
 @beta
 class PingPongDetector(WindowDetector):
     """Find a cycle of rounds that repeats: A B A B A B, or any longer one.
 
-    The members of a cycle are calls, with their results where both are known, so that two polls
-    that take turns and move on are no cycle. A "cycle" of one and the same call is a repeat, not a
+    The members of a cycle are calls with their results, if both are known, so two alternating polls
+    with changing results are not a cycle. A "cycle" of one and the same call is a repeat, not a
     ping-pong.
 
     Args:
-        cycle_length: the longest cycle looked for, in rounds, 2 or more; all from 2 on are.
-        repetitions: how many laps make a loop, 2 or more.
+        cycle_length: the longest cycle to find, in rounds, 2 or more; all shorter ones are found.
+        repetitions: laps that make a loop, 2 or more.
         match: ``"content"`` compares tool, arguments and result, ``"calls"`` tool and arguments,
             ``"tool_names"`` names only.
-        patience: laps needed where a call of the cycle is told that work is under way; the
-            repetitions where left out.
-        name: how this detector is called, where one is used twice.
+        patience: laps needed if a result in the cycle says that work is in progress; by default
+            `repetitions`.
+        name: another name, for a second detector of this class.
 
     Raises:
         ValueError: if a number is below 2, patience below repetitions, or match is unknown.
@@ -63,11 +63,11 @@ class PingPongDetector(WindowDetector):
 
     @property
     def reach(self) -> int:
-        """How many rounds a first finding may need: patience takes longer."""
+        """Largest number of rounds for a first finding, patience included."""
         return self.cycle_length * self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look for the shortest cycle that the last round closes a lap of."""
+        """Find the shortest cycle that has a lap ending with the last round."""
         rounds = window.rounds
         least = window.lowest(self.name, self.repetitions)
         if len(rounds) < 2 * least or not self._may_cycle(window, rounds[-1], least):
@@ -82,7 +82,7 @@ class PingPongDetector(WindowDetector):
         return None
 
     def _may_cycle(self, window: Window, last: Round, least: int) -> bool:
-        """Whether the calls of the last round were seen often enough: that is cheap to know."""
+        """Whether the calls of the last round came often enough, which is cheap to find out."""
         if self.match != "tool_names":
             for item in last.evidence:
                 if window.times_seen(item.features) < least:
@@ -154,7 +154,7 @@ def _keys(lap: Sequence[Round]) -> Tuple[str, ...]:
 
 
 def _telling(tools: List[str], lap: Sequence[Round]) -> List[str]:
-    """Name the rounds of a short lap by their calls where that, and only that, tells them apart."""
+    """Describe the rounds of a short lap by their arguments, if only these distinguish them."""
     if len(set(tools)) == len(lap) or sum(len(passed.evidence) for passed in lap) > SHOWN_CALLS:
         return tools
     calls = ["+".join(map(_call, passed.evidence)) for passed in lap]
@@ -166,7 +166,7 @@ def _call(item: JudgedCall) -> str:
 
 
 def _first_rotation(lap: List[str]) -> List[str]:
-    """Give a cycle from its smallest rotation, so that it is equal wherever it was entered."""
+    """Return the smallest rotation of a cycle, so that its start does not matter."""
     return min(lap[start:] + lap[:start] for start in range(len(lap)))
 
 

@@ -17,17 +17,17 @@ from .base import WindowDetector, detection, times
 class RecurrenceDetector(WindowDetector):
     """Find a call that comes back with the same result while little else is new.
 
-    A count of calls in a row is reset by any call in between, and most real loops have some. Here
-    the calls may be apart, as long as no more rounds brought something new than the call came
-    back, and as nothing in between changed the world in a new way: an edit between two runs of the
-    same test is progress, a read is not. A call that says nothing when it succeeds is no evidence.
+    A count of consecutive calls is reset by any call in between, and most real loops have some.
+    Here other calls may come between, if two conditions hold: the rounds with new results are not
+    more than the returns of the call, and nothing in between made a new change. An edit between two
+    runs of the same test is progress; a read is not. A call that succeeds silently does not count.
 
     Args:
         threshold: rounds with the call, 2 or more.
-        patience: rounds needed where the answer says that work is under way; the threshold where
-            left out.
-        leave_cycles: leave it to `PingPongDetector` to count the laps of two rounds in turn, and
-            speak of them one lap later.
+        patience: rounds needed if the result says that work is in progress; by default the
+            threshold.
+        leave_cycles: leave two alternating rounds to `PingPongDetector`, and report them one lap
+            later.
 
     Raises:
         ValueError: if threshold is below 2, or patience below the threshold.
@@ -51,7 +51,7 @@ class RecurrenceDetector(WindowDetector):
         self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look for earlier calls like those of the last round; the most frequent is reported."""
+        """Find earlier calls equal to those of the last round; report the most frequent."""
         longest: List[JudgedCall] = []
         for item in window.rounds[-1].siblings if window.rounds else ():
             if item.is_new or not item.features.outcome.says_something:
@@ -89,6 +89,6 @@ class RecurrenceDetector(WindowDetector):
 
 
 def _is_alternation(window: Window, count: int) -> bool:
-    """Whether the last rounds are two that take turns, the last one `count` times."""
+    """Whether two rounds alternate at the end, the last one `count` times."""
     latest = [passed.signature for passed in window.rounds[1 - 2 * count :]]
     return len(latest) == 2 * count - 1 and len(set(latest[::2])) == len(set(latest[1::2])) == 1

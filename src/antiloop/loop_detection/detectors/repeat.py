@@ -16,19 +16,19 @@ from .base import WindowDetector, detection, times
 
 @beta
 class RepeatDetector(WindowDetector):
-    """Find the same call, tool and arguments, in consecutive rounds.
+    """Find the same call (tool and arguments) in consecutive rounds.
 
-    Taken alone, repetition is all that counts. With ``require_same_result`` a result that is known
-    to differ starts the count anew, as polling, scrolling and paging do. A tool that is declared to
-    be polled is always judged by its results.
+    By default only the repetition counts. With ``require_same_result`` a different result restarts
+    the count, so polling, scrolling and paging pass. A tool that is declared as polled is always
+    judged by its results.
 
     Args:
         threshold: consecutive rounds with the call, 2 or more.
         require_same_result: count only rounds whose results are not known to differ by more than
             noise (times, random ids, counters).
-        patience: rounds needed where the answer says that work is under way or asks to come back
-            later; the threshold where left out.
-        name: how this detector is called, where one is used twice.
+        patience: rounds needed if the result says that work is in progress or asks to come back
+            later; by default the threshold.
+        name: another name, for a second detector of this class.
 
     Raises:
         ValueError: if a number is below 2, or patience below the threshold.
@@ -55,7 +55,7 @@ class RepeatDetector(WindowDetector):
         self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look at the streak of each call of the last round; the longest are one loop."""
+        """Check the streak of each call of the last round; the longest ones are one loop."""
         if len(window.rounds) < 2:
             return None
         previous = window.rounds[-2].calls
@@ -105,6 +105,6 @@ class RepeatDetector(WindowDetector):
 
 
 def _longest(streaks: List[List[JudgedCall]]) -> List[List[JudgedCall]]:
-    """Keep the longest of all: calls that always come together are one loop."""
+    """Keep the longest streaks: calls that always come together are one loop."""
     length = max(map(len, streaks))
     return [streak for streak in streaks if len(streak) == length]

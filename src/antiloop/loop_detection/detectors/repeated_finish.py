@@ -1,4 +1,4 @@
-"""A run that is declared finished again and again."""
+"""An agent that declares the run finished again and again."""
 
 from typing import List, Optional
 
@@ -13,11 +13,11 @@ from .base import WindowDetector, detection, times
 
 @beta
 class RepeatedFinishDetector(WindowDetector):
-    """Find an agent that declares itself done again and again, and is not let go.
+    """Find an agent that declares itself done again and again while the run goes on.
 
-    Each time the words are new and the checks before it are written in another way, but nothing
-    is edited any more. Tools count by their names: `task_done`, `finish`, `submit`, `complete`.
-    A call that is not let go must not be refused, so the ladder takes its last action instead.
+    The text differs each time, and so do the checks before it, but the agent edits nothing any
+    more. Tools are recognized by name: `task_done`, `finish`, `submit`, `complete`. A call that
+    finishes the run must not be blocked, so the ladder takes its last action instead.
 
     Args:
         threshold: calls that finish the run, with no successful edit in between, 2 or more.
@@ -35,7 +35,7 @@ class RepeatedFinishDetector(WindowDetector):
         self.span = threshold
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look back from a last round that finishes the run."""
+        """Look back if the last round finishes the run."""
         if not window.rounds or _finish(window.rounds[-1].siblings) is None:
             return None
         found: List[JudgedCall] = []
@@ -71,6 +71,6 @@ def _finish(evidence: List[JudgedCall]) -> Optional[JudgedCall]:
 
 
 def _is_edit(item: JudgedCall) -> bool:
-    """Whether a tool changed something; command lines do all kinds of things and do not count."""
+    """Whether a tool changed something; shell commands do not count, since they may do anything."""
     features = item.features
     return features.mutates and not features.is_command and not features.outcome.is_failure

@@ -1,4 +1,4 @@
-"""Different calls, the same answer."""
+"""Different calls with the same result."""
 
 from typing import List, Optional
 
@@ -16,18 +16,17 @@ from .base import WindowDetector, detection, times
 
 @beta
 class StallDetector(WindowDetector):
-    """Find calls that differ while what comes back stays the same.
+    """Find different calls that return the same result.
 
-    An agent that re-reads one page under ten URLs looks busy and learns nothing. Taken alone, any
-    equal result counts. Healthy agents get equal results too, though: "ok" for every file they
-    save, nothing at all from most shell commands.
+    An agent that re-reads one page under ten URLs looks busy and learns nothing. By default any
+    equal result counts, although healthy agents get equal results too: "ok" for every file they
+    save, or no output from most shell commands. The options leave these out.
 
     Args:
         threshold: consecutive rounds in which one tool gives the same result, 2 or more.
-        only_fruitless: leave out successes, count failures by what they say beyond echoing the
-            arguments, and an empty answer only to nearly the same arguments.
-        varied: rounds needed where the arguments are not nearly the same; the threshold where left
-            out.
+        only_fruitless: ignore successes, compare failures without echoes of the arguments, and
+            count an empty result only for nearly the same arguments.
+        varied: rounds needed if the arguments are not nearly the same; by default the threshold.
 
     Raises:
         ValueError: if a number is below 2, or ``varied`` below the threshold.
@@ -51,7 +50,7 @@ class StallDetector(WindowDetector):
         self.span = self.varied
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look at the streak of each result of the last round; the longest is reported."""
+        """Check the streak of each result of the last round; report the longest."""
         if len(window.rounds) < 2:
             return None
         longest: List[JudgedCall] = []
@@ -63,7 +62,7 @@ class StallDetector(WindowDetector):
         return self._detection(longest) if longest else None
 
     def _may_be_enough(self, window: Window, latest: CallFeatures) -> bool:
-        """Look at kinds of answers before their words: that is cheap and mostly settles it."""
+        """Compare the kinds of results before their text; this is cheap and usually enough."""
         least = window.threshold(self.name, latest.tool, self.threshold)
         for passed in window.rounds[-least:-1]:
             kinds = [i.features.outcome for i in passed.siblings if i.features.tool == latest.tool]
@@ -122,7 +121,7 @@ class StallDetector(WindowDetector):
 
 
 def _nearest(latest: CallFeatures, siblings: List[JudgedCall]) -> JudgedCall:
-    """Give the sibling that asked nearly the same, so that their order does not matter."""
+    """Return the sibling with nearly the same arguments, so that the order does not matter."""
     if len(siblings) == 1:
         return siblings[0]
     return next((item for item in siblings if item.features.near == latest.near), siblings[0])

@@ -1,4 +1,4 @@
-"""What a detector of the model's words is, and what it knows of one run."""
+"""The base classes of detectors for the model's replies, and their state of one run."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
@@ -13,68 +13,68 @@ from ..text.shortening import LABEL_LENGTH, beginning_of, visible
 from .base import BaseDetector, WindowDetector
 
 _QUOTED = 500
-"""Characters of the words in question that are looked through for secrets."""
+"""Characters of a repeated text that are searched for secrets."""
 
 
 class TextWatch(ABC):
-    """What a `TextDetector` knows of one run."""
+    """The state of a `TextDetector` for one run."""
 
     @abstractmethod
     def saying(self, piece: str) -> Optional[LoopDetection]:
-        """Take a piece of a reply that is under way."""
+        """Take a piece of a reply that is arriving."""
 
     @abstractmethod
     def said(self, text: str) -> Optional[LoopDetection]:
-        """Take a reply that is complete, after its pieces, if there were any."""
+        """Take a complete reply, after its pieces, if there were any."""
 
     @abstractmethod
     def moved(self) -> None:
-        """Note that the run moved on: tools were called, or the user spoke."""
+        """Note that the run moved on: a tool call or a user message came."""
 
     @property
     @abstractmethod
     def count(self) -> Optional[int]:
-        """How often the words in question came; None where nothing came twice."""
+        """How often the repeated text came; None if nothing came twice."""
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give what must be known of earlier replies, as plain JSON."""
+        """Return the state of earlier replies as plain JSON."""
         return {}
 
     def load(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - most know nothing of it
-        """Take over a state that `to_dict` gave."""
+        """Load a state from `to_dict`."""
 
 
 @beta
 class TextDetector(BaseDetector):
-    """A detector of what the model says; calls and results are no matter to it.
+    """A detector that checks the model's replies and ignores calls and results.
 
-    It keeps no state itself: `watch` makes what is known of one run.
+    It keeps no state: `watch` makes the state of one run.
     """
 
     unit: str = "times"
-    """What is counted, for an explanation."""
+    """The unit of its count, for an explanation."""
 
     __repr__ = WindowDetector.__repr__
 
     @property
     @abstractmethod
     def needed(self) -> Tuple[str, int]:
-        """The option that says how often is too often, and its value."""
+        """Name and value of the option that sets the threshold."""
 
     @abstractmethod
     def watch(self, masking: Masking = SECRETS) -> TextWatch:
-        """Begin to watch a run; `masking` says what of its words may be shown."""
+        """Begin to watch a run; `masking` hides what must not be shown of its words."""
 
     def check(
         self,
         tool_calls: Sequence[ToolCall],  # noqa: ARG002 - see `check_replies`
         tool_results: Sequence[Result],  # noqa: ARG002
     ) -> Optional[LoopDetection]:
-        """Find nothing: what the model says is looked at by `check_replies`."""
+        """Return None: replies are checked by `check_replies`."""
         return None
 
     def check_replies(self, replies: Sequence[str]) -> Optional[LoopDetection]:
-        """Look at replies without a tool call between them, of which the last is in question.
+        """Check replies without a tool call between them; only a loop with the last one counts.
 
         Args:
             replies: oldest first.
@@ -88,15 +88,15 @@ class TextDetector(BaseDetector):
 def text_detection(
     detector: str, message: str, words: str, repetitions: int, key: str, masking: Masking
 ) -> LoopDetection:
-    """Put a finding about words together.
+    """Build a detection about repeated text.
 
     Args:
         detector: the detector's name.
-        message: what was found, to which the words are added.
-        words: those in question.
-        repetitions: how often they came.
-        key: what makes this the same finding next time.
-        masking: what of the words may be shown.
+        message: the finding, to which the text is added.
+        words: the repeated text.
+        repetitions: how often it came.
+        key: what identifies the finding next time.
+        masking: hides what must not be shown of the text.
     """
     # Masked before it is shortened: half a secret would not be recognised as one.
     masked = masking.text(beginning_of(words, _QUOTED))

@@ -1,4 +1,4 @@
-"""A tool that does not exist, or calls that never fit it."""
+"""Calls of a tool that does not exist, or with arguments that are never valid."""
 
 from typing import List, Optional
 
@@ -16,12 +16,12 @@ from .base import WindowDetector, detection, times
 class UnknownToolDetector(WindowDetector):
     """Find calls of a tool that does not exist, or whose arguments never validate.
 
-    No change of the arguments helps a tool that does not exist, so they are not compared, and a
-    block refuses the tool. Where a tool exists and its arguments were wrong, the next ones may be
-    right, so nothing is refused: the ladder takes its last action instead.
+    Other arguments do not help if a tool does not exist, so they are not compared, and a block
+    refuses the tool. If the tool exists and only its arguments were invalid, the next ones may be
+    valid, so nothing is blocked: the ladder takes its last action instead.
 
     Args:
-        threshold: calls of one tool that were all turned away, 2 or more.
+        threshold: calls of one tool that were all rejected, 2 or more.
 
     Raises:
         ValueError: if threshold is below 2.
@@ -36,7 +36,7 @@ class UnknownToolDetector(WindowDetector):
         self.span = threshold
 
     def find(self, window: Window) -> Optional[LoopDetection]:
-        """Look back from the calls of the last round that were turned away."""
+        """Look back from the rejected calls of the last round."""
         for item in window.rounds[-1].siblings if window.rounds else ():
             if item.features.outcome is Outcome.INVALID:
                 streak = self._streak(window, item.features.tool)
