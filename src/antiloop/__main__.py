@@ -17,7 +17,7 @@ def main() -> int:
             return answer(sys.argv[3:], name)
     try:
         from .cli import main as run_command
-    except KeyboardInterrupt:  # there is nobody yet to say so
+    except KeyboardInterrupt:  # too early to report it
         return 130
     return run_command()
 

@@ -1,4 +1,4 @@
-"""Everything that antiloop raises on its own account.
+"""The exceptions of antiloop.
 
 ::
 
@@ -7,12 +7,12 @@
     │   ├── LoopDetectedError   the agent was stuck in a tool-call loop
     │   └── ProviderError       a model provider answered with something unusable
     ├── CallRefused             a guarded function was called again in a loop, and did not run
-    ├── SettingsError           a file of settings says something that cannot be meant
+    ├── SettingsError           a settings file is malformed
     ├── SnapshotError           a monitor's snapshot cannot be restored
     └── TraceUnreadable         no recorded run can be read from a file or stream
         └── NoTrace             it can be read, and holds something else
 
-Bad arguments stay ``ValueError`` and ``TypeError``. What a model or a tool produced never makes a
+Bad arguments raise ``ValueError`` and ``TypeError``. Output of a model or a tool never makes a
 detector raise.
 """
 
@@ -33,12 +33,12 @@ class AgentError(AntiloopError):
 
 @beta
 class ProviderError(AgentError):
-    """A model provider answered with something that is no reply."""
+    """A model provider returned something that is not a reply."""
 
 
 @beta
 class CallRefused(AntiloopError):
-    """A guarded function was not run; the message is what to tell the model."""
+    """A guarded function did not run; the message is for the model."""
 
 
 @beta
@@ -58,7 +58,7 @@ class TraceUnreadable(AntiloopError):
 
 @beta
 class NoTrace(TraceUnreadable):
-    """A file or stream can be read, but what it holds is no recorded run."""
+    """A file or stream can be read, but does not hold a recorded run."""
 
 
 @beta

@@ -1,4 +1,4 @@
-"""Values that nobody can change in place: what a run has recorded is shown to many.
+"""Values that cannot be changed in place, because many readers share a run's record.
 
 They are the lists and dictionaries that they look like, for ``==``, `json` and ``isinstance``. What
 is copied or unpickled of them can be changed again.

@@ -13,7 +13,7 @@ def schema_errors(value: Any, schema: Any, path: str) -> List[str]:
 
     Known are ``type``, ``enum``, ``minimum``, ``anyOf``, ``properties``, ``required``,
     ``additionalProperties``, ``items``, ``prefixItems``, ``minItems`` and ``maxItems``; other
-    keywords are not looked at. What is unexpected is told with the name that is most like it.
+    keywords are not looked at. The error for an unexpected name suggests the most similar one.
 
     Args:
         value: plain JSON data.

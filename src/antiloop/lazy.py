@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def lazily(package: str, homes: "Mapping[str, str]") -> "Callable[[str], Any]":
-    """Make the ``__getattr__`` of a package whose names stand in its modules.
+    """Make the ``__getattr__`` of a package whose names live in its modules.
 
     Args:
         package: the package's ``__name__``.

@@ -18,18 +18,18 @@ _EXPECTED = "expected an object of models, each with input_cost_per_token and ou
 @beta
 @dataclass(frozen=True)
 class Price:
-    """What a model costs for a million tokens, in a currency of your choice.
+    """The price of a model for a million tokens, in a currency of your choice.
 
     Raises:
-        ValueError: for what is no amount of 0 or more.
+        ValueError: if a price is not a number of 0 or more.
     """
 
     input: float
-    """For what it reads."""
+    """Price of input tokens."""
     output: float
-    """For what it writes."""
+    """Price of output tokens."""
     cached_input: Optional[float] = None
-    """For what it reads from a cache; as other input where left out."""
+    """Price of cached input tokens; by default that of other input tokens."""
 
     def __post_init__(self) -> None:
         for name in ("input", "output", "cached_input"):
@@ -40,13 +40,13 @@ class Price:
 
 @beta
 class Prices:
-    """What models cost.
+    """The prices of models.
 
     Args:
         models: the price of each model, by its name.
 
-    A model is found by its name; one that is not named exactly, by its name without a provider in
-    front (``openai/``) and without a date at the end.
+    A model is looked up by its exact name, then by its name without a provider prefix
+    (``openai/``) and without a date at the end.
 
     >>> prices = Prices({"small": Price(input=2, output=8, cached_input=0.5)})
     >>> prices.cost("acme/small-2026-01-31", input_tokens=1_000_000, output_tokens=500_000)
@@ -72,10 +72,10 @@ class Prices:
         """
         with open(path, encoding="utf-8-sig", opener=opener) as file:
             try:
-                told = json.load(file)
+                given = json.load(file)
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}: not JSON: {error}; {_EXPECTED}") from error
-        found = {str(name): _litellm(each) for name, each in _pairs(told)}
+        found = {str(name): _litellm(each) for name, each in _pairs(given)}
         models = {name: price for name, price in found.items() if price is not None}
         if not models:
             raise ValueError(f"{path}: no prices; {_EXPECTED}")
@@ -88,7 +88,7 @@ class Prices:
         return short_repr(self, counted(len(self), "model"))
 
     def price(self, model: Optional[str]) -> Optional[Price]:
-        """Give the price of a model; None where it is not known."""
+        """Return the price of a model; None if it is unknown."""
         if model is None:
             return None
         return self._models.get(model) or self._plain.get(_plain(model))
@@ -100,13 +100,13 @@ class Prices:
         output_tokens: Optional[int],
         cached_tokens: Optional[int] = None,
     ) -> Optional[float]:
-        """Give what tokens cost; None where model or tokens are not known.
+        """Return the cost of tokens; None if model or tokens are unknown.
 
         Args:
-            model: which one.
-            input_tokens: what it read, from a cache or not.
-            output_tokens: what it wrote.
-            cached_tokens: how many of the input tokens came from a cache.
+            model: name of the model.
+            input_tokens: tokens that it read, including cached ones.
+            output_tokens: tokens that it wrote.
+            cached_tokens: the part of the input tokens that came from a cache.
         """
         price = self.price(model)
         if price is None or (input_tokens is None and output_tokens is None):
@@ -121,13 +121,13 @@ def _plain(name: str) -> str:
     return _DATE.sub("", name.rpartition("/")[2].lower())
 
 
-def _pairs(told: Any) -> Any:
-    return told.items() if isinstance(told, dict) else ()
+def _pairs(given: Any) -> Any:
+    return given.items() if isinstance(given, dict) else ()
 
 
-def _litellm(told: Any) -> Optional[Price]:
-    """Read what stands of one model; None for one that is not priced by tokens."""
-    costs: Dict[str, Any] = told if isinstance(told, dict) else {}
+def _litellm(given: Any) -> Optional[Price]:
+    """Read the entry of one model; None if it is not priced by tokens."""
+    costs: Dict[str, Any] = given if isinstance(given, dict) else {}
     read, written = costs.get("input_cost_per_token"), costs.get("output_cost_per_token")
     cached = costs.get("cache_read_input_token_cost")
     if read is None or written is None or not (_is_amount(read) and _is_amount(written)):

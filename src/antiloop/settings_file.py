@@ -14,7 +14,7 @@ _WITHOUT_TOML = 'Python {}.{} reads no TOML by itself: pip install "antiloop[tom
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """What stands in a file of settings, as it was written."""
+    """The content of a settings file, as it was written."""
 
     path: str
     """Where the file is, as it was given or found."""

@@ -33,7 +33,7 @@ class StepType(str, Enum):
     GRAPH_STALL = "graph_stall"
     """A stall: calls that differ while what comes back stays the same."""
     NOTICE_INJECTED = "notice_injected"
-    """The model was told about a loop."""
+    """The model received a notice about a loop."""
     SECOND_OPINION = "second_opinion"
     """A judge was asked whether the run is stuck; ``data`` holds the step and what it said."""
     STRUCTURED_RETRY = "structured_retry"
@@ -132,7 +132,7 @@ class AgentTrace:
         return json.dumps(run) + "\n"
 
     def _messages(self) -> Iterator[Dict[str, Any]]:
-        """Yield what the model said and was told about loops, with the calls before it counted."""
+        """Yield the model's replies and its notices, each with the number of calls before it."""
         position = 0
         for step in self.steps:
             position += step.type is StepType.TOOL_CALL
@@ -154,8 +154,8 @@ def to_plain(value: Any) -> Any:
 class _Plain:
     """Makes plain data of one value, with a bound on the whole.
 
-    Objects that are shared stand in the result once for each reference to them, which are more
-    than any memory holds where references cross. So what is written is counted, not what is read.
+    The result repeats a shared object for each reference to it, which can exceed any memory. For
+    this reason the bound counts what is written, not what is read.
     """
 
     def __init__(self) -> None:
@@ -202,7 +202,7 @@ class _Plain:
 
 
 def _members(value: Any) -> Any:
-    """Give a container's members, a mapping or a list; None for what is no container."""
+    """Return the members of a mapping or a list; None for any other value."""
     if isinstance(value, (Mapping, *_LISTS)):
         return value
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""The nouns that every part of the library shares: messages, tool calls and their results."""
+"""The types that every part of the library shares: messages, tool calls and their results."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,16 +20,16 @@ class Role(str, Enum):
 @stable
 @dataclass(frozen=True)
 class ToolCall:
-    """One use of a tool, as the model asked for it."""
+    """One call of a tool, as the model requested it."""
 
     tool_name: str
-    """Which tool."""
+    """Name of the tool."""
     arguments: Union[Mapping[str, Any], str, None] = field(default_factory=dict)
     """Compared by value; the order of keys does not matter. JSON text and None are accepted."""
     id: Optional[str] = None
     """The provider's call id. It joins a call to its result and takes no part in detection."""
     round: Optional[int] = None
-    """Calls of one model reply share a round; None means a round of its own."""
+    """Number of the round, shared by the calls of one model reply; None is a separate round."""
 
     def __getstate__(self) -> Dict[str, Any]:
         # What detection remembers beside the fields stays in this process.
@@ -39,12 +39,12 @@ class ToolCall:
 @stable
 @dataclass(frozen=True)
 class ToolResult:
-    """What came back from one tool call."""
+    """The result of one tool call."""
 
     text: str
     """The result as the model reads it."""
     is_error: bool = False
-    """Whether the tool, or who runs it, says that the call failed."""
+    """Whether the tool, or the program that runs it, reports a failure."""
 
 
 @stable

@@ -262,15 +262,15 @@ def test_a_baseline_that_cannot_be_written_is_2_and_named(capsys):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, "no such file; --write-baseline known.jsonl writes it"),
+        (None, "no such file; create it with --write-baseline known.jsonl"),
         ("", "not a baseline of this version; create one with --write-baseline"),
-        (run_line("r", "ls"), "no baseline of this version"),
+        (run_line("r", "ls"), "not a baseline of this version"),
         ("{broken", "line 1: not JSON"),
         ("[" * 100_000, "nested too deeply"),
-        ('HEAD{"run": 1}\n', "line 2: no known loop; delete it"),
-        ("HEAD\n\n[]\n", "line 4: no known loop"),
+        ('HEAD{"run": 1}\n', "line 2: not a known loop; delete the line"),
+        ("HEAD\n\n[]\n", "line 4: not a known loop"),
         ("HEAD{\n", "line 2: not JSON"),
-        ('HEAD{"file": 1, "run": "", "nth": 1, "loop": "", "calls": ""}', "line 2: no known"),
+        ('HEAD{"file": 1, "run": "", "nth": 1, "loop": "", "calls": ""}', "line 2: not a known"),
     ],
 )
 def test_a_baseline_that_is_none_is_2_and_told(text, told, capsys):

@@ -42,7 +42,7 @@ def report_of(capsys, *arguments):
 def test_the_bound_holds_is_0(runs, capsys):
     assert main(["calibrate", runs(*[1] * 299)]) == 0
     out = capsys.readouterr().out
-    assert "299 runs that went well" in out
+    assert "299 good runs" in out
     assert out.endswith(
         "With 95 % confidence, at most 0.997 % of good runs are stopped; the limit is 1 %.\n"
     )
@@ -71,14 +71,14 @@ def test_the_page_tells_what_stopped_and_what_was_raised(runs, capsys):
     main(["calibrate", runs(4, 1, 3)])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[:4]] == [
-        ["3", "runs", "that", "went", "well", "before", "after"],
-        ["told", "something", "0", "0"],
+        ["3", "good", "runs", "before", "after"],
+        ["received", "a", "notice", "0", "0"],
         ["blocked,", "stopped", "or", "raised", "2", "0"],
         ["share", "supported", "at", "95", "%", "98.3", "%", "63.2", "%"],
     ]
     assert "  repeat          2 runs: r0, r2" in lines
     assert "  repeat, threshold           3 -> 5" in lines
-    assert lines[-1].startswith("The thresholds were chosen on these runs")
+    assert lines[-1].startswith("The thresholds were chosen with these runs")
 
 
 def test_many_runs_are_named_in_part_on_the_page_and_whole_in_json(runs, capsys):
@@ -117,7 +117,7 @@ def test_a_configuration_on_standard_output_is_alone_there(runs, capsys):
     assert main(["calibrate", runs(3), "-o", "-"]) == 1
     out, err = capsys.readouterr()
     assert LoopDetector.from_config(json.loads(out)).detectors[0].threshold == 4
-    assert err.startswith("1 run that went well")
+    assert err.startswith("1 good run")
 
 
 def test_a_preset_can_be_chosen(runs, capsys):
@@ -167,7 +167,7 @@ def test_runs_may_come_from_standard_input(runs, monkeypatch, capsys):
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert main(["calibrate", "-"]) == 1
-    assert capsys.readouterr().out.startswith("2 runs")
+    assert capsys.readouterr().out.startswith("2 good runs")
 
 
 @pytest.mark.parametrize("text", ["", "pyproject", '{"a": 1}'])
@@ -193,7 +193,7 @@ def test_a_configuration_that_cannot_be_written_is_2_and_the_report_is_not_lost(
 ):
     assert main(["calibrate", runs(1), "-o", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
-    assert out.startswith("1 run that went well")
+    assert out.startswith("1 good run")
     assert err == f"antiloop: {tmp_path}: Is a directory\n"
 
 

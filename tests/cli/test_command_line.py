@@ -91,7 +91,7 @@ def test_a_misspelt_command_is_told_what_it_may_mean(name, capsys):
 
 def test_a_command_like_no_other_is_told_which_there_are(capsys):
     told = refused(["dance"], capsys)
-    assert told == f"antiloop: error: unknown command 'dance'; there are {', '.join(commands())}"
+    assert told == f"antiloop: error: unknown command 'dance'; choose from {', '.join(commands())}"
 
 
 @pytest.mark.parametrize(("command", "name"), OPTIONS)
@@ -255,7 +255,7 @@ def test_a_choice_holds_for_one_call_only(capsys):
     main(["--color", "always", "-q", "scan", EXAMPLE])
     main(["demo"])
     assert not terminal.is_quiet()
-    assert "\x1b" not in capsys.readouterr().out.rpartition("A scripted")[2]
+    assert "\x1b" not in capsys.readouterr().out.rpartition("The user asks")[2]
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -234,7 +234,7 @@ def test_a_path_of_this_machine_in_shared_settings_is_told_before_it_is_asked(
     assert main(["hook", "claude-code", "--install", *options]) == 0
     err = capsys.readouterr().err
     assert (f"the path of this machine's Python, {sys.executable}" in err) is is_told
-    assert ("--local writes to your own settings" in err) is is_told
+    assert ("use --local to write your own settings" in err) is is_told
 
 
 def test_a_command_of_an_environment_in_shared_settings_is_told(tmp_path, monkeypatch, capsys):

@@ -88,7 +88,7 @@ def test_settings_that_an_agent_does_not_have_are_named(agent, capsys):
 def test_a_path_of_this_machine_names_the_settings_that_there_are(agent, monkeypatch, capsys):
     monkeypatch.setenv("PATH", "")
     assert main(["hook", agent, "--install", "--yes"]) == 0
-    assert "use --user to write your own settings instead" in capsys.readouterr().err
+    assert "use --user to write your own settings" in capsys.readouterr().err
 
 
 def test_codex_is_told_to_trust_the_hook(capsys):

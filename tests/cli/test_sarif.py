@@ -69,7 +69,7 @@ def test_a_rule_says_what_its_detector_finds(scan):
     rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
     rule = rules["recurrence"]
     assert rule["shortDescription"]["text"].startswith("Find a call that comes back")
-    assert rule["fullDescription"]["text"].startswith("A count of calls in a row is reset")
+    assert rule["fullDescription"]["text"].startswith("A count of consecutive calls is reset")
     assert "Args:" not in rule["help"]["text"]
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from antiloop.formats import from_otlp
-from antiloop.formats.otlp import agent_span, told_by
+from antiloop.formats.otlp import agent_span, content_of
 from antiloop.formats.spans import Span
 from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
@@ -20,7 +20,7 @@ def made(attributes, start=0, end=None, id_=None, parent="", events=(), error=No
 
 
 def tool(name="ls", start=0, arguments=None, result=None, id_=None, **where):
-    told = {
+    content = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,
         "gen_ai.tool.call.arguments": arguments,
@@ -28,16 +28,16 @@ def tool(name="ls", start=0, arguments=None, result=None, id_=None, **where):
         "gen_ai.tool.call.id": id_,
         **where.pop("more", {}),
     }
-    return made({k: v for k, v in told.items() if v is not None}, start, **where)
+    return made({k: v for k, v in content.items() if v is not None}, start, **where)
 
 
 def chat(start=0, given=(), written=(), **where):
-    told = {
+    content = {
         "gen_ai.operation.name": "chat",
         "gen_ai.input.messages": json.dumps(given),
         "gen_ai.output.messages": list(written),
     }
-    return made({**told, **where.pop("more", {})}, start, **where)
+    return made({**content, **where.pop("more", {})}, start, **where)
 
 
 def asks(*calls):
@@ -54,13 +54,13 @@ def says(text):
     return {"role": "user", "parts": [{"type": "text", "content": text}]}
 
 
-def oi(kind, start=0, **told):
-    told = {key.replace("__", "."): value for key, value in told.items()}
-    return made({"openinference.span.kind": kind, **told}, start)
+def oi(kind, start=0, **content):
+    content = {key.replace("__", "."): value for key, value in content.items()}
+    return made({"openinference.span.kind": kind, **content}, start)
 
 
 def history(*spans):
-    return told_by(spans).history
+    return content_of(spans).history
 
 
 def rounds(*spans):
@@ -68,9 +68,9 @@ def rounds(*spans):
 
 
 def only(*spans):
-    told = history(*spans)
-    assert len(told) == 1
-    return told.calls[0], told.results[0]
+    content = history(*spans)
+    assert len(content) == 1
+    return content.calls[0], content.results[0]
 
 
 @pytest.mark.parametrize("arguments", ['{"p": "."}', {"p": "."}])
@@ -90,8 +90,8 @@ def test_arguments_that_are_no_json_stay_text():
 
 
 def test_spans_are_sorted_by_their_start():
-    told = history(tool("b", 2, {}), tool("a", 1, {}), tool("c", 3, {}))
-    assert [call.tool_name for call in told.calls] == ["a", "b", "c"]
+    content = history(tool("b", 2, {}), tool("a", 1, {}), tool("c", 3, {}))
+    assert [call.tool_name for call in content.calls] == ["a", "b", "c"]
 
 
 def test_events_of_a_tools_span_stand_in_for_attributes():
@@ -113,14 +113,14 @@ def test_a_failure_is_an_error_result_if_its_message_is_known():
 
 
 def test_equal_names_are_not_equal_calls_where_no_arguments_are_recorded():
-    told = told_by([tool("ls", start) for start in range(3)])
-    assert told.without_arguments == 3
-    assert len({str(call.arguments) for call in told.history.calls}) == 3
+    content = content_of([tool("ls", start) for start in range(3)])
+    assert content.without_arguments == 3
+    assert len({str(call.arguments) for call in content.history.calls}) == 3
 
 
 def test_a_call_without_arguments_beside_calls_with_them_has_none():
-    told = told_by([tool("ls", 0), tool("cd", 1, {"p": "x"})])
-    assert (told.without_arguments, told.history.calls[0].arguments) == (0, None)
+    content = content_of([tool("ls", 0), tool("cd", 1, {"p": "x"})])
+    assert (content.without_arguments, content.history.calls[0].arguments) == (0, None)
 
 
 def test_equal_names_are_not_equal_calls_where_a_model_is_told_of_without_contents():
@@ -128,28 +128,28 @@ def test_equal_names_are_not_equal_calls_where_a_model_is_told_of_without_conten
     asked = [{"role": "assistant", "parts": [part]}]
     answered = [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "a"}]}]
     spans = [chat(start, answered, asked) for start in range(3)]
-    for told in (told_by(spans), told_by([*spans, tool("ls", 4, id_="a")])):
-        assert told.without_arguments == len(told.history)
-        assert len({str(call.arguments) for call in told.history.calls}) == len(told.history)
-        assert set(told.history.results) == {None}
+    for content in (content_of(spans), content_of([*spans, tool("ls", 4, id_="a")])):
+        assert content.without_arguments == len(content.history)
+        assert len({str(call.arguments) for call in content.history.calls}) == len(content.history)
+        assert set(content.history.results) == {None}
 
 
 def test_a_call_asked_for_without_arguments_beside_others_has_none():
     spans = [chat(0, (), [asks(("a", "ls", {}))]), chat(1, (), [asks(("b", "ls", None))])]
-    told = told_by(spans)
-    assert (told.without_arguments, told.history.calls[1].arguments) == (0, None)
+    content = content_of(spans)
+    assert (content.without_arguments, content.history.calls[1].arguments) == (0, None)
 
 
 def test_what_is_hidden_on_purpose_is_not_recorded():
     hidden = "__REDACTED__"
-    told = told_by(
+    content = content_of(
         [
             oi("TOOL", start, tool__name="ls", input__value=hidden, output__value=hidden)
             for start in range(2)
         ]
     )
-    assert told.without_arguments == 2
-    assert told.history.results == (None, None)
+    assert content.without_arguments == 2
+    assert content.history.results == (None, None)
 
 
 def test_calls_between_two_replies_are_one_round():
@@ -175,9 +175,9 @@ def test_calls_of_one_recorded_reply_are_one_round_whatever_comes_between():
         tool("inner", 2, {"deep": 1}, parent="y"),
         tool("ask", 3, id_="2", end=9, parent="z"),
     )
-    told = history(*spans)
-    assert [call.arguments for call in told.calls] == [{"n": 1}, {"n": 2}, {"deep": 1}]
-    assert [len(one) for one in told.rounds()] == [2, 1]
+    content = history(*spans)
+    assert [call.arguments for call in content.calls] == [{"n": 1}, {"n": 2}, {"deep": 1}]
+    assert [len(one) for one in content.rounds()] == [2, 1]
 
 
 def test_what_a_second_instrumentation_saw_is_no_second_call():
@@ -200,19 +200,19 @@ def test_arguments_and_results_are_found_in_the_messages_of_the_model():
 
 
 def test_without_spans_of_tools_the_messages_are_read():
-    told = history(
+    content = history(
         chat(0, [says("hi")], [asks(("c1", "ls", {"p": "."}), ("c2", "ls", None))]),
         chat(1, [says("hi"), asks(), answers("c2", "b", "result"), answers("c1", "a")]),
     )
-    assert told.calls == (ToolCall("ls", {"p": "."}, "c1", 0), ToolCall("ls", None, "c2", 0))
-    assert told.results == (ToolResult("a"), ToolResult("b"))
-    assert told.turn_starts == (0,)
+    assert content.calls == (ToolCall("ls", {"p": "."}, "c1", 0), ToolCall("ls", None, "c2", 0))
+    assert content.results == (ToolResult("a"), ToolResult("b"))
+    assert content.turn_starts == (0,)
 
 
 def test_messages_on_an_event_of_the_span_are_read():
     event = "gen_ai.client.inference.operation.details"
-    told = {"gen_ai.output.messages": [asks(("c1", "ls", {}))]}
-    span = made({"gen_ai.operation.name": "chat"}, events=((event, told), ("other", told)))
+    content = {"gen_ai.output.messages": [asks(("c1", "ls", {}))]}
+    span = made({"gen_ai.operation.name": "chat"}, events=((event, content), ("other", content)))
     assert len(history(span)) == 1
 
 
@@ -225,8 +225,8 @@ def test_choices_of_the_older_conventions_are_read():
         ("gen_ai.choice", {"message": "{bad"}),
         ("gen_ai.tool.message", {"id": "0", "content": "x"}),
     )
-    told = history(chat(0, events=events))
-    assert [(call.tool_name, call.id) for call in told.calls] == [
+    content = history(chat(0, events=events))
+    assert [(call.tool_name, call.id) for call in content.calls] == [
         ("(not recorded, call 0)", "0"),
         ("ls", "1"),
         ("", None),
@@ -240,10 +240,10 @@ def test_answers_to_calls_of_no_span_are_steps_unless_tools_have_spans():
         chat(1, [answers("3", "y")]),
         chat(2, [answers("3", "z"), answers("1", "z")]),
     ]
-    told = history(*spans)
-    assert [call.id for call in told.calls] == ["1", "2", "3"]
-    assert [result.text for result in told.results] == ["x", "x", "y"]
-    assert [len(part) for part in told.rounds()] == [2, 1]
+    content = history(*spans)
+    assert [call.id for call in content.calls] == ["1", "2", "3"]
+    assert [result.text for result in content.results] == ["x", "x", "y"]
+    assert [len(part) for part in content.rounds()] == [2, 1]
     assert len(history(*spans, tool("a", 0.5, {}))) == 1
 
 
@@ -273,19 +273,19 @@ def test_a_reply_that_nobody_carried_out_does_not_lend_its_arguments_for_ever():
 
 def test_openinference_prefers_the_arguments_that_the_model_wrote():
     prefix = "llm.output_messages.0.message.tool_calls"
-    told = {
+    content = {
         f"{prefix}.0.tool_call.id": "c1",
         f"{prefix}.0.tool_call.function.name": "search",
         f"{prefix}.0.tool_call.function.arguments": '{"q": "cats"}',
         "llm.output_messages.0.message.role": "assistant",
     }
-    call, _ = only(oi("LLM", 0, **told), oi("tool", 1, tool__name="search", input__value="cats"))
+    call, _ = only(oi("LLM", 0, **content), oi("tool", 1, tool__name="search", input__value="cats"))
     assert call == ToolCall("search", {"q": "cats"}, "c1", 0)
 
 
 def test_openinference_results_are_found_in_the_messages_of_the_model():
     prefix = "llm.input_messages"
-    told = {
+    content = {
         f"{prefix}.0.message.role": "user",
         f"{prefix}.0.message.content": "hi",
         f"{prefix}.1.message.role": "assistant",
@@ -294,7 +294,7 @@ def test_openinference_results_are_found_in_the_messages_of_the_model():
     }
     call, result = only(
         oi("TOOL", 0, tool__name="s", tool__parameters='{"q": 1}', tool__id="c1"),
-        oi("LLM", 1, **told),
+        oi("LLM", 1, **content),
     )
     assert (call.arguments, result) == ({"q": 1}, ToolResult("nothing"))
 
@@ -322,7 +322,7 @@ def test_other_output_is_the_result_as_it_is(output):
 
 def test_a_schema_is_not_taken_for_arguments():
     schema = json.dumps({"type": "object", "properties": {}})
-    assert told_by([oi("TOOL", 0, tool__parameters=schema)]).without_arguments == 1
+    assert content_of([oi("TOOL", 0, tool__parameters=schema)]).without_arguments == 1
 
 
 def test_spans_that_are_of_no_agent_are_none_of_ours():
@@ -344,8 +344,8 @@ def test_totals_of_a_models_span_are_kept_and_its_attributes_forgotten():
 
 def test_copies_are_dropped_and_the_later_state_is_kept():
     def document(**fields):
-        told = [{"key": "gen_ai.tool.name", "value": {"stringValue": "ls"}}]
-        span = {"spanId": "b7ad6b7169203331", "attributes": told, **fields}
+        content = [{"key": "gen_ai.tool.name", "value": {"stringValue": "ls"}}]
+        span = {"spanId": "b7ad6b7169203331", "attributes": content, **fields}
         return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
 
     again = document(), document(endTimeUnixNano="5"), document()

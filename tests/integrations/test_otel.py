@@ -357,7 +357,7 @@ def test_many_loops_and_traces_of_one_run_are_remembered_up_to_a_bound():
             for _ in range(2):
                 traced.step(arguments=json.dumps({"number": number}))
     (run,) = traced.processor._runs.values()
-    assert len(run._told) == 100
+    assert len(run._reported) == 100
     assert len(traced.heard) == 102
 
 

@@ -34,8 +34,8 @@ class Agent:
 
     Raises:
         ValueError: if two tools share a name.
-        TypeError: if a tool has no name or no readable annotations, or for a provider or a
-            configuration that is none.
+        TypeError: if a tool has no name or no readable annotations, or the provider or the
+            configuration has a wrong type.
 
     >>> from antiloop.agent import Agent, ScriptedProvider
     >>> Agent([], ScriptedProvider(["Hello!"])).run("Hi").text
@@ -60,17 +60,17 @@ class Agent:
     ) -> AgentResult:
         """Run to the end.
 
-        Async tools and observers are run too, on an event loop of the run's own.
+        Async tools and observers run on a separate event loop of this run.
 
         Args:
-            prompt: what the user says, or a conversation to go on with, oldest message first.
+            prompt: the user's text, or a conversation to continue, oldest message first.
             response_format: a dataclass, TypedDict or JSON schema that the answer must fit; the
-                value is in the result's `output`.
+                result's `output` holds the value.
 
         Raises:
-            TypeError: for a prompt that is neither a text nor a list of messages.
-            LoopDetectedError: if the agent is stuck in a loop and the policy says to raise.
-            Exception: whatever the provider raises.
+            TypeError: if the prompt is neither a string nor a list of messages.
+            LoopDetectedError: if the agent is stuck in a loop and the policy is to raise.
+            Exception: any exception of the provider.
         """
         events = drive(self._loop(prompt, response_format), self._provider, self._config.observers)
         last: Optional[AgentEvent] = None
@@ -91,10 +91,10 @@ class Agent:
     def astream(
         self, prompt: Union[str, Sequence[Message]], *, response_format: Any = None
     ) -> AsyncGenerator[AgentEvent, None]:
-        """Run, and yield what happens as it happens; otherwise like `run`.
+        """Run and yield events as they happen; otherwise like `run`.
 
-        The last event is a `RunFinished` with the result. Who leaves early closes the generator
-        (``await events.aclose()``), and everything that the run had open closes with it.
+        The last event is a `RunFinished` with the result. To leave early, close the generator
+        (``await events.aclose()``); this closes everything that the run has open.
         """
         return self._events(prompt, response_format, streaming=True)
 

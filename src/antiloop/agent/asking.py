@@ -1,4 +1,4 @@
-"""Asking a judge: what raises, takes too long or is no opinion counts as none."""
+"""Asking a judge: an error, a timeout or a malformed answer counts as no opinion."""
 
 import inspect
 import logging
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 def ask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     """Ask a judge, sync or async, and wait for its answer, but no longer than it may take.
 
-    It runs on a thread of its own: what hangs must not keep the run.
+    It runs on a separate thread, so that a hanging judge does not block the run.
     """
     try:
         return _read(start_in_thread(lambda: _judged(options.judge, case)).result(options.timeout))

@@ -94,7 +94,7 @@ async def _read_stream(
 
 
 async def _close(stream: Any) -> None:
-    """Close the model's stream; an async iterator that is no generator may have no `aclose`."""
+    """Close the model's stream; an async iterator may lack `aclose` if it is not a generator."""
     close = getattr(stream, "aclose", None)
     if close is None:
         return
@@ -107,9 +107,9 @@ async def _close(stream: Any) -> None:
 async def _tell(observers: Sequence[Any], request: Tell) -> None:
     for observer, method in hooks(observers, request.hook):
         with shielded(observer, request.hook):
-            told = method(*request.arguments)
-            if inspect.isawaitable(told):
-                await told
+            answer = method(*request.arguments)
+            if inspect.isawaitable(answer):
+                await answer
 
 
 async def _run_tools(invocations: Sequence[Invocation]) -> List[ToolResult]:

@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for the async parts of a sync run."""
+"""An event loop on a separate thread, for the async parts of a sync run."""
 
 import asyncio
 import logging

@@ -11,10 +11,10 @@ GRACE_S = 1.0
 
 
 async def end_all(tasks: "Iterable[asyncio.Task[Any]]") -> None:
-    """Cancel tasks and wait until they have ended, but not for ever.
+    """Cancel tasks and wait a limited time for their end.
 
-    A task that goes on after its cancellation is closed, as a generator is that nobody reads on.
-    Only one that swallows that too is left behind, and logged.
+    A task that goes on after its cancellation is closed like an abandoned generator. If it ignores
+    that too, it is left behind and logged.
     """
     pending: Set[asyncio.Task[Any]] = {task for task in tasks if not task.done()}
     for end in (_cancel, _close):
@@ -23,7 +23,7 @@ async def end_all(tasks: "Iterable[asyncio.Task[Any]]") -> None:
         if pending:
             done, pending = await asyncio.wait(pending, timeout=GRACE_S)
             for task in done:
-                _ = task.cancelled() or task.exception()  # or asyncio complains that nobody asked
+                _ = task.cancelled() or task.exception()  # or asyncio logs it
     for task in pending:
         logger.warning("%r swallows its cancellation and goes on in the background", task)
 

@@ -16,25 +16,25 @@ class AgentConfig:
     """The settings of an agent; all have safe defaults.
 
     Raises:
-        ValueError: for a number out of range; the message names it.
-        TypeError: for a loop detector that is none, one observer instead of a list, or a system
-            prompt that is no text.
+        ValueError: if a number is out of range; the message names it.
+        TypeError: if `loop_detector` is not a `LoopDetector`, `observers` is not a list, or the
+            system prompt is not a string.
     """
 
     max_iterations: int = 25
-    """How often the model may be asked in one run, retries of structured output apart."""
+    """Largest number of model calls in one run, without retries of structured output."""
     loop_detector: Optional[LoopDetector] = None
-    """What finds tool-call loops; None finds none."""
+    """The loop detector; None switches loop detection off."""
     observers: Sequence[Union[AgentObserver, AsyncAgentObserver]] = ()
-    """Who is told what happens, in any mix."""
+    """Observers of the run, sync or async, in any mix."""
     parallel_tool_execution: bool = True
-    """Whether the calls of one reply run at the same time; results are in call order either way."""
+    """Whether the calls of one reply run in parallel; results are in call order in any case."""
     tool_timeout_s: Optional[float] = None
     """Limit of one tool call in seconds, unless the tool has its own; None for no limit."""
     max_structured_retries: int = 2
-    """How often in one run an answer that does not fit `response_format` is asked for again."""
+    """How often in one run the agent asks again for an answer that fits `response_format`."""
     system_prompt: Optional[str] = None
-    """Put before the conversation, unless that begins with a system message of its own."""
+    """Put before the conversation, unless that already begins with a system message."""
 
     def __post_init__(self) -> None:
         check_count("max_iterations", self.max_iterations, least=1)
@@ -54,7 +54,7 @@ class AgentConfig:
 
 
 def checked_config(config: Any) -> AgentConfig:
-    """Give the configuration, the defaults for None; raises TypeError for what is none."""
+    """Return the configuration, by default a new one; raises TypeError for any other value."""
     if isinstance(config, AgentConfig):
         return config
     if config is not None:
@@ -64,7 +64,7 @@ def checked_config(config: Any) -> AgentConfig:
 
 
 def check_prompt(name: str, value: Any) -> None:
-    """Refuse what is neither a text nor None."""
+    """Raise unless the value is a string or None."""
     if not isinstance(value, (str, type(None))):
         raise TypeError(f"{name} must be a text or None, got {value!r}")
 
@@ -80,13 +80,13 @@ def _checked_observers(observers: Any) -> Tuple[Any, ...]:
 
 
 def check_count(name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number of at least ``least``."""
+    """Raise unless the value is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} must be {least} or more, got {value!r}")
 
 
 def check_seconds(name: str, value: Any) -> None:
-    """Refuse what is neither None nor a finite number above 0."""
+    """Raise unless the value is None or a finite number above 0."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if value is not None and not (is_number and 0 < value < math.inf):
         raise ValueError(f"{name} must be a finite number above 0, or None, got {value!r}")

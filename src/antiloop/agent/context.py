@@ -168,7 +168,7 @@ def _messages(prompt: Any) -> List[Message]:
 def owned(call: ToolCall, round_: Optional[int]) -> ToolCall:
     """Give a call of a round as it is now: what is changed in its arguments later does not count.
 
-    Tools, observers and who reads the events would else change what the model has said.
+    Otherwise tools, observers and readers of the events could change the model's messages.
     """
     return replace(call, arguments=frozen(call.arguments), round=round_)
 

@@ -174,9 +174,9 @@ def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
 
 def _report(ctx: _RunContext, verdict: LoopVerdict) -> Steps[None]:
     """Tell the trace, the observers and the stream of a loop; those of a shadow detector, too."""
-    told = verdict.reported
-    action, found = told.action, told.detection
-    yield from tell("on_verdict", ctx.run_id, told)
+    reported = verdict.reported
+    action, found = reported.action, reported.detection
+    yield from tell("on_verdict", ctx.run_id, reported)
     if found is None or action is LoopAction.CONTINUE:
         return
     details, name = frozen(to_plain(found.details)), found.detector_name
@@ -199,14 +199,14 @@ def _second_opinion(ctx: _RunContext, case: CaseFile) -> Steps[Optional[LoopVerd
     if detector is None or detector.second_opinion is None or monitor is None:
         return None
     opinion = yield from ask_judge(detector.second_opinion, case)
-    told = {} if opinion is None else opinion.to_dict()
+    answer = {} if opinion is None else opinion.to_dict()
     said = "gave no opinion" if opinion is None else f"finds it {_STUCK[opinion.stuck]}"
     ctx.record(
         StepType.SECOND_OPINION,
         f"A judge of the run {said}.",
         step=case.step,
         suspicion=case.suspicion,
-        **told,
+        **answer,
     )
     yield from tell("on_second_opinion", ctx.run_id, case, opinion)
     return monitor.answer(opinion)
@@ -217,7 +217,7 @@ def _inject(ctx: _RunContext, notice: str) -> None:
     if ctx.config.loop_detector is None or not notice:
         return
     ctx.say(ctx.config.loop_detector.notice_role, notice)
-    ctx.record(StepType.NOTICE_INJECTED, "The model was told about the loop.", text=notice)
+    ctx.record(StepType.NOTICE_INJECTED, "The model received a notice about the loop.", text=notice)
 
 
 def _loop_error(ctx: _RunContext, detection: LoopDetection) -> LoopDetectedError:

@@ -85,9 +85,9 @@ class _Worker:
     def _tell(self, request: Tell) -> None:
         for observer, method in hooks(self._observers, request.hook):
             with shielded(observer, request.hook):
-                told = method(*request.arguments)
-                if inspect.isawaitable(told):
-                    future = self._submit(told)
+                answer = method(*request.arguments)
+                if inspect.isawaitable(answer):
+                    future = self._submit(answer)
                     finished(future)
                     future.result()
 
@@ -167,7 +167,7 @@ def _outcome(invocation: Invocation, future: "Optional[Future[ToolResult]]") -> 
 
 
 def hooks(observers: Sequence[Any], hook: str) -> Iterator[Tuple[Any, Callable[..., Any]]]:
-    """Give what each observer wants to be told by, its sync method before its async one."""
+    """Return the methods of each observer for an event, the sync one before the async one."""
     for observer in observers:
         for name in (hook, f"a_{hook}"):
             method = getattr(observer, name, None)

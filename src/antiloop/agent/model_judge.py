@@ -19,16 +19,16 @@ _DECODE = json.JSONDecoder().raw_decode
 class ModelJudge:
     """Ask a model whether a run is stuck; pass it as ``second_opinion``.
 
-    Use a small, cheap model, not the agent's own. It is shown `CaseFile.prompt` and no tools, and
-    answers with a small JSON object; what cannot be read is no opinion.
+    Use a small, cheap model, not the model of the agent. It receives `CaseFile.prompt` and no
+    tools, and answers with a small JSON object. An unreadable answer counts as no opinion.
 
     Args:
-        provider: the model, one of those that an `Agent` takes.
-        timeout: seconds that a reply may take; None for no limit but that of `SecondOpinion`.
+        provider: the model; any provider that an `Agent` accepts.
+        timeout: largest time for a reply in seconds; None leaves only the limit of `SecondOpinion`.
 
     Raises:
-        TypeError: for what cannot be asked.
-        ValueError: for a timeout that is not above 0.
+        TypeError: if the provider cannot be asked.
+        ValueError: if the timeout is not above 0.
 
     >>> from antiloop.agent import ScriptedProvider
     >>> judge = ModelJudge(ScriptedProvider(['{"stuck": true, "confidence": 0.8, "reason": "."}']))
@@ -77,7 +77,7 @@ def _opinion_in(reply: Any, case: CaseFile) -> Optional[Opinion]:
 def read_opinion(text: str, asked: str) -> Optional[Opinion]:
     """Read the one answer in a reply; None where there is none, or where answers disagree.
 
-    What stands in the record that was asked about is quoted from there, not answered.
+    JSON that also occurs in the prompt is a quotation, not an answer.
 
     Args:
         text: what the model replied.
@@ -92,7 +92,7 @@ def read_opinion(text: str, asked: str) -> Optional[Opinion]:
 
 
 def _objects(text: str) -> "Iterator[tuple[Any, str]]":
-    """Yield the JSON objects that stand in a text, and how they are written."""
+    """Yield the JSON objects in a text, together with their source text."""
     at = text.find("{")
     while at >= 0:
         try:

@@ -1,4 +1,4 @@
-"""Who is told what a run does."""
+"""Observers of a run."""
 
 import logging
 from typing import Any, Mapping, Optional
@@ -14,10 +14,10 @@ logger = logging.getLogger(__name__)
 
 @beta
 class AgentObserver:
-    """Override what you want to hear of; what is left does nothing.
+    """Receives the events of a run: override the methods that you need.
 
-    An observer that raises is logged and harms nothing. A run that is abandoned - cancelled,
-    interrupted, or its stream left early - tells no end.
+    An observer that raises is logged, and the run goes on. An abandoned run (cancelled,
+    interrupted, or its stream left early) sends no end event.
     """
 
     def on_run_start(self, run_id: str) -> None:
@@ -33,21 +33,21 @@ class AgentObserver:
         """Hear what the model replied."""
 
     def on_tool_start(self, run_id: str, call: ToolCall) -> None:
-        """Hear that a call is about to run; not told of calls that never run."""
+        """Hear that a call is about to run; calls that never run send no event."""
 
     def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
-        """Hear a call's result, that of a refused or invalid call too, in call order."""
+        """Hear a call's result, in call order; blocked and invalid calls have a result, too."""
 
     def on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
-        """Hear the verdict on a round, also where it is to go on, before anything is done about it.
+        """Hear the verdict on a round, even if it says continue, before the run acts on it.
 
-        In shadow mode it is what would be done, and `LoopVerdict.is_shadow` is true.
+        In shadow mode it holds the decision, and `LoopVerdict.is_shadow` is true.
         """
 
     def on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Hear that the agent is stuck in a tool-call loop, before anything is done about it.
+        """Hear that the agent is stuck in a tool-call loop, before the run acts on it.
 
         The details of a shadow detector hold ``"shadow": True``.
         """
@@ -79,21 +79,21 @@ class AsyncAgentObserver:
         """Hear what the model replied."""
 
     async def a_on_tool_start(self, run_id: str, call: ToolCall) -> None:
-        """Hear that a call is about to run; not told of calls that never run."""
+        """Hear that a call is about to run; calls that never run send no event."""
 
     async def a_on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
-        """Hear a call's result, that of a refused or invalid call too, in call order."""
+        """Hear a call's result, in call order; blocked and invalid calls have a result, too."""
 
     async def a_on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
-        """Hear the verdict on a round, also where it is to go on, before anything is done about it.
+        """Hear the verdict on a round, even if it says continue, before the run acts on it.
 
-        In shadow mode it is what would be done, and `LoopVerdict.is_shadow` is true.
+        In shadow mode it holds the decision, and `LoopVerdict.is_shadow` is true.
         """
 
     async def a_on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Hear that the agent is stuck in a tool-call loop, before anything is done about it.
+        """Hear that the agent is stuck in a tool-call loop, before the run acts on it.
 
         The details of a shadow detector hold ``"shadow": True``.
         """
@@ -115,7 +115,7 @@ class LoggingObserver(AgentObserver):
     """Write what a run does to the standard logging: loops as warnings, the rest below.
 
     Args:
-        log: where to; ``antiloop.agent.observer`` where not given.
+        log: the logger, by default ``antiloop.agent.observer``.
     """
 
     def __init__(self, log: logging.Logger = logger) -> None:
@@ -147,7 +147,7 @@ class LoggingObserver(AgentObserver):
         )
 
     def on_error(self, run_id: str, error: Exception) -> None:
-        """Log at INFO; whoever called `run` gets the exception itself."""
+        """Log at INFO; the caller of `run` gets the exception itself."""
         self._log.info("run %s failed: %s", run_id, error)
 
     def on_run_end(self, run_id: str, result: AgentResult) -> None:

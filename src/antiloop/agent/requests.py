@@ -1,4 +1,4 @@
-"""What the core loop asks of whoever drives it.
+"""The requests of the core loop to its driver.
 
 The loop is a generator that yields requests and is sent the answers; it does no I/O itself. The
 helpers here are used with ``yield from``, so that each answer has the type of its question.
@@ -51,7 +51,7 @@ class Tell:
 
 @dataclass(frozen=True)
 class Emit:
-    """Yield an event to whoever reads the stream; the answer is None."""
+    """Yield an event to the reader of the stream; the answer is None."""
 
     event: AgentEvent
 
@@ -70,7 +70,7 @@ def ask_model(request: ModelRequest, is_enough: Callable[[str], bool]) -> Steps[
     """Ask the model; see `AskModel`.
 
     Raises:
-        ProviderError: if what came back is no reply.
+        ProviderError: if the answer is not a reply.
     """
     reply = yield AskModel(request, is_enough)
     if not isinstance(reply, ModelReply):

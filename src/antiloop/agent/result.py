@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""The result of a run."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,7 +19,7 @@ class RunStatus(str, Enum):
     COMPLETED = "completed"
     """The model gave its final answer."""
     MAX_ITERATIONS = "max_iterations"
-    """The model still asked for tools when its iterations were used up."""
+    """The model still requested tools when the limit of iterations was reached."""
     LOOP_DETECTED = "loop_detected"
     """The agent was stuck in a tool-call loop."""
     FAILED = "failed"
@@ -29,16 +29,16 @@ class RunStatus(str, Enum):
 @beta
 @dataclass(frozen=True)
 class AgentResult:
-    """What a run achieved, however it ended."""
+    """The result of a run, however it ended."""
 
     run_id: str
     status: RunStatus
     final_message: Optional[Message] = None
-    """The last thing the model said; None where it said nothing."""
+    """The model's last message; None if it sent none."""
     output: Any = None
-    """The answer in the response format; None without one, or where none fitted."""
+    """The answer in the response format; None without a format or a fitting answer."""
     iterations: int = 0
-    """How many iterations began, the last one included."""
+    """Number of iterations, including the last one."""
     tool_calls: Tuple[ToolCall, ...] = ()
     """All calls, oldest first; `round` counts from 1 and is shared by the calls of one reply."""
     tool_results: Tuple[ToolResult, ...] = ()
@@ -52,7 +52,7 @@ class AgentResult:
     detection: Optional[LoopDetection] = None
     """The loop that ended the run."""
     error: Optional[str] = None
-    """What went wrong, where the run failed."""
+    """The error, if the run failed."""
 
     def __repr__(self) -> str:
         done = (

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Mapping, Optional
 from ..trace import to_plain
 from .annotations import annotation_schema, build_value, resolved_hints
 
-# What a model can be told as a default; a sentinel object is none of its business.
+# Defaults that a schema can show to a model; it cannot use a sentinel object.
 _DEFAULTS = (str, int, float, bool, list, tuple, dict, Enum, type(None))
 _NAMED = (
     inspect.Parameter.POSITIONAL_ONLY,

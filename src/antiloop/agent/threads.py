@@ -1,4 +1,4 @@
-"""Run a function in a thread of its own."""
+"""Run a function in a separate thread."""
 
 import contextvars
 import threading
@@ -28,7 +28,7 @@ def _run(function: Callable[[], T], future: "Future[T]") -> None:
         return
     try:
         value = function()
-    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits, SystemExit too
+    except BaseException as error:  # noqa: BLE001 - the waiting caller gets it, SystemExit too
         future.set_exception(error)
     else:
         future.set_result(value)

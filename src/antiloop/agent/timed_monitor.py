@@ -10,7 +10,7 @@ from ..types import ToolCall
 
 _logger = logging.getLogger("antiloop")
 Hear = Callable[[float], None]
-"""Is told the seconds of a decision."""
+"""Called with the seconds of a decision."""
 
 
 class TimedMonitor(LoopMonitor):
@@ -45,9 +45,9 @@ class TimedMonitor(LoopMonitor):
         """Decide about a reply."""
         return self._timed(super().said, text)
 
-    def _timed(self, decide: Callable[..., LoopVerdict], *told: Any) -> LoopVerdict:
+    def _timed(self, decide: Callable[..., LoopVerdict], *arguments: Any) -> LoopVerdict:
         begun = perf_counter()
-        verdict = decide(*told)
+        verdict = decide(*arguments)
         took = perf_counter() - begun
         for hear in self._hears:
             try:

@@ -71,7 +71,7 @@ class Toolbox:
 
     @property
     def schemas(self) -> Tuple[ToolSchema, ...]:
-        """What the model is told, in the order given."""
+        """The tools as the model sees them, in the given order."""
         return tuple(
             replace(made.schema, parameters=frozen(made.schema.parameters))
             for made in self._tools.values()
@@ -89,7 +89,7 @@ class Toolbox:
 
         Args:
             call: as the model asked for it.
-            timeout_s: the limit of tools that have none of their own.
+            timeout_s: the limit of tools without one.
         """
         chosen = self._tools.get(call.tool_name)
         if chosen is None:

@@ -1,4 +1,4 @@
-"""Tools: plain functions, as the model is told about them."""
+"""Tools: plain functions, described for the model."""
 
 import functools
 import inspect
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 @beta
 class ToolOptions(TypedDict, total=False):
-    """The options of `tool`: what the model and loop detection are told about a tool."""
+    """The options of `tool`: the description for the model and hints for loop detection."""
 
     name: Optional[str]
-    """What the model calls it by; the function's name where not given."""
+    """Name for the model; by default the function's name."""
     description: Optional[str]
-    """What the model is told; the docstring's text before its first section where not given."""
+    """Description for the model; by default the docstring before its first section."""
     timeout_s: Optional[float]
-    """After this many seconds the call has failed; None for the agent's own limit."""
+    """Limit of a call in seconds; None for the limit of the agent."""
     poll: Union[bool, Mapping[str, Sequence[Any]], None]
-    """As in `ToolPolicy`, like all that follow."""
+    """See `ToolPolicy`, also for the options below."""
     exempt: bool
     mutates: Optional[bool]
     idempotent: Optional[bool]
@@ -53,11 +53,11 @@ class Tool:
 
     Args:
         function: sync or async.
-        name: what the model calls it by; the function's name where not given.
-        description: the docstring's text before its first section where not given.
-        timeout_s: after this many seconds the call has failed; None for the agent's own limit.
-        declared: what loop detection is told about the tool, the options of `ToolPolicy`:
-            ``poll=True``, ``mutates=False``, ``key=["url"]``, ...
+        name: name for the model; by default the function's name.
+        description: by default the docstring before its first section.
+        timeout_s: limit of a call in seconds; None for the limit of the agent.
+        declared: options of `ToolPolicy` for loop detection: ``poll=True``, ``mutates=False``,
+            ``key=["url"]``, ...
 
     Raises:
         TypeError: if there is no name, an annotation cannot be resolved, or an option is unknown.
@@ -98,7 +98,7 @@ class Tool:
         return self.schema.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function itself, unchecked, as if it were not decorated."""
+        """Call the function itself, without checks, as if it were not decorated."""
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> "Tool":
@@ -130,8 +130,8 @@ def tool(**options: "Unpack[ToolOptions]") -> Callable[[Callable[..., Any]], Too
 def tool(function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
     """Make a tool of a function, as ``@tool`` or ``@tool(name=..., timeout_s=..., poll=True)``.
 
-    What the model is told comes from the signature and the docstring, its ``Args:`` section
-    included. See `ToolOptions` for the options.
+    The signature and the docstring, with its ``Args:`` section, describe the tool to the model. See
+    `ToolOptions` for the options.
 
     >>> @tool
     ... def search(query: str, limit: int = 5) -> str:

@@ -13,7 +13,7 @@ from .tally import FalseStop, Tally, false_stops, tally
 from .thresholds import Thresholds
 
 Progress = Callable[[str], None]
-"""Told now and then, in a few words, what is being done."""
+"""Called now and then with a short text about the current work."""
 
 
 @beta
@@ -86,7 +86,7 @@ def calibrate(
         detector: where to start from.
         max_false_stops: the share of good runs that may be stopped.
         confidence: how sure the share must be.
-        on_progress: told now and then what is being done.
+        on_progress: called now and then with a short text about the current work.
 
     Raises:
         ValueError: for a share or confidence that is none, or a detector that holds code.

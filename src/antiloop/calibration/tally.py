@@ -26,12 +26,12 @@ class FalseStop:
 @beta
 @dataclass(frozen=True)
 class Tally:
-    """How many runs were told something or stopped."""
+    """How many runs received a notice or were stopped."""
 
     runs: int
     """How many runs were looked at."""
     notified: int
-    """In how many the model would have been told, other than with what stopped the run."""
+    """Runs in which the model would have received a notice, apart from the one that stopped it."""
     stops: Tuple[FalseStop, ...]
     """One for each run that would have been stopped, in the order of the runs."""
 

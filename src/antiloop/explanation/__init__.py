@@ -3,8 +3,8 @@
 >>> from antiloop import LoopDetector
 >>> from antiloop.traces import read_runs
 >>> run = next(read_runs("docs/examples/runs.jsonl"))
->>> told = explain(run, LoopDetector.default(), step=13)
->>> [(each.detector, each.count, each.needed) for each in told.counts]
+>>> explanation = explain(run, LoopDetector.default(), step=13)
+>>> [(each.detector, each.count, each.needed) for each in explanation.counts]
 [('repeat', 2, 3), ('stall', 2, 5), ('ping_pong', None, 3)]
 """
 

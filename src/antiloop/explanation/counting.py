@@ -99,7 +99,7 @@ def _short_of_all(detector: WindowDetector, window: Window, options: List[str]) 
     lenient = _asked(detector, options, _LEAST)
     found, decisive = lenient.find(window), options
     if found is None:
-        lenient.name = ""  # under which no tool has a threshold of its own
+        lenient.name = ""  # under which no tool has its own threshold
         found, decisive = lenient.find(window), []
     if found is None:
         needed = getattr(detector, options[0])

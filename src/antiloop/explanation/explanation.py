@@ -55,7 +55,7 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     Args:
         run: the run.
         detector: who judges it.
-        step: any step of the round in question, counted from 0; where left out, the first step
+        step: any step of the round in question, counted from 0; by default the first step
             with a verdict, or else the last one.
 
     Raises:
@@ -75,11 +75,11 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
         judged(monitor, run, moment)
     before = monitor.snapshot()
     judging = _Judging(detector, monitor, run)
-    told = [judging.look(moment) for moment in these]
+    looks = [judging.look(moment) for moment in these]
     return replace(
-        told[0],
+        looks[0],
         verdict=judging.verdict,
-        counts=told[0].counts + judging.counts,
+        counts=looks[0].counts + judging.counts,
         rungs=tuple(rungs_of(detector, before, monitor.snapshot())),
         messages=tuple(_messages_about(earlier, these, detector.masking)),
     )

@@ -72,23 +72,23 @@ def before(window: Window, found: LoopDetection) -> str:
         if any(item.index in found.indices for item in passed.evidence)
     )
     if at:
-        return _told(window.rounds[at - 1], window.rounds[at])
+        return _described(window.rounds[at - 1], window.rounds[at])
     first = window.rounds[0].evidence[0].index
     if first == window.turn_start:
         return "the user's message" if first else "the start of the run"
     return "the start of the window"
 
 
-def _told(earlier: Round, later: Round) -> str:
+def _described(earlier: Round, later: Round) -> str:
     same = [each for call, each in later.calls.items() if call in earlier.calls]
-    told = "the same call" if same else "another call"
+    text = "the same call" if same else "another call"
     if any(differ(earlier.calls[each.features.call].features, each.features) for each in same):
-        told += ", another result"
+        text += ", another result"
     elif any(item.is_change for item in earlier.evidence):
-        told += ", a change of the world"
+        text += ", a change of the world"
     elif any(item.is_fresh for item in earlier.evidence):
-        told += ", a new answer"
-    return f"{told} (step {earlier.evidence[-1].index})"
+        text += ", a new answer"
+    return f"{text} (step {earlier.evidence[-1].index})"
 
 
 def _match(item: JudgedCall, before: List[JudgedCall]) -> Match:

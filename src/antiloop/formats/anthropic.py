@@ -17,11 +17,11 @@ def from_anthropic(messages: Iterable[Any]) -> History:
 
     Args:
         messages: the conversation, oldest first, as JSON objects or as the SDK's own objects;
-            anything that is no message is skipped.
+            anything but a message is skipped.
 
     Returns:
         All calls with their results. The calls of one assistant message are one round. A user
-        message that holds nothing but tool results is no turn of the user.
+        message with only tool results is not a turn of the user.
 
     >>> history = from_anthropic([
     ...     {"role": "assistant", "content": [
@@ -50,7 +50,7 @@ def add_blocks(history: HistoryBuilder, message: Any, round_: int) -> None:
 
 
 def words_of(message: Any) -> List[str]:
-    """Give what a user says in a message; tool results are no words."""
+    """Give what a user says in a message; tool results do not count."""
     if tag_of(message, "role") != "user":
         return []
     return [text_of([block]) for block in blocks_of(message) if not is_result(block)]

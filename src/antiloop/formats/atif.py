@@ -50,7 +50,7 @@ def from_atif(trajectory: Any) -> History:
 
 
 def _add_result(history: HistoryBuilder, result: Any) -> None:
-    # Without content it points at the trajectory of a subagent: what came back is not told.
+    # Without content it points at the trajectory of a subagent: the result is not recorded.
     content = field_of(result, "content")
     if content is not None:
         call_id = optional_text(field_of(result, "source_call_id"))

@@ -47,7 +47,7 @@ class RolloutBuilder:
         self._items = ItemsBuilder(_result_of_command)
 
     def add(self, line: Any) -> None:
-        """Add one line; one that is no item of the conversation is passed over."""
+        """Add one line; skip it if it is not an item of the conversation."""
         item = item_of(line)
         if tag_of(item, "role") == "user" and _CONTEXT.match(text_of(field_of(item, "content"))):
             return

@@ -56,7 +56,7 @@ def text_of(content: Any) -> str:
 
 
 def texts_in(content: Any) -> List[str]:
-    """Give the texts of content; pictures, thoughts and other parts are no words.
+    """Give the texts of content; pictures, thoughts and other parts do not count.
 
     >>> texts_in([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello"}])
     ['Hello']
@@ -67,7 +67,7 @@ def texts_in(content: Any) -> List[str]:
 
 
 def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
-    """Give call arguments as a mapping; text that is no JSON object stays the text that it is."""
+    """Give call arguments as a mapping; text that is not a JSON object stays text."""
     if value is None or isinstance(value, Mapping):
         return value
     if not isinstance(value, str):

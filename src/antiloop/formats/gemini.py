@@ -99,8 +99,8 @@ def result_of(response: Any) -> ToolResult:
     if not isinstance(response, Mapping):
         return ToolResult(text_of(response))
     failed = flag_of(response, "error") or field_of(response, "isError") is True
-    told = {key: value for key, value in plain(response).items() if key != "isError"}
-    alone = next((told[key] for key in _ANSWERS if [key] == list(told)), response)
+    answer = {key: value for key, value in plain(response).items() if key != "isError"}
+    alone = next((answer[key] for key in _ANSWERS if [key] == list(answer)), response)
     return ToolResult(text_of(alone), failed)
 
 

@@ -80,9 +80,9 @@ class SessionBuilder:
         status, returned = tag_of(call, "status"), field_of(call, "result")
         if status not in _FINAL or returned is None:
             return False
-        told = [_result_of_part(part) for part in _listed(returned)]
-        failed = status != "success" or any(result.is_error for result in told)
-        result = ToolResult("\n".join(result.text for result in told), failed)
+        results = [_result_of_part(part) for part in _listed(returned)]
+        failed = status != "success" or any(result.is_error for result in results)
+        result = ToolResult("\n".join(result.text for result in results), failed)
         self._history.answer(result, _call_id(call), _name(call))
         return True
 

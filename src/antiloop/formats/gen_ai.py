@@ -24,50 +24,50 @@ Answer = Tuple[str, ToolResult]
 
 def from_gen_ai(span: Span) -> Optional[AgentSpan]:
     """Read one span; None if it does not follow these conventions."""
-    told = span.attributes
-    if not any(key.startswith(("gen_ai.", "mcp.method.name")) for key in told):
+    attributes = span.attributes
+    if not any(key.startswith(("gen_ai.", "mcp.method.name")) for key in attributes):
         return None
-    operation = tag_of(told, "gen_ai.operation.name")
+    operation = tag_of(attributes, "gen_ai.operation.name")
     basis = AgentSpan(
         span,
         "agent" if operation in _AGENT else "",
-        conversation_of(told),
-        optional_text(told.get("gen_ai.agent.name")),
+        conversation_of(attributes),
+        optional_text(attributes.get("gen_ai.agent.name")),
     )
-    if _is_tool(told, operation):
+    if _is_tool(attributes, operation):
         return _tool(span, basis)
     if operation in _MODEL:
         return _model(span, basis)
     return basis
 
 
-def conversation_of(told: Mapping[str, Any]) -> Optional[str]:
+def conversation_of(attributes: Mapping[str, Any]) -> Optional[str]:
     """Read the id of a conversation or session off the attributes of a span of agents."""
-    return optional_text(told.get("gen_ai.conversation.id")) or optional_text(
-        told.get("session.id")
+    return optional_text(attributes.get("gen_ai.conversation.id")) or optional_text(
+        attributes.get("session.id")
     )
 
 
-def _is_tool(told: Mapping[str, Any], operation: str) -> bool:
-    if operation == "execute_tool" or tag_of(told, "mcp.method.name") == "tools/call":
+def _is_tool(attributes: Mapping[str, Any], operation: str) -> bool:
+    if operation == "execute_tool" or tag_of(attributes, "mcp.method.name") == "tools/call":
         return True
-    return not operation and "gen_ai.tool.name" in told
+    return not operation and "gen_ai.tool.name" in attributes
 
 
 def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
-    told = span.attributes
+    attributes = span.attributes
     # The other names are those of Pydantic AI before the conventions had any.
-    given = told.get("gen_ai.tool.call.arguments", told.get("tool_arguments"))
-    returned = told.get("gen_ai.tool.call.result", told.get("tool_response"))
+    given = attributes.get("gen_ai.tool.call.arguments", attributes.get("tool_arguments"))
+    returned = attributes.get("gen_ai.tool.call.result", attributes.get("tool_response"))
     for name, event in span.events:
         if name == "gen_ai.tool.message" and given is None:
             given = event.get("content")
         if name == "gen_ai.choice" and returned is None:
             returned = event.get("message")
     call = ToolCall(
-        text_of(told.get("gen_ai.tool.name")),
+        text_of(attributes.get("gen_ai.tool.name")),
         arguments_of(given),
-        optional_text(told.get("gen_ai.tool.call.id")),
+        optional_text(attributes.get("gen_ai.tool.call.id")),
     )
     return replace(
         basis,
@@ -87,7 +87,7 @@ def tool_result(span: Span, returned: Any) -> Optional[ToolResult]:
 
 
 def _model(span: Span, basis: AgentSpan) -> AgentSpan:
-    told = span.attributes
+    attributes = span.attributes
     given, written = _messages(span, "input"), _messages(span, "output")
     requests = [call for message in written for call in _calls_in(message)]
     requests += [call for name, event in span.events for call in _calls_in_event(name, event)]
@@ -97,11 +97,11 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
     return replace(
         basis,
         kind="model",
-        model=optional_text(told.get("gen_ai.response.model"))
-        or optional_text(told.get("gen_ai.request.model")),
-        input_tokens=whole_number(told.get("gen_ai.usage.input_tokens")),
-        output_tokens=whole_number(told.get("gen_ai.usage.output_tokens")),
-        cost=number(told.get("gen_ai.usage.cost")),
+        model=optional_text(attributes.get("gen_ai.response.model"))
+        or optional_text(attributes.get("gen_ai.request.model")),
+        input_tokens=whole_number(attributes.get("gen_ai.usage.input_tokens")),
+        output_tokens=whole_number(attributes.get("gen_ai.usage.output_tokens")),
+        cost=number(attributes.get("gen_ai.usage.cost")),
         requests=tuple(requests),
         answers=tuple(answers),
         user_spoke=any(map(_is_of_user, latest)) if given else None,
@@ -159,7 +159,7 @@ def _answers_in(message: Mapping[str, Any]) -> Iterator[Answer]:
 
 
 def _is_of_user(message: Mapping[str, Any]) -> bool:
-    """Whether the user spoke; the words of antiloop are no progress, results are no words."""
+    """Whether the user spoke; notices of antiloop and results do not count."""
     texts = [text_of(part.get("content")) for part in _parts(message, "text")]
     if tag_of(message, "role") != "user" or not texts:
         return False

@@ -57,12 +57,12 @@ class History:
         return len(self.calls)
 
     def rounds(self) -> "Iterator[History]":
-        """Yield each round as a history of its own."""
+        """Yield each round as a separate history."""
         for start, stop in rounds_of(self.calls):
             yield History(self.calls[start:stop], self.results[start:stop])
 
     def replies(self) -> "Iterator[History]":
-        """Yield each round with what was said since the one before it, as a history of its own.
+        """Yield each round with the messages since the previous one, as a separate history.
 
         What the model said after all rounds comes last, without calls.
         """
@@ -96,7 +96,7 @@ class History:
 def rounds_of(calls: Sequence[ToolCall]) -> Iterator[Tuple[int, int]]:
     """Yield where each round starts and where it stops, as for a slice.
 
-    Neighbours with the same ``round`` belong together; ``None`` is a round of its own.
+    Neighbors with the same ``round`` belong together; ``None`` is a separate round.
 
     >>> list(rounds_of([ToolCall("a", round=0), ToolCall("b", round=0), ToolCall("c")]))
     [(0, 2), (2, 3)]
@@ -194,7 +194,7 @@ class HistoryBuilder:
 
         Args:
             texts: what it said.
-            position: how many calls stood before; all that were added where left out.
+            position: number of calls before it; by default all added calls.
         """
         self._add_message(Role.ASSISTANT, "\n".join(texts), position)
 

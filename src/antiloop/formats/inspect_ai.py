@@ -22,7 +22,7 @@ def from_inspect(messages: Iterable[Any]) -> History:
 
     Args:
         messages: the conversation, oldest first, as JSON objects or as Inspect's own objects.
-            Anything that is no message is skipped.
+            Anything but a message is skipped.
 
     Returns:
         All calls with their results. The calls of one message of the assistant are one round. The

@@ -53,7 +53,7 @@ def body_of(message: Any) -> Any:
 
 
 def kind_of(message: Any) -> str:
-    """Give ``ai``, ``tool``, ``human`` or another word; empty text for what is no message.
+    """Give ``ai``, ``tool``, ``human`` or another word; empty text for anything but a message.
 
     >>> kind_of({"lc": 1, "id": ["langchain", "schema", "messages", "AIMessageChunk"]})
     'ai'

@@ -62,7 +62,7 @@ def _calls_in(message: Any) -> List[Dict[str, Any]]:
     commands = [field_of(action, "command") for action in actions]
     if not commands:
         commands = _BLOCK.findall(text_of(field_of(message, "content")))
-    # More than one block is not run: the model is told to decide.
+    # More than one block is not run: the model is asked to decide.
     if not actions and len(commands) != 1:
         return []
     return [{"name": "bash", "arguments": {"command": command}} for command in commands]
@@ -72,8 +72,8 @@ def _result(message: Any) -> Dict[str, Any]:
     content = field_of(message, "content")
     status = field_of(field_of(message, "extra"), "returncode")
     if status is None:
-        told = _STATUS.match(text_of(content))
-        status = told[1] if told else 0
+        match = _STATUS.match(text_of(content))
+        status = match[1] if match else 0
     return {
         "role": "tool",
         "content": content,

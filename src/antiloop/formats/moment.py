@@ -1,4 +1,4 @@
-"""What happened in a run, one thing after the other: rounds, and what was said between them."""
+"""The moments of a run, in order: rounds, and the messages between them."""
 
 from typing import Iterator, Optional, Protocol, Sequence, Tuple, Union
 
@@ -9,11 +9,11 @@ from .history import rounds_of
 from .text_message import TextMessage
 
 Moment = Union[TextMessage, Tuple[int, int]]
-"""Something that was said, or where a round starts and stops, as for a slice."""
+"""A message, or the start and stop of a round as for a slice."""
 
 
-class Told(Protocol):
-    """A run as far as it is known; a `History` is one, and a recorded run."""
+class KnownRun(Protocol):
+    """The calls, results and messages of a run, e.g. a `History` or a recorded run."""
 
     @property
     def calls(self) -> Sequence[ToolCall]:
@@ -36,32 +36,32 @@ class Told(Protocol):
         ...
 
 
-def moments_of(told: Told) -> Iterator[Moment]:
+def moments_of(run: KnownRun) -> Iterator[Moment]:
     """Yield rounds and messages in their order.
 
-    A turn of the user whose words are not known is a message without text. Words of the user in
-    the middle of a round begin no turn and are left out.
+    A turn of the user without known text becomes a message without text. A user message in the
+    middle of a round does not begin a turn and is left out.
     """
-    spoken, waiting = set(told.turn_starts), list(reversed(told.messages))
-    for start, stop in rounds_of(told.calls):
-        is_told = False
+    spoken, waiting = set(run.turn_starts), list(reversed(run.messages))
+    for start, stop in rounds_of(run.calls):
+        has_text = False
         while waiting and waiting[-1].position <= start:
             said = waiting.pop()
             is_user = said.role is Role.USER
-            is_told = is_told or (is_user and said.position == start)
+            has_text = has_text or (is_user and said.position == start)
             if not is_user or said.position == start:
                 yield said
-        if start in spoken and not is_told:
+        if start in spoken and not has_text:
             yield TextMessage(Role.USER, "", start)
         yield start, stop
     yield from reversed(waiting)
 
 
-def judged(monitor: LoopMonitor, told: Told, moment: Moment) -> LoopVerdict:
+def judged(monitor: LoopMonitor, run: KnownRun, moment: Moment) -> LoopVerdict:
     """Tell a monitor what happened, and give what it says."""
     if not isinstance(moment, TextMessage):
         start, stop = moment
-        return monitor.after(told.calls[start:stop], told.results[start:stop])
+        return monitor.after(run.calls[start:stop], run.results[start:stop])
     if moment.role is Role.ASSISTANT:
         return monitor.said(moment.text)
     if moment.role is Role.USER:
@@ -69,17 +69,17 @@ def judged(monitor: LoopMonitor, told: Told, moment: Moment) -> LoopVerdict:
     return GO_ON
 
 
-def verdicts_of(monitor: LoopMonitor, told: Told) -> Iterator[Tuple[int, LoopVerdict]]:
+def verdicts_of(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, LoopVerdict]]:
     """Tell a monitor all that happened in a run, and yield what it says, with the step."""
-    for step, verdict in every_verdict(monitor, told):
+    for step, verdict in every_verdict(monitor, run):
         if verdict.action is not LoopAction.CONTINUE:
             yield step, verdict
 
 
-def every_verdict(monitor: LoopMonitor, told: Told) -> Iterator[Tuple[int, LoopVerdict]]:
+def every_verdict(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, LoopVerdict]]:
     """Yield also the verdicts to go on, which carry a suspicion."""
-    for moment in moments_of(told):
-        yield step_of(moment), judged(monitor, told, moment)
+    for moment in moments_of(run):
+        yield step_of(moment), judged(monitor, run, moment)
 
 
 def step_of(moment: Moment, since: int = 0) -> int:

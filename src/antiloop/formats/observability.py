@@ -9,7 +9,7 @@ from .content import field_of, tag_of, text_of
 from .flat_calls import Columns, Row, flat_calls, rows_in, value_at
 from .history import History
 from .openinference import from_openinference
-from .otlp import told_by, without_copies
+from .otlp import content_of, without_copies
 from .spans import Span
 
 _DEEPEST, _MOST = 12, 100_000
@@ -231,4 +231,4 @@ def _rows(records: Iterable[Any]) -> Iterator[Row]:
 
 
 def _history(found: Iterable[FlatCall]) -> History:
-    return told_by(without_copies(call for _, call in found if call is not None)).history
+    return content_of(without_copies(call for _, call in found if call is not None)).history

@@ -24,7 +24,7 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
 
     Args:
         messages: the conversation, oldest first, as JSON objects or as the SDK's own objects.
-            Messages without tool calls may be left in; anything that is no message is skipped.
+            Messages without tool calls may be left in; anything but a message is skipped.
 
     Returns:
         All calls with their results. The calls of one assistant message are one round.

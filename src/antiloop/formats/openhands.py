@@ -109,7 +109,7 @@ class EventsBuilder:
             self._history.add_reply(_message_in(event))
         elif tag_of(event, "source") == "user":
             self._add_user_message(event)
-        # What is caused by an event that is no call, is no result of a tool.
+        # Only an event that was caused by a call is a result of a tool.
         self._ids.setdefault(_named(field_of(event, "id")), None)
         self._events += 1
 

@@ -28,14 +28,14 @@ def from_openinference(span: Span) -> Optional[AgentSpan]:
     if not isinstance(span.attributes.get(_KIND), str):
         return None
     given = span.attributes
-    told = {key: given[key] for key in given if tag_of(given, key) != _HIDDEN}
-    span = replace(span, attributes=told)
-    kind = text_of(told.get(_KIND)).upper()
+    attributes = {key: given[key] for key in given if tag_of(given, key) != _HIDDEN}
+    span = replace(span, attributes=attributes)
+    kind = text_of(attributes.get(_KIND)).upper()
     basis = AgentSpan(
         span,
         "agent" if kind == "AGENT" else "",
-        optional_text(told.get("session.id")),
-        optional_text(told.get("agent.name")),
+        optional_text(attributes.get("session.id")),
+        optional_text(attributes.get("agent.name")),
     )
     if kind == "TOOL":
         return _tool(span, basis)
@@ -45,21 +45,25 @@ def from_openinference(span: Span) -> Optional[AgentSpan]:
 
 
 def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
-    told = span.attributes
-    given = told.get("input.value")
+    attributes = span.attributes
+    given = attributes.get("input.value")
     # Some instrumentations put the tool's schema into tool.parameters, where arguments belong.
-    if given is None and not _is_schema(told.get("tool.parameters")):
-        given = told.get("tool.parameters")
-    message = tool_message_in(told.get("output.value"))
-    returned = told.get("output.value") if message is None else message["content"]
+    if given is None and not _is_schema(attributes.get("tool.parameters")):
+        given = attributes.get("tool.parameters")
+    message = tool_message_in(attributes.get("output.value"))
+    returned = attributes.get("output.value") if message is None else message["content"]
     result = tool_result(span, returned)
     if result and message and tag_of(message, "status") == "error":
         result = replace(result, is_error=True)
-    ids = told.get("tool.id"), told.get("tool_call.id"), field_of(message, "tool_call_id")
+    ids = (
+        attributes.get("tool.id"),
+        attributes.get("tool_call.id"),
+        field_of(message, "tool_call_id"),
+    )
     return replace(
         basis,
         kind="tool",
-        call=ToolCall(text_of(told.get("tool.name")), arguments_of(given), _first(ids)),
+        call=ToolCall(text_of(attributes.get("tool.name")), arguments_of(given), _first(ids)),
         knows_arguments=given is not None,
         result=result,
     )
@@ -75,18 +79,18 @@ def _is_schema(value: Any) -> bool:
 
 
 def _model(span: Span, basis: AgentSpan) -> AgentSpan:
-    told = span.attributes
-    given, written = _messages(told, "input"), _messages(told, "output")
+    attributes = span.attributes
+    given, written = _messages(attributes, "input"), _messages(attributes, "output")
     spoken = [i for i, message in enumerate(given) if tag_of(message, "role") == "assistant"]
     latest = given[spoken[-1] + 1 :] if spoken else given
     return replace(
         basis,
         kind="model",
-        model=optional_text(told.get("llm.model_name")),
-        input_tokens=whole_number(told.get("llm.token_count.prompt")),
-        output_tokens=whole_number(told.get("llm.token_count.completion")),
-        tokens=whole_number(told.get("llm.token_count.total")),
-        cost=number(told.get("llm.cost.total")),
+        model=optional_text(attributes.get("llm.model_name")),
+        input_tokens=whole_number(attributes.get("llm.token_count.prompt")),
+        output_tokens=whole_number(attributes.get("llm.token_count.completion")),
+        tokens=whole_number(attributes.get("llm.token_count.total")),
+        cost=number(attributes.get("llm.cost.total")),
         requests=tuple(call for message in written for call in _calls_in(message)),
         answers=tuple(
             (text_of(message["tool_call_id"]), ToolResult(text_of(message.get("content"))))
@@ -100,16 +104,16 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
 
 
 def _words(message: Mapping[str, Any]) -> str:
-    """Give the text of a message, which may stand in parts."""
+    """Return the text of a message, which may have several parts."""
     parts = {int(match[1]): message[match[0]] for match in map(_PART.fullmatch, message) if match}
     texts = [message.get("content"), *(parts[number] for number in sorted(parts))]
     return "\n".join(filter(None, map(text_of, texts)))
 
 
-def _messages(told: Mapping[str, Any], side: str) -> List[Dict[str, Any]]:
+def _messages(attributes: Mapping[str, Any], side: str) -> List[Dict[str, Any]]:
     """Put the flattened messages of one side together again, in order."""
     found: Dict[int, Dict[str, Any]] = {}
-    for key, value in told.items():
+    for key, value in attributes.items():
         match = _MESSAGE.fullmatch(key)
         if match and match[1] == side:
             found.setdefault(int(match[2]), {})[match[3]] = value

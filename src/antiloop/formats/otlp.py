@@ -37,7 +37,7 @@ def from_otlp(documents: Iterable[Any]) -> History:
     {'q': 'cats'}
     """
     found = (agent_span(span) for document in documents for span in spans_of(document))
-    return told_by(without_copies(filter(None, found))).history
+    return content_of(without_copies(filter(None, found))).history
 
 
 def agent_span(span: Span) -> Optional[AgentSpan]:
@@ -60,18 +60,18 @@ def without_copies(found: Iterable[AgentSpan]) -> List[AgentSpan]:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the spans of one run tell."""
+class SpanContent:
+    """The content of the spans of one run."""
 
     history: History
     """Its calls and results."""
     spans: Tuple[Tuple[int, AgentSpan], ...]
-    """Those of tools and models, in order, each with the number of calls that stood before it."""
+    """Spans of tools and models, in order, each with the number of calls before it."""
     without_arguments: int = 0
-    """How many calls are taken as different from all others, since nobody knows what was asked."""
+    """Calls with unknown arguments, each treated as different from all others."""
 
 
-def told_by(found: Iterable[AgentSpan]) -> Told:
+def content_of(found: Iterable[AgentSpan]) -> SpanContent:
     """Put the spans of one run in order, and read them as calls and results."""
     ordered = sorted(found, key=lambda one: (one.span.start_ns, one.span.span_id))
     tools = {one.span.span_id: one for one in ordered if one.kind == "tool"}
@@ -81,7 +81,7 @@ def told_by(found: Iterable[AgentSpan]) -> Told:
     reader = _Reader(bool(tools), records, any(call.arguments is not None for call in requests))
     for round_, one, asked in in_rounds(kept):
         reader.add(round_, one, asked)
-    return reader.told()
+    return reader.content()
 
 
 def _is_within_itself(one: AgentSpan, tools: Dict[str, AgentSpan]) -> bool:
@@ -131,11 +131,11 @@ class _Reader:
         for call in () if self.has_tools else one.requests:
             self._add_call(replace(self._asked(one, call), round=round_), None)
 
-    def told(self) -> Told:
+    def content(self) -> SpanContent:
         """Give what was read."""
         calls, results, turns = tuple(self.calls), tuple(self.results), tuple(self.turn_starts)
         history = History(calls, results, turns, tuple(self.messages))
-        return Told(history, tuple(self.spans), self.unknown)
+        return SpanContent(history, tuple(self.spans), self.unknown)
 
     def _note_words(self, role: Role, text: str) -> None:
         if text and not text.isspace():
@@ -192,7 +192,7 @@ def completed(
         records_arguments: whether spans of the run do; then one without them had none.
 
     Returns:
-        None where nobody knows what was asked.
+        None if the arguments are unknown.
     """
     if asked is not None:
         call = replace(call, id=call.id or asked.id)
@@ -204,5 +204,5 @@ def completed(
 
 
 def like_no_other(one: AgentSpan, call: ToolCall) -> ToolCall:
-    """Give a call of which nobody knows the arguments some that no other call has."""
+    """Give unique arguments to a call whose arguments are unknown."""
     return unlike_others(call, f"span {one.span.span_id}")

@@ -151,8 +151,8 @@ def _error(status: Any, code: str, message: str, events: Any) -> Optional[str]:
     status = _mapping(status)
     if text_of(status.get(code)) not in _FAILED:
         return None
-    told = [attributes.get("exception.message") for name, attributes in events]
-    said = [text_of(what) for what in (*told, status.get(message)) if what is not None]
+    messages = [attributes.get("exception.message") for name, attributes in events]
+    said = [text_of(what) for what in (*messages, status.get(message)) if what is not None]
     return next(filter(None, said), "")
 
 

@@ -15,11 +15,11 @@ def from_strands(messages: Iterable[Any]) -> History:
     See https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html.
 
     Args:
-        messages: the conversation, oldest first; anything that is no message is skipped.
+        messages: the conversation, oldest first; anything but a message is skipped.
 
     Returns:
         All calls with their results. The calls of one message are one round. A user message that
-        holds nothing but tool results is no turn of the user.
+        holds only tool results is not a turn of the user.
 
     >>> used = {"toolUseId": "t1", "name": "search", "input": {"q": "cats"}}
     >>> given = {"toolUseId": "t1", "status": "error", "content": [{"text": "no"}]}
@@ -77,6 +77,6 @@ def _id_of(body: Any) -> Any:
 
 
 def _text_of_block(block: Any) -> str:
-    """Give text or JSON as it is; any other block as JSON of its own."""
+    """Give text or JSON as it is; any other block as separate JSON."""
     found = (field_of(block, key) for key in ("text", "json"))
     return text_of(next((value for value in found if value is not None), block))

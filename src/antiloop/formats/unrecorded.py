@@ -1,4 +1,4 @@
-"""What stands in the place of a call, or of its arguments, where a recording lacks them."""
+"""Placeholders for a call, or its arguments, that a recording lacks."""
 
 from dataclasses import replace
 
@@ -6,9 +6,9 @@ from ..types import ToolCall
 
 
 def unlike_others(call: ToolCall, place: str) -> ToolCall:
-    """Give a call of which nobody knows what was asked arguments that no other call has.
+    """Give unique arguments to a call whose arguments are unknown.
 
-    So it is held equal to none. Where not even the tool is known, it gets a name of its own too.
+    It then equals no other call. If the tool is unknown too, it also gets a unique name.
 
     Args:
         call: what is known of it.

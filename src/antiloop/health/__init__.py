@@ -54,7 +54,7 @@ def evaluate(
             ``ANTILOOP_COST_BUDGET`` says, or no budget.
 
     Raises:
-        ValueError: if the environment variable is needed and is no number.
+        ValueError: if the environment variable is needed and is not a number.
     """
     chosen = profile or HealthProfile()
     chosen = chosen.literal() if literal else chosen

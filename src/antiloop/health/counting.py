@@ -63,7 +63,7 @@ class RaisedWarning:
     _message: str = ""
 
     def grow(self, key: Hashable, tally: Tally, step: int) -> bool:
-        """Take in what was counted; return whether this is the worst yet, so that it is told."""
+        """Take in what was counted; return whether this is the worst yet and must be reported."""
         self.quiet_rounds = 0
         self._items.update(tally.items)
         self._first_steps[key] = first = self._first_steps.get(key, step)

@@ -50,7 +50,7 @@ class HealthProfile(HealthNumbers):
         """Change fields of one rule, e.g. ``penalty``, ``threshold`` or ``window``.
 
         Raises:
-            ValueError: if there is no such rule.
+            ValueError: if the rule does not exist.
         """
         self._require(name)
         return replace(
@@ -64,7 +64,7 @@ class HealthProfile(HealthNumbers):
         """Leave rules out.
 
         Raises:
-            ValueError: if there is no such rule.
+            ValueError: if the rule does not exist.
         """
         for name in names:
             self._require(name)

@@ -58,7 +58,7 @@ class HealthRule:
     can_end: bool = True
     """Whether the warning is closed when the run gets on."""
     per: str = "key"
-    """What has a warning of its own: each ``key``, each ``tool``, or the ``rule`` as a whole."""
+    """What gets a separate warning: each ``key``, each ``tool``, or the whole ``rule``."""
 
     def __post_init__(self) -> None:
         require_number(self, "penalty", 0)

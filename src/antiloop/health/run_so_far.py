@@ -85,7 +85,7 @@ class RunSoFar:
     """The agents that were last in control, the latest at the end."""
     has_handed_over: bool = False
     """Whether the latest event changed who is in control."""
-    _told_by_tool: bool = False
+    _reported_by_tool: bool = False
     _names: "Latest[str, str]" = field(default_factory=lambda: Latest(REMEMBERED))
     new_steps: "Latest[int, None]" = field(default_factory=lambda: Latest(REMEMBERED))
     """Recent calls that brought something new."""
@@ -107,19 +107,19 @@ class RunSoFar:
     def hand_over(self, event: RunEvent) -> None:
         """Note who is in control; a tool and a span may write one agent in two ways."""
         self.has_handed_over = False
-        agents = [self._name(told) for told in (event.agent, event.to_agent) if told is not None]
-        was_told, self._told_by_tool = self._told_by_tool, event.tool is not None
-        if was_told and not self._told_by_tool and agents[-1:] == list(self.control)[-1:]:
+        agents = [self._name(name) for name in (event.agent, event.to_agent) if name is not None]
+        was_reported, self._reported_by_tool = self._reported_by_tool, event.tool is not None
+        if was_reported and not self._reported_by_tool and agents[-1:] == list(self.control)[-1:]:
             return  # an event of the format's own, for what the call said already
         for agent in agents:
             if not self.control or agent != self.control[-1]:
                 self.control.append(agent)
                 self.has_handed_over = True
 
-    def _name(self, told: str) -> str:
-        """Give the name under which an agent was first told of."""
-        key = _NO_LETTER.sub("_", told.casefold())
-        self._names[key] = name = self._names.get(key, told)
+    def _name(self, name: str) -> str:
+        """Return the name under which an agent was first reported."""
+        key = _NO_LETTER.sub("_", name.casefold())
+        self._names[key] = name = self._names.get(key, name)
         return name
 
     def similar_inputs(self, seen: SeenCall, least: float) -> Several[str]:
@@ -138,7 +138,7 @@ class RunSoFar:
         return alike
 
 
-@lru_cache(maxsize=1024)  # whoever is stuck compares the same inputs again and again
+@lru_cache(maxsize=1024)  # a stuck run compares the same inputs again and again
 def _are_alike(one: Tuple[int, str], other: Tuple[int, str], least: float) -> bool:
     """Whether two inputs, each as its length and what is compared of it, are similar enough."""
     if 2 * min(one[0], other[0]) < least * (one[0] + other[0]):

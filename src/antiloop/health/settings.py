@@ -13,10 +13,10 @@ def budget_from_environment() -> Optional[float]:
     """Give what a run may cost; None for no budget.
 
     Raises:
-        ValueError: if what the environment says is no amount.
+        ValueError: if the environment variable is not an amount.
     """
-    told = os.environ.get(BUDGET_VARIABLE)
-    budget = number(told or None)
-    if told and (budget is None or budget < 0):
-        raise ValueError(f"{BUDGET_VARIABLE} must be a number, 0 or more, got {told!r}")
+    given = os.environ.get(BUDGET_VARIABLE)
+    budget = number(given or None)
+    if given and (budget is None or budget < 0):
+        raise ValueError(f"{BUDGET_VARIABLE} must be a number, 0 or more, got {given!r}")
     return budget

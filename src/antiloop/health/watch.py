@@ -54,7 +54,7 @@ class HealthWatch:
         self._runs: Latest[str, _WatchedRun] = Latest(runs)
 
     def report(self, run_id: str = "") -> HealthReport:
-        """Give what is known of a run; of one that nobody told of, that it is healthy."""
+        """Return the report on a run; an unknown run is healthy."""
         with self._lock:
             run = self._runs.get(run_id)
             return (run or _WatchedRun(self._profile)).monitor.report()
@@ -73,7 +73,7 @@ class HealthWatch:
             run.monitor.add(RunEvent("user_message", run.calls))
 
     def add_span(self, run_id: str, one: AgentSpan) -> None:
-        """Take the span of a model, or of a tool whose round was told: its time, tokens, cost."""
+        """Take time, tokens and cost from a span of a model, or of a tool in a reported round."""
         with self._lock:
             run = self._run(run_id)
             is_of_call = one.call is not None

@@ -34,8 +34,8 @@ class LoopGuard(GatewayGuard):
         app: the ASGI application that sends requests on.
         detector, options: those of `Guard`.
         paths: the APIs (``openai_chat``, ``openai_responses``, ``anthropic``) by how the paths of
-            their requests end; those that the APIs have themselves where left out.
-        session_header: the header whose value observers are told as the run's id.
+            their requests end; by default those of the APIs.
+        session_header: the header with the run's id for observers.
     """
 
     def __init__(

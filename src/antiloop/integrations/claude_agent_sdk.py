@@ -20,7 +20,7 @@ from .claude_code import LoopGuard as _ClaudeCodeGuard
 T = TypeVar("T")
 
 _logger = logging.getLogger("antiloop")
-_ERRORS_REMEMBERED = 1_000  # of sessions whose messages nobody asks `raising` for
+_ERRORS_REMEMBERED = 1_000  # of sessions whose messages never reach `raising`
 
 
 @beta

@@ -1,4 +1,4 @@
-"""Claude Code: what one of its hooks is told, and what it answers."""
+"""Claude Code: the events of its hooks, and the answers to them."""
 
 import json
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
@@ -34,20 +34,20 @@ class LoopGuard(Guard):
     own_tools = PLANNING
 
     def answer(self, event: Mapping[str, Any]) -> Dict[str, Any]:
-        """Give what the hook answers, as plain JSON; nothing for: go on."""
-        told = self._told(event)
-        if not isinstance(told, History):
-            return told
-        return self._after(event, self.judge(told, text_of(event.get("session_id"))))
+        """Return the answer of the hook as plain JSON; empty to go on."""
+        history = self._history(event)
+        if not isinstance(history, History):
+            return history
+        return self._after(event, self.judge(history, text_of(event.get("session_id"))))
 
     async def aanswer(self, event: Mapping[str, Any]) -> Dict[str, Any]:
-        """Do what `answer` does, and let the event loop go on meanwhile."""
-        told = self._told(event)
-        if not isinstance(told, History):
-            return told
-        return self._after(event, await self.ajudge(told, text_of(event.get("session_id"))))
+        """Do the same as `answer` without blocking the event loop."""
+        history = self._history(event)
+        if not isinstance(history, History):
+            return history
+        return self._after(event, await self.ajudge(history, text_of(event.get("session_id"))))
 
-    def _told(self, event: Mapping[str, Any]) -> Union[History, Dict[str, Any]]:
+    def _history(self, event: Mapping[str, Any]) -> Union[History, Dict[str, Any]]:
         """Give the history whose last round is to be judged, else the answer itself."""
         kind = event.get("hook_event_name")
         lines = self._lines(event)
@@ -90,7 +90,7 @@ def _parsed(lines: Iterable[bytes]) -> Iterable[Any]:
     for line in lines:
         if holds_blocks(line) or b'"user"' in line:
             try:
-                # One byte that is no text spoils no line.
+                # An undecodable byte must not spoil a line.
                 yield json.loads(line.decode("utf-8", "surrogateescape"))
             except (ValueError, RecursionError):
                 continue  # half written, or of a version that is not known yet

@@ -40,7 +40,7 @@ class LoopGuard(CallGuard):
         """Give the function with its calls watched.
 
         Raises:
-            TypeError: for what is no function, or one that yields.
+            TypeError: if it is not a function, or it yields.
         """
         if not callable(function):
             raise TypeError(
@@ -131,7 +131,7 @@ def guarded(
 ) -> GuardedFunctions: ...
 @beta
 def guarded(*functions: Callable[..., Any], **options: Any) -> Any:
-    """Guard functions as one run of their own, as a short form of `LoopGuard`.
+    """Guard functions as one run, as a short form of `LoopGuard`.
 
     Args:
         functions: one, and it is given back guarded, so that this is a decorator; several, and they

@@ -71,7 +71,7 @@ class GatewayGuard(Guard):
         Args:
             body: the request.
             kind: its API.
-            run_id: what observers are told.
+            run_id: the run's id for observers.
         """
         turn = self._turn(body, kind)
         if turn is None:
@@ -107,7 +107,7 @@ class GatewayGuard(Guard):
         """Do what a verdict says."""
         form = _form(kind)
         if verdict.action is LoopAction.NOTIFY:
-            return JudgedRequest(form.told(body, self.notice(verdict)), verdict=verdict)
+            return JudgedRequest(form.with_message(body, self.notice(verdict)), verdict=verdict)
         if verdict.action is LoopAction.BLOCK:
             return JudgedRequest(_without_tools(form, body, verdict), verdict=verdict)
         if verdict.action.ends_run:
@@ -167,7 +167,7 @@ def judge_request(
 
     Returns:
         Notify: a body with the notice at its end. Block: a body in which no tool may be called,
-        and the model is told why. Stop: an answer that says why, in the API's own form. Raise: an
+        and the model learns why. Stop: an answer that says why, in the API's own form. Raise: an
         error of the API, with the status 400. Otherwise the body as it came.
 
     Raises:
@@ -195,7 +195,7 @@ def _standing(monitor: LoopMonitor, last: History) -> LoopVerdict:
 
 def _without_tools(form: Form, body: Mapping[str, Any], verdict: LoopVerdict) -> Mapping[str, Any]:
     words = f"{NOTICE_MARKER} {visible(reason_of(verdict))}\n{_NO_TOOLS}"
-    return form.without_tools(form.told(body, system_notice(words)))
+    return form.without_tools(form.with_message(body, system_notice(words)))
 
 
 def _answer(body: Mapping[str, Any], kind: str, verdict: LoopVerdict, history: History) -> Answer:

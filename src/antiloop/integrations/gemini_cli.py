@@ -1,4 +1,4 @@
-"""Gemini CLI: its hooks, which have names and answers of their own."""
+"""Gemini CLI: its hooks, with their own names and answers."""
 
 from typing import Any, Dict, Mapping
 
@@ -35,13 +35,13 @@ class LoopGuard(SessionGuard):
     def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
         """Put a decision into the words of Gemini CLI."""
         if decision.notice:
-            return self._told(event, decision.notice)
+            return self._with_notice(event, decision.notice)
         answer = ended(decision.end) if decision.end else {}
         if decision.refusal:
             answer.update(decision="deny", reason=decision.refusal)
         return answer
 
-    def _told(self, event: Mapping[str, Any], notice: str) -> Dict[str, Any]:
+    def _with_notice(self, event: Mapping[str, Any], notice: str) -> Dict[str, Any]:
         error = field_of(event.get("tool_response"), "error")
         if error is None:
             return specific(self.after[0], additionalContext=notice)

@@ -60,7 +60,7 @@ class Guard(Lookout):
     def replay(
         self, monitor: LoopMonitor, history: History, *, may_ask: bool = False
     ) -> LoopVerdict:
-        """Show a monitor these calls, and give its verdict on the last round; nobody is told.
+        """Show a monitor these calls, and return its verdict on the last round, without observers.
 
         The monitor begins anew where the user has spoken. What a judge said about earlier rounds
         counts again.
@@ -116,7 +116,7 @@ class Guard(Lookout):
         return verdict
 
     def verdict_on(self, monitor: LoopMonitor, history: History, run_id: str) -> LoopVerdict:
-        """Show a new monitor a history, and give the final verdict; observers are not told."""
+        """Show a new monitor a history, and return the final verdict, without observers."""
         verdict = self.replay(monitor, history, may_ask=True)
         opinion = self.opinion_on(verdict.case, run_id)
         return self._answered(monitor, verdict, opinion, history)

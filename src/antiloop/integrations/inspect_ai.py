@@ -96,11 +96,11 @@ def loop_free(preset: str = "default", ignore: Sequence[str] = ()) -> Scorer:
     """Score 1 for a sample without a tool-call loop, 0 for one that got stuck.
 
     Args:
-        preset: what looks for loops; a name, so that it stands in the log.
+        preset: name of the detector preset, which the log shows.
         ignore: names of tools whose calls are no evidence.
 
     Raises:
-        ValueError: if there is no such preset.
+        ValueError: if the preset does not exist.
     """
     if preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")

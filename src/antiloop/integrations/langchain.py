@@ -26,7 +26,7 @@ _logger = logging.getLogger("antiloop")
 
 @beta
 class LoopGuardState(AgentState[Any]):
-    """What is kept beside the messages, in every checkpoint, and is no part of the output."""
+    """The state beside the messages, in every checkpoint, but not in the output."""
 
     antiloop: NotRequired[Annotated[Dict[str, Any], PrivateStateAttr]]  # type: ignore[valid-type]
 
@@ -35,7 +35,7 @@ class LoopGuardState(AgentState[Any]):
 class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     """Middleware for `create_agent`; see `Guard` for its arguments.
 
-    Each round is judged before the model is asked again: the model is told, or the run ends with a
+    Each round is judged before the next model call: the model gets a notice, or the run ends with a
     last message that says why, or `LoopDetectedError` reaches the caller. Refused calls get an
     error as their result. What is known of the run is a private field of the agent's state, so it
     survives checkpoints, and summaries that take the old messages away.

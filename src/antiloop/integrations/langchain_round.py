@@ -12,7 +12,7 @@ from ..formats.langchain import calls_of, kind_of
 def last_round(messages: List[Any]) -> List[Any]:
     """Give the last reply and all that came after it; nothing if it asks for no tool.
 
-    A tool may add a user's message, such as a picture; it is no end of the round.
+    A tool may add a user's message, such as a picture; it does not end the round.
     """
     for position in range(len(messages) - 1, -1, -1):
         if kind_of(messages[position]) == "ai":
@@ -36,7 +36,7 @@ def read(together: List[Any]) -> History:
 
 
 def pending_in(together: List[Any]) -> List[Any]:
-    """Give the calls that nobody has answered yet."""
+    """Return the calls without an answer."""
     answered = {message.tool_call_id for message in together if kind_of(message) == "tool"}
     calls = together[0].tool_calls if together else []
     return [call for call in calls if call["id"] not in answered]

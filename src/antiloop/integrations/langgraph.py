@@ -30,8 +30,8 @@ class LoopGuard(Guard):
     must be kept whole.
 
     Args:
-        messages_key: where the messages stand in the state, as for `ToolNode`.
-        health: an `antiloop.health.HealthWatch`, which is told of each round by thread.
+        messages_key: key of the messages in the state, as for `ToolNode`.
+        health: an `antiloop.health.HealthWatch`, which receives each round by thread.
         args, options: those of `Guard`.
     """
 

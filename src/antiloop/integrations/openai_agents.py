@@ -46,7 +46,7 @@ class LoopGuard(Guard):
         agent = guard.agent(Agent("helper", tools=[search]))
         result = await Runner.run(agent, "Go", run_config=guard.run_config())
 
-    Each round is judged before the model is asked again: the model is told, or the run ends with a
+    Each round is judged before the next model call: the model gets a notice, or the run ends with a
     final output that says why, or `LoopDetectedError` reaches the caller. Refused calls get the
     words of the refusal as their result.
     """
@@ -69,7 +69,7 @@ class LoopGuard(Guard):
         return [self._tool(tool) if isinstance(tool, FunctionTool) else tool for tool in tools]
 
     def run_config(self, config: Optional[Any] = None) -> Any:
-        """Give a configuration of runs in which the model is told; its other settings stay."""
+        """Return a run configuration that delivers notices; its other settings stay."""
         config = config or RunConfig()
         sent = partial(self._sent, config.call_model_input_filter)
         return replace(config, call_model_input_filter=sent)

@@ -15,7 +15,7 @@ class LoopGuard(SessionGuard):
 
     Before a call (``PreToolUse``) it is refused if it belongs to a loop that is blocked. After the
     calls of a round (``PostToolUse`` of the last one) the round is judged. A refusal is all that
-    the model of OpenHands can be told, so there are no notices. No hook ends a run: where the
+    the model of OpenHands can be reached, so there are no notices. No hook ends a run: where the
     policy is to stop or to raise, all calls are refused until the user speaks.
     """
 

@@ -41,12 +41,12 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
 
     A run is a conversation (``gen_ai.conversation.id``, ``session.id``), or else a trace. It is
     watched only: nothing is refused or ended. Each loop is logged as a warning of the logger
-    ``antiloop``, and told to the observers, once for each action of the policy that it is worth.
+    ``antiloop``, and reported to the observers, once for each action of the policy.
     Nothing is ever raised into the application.
 
     Args:
         runs: how many runs are remembered, tens of kB each; those heard of last.
-        health: an `antiloop.health.HealthWatch`, which is told of each run by its id.
+        health: an `antiloop.health.HealthWatch`, which receives each run by its id.
         args, options: those of `Lookout`: ``detector``, ``ignore``, ``observers``.
 
     Raises:
@@ -139,8 +139,8 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             outer = self._open.get((span.trace_id, parent_id))
             if outer is None:
                 break
-            told = outer.attributes or {}
-            found = conversation_of(told) if is_of_agents(told) else None
+            attributes = outer.attributes or {}
+            found = conversation_of(attributes) if is_of_agents(attributes) else None
             if found is not None:
                 return found
             parent_id = parent_of(outer)

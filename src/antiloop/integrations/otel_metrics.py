@@ -32,7 +32,7 @@ class OtelMetrics(LoopMetrics):
     SDK is set up, nothing happens.
 
     Args:
-        meter_provider: where they belong; the global one where left out.
+        meter_provider: the provider to use; by default the global one.
         args, options: those of `LoopMetrics`: ``preset``, ``prices``, ``model``.
     """
 

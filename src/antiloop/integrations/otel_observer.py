@@ -24,7 +24,7 @@ class OtelObserver(AgentObserver):
     SDK is set up, nothing happens.
 
     Args:
-        meter_provider: where the counter belongs; the global one where left out.
+        meter_provider: the provider to use; by default the global one.
     """
 
     def __init__(self, meter_provider: Any = None) -> None:

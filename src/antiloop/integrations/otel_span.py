@@ -15,19 +15,19 @@ _OF_AGENTS = ("gen_ai.", "mcp.method.name", "openinference.")
 
 def agent_span_of(span: Any) -> Optional[AgentSpan]:
     """Read a span of an agent, a model or a tool; None for any other."""
-    told = span.attributes or {}
-    if not is_of_agents(told):
+    attributes = span.attributes or {}
+    if not is_of_agents(attributes):
         return None
     start_ns = span.start_time or 0
     times = (start_ns, max(start_ns, span.end_time or 0))
     events = tuple((event.name, to_plain(event.attributes or {})) for event in span.events)
     ids = (*key_of(span), parent_of(span))
-    return agent_span(Span(*ids, *times, to_plain(told), events, _error(span, events)))
+    return agent_span(Span(*ids, *times, to_plain(attributes), events, _error(span, events)))
 
 
-def is_of_agents(told: Mapping[str, Any]) -> bool:
+def is_of_agents(attributes: Mapping[str, Any]) -> bool:
     """Whether the attributes are those of agents, models and tools."""
-    return any(key.startswith(_OF_AGENTS) for key in told)
+    return any(key.startswith(_OF_AGENTS) for key in attributes)
 
 
 def key_of(span: Any) -> Key:
@@ -45,5 +45,5 @@ def _error(span: Any, events: Tuple[Tuple[str, Mapping[str, Any]], ...]) -> Opti
     """Give the message of a failure, which may be empty; None if all went well."""
     if span.status.status_code.name != "ERROR":
         return None
-    said = [told.get("exception.message") for _, told in events]
+    said = [attributes.get("exception.message") for _, attributes in events]
     return next((str(text) for text in (*said, span.status.description) if text), "")

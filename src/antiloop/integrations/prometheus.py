@@ -40,7 +40,7 @@ class PrometheusMetrics(LoopMetrics):
     on. One object serves a process.
 
     Args:
-        registry: where they belong; the client's own where left out.
+        registry: the registry to use; by default the registry of the client library.
         args, options: those of `LoopMetrics`: ``preset``, ``prices``, ``model``.
     """
 

@@ -26,7 +26,7 @@ from .guard import Guard, stopped
 class LoopGuard(Guard, AbstractCapability[Any]):
     """Capability for ``Agent(..., capabilities=[LoopGuard()])``; see `Guard` for its arguments.
 
-    Each round is judged before the model is asked again: the model is told, or the run ends with an
+    Each round is judged before the next model call: it gets a notice, or the run ends with an
     answer that says why, or `LoopDetectedError` reaches the caller. Refused calls get a failure as
     their result, which costs no retry.
 
@@ -34,7 +34,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
     the history may take messages away. All is derived from the messages that come in, so a workflow
     that is replayed decides the same.
 
-    Where the output must not be text there is no answer to end with: `stop` raises too.
+    If the output must not be text, `stop` raises too, because it has no answer to return.
     """
 
     _run: Optional[LoopMonitor] = None
@@ -104,8 +104,8 @@ def _output_tools(ctx: Any) -> Mapping[str, ToolPolicy]:
 
 def _with_notice(request_context: Any, notice: str) -> Any:
     *earlier, last = request_context.messages
-    told = replace(last, parts=[*last.parts, UserPromptPart(notice)])
-    return replace(request_context, messages=[*earlier, told])
+    with_notice = replace(last, parts=[*last.parts, UserPromptPart(notice)])
+    return replace(request_context, messages=[*earlier, with_notice])
 
 
 def _may_be_text(request_context: Any) -> bool:

@@ -55,7 +55,7 @@ class Webhook(AgentObserver):
     Args:
         url: where to, https or http. It may hold a secret, so only its host is ever shown.
         template: ``json``, ``slack``, or a function that makes the body of what is known.
-        actions: which actions are posted; all where left out.
+        actions: the actions to post; by default all.
         headers: further headers, e.g. for a token.
         queue_size: how many loops wait at most, 1 or more.
         retries: how often a loop is sent again, 0 or more.
@@ -115,7 +115,7 @@ class Webhook(AgentObserver):
         if self._actions is not None and verdict.action not in self._actions:
             return
         try:
-            self._queue.put_nowait(_told(run_id, verdict))
+            self._queue.put_nowait(_payload(run_id, verdict))
         except Full:
             self.dropped += 1
             _logger.warning("%r: the queue is full, so a loop is not posted", self)
@@ -190,7 +190,7 @@ class Webhook(AgentObserver):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A loop is told to the server that was named and to no other."""
+    """Refuse redirects, so that loops are posted to the configured server only."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
@@ -199,7 +199,7 @@ class _NoRedirects(HTTPRedirectHandler):
 _OPENER = build_opener(_NoRedirects)
 
 
-def _told(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
+def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
     """Give what is known of a loop, with secrets masked; no arguments and no results."""
     found = verdict.detection
     calls: Any = found.details.get("calls", ()) if found else ()

@@ -61,7 +61,7 @@ class LoopDetection:
         return short_repr(self, quoted(self.detector_name), quoted(self.message))
 
     def __post_init__(self) -> None:
-        # Everybody who is told of a loop is shown this one object.
+        # All listeners receive this one object.
         object.__setattr__(self, "details", frozen(self.details))
 
     def as_error(self) -> LoopDetectedError:

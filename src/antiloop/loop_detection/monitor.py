@@ -146,7 +146,7 @@ class LoopMonitor(Copied):
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
         self._speech.moved()
-        return self._listeners.told(self._judge())
+        return self._listeners.report(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
         """Take a judge's answer about the case of the last verdict, and return the final verdict.
@@ -166,7 +166,7 @@ class LoopMonitor(Copied):
         if found is not None:
             self._ladder = question.ladder
             verdict = self._climbed(found, verdict.suspicion)
-        return self._listeners.told(verdict)
+        return self._listeners.report(verdict)
 
     def said(self, text: str) -> LoopVerdict:
         """Check a complete reply of the model, before the calls that it requests.
@@ -176,7 +176,7 @@ class LoopMonitor(Copied):
         """
         if not self.enabled:
             return GO_ON
-        return self._listeners.told(self._heard(self._speech.said(text)))
+        return self._listeners.report(self._heard(self._speech.said(text)))
 
     def saying(self, piece: str) -> LoopVerdict:
         """Check a reply while it arrives, piece by piece; `said` ends it.
@@ -186,7 +186,7 @@ class LoopMonitor(Copied):
         """
         if not self.enabled:
             return GO_ON
-        return self._listeners.told(self._heard(self._speech.saying(piece)))
+        return self._listeners.report(self._heard(self._speech.saying(piece)))
 
     def record_call(
         self,
@@ -296,7 +296,7 @@ class LoopMonitor(Copied):
         """Close a question that got no answer."""
         question = self.consultation.close()
         if question is not None:
-            self._listeners.told(question.verdict)
+            self._listeners.report(question.verdict)
 
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
         self._settle()

@@ -70,15 +70,15 @@ class Settings:
         Raises:
             SettingsError: if the file of prices cannot be read.
         """
-        told = self.values.get("prices")
-        if told is None:
+        given = self.values.get("prices")
+        if given is None:
             return None
         try:
-            if isinstance(told, str):
-                return Prices.read(self.file.beside(told))
-            return Prices({model: Price(**price) for model, price in told.items()})
+            if isinstance(given, str):
+                return Prices.read(self.file.beside(given))
+            return Prices({model: Price(**price) for model, price in given.items()})
         except OSError as error:
-            raise self._error(f"prices: {told}: {error.strerror or error}") from error
+            raise self._error(f"prices: {given}: {error.strerror or error}") from error
         except ValueError as error:
             raise self._error(f"prices: {error}") from error
 

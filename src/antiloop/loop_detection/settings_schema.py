@@ -28,8 +28,8 @@ def _count(least: int, about: str) -> Dict[str, Any]:
 
 
 def _object(properties: Dict[str, Any], about: str = "") -> Dict[str, Any]:
-    told = {"description": about} if about else {}
-    return {**told, "type": "object", "properties": properties, "additionalProperties": False}
+    about_it = {"description": about} if about else {}
+    return {**about_it, "type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _map(values: Dict[str, Any], about: str) -> Dict[str, Any]:

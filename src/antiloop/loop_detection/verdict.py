@@ -35,8 +35,8 @@ class LoopVerdict:
     def __repr__(self) -> str:
         found = [] if self.detection is None else [repr(self.detection)]
         shadow = ["shadow"] if self.is_shadow else []
-        told = [] if self.would_be is None else [f"would be {self.would_be.action.value}"]
-        return short_repr(self, self.action.value, *shadow, *told, *found)
+        shadowed = [] if self.would_be is None else [f"would be {self.would_be.action.value}"]
+        return short_repr(self, self.action.value, *shadow, *shadowed, *found)
 
     @property
     def reported(self) -> "LoopVerdict":
@@ -50,8 +50,8 @@ class LoopVerdict:
         found = self.detection and replace(
             self.detection, details={**self.detection.details, "shadow": True}
         )
-        told = replace(self, detection=found, is_shadow=True, case=None)
-        return LoopVerdict(suspicion=self.suspicion, case=self.case, is_shadow=True, would_be=told)
+        real = replace(self, detection=found, is_shadow=True, case=None)
+        return LoopVerdict(suspicion=self.suspicion, case=self.case, is_shadow=True, would_be=real)
 
     @property
     def severity(self) -> LoopSeverity:

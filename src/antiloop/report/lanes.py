@@ -1,6 +1,6 @@
 """Where the marks of a run stand, so that a loop can be seen.
 
-A call that comes back is drawn in a lane, a column of its own, for as long as it keeps coming back.
+A recurring call is drawn in a lane (a separate column) for as long as it keeps recurring.
 A repeat is then a straight line and a cycle a zigzag, whatever its length, and laps line up.
 """
 

@@ -62,12 +62,12 @@ def summary_of(laps: Sequence[Lap]) -> str:
     """Say in a sentence what was the same from lap to lap, and what differed."""
     if len(laps) < 2:
         return ""
-    calls = _told("The calls", [lap.calls for lap in laps[1:] if lap.calls])
-    results = _told("the results", [lap.results for lap in laps[1:] if lap.results])
+    calls = _sentence("The calls", [lap.calls for lap in laps[1:] if lap.calls])
+    results = _sentence("the results", [lap.results for lap in laps[1:] if lap.results])
     return f"From lap to lap: {calls[0].lower()}{calls[1:]}; {results}."
 
 
-def _told(what: str, found: Sequence[Sameness]) -> str:
+def _sentence(what: str, found: Sequence[Sameness]) -> str:
     others = sum(each is Sameness.OTHER for each in found)
     if others == len(found):
         return f"{what} differed every time"

@@ -20,14 +20,14 @@ def plain_run(about: Dict[str, Any], drawn: DrawnRun) -> Iterator[str]:
     number = about["number"]
     is_open = " open" if about["loops"] else ""
     yield f'<details class="plain" id="plain-run-{number}"{is_open}>\n'
-    yield f"<summary>{html(about['id'])}: {html(told(about))}</summary>\n"
+    yield f"<summary>{html(about['id'])}: {html(summary(about))}</summary>\n"
     yield from _loops(drawn.data)
     yield from _rules(drawn.data)
     yield from _Timeline(drawn).lines()
     yield "</details>\n"
 
 
-def told(about: Dict[str, Any]) -> str:
+def summary(about: Dict[str, Any]) -> str:
     """Say in a line how a run did."""
     parts = [about["status"], f"score {about['score']:,}", f"{about['calls']:,} calls"]
     if about["wasted_calls"]:
@@ -60,8 +60,8 @@ def _rules(data: Dict[str, Any]) -> Iterator[str]:
     if data["rules"]:
         yield "<h3>Rules of health</h3>\n<ul>\n"
         for rule in data["rules"]:
-            told = f"-{rule['penalty']:g}: {rule['message']} {rule['why']} {rule['suggestion']}"
-            yield f"<li>Step {rule['step']}, {html(told)}</li>\n"
+            summary = f"-{rule['penalty']:g}: {rule['message']} {rule['why']} {rule['suggestion']}"
+            yield f"<li>Step {rule['step']}, {html(summary)}</li>\n"
         yield "</ul>\n"
 
 

@@ -20,8 +20,8 @@ def assert_no_loops(run: Any, preset: Preset = "default", allow: Collection[str]
 
     Raises:
         AssertionError: if there is a loop.
-        TraceUnreadable: if there is no run, or not all of it can be read.
-        ValueError: if there is no such preset.
+        TraceUnreadable: if it holds no run, or cannot be read completely.
+        ValueError: if the preset does not exist.
 
     >>> assert_no_loops("docs/examples/runs.jsonl")
     Traceback (most recent call last):

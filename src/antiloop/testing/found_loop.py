@@ -56,7 +56,7 @@ def detector_of(preset: Preset) -> LoopDetector:
     """Give the detector of a preset.
 
     Raises:
-        ValueError: if there is no such preset.
+        ValueError: if the preset does not exist.
     """
     if isinstance(preset, LoopDetector):
         return preset

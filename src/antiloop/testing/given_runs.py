@@ -11,7 +11,7 @@ from ..traces import RecordedRun, read_runs
 from ..traces.reading import read_lines
 
 _GIVEN = "the value given"
-"""What stands in the place of a file's name."""
+"""Shown instead of a file name."""
 
 
 def runs_of(given: Any) -> List[RecordedRun]:

@@ -26,7 +26,7 @@ class NoLoops(AgentObserver):
     Attributes:
         preset: what looks for loops in runs.
         allow: names of tools that may be called over and over.
-        runs: the runs that it was given or told of.
+        runs: the runs that it received.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class NoLoops(AgentObserver):
         return said_of([loop for run in runs for loop in loops_in(run, preset, allow)])
 
     def _lines(self, run_id: str, said: str) -> List[str]:
-        """Tell of what a guard found in a run, unless that was told already."""
+        """Report what a guard found in a run, unless that was reported already."""
         found = [each for each in self._heard[run_id].values() if each.message not in said]
         name = f"run {visible(run_id)!r}" if run_id else "a run"
         head = [f"{name} got stuck, as its guard found:"] if found else []

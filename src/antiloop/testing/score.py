@@ -29,8 +29,8 @@ def loop_score(run: Any, preset: Preset = "default", allow: Collection[str] = ()
         allow: names of tools that may be called over and over.
 
     Raises:
-        TraceUnreadable: if there is no run, or not all of it can be read.
-        ValueError: if there are several runs, or there is no such preset.
+        TraceUnreadable: if it holds no run, or cannot be read completely.
+        ValueError: if there are several runs, or the preset does not exist.
     """
     runs = runs_of(run)
     if len(runs) > 1:

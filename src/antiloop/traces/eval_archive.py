@@ -35,7 +35,7 @@ def members(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[M
     """Yield the head and the samples of a log, numbered from 1.
 
     Raises:
-        TraceUnreadable: if it is no whole zip file, or packed in a way that cannot be read here.
+        TraceUnreadable: if it is not a complete zip file, or uses an unknown compression.
     """
     if not stream.seekable():
         raise TraceUnreadable(f"{name}: a zip file cannot be read from a pipe; give its path")

@@ -13,7 +13,7 @@ class LineSplitter:
     """Gives each line once it is complete, without the blanks at its end.
 
     Lines of blanks alone are counted and passed over, so that millions of them cost next to
-    nothing. A line of more than ``max_length`` bytes, its end included, is told as soon as that is
+    nothing. A line of more than ``max_length`` bytes, its end included, is named as soon as that is
     known, and no more of it is held.
 
     Args:

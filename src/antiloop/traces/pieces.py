@@ -33,13 +33,13 @@ class Piece:
     source: Optional[str] = None
     """Its format, as in ``FORMATS``; None to recognise it."""
     text: Optional[str] = None
-    """The lines; None where whoever reads the piece opens the file."""
+    """The lines; None if the reader of the piece opens the file."""
     first: int = 1
     """The number of its first line."""
     is_first: bool = True
     """Whether no other piece of the file comes before."""
     is_cut: bool = False
-    """Whether each line is a record of its own, and other pieces hold the other lines."""
+    """Whether each line is a separate record, and other pieces hold the other lines."""
     size: int = 0
     """About how much there is to read."""
     error: Optional[TraceUnreadable] = None
@@ -52,7 +52,7 @@ def pieces_of(path: str, source: Optional[str] = None) -> Iterator[Piece]:
     It is cut between lines if each of them holds whole runs. Formats in which a run spreads over
     many lines, and documents, are one piece.
     """
-    is_ours = path == "-" or is_descriptor(path)  # and nobody else can open it
+    is_ours = path == "-" or is_descriptor(path)  # and no other process can open it
     size = 0 if is_ours else _size(path)
     if not is_ours and size < SMALL_FILE:
         yield Piece(path, source, size=size)
@@ -93,7 +93,7 @@ def read_piece(piece: Piece, on_trouble: Callable[[str], None]) -> Iterator[Reco
 def _size(path: str) -> int:
     try:
         return os.path.getsize(path)
-    except OSError:  # whoever opens it will say why
+    except OSError:  # opening it later reports why
         return 0
 
 
@@ -123,7 +123,7 @@ def _cut(path: str, source: Optional[str], lines: Iterable[Line], size: int) -> 
     except TraceUnreadable as error:
         yield Piece(path, source, is_first=is_first, error=error)
         return
-    if is_first:  # whoever reads it says that nothing is there
+    if is_first:  # its reader reports that the file is empty
         yield Piece(path, source, "")
 
 

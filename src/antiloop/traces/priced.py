@@ -16,8 +16,8 @@ def priced(run: RecordedRun, prices: Optional[Prices]) -> RecordedRun:
     if prices is None:
         return run
     events = tuple(_priced(event, run.model, prices) for event in run.events)
-    cost, is_told = run.cost, any(event.cost is not None for event in events)
-    if cost is None and not is_told:
+    cost, is_known = run.cost, any(event.cost is not None for event in events)
+    if cost is None and not is_known:
         cost = prices.cost(run.model, run.input_tokens, run.output_tokens, run.cached_tokens)
     return replace(run, events=events, cost=cost)
 

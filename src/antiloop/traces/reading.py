@@ -30,9 +30,9 @@ def read_runs(
         on_trouble: called with ``"name:line: what is wrong"`` for each part that is skipped.
 
     Raises:
-        TraceUnreadable: if there is no recorded run at all (`NoTrace`), or the file cannot be
+        TraceUnreadable: if it holds no recorded run at all (`NoTrace`), or the file cannot be
             read (on); then after the runs that could be read.
-        ValueError: if there is no such format.
+        ValueError: if the format does not exist.
     """
     if source is not None and source not in FORMATS:
         raise ValueError(f"unknown format {source!r}; choose from {', '.join(FORMATS)}")

@@ -94,7 +94,7 @@ class RunRecorder:
             tokens: what it took of a model.
             agent: who called.
             call_id: the provider's id of the call.
-            round: equal for the calls of one reply of the model; else each is a round of its own.
+            round: equal for the calls of one model reply; by default each call is a separate round.
         """
         self.event(
             "tool_call_completed",
@@ -143,11 +143,11 @@ class RunRecorder:
         self.event("user_message", input=text)
 
     def second_opinion(self, opinion: Optional[Opinion], step: Optional[int] = None) -> None:
-        """Record what a judge said about the run; None, which is no opinion, is left out.
+        """Record a judge's opinion on the run; None (no opinion) is ignored.
 
         Args:
             opinion: what it said.
-            step: the `CaseFile.step` that it was asked about; the last call where left out.
+            step: the `CaseFile.step` of the question; by default the last call.
         """
         if opinion is not None:
             self.event("second_opinion", step=step, **opinion.to_dict())
@@ -170,8 +170,8 @@ class RunRecorder:
 
     def failed(self, error: Union[str, BaseException]) -> None:
         """Record that the run ends in an error, and close the file."""
-        told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-        self._end("run_failed", error=told)
+        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        self._end("run_failed", error=text)
 
     def completed(self) -> None:
         """Record that the run is over, and close the file."""

@@ -10,7 +10,7 @@ from .recorded_run import RecordedRun
 
 @beta
 def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
-    """Feed a run to a monitor of its own, round by round, and yield what it says.
+    """Feed a run to a new monitor, round by round, and yield its verdicts.
 
     A recorded run goes on after a verdict, also where a live one would have ended, so all of its
     verdicts are given. They are the verdicts that a live run would have got: it is one engine.
@@ -28,6 +28,6 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
 def replayed(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
     """Yield what `replay` does, and the verdicts to go on, which carry a suspicion, too."""
     monitor = detector.monitor(live=False)
-    # What judges said then counts again; nobody is asked anew.
+    # Recorded opinions count again; no judge is asked.
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
     yield from every_verdict(monitor, run)

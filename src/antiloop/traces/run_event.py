@@ -11,7 +11,7 @@ from ..stability import beta
 class RunEvent:
     """One thing that happened in a recorded run beside calls and results.
 
-    Detectors look at calls and results only; events are for whoever judges a run as a whole:
+    Detectors look at calls and results only; events serve to judge a run as a whole:
     what it cost, what failed, who handed over to whom. Tool calls are among the events where the
     format knows more of them than that, e.g. how long they took. What was not recorded is None.
     """

@@ -19,7 +19,7 @@ Line = Tuple[int, str]
 MAX_LENGTH = 1 << 26
 """Bytes of the longest line that is kept, its end included."""
 NOT_KEPT = "\ud800"
-"""What stands in the place of a line that is not kept; why not follows. No line read begins so."""
+"""Marks a line that is not kept, followed by the reason. No line that is read begins so."""
 PADDING = "\0"
 """What a system that went down, or a file cut off under its writer, leaves before a line."""
 _GZIP = b"\x1f\x8b"
@@ -32,16 +32,16 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
     """Open a file, or standard input for ``-``; give its name and its lines that are not blank.
 
     Gzip, byte order marks and logs of Inspect AI are recognised by the first bytes; each sample of
-    such a log is a line. Bytes that are no text are kept
+    such a log is a line. Undecodable bytes are kept
     as lone surrogates, so that what differs in the file still differs. A line of more than
     ``max_length`` bytes is given as `NOT_KEPT` and the reason, so memory is bounded by that length
     also where no line ever ends.
 
-    A path to what is no file, such as a named pipe, is refused, since nobody may ever write to it.
+    A path to anything but a file, such as a named pipe, is refused, since it may never get data.
     What this process has open already, such as ``<(...)`` of a shell, is read.
 
     Raises:
-        TraceUnreadable: if it cannot be opened or unpacked, or is no text; also while reading.
+        TraceUnreadable: if it cannot be opened or unpacked, or is not text; also while reading.
     """
     name = "stdin" if path == "-" else path
     if path == "-":
@@ -115,5 +115,5 @@ def is_binary(head: bytes) -> bool:
 
 
 def not_kept(max_length: int) -> str:
-    """Give what stands in the place of a line that is longer than this."""
+    """Return the mark that replaces a line longer than this."""
     return f"{NOT_KEPT}longer than {max_length:,} bytes"

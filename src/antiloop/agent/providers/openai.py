@@ -170,7 +170,7 @@ class _Draft:
             )
 
     def is_other(self, delta: Any) -> bool:
-        """Whether a delta for this place begins a call of its own.
+        """Whether a delta for this place begins a new call.
 
         Some servers give every parallel call of a reply the index 0, or no index at all.
         """

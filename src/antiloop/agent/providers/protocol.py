@@ -14,7 +14,7 @@ from ...types import Message, ToolCall
 @beta
 @dataclass(frozen=True)
 class ToolSchema:
-    """A tool as the model is told about it."""
+    """A tool as the model sees it."""
 
     name: str
     """The name that the model calls it by."""

@@ -53,7 +53,7 @@ class ScriptedProvider:
         """Give the next reply.
 
         Raises:
-            ProviderError: if the script is over, or a line of it is no reply.
+            ProviderError: if the script is over, or one of its lines is not a reply.
         """
         turn = sum(message.role is Role.ASSISTANT for message in request.messages)
         if turn >= len(self._lines) and not self._repeat_last:

@@ -36,7 +36,7 @@ def clean(text: str) -> str:
 
 
 def read_arguments(raw: Any) -> Union[Mapping[str, Any], str]:
-    """Return a call's arguments as a mapping, or the raw text where it is no JSON object.
+    """Return a call's arguments as a mapping, or the raw text if it is not a JSON object.
 
     >>> read_arguments('{"a": 1}'), read_arguments('{"a": 1'), read_arguments(None)
     ({'a': 1}, '{"a": 1', {})

@@ -1,4 +1,4 @@
-"""What a hook says on standard error: agents keep it in their logs and show it to nobody."""
+"""What a hook says on standard error: agents keep it in their logs and do not show it."""
 
 import sys
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Sequence
 
 PRESET = "escalating"
-_KEPT = "surrogateescape"  # bytes that are no text differ still
+_KEPT = "surrogateescape"  # keeps undecodable bytes different
 _SPACE = " \t\r\n"
 _KNOW_NEWS = (None, "default", "escalating")  # the presets that `Look` knows
 

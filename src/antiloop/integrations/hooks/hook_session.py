@@ -36,7 +36,7 @@ class Decision(NamedTuple):
     refusal: str = ""
     """Why the call is not to run."""
     notice: str = ""
-    """What the model is to be told."""
+    """The message to the model."""
     end: str = ""
     """Why the run is to end."""
 
@@ -155,7 +155,7 @@ class HookSession:
         )
 
     def _begun(self, call: ToolCall) -> Begun:
-        """Give the call that has ended; one that nobody said has begun begins now."""
+        """Return the call that has ended; an unreported call begins now."""
         new = Begun(shortened(call), key_of(call))
         for each in self._round:
             is_same = each.key == new.key if call.id is None else each.call.id == call.id

@@ -49,7 +49,7 @@ class SessionGuard(Lookout):
 
         Raises:
             OSError: if the file of the session cannot be used.
-            ValueError: if there is no folder for it.
+            ValueError: if its folder does not exist.
         """
         kind = text_of(event.get(self.name))
         if kind not in (self.before, *self.after, self.user):

@@ -1,6 +1,6 @@
 """What a hook keeps of a session between two events: one small file, locked while it is used.
 
-The files are in the user's cache folder and nobody else can read them. Those of sessions that are
+The files are in the user's cache folder readable by that user only. Those of sessions that are
 over are removed when a session begins.
 """
 

@@ -37,7 +37,7 @@ class CallGuard(Lookout):
     is under way any more. Make a guard for each run. It may be used from several threads.
 
     Args:
-        run_id: what observers are told as the name of this run.
+        run_id: id of this run for observers.
         detector, ignore, observers: as those of `Lookout`.
     """
 

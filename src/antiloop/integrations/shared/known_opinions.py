@@ -16,7 +16,7 @@ _ROUNDS = 20
 class KnownOpinions:
     """The latest answers, by the rounds that they were about.
 
-    A place in a conversation is told by its last 20 rounds, which is what a judge is shown. So an
+    Its last 20 rounds, which a judge sees, identify a place in a conversation. So an
     answer is found again where older messages were taken away meanwhile, and counts for a
     conversation that is equal that far.
     """
@@ -29,7 +29,7 @@ class KnownOpinions:
         self._said[_places(rounds)[-1]] = opinion
 
     def about(self, rounds: Sequence[History]) -> List[Sequence[Optional[Opinion]]]:
-        """Give for each of these rounds what was said about it; empty where nobody was asked."""
+        """Give for each of these rounds what was said about it; empty if no judge was asked."""
         if not self._said:
             return [()] * len(rounds)
         places = _places(rounds)
@@ -42,8 +42,8 @@ def _places(rounds: Sequence[History]) -> List[str]:
 
 
 def _hash(together: History) -> str:
-    told = [
+    content = [
         [call.id, call.tool_name, plain(call.arguments), result and result.text]
         for call, result in zip(together.calls, together.results)
     ]
-    return sha256(json.dumps(told, sort_keys=True).encode("ascii")).hexdigest()[:16]
+    return sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The last request to a model, for hooks that are told only what came after it."""
+"""The last request to a model, for hooks that receive only what came after it."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class LastRequests:
         last.calls[call["call_id"]] = call
         if any(map(is_call, last.items)):
             return
-        # The first turn of a run is a task of its own; what it sets is not seen by the next turn.
+        # The first turn of a run is a separate task; the next turn does not see what it sets.
         # What was said before tells nothing of calls, and may be large.
         self._first_calls[call["call_id"]] = LastRequest(last.agent, (), last.calls, last.kept)
 

@@ -1,4 +1,4 @@
-"""What all adapters share: what looks for loops, and who is told of them."""
+"""What all adapters share: the detector, and the observers of its findings."""
 
 import logging
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
@@ -33,7 +33,7 @@ class Lookout:
         detector: what looks for loops, and what is done about them; the escalating preset where
             left out.
         ignore: names of tools whose calls are no evidence: hand-offs, final answers, planning.
-        observers: are told the verdict on each round through `on_verdict`, of each loop through
+        observers: receive the verdict on each round through `on_verdict`, each loop through
             `on_tool_loop_detected`, and of what a judge says through `on_second_opinion`; what they
             raise is logged.
 
@@ -70,7 +70,7 @@ class Lookout:
     """Whether a judge is asked for a second opinion: only where the framework can wait for it."""
 
     def monitor(self, run_id: str = "") -> LoopMonitor:
-        """Make the monitor of one run, which a judge is told by its id."""
+        """Make the monitor of one run; a judge sees the run's id."""
         monitor = self.detector.monitor(self._ignored)
         if any(hasattr(each, "on_decision_time") for each in self.observers):
             from ...agent.timed_monitor import TimedMonitor
@@ -94,7 +94,7 @@ class Lookout:
         return monitor.answer(await self.aopinion_on(verdict.case, run_id))
 
     def opinion_on(self, case: Optional[CaseFile], run_id: str) -> Optional[Opinion]:
-        """Ask the judge, sync or async, and wait; what fails or takes too long is no opinion."""
+        """Ask the judge, sync or async, and wait; an error or a timeout counts as no opinion."""
         options = self.detector.second_opinion
         if case is None or options is None:
             return None
@@ -126,12 +126,12 @@ class Lookout:
         details = frozen(to_plain(found.details))
         self._tell("on_tool_loop_detected", run_id, found.detector_name, details)
 
-    def _tell(self, event: str, *told: Any) -> None:
+    def _tell(self, event: str, *arguments: Any) -> None:
         for observer in self.observers:
             hear = getattr(observer, event, None)
             try:
                 if hear is not None:
-                    hear(*told)
+                    hear(*arguments)
             except Exception:
                 _logger.exception("observer %r raised; the run goes on", observer)
 

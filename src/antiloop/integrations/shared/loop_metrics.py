@@ -15,7 +15,7 @@ from ...waste import Waste
 RUNS = 1_000
 """How many runs are remembered; those heard of last."""
 TOOLS = 100
-"""How many tools have a value of their own; a model may make up names without end."""
+"""How many tools get a separate label value, because a model may invent names without end."""
 REMEMBERED = 200
 """How many calls of a run are remembered."""
 OTHER = "other"
@@ -28,7 +28,7 @@ class _Run:
     def __init__(self) -> None:
         self.waste = Waste(REMEMBERED)
         self.calls = 0
-        self.told: Dict[str, float] = {}
+        self.reported: Dict[str, float] = {}
 
 
 @beta
@@ -109,7 +109,7 @@ class LoopMetrics(AgentObserver):
             "wasted_tokens": waste.tokens or 0,
             "wasted_cost": waste.cost or 0.0,
         }
-        before, run.told = run.told, now
+        before, run.reported = run.reported, now
         return {name: amount - before.get(name, 0) for name, amount in now.items()}
 
     def _labels(self, found: LoopDetection, verdict: LoopVerdict) -> Dict[str, str]:

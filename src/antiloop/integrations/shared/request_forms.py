@@ -37,8 +37,8 @@ class Form:
         said = (each for each in reversed(messages) if not _is_system(each))
         return self.is_result(next(said, None))
 
-    def told(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
-        """Give a request in which the model is told something."""
+    def with_message(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
+        """Return a request with a further message to the model."""
         return {**body, self.place: self.with_words(body[self.place], words)}
 
     def without_tools(self, body: Mapping[str, Any]) -> Dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One run of an agent, told by spans in the order in which they end."""
+"""One run of an agent, from spans in the order of their ends."""
 
 from dataclasses import replace
 from typing import List, Mapping, Optional, Set, Tuple
@@ -16,12 +16,12 @@ _VERDICTS_REMEMBERED = 100
 
 
 class SpanRun:
-    """Judge the calls of one run; a loop is told once for each action that it is worth.
+    """Judge the calls of one run; a loop is reported once for each action.
 
     Args:
         monitor: of this run.
         run_id: which run it is, for `health`.
-        health: is told of calls and spans as well.
+        health: receives calls and spans as well.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class SpanRun:
         self._traces: Latest[str, None] = Latest(_TRACES_REMEMBERED)
         self._records_arguments = False
         self._waiting: List[Tuple[ToolCall, AgentSpan]] = []
-        self._told: Latest[Tuple[str, LoopAction], None] = Latest(_VERDICTS_REMEMBERED)
+        self._reported: Latest[Tuple[str, LoopAction], None] = Latest(_VERDICTS_REMEMBERED)
 
     def take(self, one: AgentSpan) -> List[LoopVerdict]:
         """Record the span of a tool, a model or an agent; give what is new to say."""
@@ -66,7 +66,7 @@ class SpanRun:
             self._traces[one.span.trace_id] = None
 
     def _settle(self, answers: Mapping[str, ToolResult]) -> List[LoopVerdict]:
-        """Record the calls whose results may be told by the next request to the model."""
+        """Record the calls whose results the next request to the model may contain."""
         waiting, self._waiting = self._waiting, []
         return [self._record(call, one, answers.get(call.id or "")) for call, one in waiting]
 
@@ -92,6 +92,6 @@ class SpanRun:
         if verdict.detection is None or verdict.action is LoopAction.CONTINUE:
             return False
         key = verdict.detection.identity, verdict.action
-        is_news = key not in self._told
-        self._told[key] = None
+        is_news = key not in self._reported
+        self._reported[key] = None
         return is_news

@@ -1,4 +1,4 @@
-"""What an adapter tells of a run, for whoever judges its health; `HealthWatch` takes it."""
+"""What an adapter reports about a run's health; `HealthWatch` receives it."""
 
 from typing import Any, Callable, Optional, Protocol, Sequence
 

@@ -85,7 +85,7 @@ class _Text(TextWatch):
             return None  # too short to repeat anything for long enough, as most replies are
         settings = (self._detector.repetitions, self._detector.length)
         known = _HEALTHY.get(text, settings)
-        if known:  # it stands in a conversation that is read anew
+        if known:  # the text belongs to a conversation that is read again
             self._laps = known[0]
             return None
         return self._read(text, settings)

@@ -18,7 +18,7 @@ PATIENCE = 12
 """Rounds with the same answer if it is not a failure."""
 ROW_SPACING = 3
 """Rounds between two detections of a row over any tools."""
-_Told = Tuple[Optional[str], ...]
+_Answer = Tuple[Optional[str], ...]
 FRESH_PER_MATCH = 0.25
 """New results allowed for each failure: an agent that learns something else is not stuck."""
 
@@ -94,9 +94,9 @@ class FailureStreakDetector(WindowDetector):
         """Whether a row over any tools is long enough and repeats answers often enough."""
         if len(row) < self.in_a_row or len(row) >= 2 * self.in_a_row or not self.repeats:
             return len(row) >= self.in_a_row
-        repeats = _repeats(row, _told)
+        repeats = _repeats(row, _answer)
         # A failure in new words is news: it may be the first step of another way.
-        return repeats >= self.repeats and repeats > _repeats(row[:-1], _told)
+        return repeats >= self.repeats and repeats > _repeats(row[:-1], _answer)
 
     def _same_failure(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return window.streak(
@@ -155,15 +155,16 @@ def _is_fruitless(item: JudgedCall) -> bool:
     )
 
 
-def _repeats(row: List[JudgedCall], told_by: Callable[[CallFeatures], _Told]) -> int:
+def _repeats(row: List[JudgedCall], answer_of: Callable[[CallFeatures], _Answer]) -> int:
     """Count the rounds that repeat the answer of an earlier round of the row."""
-    told = [told_by(item.features) for item in row]
+    answers = [answer_of(item.features) for item in row]
     return sum(
-        item.is_known or said in told[:place] for place, (item, said) in enumerate(zip(row, told))
+        item.is_known or said in answers[:place]
+        for place, (item, said) in enumerate(zip(row, answers))
     )
 
 
-def _told(features: CallFeatures) -> _Told:
+def _answer(features: CallFeatures) -> _Answer:
     """Return the answer of a round: the text of a failure, or that a tool found nothing."""
     kind = features.outcome
     if kind.is_failure:
@@ -171,10 +172,10 @@ def _told(features: CallFeatures) -> _Told:
     return kind.value, features.tool, features.result if kind.says_something else None
 
 
-def _told_exactly(features: CallFeatures) -> _Told:
+def _told_exactly(features: CallFeatures) -> _Answer:
     """Return the answer of a round together with what the call looked for."""
     is_failure = features.outcome.is_failure
-    return _told(features) if is_failure else (*_told(features), features.near)
+    return _answer(features) if is_failure else (*_answer(features), features.near)
 
 
 def _said(features: CallFeatures) -> Optional[str]:

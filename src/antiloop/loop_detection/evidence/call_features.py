@@ -17,7 +17,7 @@ from .noise import command_line
 from .outcome import Outcome, is_busy, names_no_tool
 from .tool_policy import NO_POLICY, ToolPolicy
 
-_LEFT_OUT = ("...", "…")  # these stand for something, so nobody has looked in vain
+_LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
 ACKNOWLEDGEMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
 
@@ -82,7 +82,7 @@ class CallFeatures:
         self._alters: Optional[bool] = None
         self._is_whole = False  # whether a restored label holds the whole arguments
         self._looks: Optional[bool] = None
-        self._arguments: Any = ...  # what is no argument: they are not known any more
+        self._arguments: Any = ...  # not a valid value: the arguments are no longer known
         self._text: Union[KeptText, str, None] = None
 
     @classmethod
@@ -205,7 +205,7 @@ class CallFeatures:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the answer is that there is no such tool."""
+        """Whether the answer says that the tool does not exist."""
         if self._is_missing is None:
             is_invalid = self.outcome is Outcome.INVALID
             self._is_missing = is_invalid and names_no_tool(str(self._text))

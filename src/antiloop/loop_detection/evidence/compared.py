@@ -11,7 +11,7 @@ from .outcome import Outcome, outcome, reads_like_refusal
 from .tool_policy import NO_POLICY, ToolPolicy
 
 Result = Union[ToolResult, str, None]
-"""What may stand in a list of results; None is a result that is not known."""
+"""An entry of a list of results; None is an unknown result."""
 
 KEY_LENGTH = 10
 """Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
@@ -35,7 +35,7 @@ class Asked:
         self.mutates = mutates
         """What is declared."""
         self.arguments = arguments
-        """As plain JSON; nobody else holds them."""
+        """As plain JSON; there is no other reference to them."""
         self.is_long = len(compared) > KEPT
         """Whether the arguments are too long to be kept."""
         self.result: Result = None

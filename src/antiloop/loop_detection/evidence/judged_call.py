@@ -49,23 +49,23 @@ class JudgedCall:
         if self._is_change is None:
             features = self.features
             # A long answer that was given before acknowledges nothing.
-            is_told = self.is_fresh or not features.is_long
-            is_possible = self.is_new and is_told and not features.outcome.is_failure
+            is_readable = self.is_fresh or not features.is_long
+            is_possible = self.is_new and is_readable and not features.outcome.is_failure
             self._is_change = is_possible and features.changes_world
         return self._is_change
 
     @property
     def is_step_forward(self) -> bool:
-        """Whether the answer is no success, but a better one than the last."""
+        """Whether the answer is a failure, but better than the last one."""
         return self.is_fresh and self.features.outcome.counts_down
 
     @property
     def is_unproductive(self) -> bool:
-        """Whether nothing came of the call: it failed, found nothing, or told what was known."""
+        """Whether the call was unproductive: it failed, found nothing, or repeated a result."""
         kind = self.features.outcome
         if kind is Outcome.WAITING:
             return False
-        if kind is Outcome.SILENT:  # who looks and sees nothing has found nothing
+        if kind is Outcome.SILENT:  # a search without output found nothing
             return self.features.only_looks
         if kind.is_failure:
             return not self.is_fresh

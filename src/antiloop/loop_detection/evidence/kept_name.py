@@ -23,7 +23,7 @@ def kept_name(name: str) -> str:
 
 
 def kept_id(call_id: Any) -> Optional[str]:
-    """Give the id of a call, None where it is no text or very long: nobody can use a part of it."""
+    """Return the id of a call; None if it is not a text or too long to keep whole."""
     return call_id if type(call_id) is str and _fits(call_id) else None
 
 

@@ -17,10 +17,10 @@ from .plain_answer import (
 )
 
 REFUSED_MARKER = "[antiloop] Refused:"
-"""How the result of every refused call begins.
+"""The beginning of every result of a blocked call.
 
-A framework may say something of its own before it, as in ``PreToolUse:Bash hook error:``. A tool
-may say the same, so it counts only where a monitor has found the loop that the call belongs to.
+A framework may put a prefix before it, as in ``PreToolUse:Bash hook error:``. A tool may return the
+same text, so it counts only if a monitor has found the loop that the call belongs to.
 """
 
 
@@ -143,7 +143,7 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
     """Judge an answer of a line or two by its form."""
     if _NOTHING.match(text):
         return Outcome.EMPTY
-    # Many commands mean "no" by exit status 1: that of grep, test and diff is no failure.
+    # Many commands answer "no" with exit status 1; for grep, test and diff it is not a failure.
     if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
         return Outcome.SILENT
     if text.lstrip().startswith("{") and _NO_OUTPUT.match(text):
@@ -184,7 +184,7 @@ def reads_like_refusal(text: str) -> bool:
 
 
 def names_no_tool(text: str) -> bool:
-    """Whether an answer says that there is no such tool.
+    """Whether an answer says that the tool does not exist.
 
     >>> names_no_tool("Error: unknown tool 'serch'"), names_no_tool("missing argument 'path'")
     (True, False)

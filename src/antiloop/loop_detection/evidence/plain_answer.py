@@ -1,4 +1,4 @@
-"""Answers that are plain successes, told apart without a regular expression.
+"""Answers that are plain successes, recognized without a regular expression.
 
 Most answers of a healthy run are, so most need no closer look. Nothing is imported here: a hook
 that is started for each call asks this first.
@@ -26,7 +26,7 @@ NEGATIVE = frozenset(
     """.split()
 )
 """Words of failure."""
-_FORMAL = frozenset(  # one of these stands in every answer that is judged by its form
+_FORMAL = frozenset(  # every answer that is judged by its form contains one of these
     """
     0 429 503 exit later limit limited limits nil no none nothing null output overloaded pending
     processing progress queued ready requests running starting stderr stdout temporarily undefined

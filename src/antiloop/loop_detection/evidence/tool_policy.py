@@ -1,4 +1,4 @@
-"""What the user declares about a tool: it overrules everything that is inferred."""
+"""What the user declares about a tool; it overrules everything that is inferred."""
 
 import re
 from dataclasses import dataclass, field
@@ -16,24 +16,24 @@ _LISTS = (list, tuple, set, frozenset)
 @beta
 @dataclass(frozen=True)
 class ToolPolicy:
-    """One tool, as its owner knows it. What is left out is inferred.
+    """Facts that you declare about a tool. Options that are not set are inferred.
 
     Args:
-        poll: the tool reports on work elsewhere, so asking again deserves patience, and only its
-            results are evidence. True, or for a tool of several actions the arguments that make it
-            a poll: ``{"action": ("poll", "log")}``.
-        exempt: calls of this tool are never evidence of a loop.
-        mutates: a successful call changes the world, so that other calls may answer differently.
-        idempotent: True: the same call brings nothing new, however its answer is worded. False:
-            each call does something of its own (`press_key`), so only failures are evidence.
-        key: which arguments make two calls equal: names, or a function of the parsed arguments
-            that gives a value to compare.
-        strip: what is noise in results: names of fields (``name: value``, ``name=value``, JSON),
-            or a function of the text that gives the text to compare.
-        thresholds: for this tool alone, a threshold by detector name, e.g. ``{"repeat": 10}``.
+        poll: the tool reports on work elsewhere, so asking again is normal and only its results
+            count. True, or, for a tool with several actions, the arguments that make a call a
+            poll: ``{"action": ("poll", "log")}``.
+        exempt: calls of this tool never count as evidence of a loop.
+        mutates: a successful call changes something, so other calls may return other results.
+        idempotent: True: the same call brings nothing new, whatever its result says. False: each
+            call has a separate effect (`press_key`), so only failures count.
+        key: the arguments that make two calls equal: names, or a function that takes the parsed
+            arguments and returns a value to compare.
+        strip: the noise in results: names of fields (``name: value``, ``name=value``, JSON), or a
+            function that takes the text and returns the text to compare.
+        thresholds: thresholds for this tool by detector name, e.g. ``{"repeat": 10}``.
 
     Raises:
-        ValueError: for a threshold below 2, or anything else where a list is meant.
+        ValueError: if a threshold is below 2, or a list is expected and something else is given.
     """
 
     poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
@@ -96,4 +96,4 @@ def _are_names(rule: Any) -> bool:
 
 
 NO_POLICY = ToolPolicy()
-"""Nothing is declared."""
+"""The policy without any declaration."""

@@ -1,4 +1,4 @@
-"""The recent calls of a run, in rounds: all that a detector looks at."""
+"""The recent calls of a run, in rounds: the input of a detector."""
 
 from typing import (
     Callable,
@@ -175,7 +175,7 @@ class Window:
         self._kept = 0
 
     def policy(self, tool: str) -> ToolPolicy:
-        """Give what is declared about a tool; nothing is about a name that is no text."""
+        """Return the policy of a tool; the empty policy if the name is not a text."""
         return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
 
     def threshold(self, detector: str, tool: str, usual: int) -> int:

@@ -1,4 +1,4 @@
-"""From findings to a verdict, by way of the ladder."""
+"""From findings to a verdict, through the ladder."""
 
 from dataclasses import replace
 from typing import Sequence
@@ -24,11 +24,13 @@ def verdict_of(
     if not findings:
         return GO_ON
     action, found, rung = ladder.climb(findings, number)
-    return GO_ON if found is None else told(action, found, rung, rule)
+    return GO_ON if found is None else loop_verdict(action, found, rung, rule)
 
 
-def told(action: LoopAction, found: LoopDetection, rung: int, rule: MessageRule) -> LoopVerdict:
-    """Give the verdict that a loop has come to, with the words for the model."""
+def loop_verdict(
+    action: LoopAction, found: LoopDetection, rung: int, rule: MessageRule
+) -> LoopVerdict:
+    """Return the verdict about a loop, with the message for the model."""
     found = replace(found, severity=action.severity)
     is_notice = action is LoopAction.NOTIFY
     words = words_of_notice(rule, found, rung) if is_notice else found.message
@@ -38,8 +40,8 @@ def told(action: LoopAction, found: LoopDetection, rung: int, rule: MessageRule)
 def heard(
     findings: Sequence[LoopDetection], ladder: Ladder, number: int, rule: MessageRule
 ) -> LoopVerdict:
-    """Climb with what was found in words; these cannot be refused, so the model is told instead."""
+    """Climb with findings about replies; a notice replaces a block, which replies cannot have."""
     verdict = verdict_of(findings, ladder, number, rule)
     if verdict.action is not LoopAction.BLOCK or verdict.detection is None:
         return verdict
-    return told(LoopAction.NOTIFY, verdict.detection, 0, rule)
+    return loop_verdict(LoopAction.NOTIFY, verdict.detection, 0, rule)

@@ -1,4 +1,4 @@
-"""Asking about one run: the questions, the texts that are shown, the answers."""
+"""The second opinion on one run: questions, excerpts and answers."""
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -29,17 +29,17 @@ class Question:
     found: str
     """What a detector found and is not certain of."""
     verdict: LoopVerdict = GO_ON
-    """What holds while there is no answer."""
+    """The verdict until an answer comes."""
 
 
 class Consultation:
-    """What a monitor asks about its run; without a judge and without recorded opinions, nothing."""
+    """The questions of a monitor; none without a judge or recorded opinions."""
 
     def __init__(self, detector: DetectorSettings) -> None:
         self.run_id = ""
-        """Of the run, as a judge is told it."""
+        """The run's id, as a judge sees it."""
         self.is_possible = True
-        """False where nobody can give answers: no question is asked then."""
+        """False if no judge can answer; no question is asked then."""
         self._detector = detector
         self._recorded: Dict[int, Opinion] = {}
         self._recalled: Sequence[Optional[Opinion]] = ()
@@ -73,10 +73,10 @@ class Consultation:
         """Say what is known of a run before its first call.
 
         Args:
-            run_id: the run, as a judge is told it.
-            recorded: opinions that were given on this run before, by step: they are used before
-                anybody is asked.
-            is_possible: whether somebody gives answers.
+            run_id: the run's id, as a judge sees it.
+            recorded: earlier opinions on this run, by step; they are used before the judge is
+                asked.
+            is_possible: whether a judge can answer.
         """
         self.run_id, self._recorded = run_id, dict(recorded or {})
         self.is_possible = is_possible
@@ -86,7 +86,7 @@ class Consultation:
         """Say before a round that is replayed what was said about it when it was new.
 
         Args:
-            known: the answer, None for no opinion; empty where nobody was asked.
+            known: the answer, None for no opinion; empty if no judge was asked.
             may_ask: whether a question may be asked now; an answer that is known counts anyway.
         """
         self._recalled = known
@@ -138,7 +138,7 @@ class Consultation:
     def open(
         self, question: Optional[Question], verdict: LoopVerdict, window: Window
     ) -> LoopVerdict:
-        """Put a question, if there is one; the verdict stands while there is no answer."""
+        """Attach a question, if there is one; the verdict holds until an answer comes."""
         if question is None:
             return verdict
         excerpts = self._excerpts or Excerpts(self._detector.masking)
@@ -159,7 +159,7 @@ class Consultation:
         return None if opinion is None else self._weighed(question.plan, opinion, window)
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the state as plain JSON; nothing where nobody is asked."""
+        """Return the state as plain JSON; empty without a judge."""
         if self._inquiry is None:
             return {}
         excerpts = self._excerpts.to_list() if self._excerpts else []
@@ -197,4 +197,4 @@ def _nobody(_: Any) -> None:
 
 
 _NOBODY = SecondOpinion(_nobody)
-"""When opinions are taken into account where they are recorded and nobody is asked."""
+"""The options for recorded opinions without a judge."""

@@ -1,4 +1,4 @@
-"""Who hears of the verdicts of one run."""
+"""The listeners to the verdicts of one run."""
 
 import logging
 from typing import Callable, List
@@ -8,7 +8,7 @@ from ..policy import LoopAction
 from ..verdict import LoopVerdict
 
 Listener = Callable[[LoopVerdict], None]
-"""Is told every verdict that is more than to go on."""
+"""Called with every verdict but ``continue``."""
 
 _logger = logging.getLogger("antiloop")
 
@@ -18,7 +18,7 @@ class Listeners:
 
     Args:
         logs: whether verdicts are logged, too.
-        shadow: whether what they are told is never done.
+        shadow: whether the verdicts are reported without any effect.
     """
 
     def __init__(self, *, logs: bool, shadow: bool = False) -> None:
@@ -35,25 +35,25 @@ class Listeners:
         return Listeners(logs=self._logs, shadow=self._shadow)
 
     def acted_on(self, verdict: LoopVerdict) -> LoopVerdict:
-        """Give the verdict that is to be acted on: in shadow mode, to go on."""
+        """Return the verdict to act on: ``continue`` in shadow mode."""
         return verdict.in_shadow() if self._shadow else verdict
 
-    def told(self, verdict: LoopVerdict) -> LoopVerdict:
-        """Give the verdict to act on, after all were told of it if it is more than to go on.
+    def report(self, verdict: LoopVerdict) -> LoopVerdict:
+        """Report a verdict to all listeners, unless it says continue; return the one to act on.
 
-        One with an open question is told when the question is over.
+        A verdict with an open question is reported when the question is closed.
         """
         if verdict.action is LoopAction.CONTINUE and verdict.would_be is None:
             return verdict
         verdict = self.acted_on(verdict)
-        told = verdict.reported
+        reported = verdict.reported
         if verdict.case:
             return verdict
         if self._logs:
-            _log(told)
+            _log(reported)
         for listener in self._listeners:
             try:
-                listener(told)
+                listener(reported)
             except Exception:
                 _logger.exception("listener %r raised; the run goes on", listener)
         return verdict

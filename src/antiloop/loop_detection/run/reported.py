@@ -68,5 +68,5 @@ class Reported:
 
 
 def _token(call: ToolCall, asked: Asked) -> str:
-    told = f"{text_of(call.id)}\x00{text_of(call.round)}\x00{asked.key}"
-    return text_fingerprint(told)[:_TOKEN]
+    token = f"{text_of(call.id)}\x00{text_of(call.round)}\x00{asked.key}"
+    return text_fingerprint(token)[:_TOKEN]

@@ -89,7 +89,7 @@ def _nearest(
     """Give the earlier call from which a text differs least, and what differs; else the text."""
     best: Tuple[Optional[int], str] = (None, text)
     for other in reversed(earlier):
-        told = difference(part(other), text) if text else None
-        if told is not None and len(told) < len(best[1]):
-            best = (other.index, told)
+        changed = difference(part(other), text) if text else None
+        if changed is not None and len(changed) < len(best[1]):
+            best = (other.index, changed)
     return best

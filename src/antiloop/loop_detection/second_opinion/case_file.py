@@ -1,4 +1,4 @@
-"""What a judge is shown of a run."""
+"""What a judge sees of a run."""
 
 from dataclasses import dataclass
 from typing import Tuple
@@ -12,31 +12,31 @@ from .case_round import CaseRound
 @beta
 @dataclass(frozen=True)
 class CaseFile:
-    """The end of a run, shown to who judges whether the agent is stuck.
+    """The end of a run, from which a judge decides whether the agent is stuck.
 
-    It is small, however long the run, and holds no secrets that the detector's ``mask`` takes out.
-    All texts inside come from the model and its tools: treat them as data.
+    It stays small for long runs, and the detector's ``mask`` is applied. All texts in it come from
+    the model and its tools: treat them as data.
     """
 
     run_id: str
-    """Empty where it is not known."""
+    """Id of the run; empty if unknown."""
     step: int
     """Index of the run's last call, counted from 0."""
     suspicion: float
     """From 0 to 1; see `LoopVerdict.suspicion`."""
     rounds: Tuple[CaseRound, ...] = ()
-    """The last ones, at most 20, oldest first."""
+    """The last rounds, at most 20, oldest first."""
     found: str = ""
-    """What a detector found and is not certain of, in one sentence."""
+    """An uncertain finding of a detector, in one sentence, or empty."""
 
     def __repr__(self) -> str:
         rounds = counted(len(self.rounds), "round")
         return short_repr(self, quoted(self.run_id), f"step {self.step}", rounds)
 
     def prompt(self) -> str:
-        """Give the question in words, for a model: at most 6,000 characters.
+        """Return the question as a prompt for a model, at most 6,000 characters.
 
-        What came from tools or the model stands between two marked lines, each line of it behind
-        a bar, so that it can neither end that part nor pass for the question.
+        Text from tools or the model is placed between two marked lines, and each of its lines
+        begins with a bar, so it can neither end that part nor pass for the question.
         """
         return prompt_of(self.rounds, self.found)

@@ -1,4 +1,4 @@
-"""The calls of a run as a judge is shown them."""
+"""The calls of a run as a judge sees them."""
 
 from dataclasses import dataclass
 from typing import Optional, Tuple
@@ -9,23 +9,23 @@ from ...stability import beta
 @beta
 @dataclass(frozen=True)
 class CaseCall:
-    """One call as a judge is shown it; its texts are masked, and still untrusted."""
+    """One call as a judge sees it; its texts are masked, and still untrusted."""
 
     number: int
     """The call's number in the run, counted from 0."""
     tool: str
     arguments: str
-    """Shortened; for a call like an earlier one: what differs."""
+    """Shortened arguments; for a call similar to an earlier one, the difference."""
     result: str
-    """Shortened; where most of it stood in an earlier one: what differs."""
+    """Shortened result; if it is similar to an earlier one, the difference."""
     same: Tuple[int, ...] = ()
     """Numbers of the earlier calls with the same arguments."""
     near: Optional[int] = None
-    """Number of the earlier call from which the arguments tell what differs."""
+    """Number of the earlier call that the arguments are compared with."""
     same_result: Tuple[int, ...] = ()
     """Numbers of the earlier calls with the same result."""
     near_result: Optional[int] = None
-    """Number of the earlier call from which the result tells what differs."""
+    """Number of the earlier call that the result is compared with."""
     changes_between: int = 0
     """Calls that changed something since the last call with the same arguments."""
     is_error: bool = False
@@ -42,4 +42,4 @@ class CaseRound:
     after_user: bool = False
     """Whether the user spoke just before."""
     omitted: int = 0
-    """Further calls of the round, which are left out."""
+    """Number of further calls of the round, which are left out."""

@@ -1,4 +1,4 @@
-"""The texts of the last rounds, kept for who is asked about a run."""
+"""The texts of the last rounds, kept for a judge."""
 
 from collections import deque
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ class Plan:
     """What a round comes to, depending on what is said about it."""
 
     unsaid: Sequence[LoopDetection]
-    """The findings where there is no opinion, or one that is not sure."""
+    """The findings without an opinion, or with an uncertain one."""
     free: Sequence[LoopDetection]
     """The findings where the run is not stuck."""
     stuck: Sequence[LoopDetection]

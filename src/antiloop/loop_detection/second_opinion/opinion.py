@@ -1,4 +1,4 @@
-"""What a judge says about a run."""
+"""The opinion of a judge about a run."""
 
 import math
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ MAX_REASON = 300
 @beta
 @dataclass(frozen=True)
 class Opinion:
-    """Whether a run is stuck, in somebody's judgement.
+    """A judge's answer to the question whether a run is stuck.
 
     Args:
-        stuck: whether the agent gets nowhere.
-        confidence: how sure that is, from 0 to 1; below 0.7 nothing is done.
-        reason: why, in one sentence; shortened, control characters escaped.
+        stuck: whether the agent makes no progress.
+        confidence: certainty from 0 to 1; below 0.7 the opinion has no effect.
+        reason: why, in one sentence; it is shortened and control characters are escaped.
 
     Raises:
         TypeError: if stuck is neither True nor False, or confidence is not a number.
@@ -71,7 +71,7 @@ class Opinion:
 
 
 def opinion_of(answer: Any) -> Optional[Opinion]:
-    """Take the answer of a judge; None for what is no opinion.
+    """Read the answer of a judge; None if it is not an opinion.
 
     >>> opinion_of(True).stuck, opinion_of("yes")
     (True, None)
@@ -82,7 +82,7 @@ def opinion_of(answer: Any) -> Optional[Opinion]:
 
 
 def recorded_opinion(value: Any) -> Optional[Opinion]:
-    """Read an opinion from a recording; None for what cannot be read."""
+    """Read an opinion from a recording; None if it is malformed."""
     if not isinstance(value, Mapping):
         return None
     try:

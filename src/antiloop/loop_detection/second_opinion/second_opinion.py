@@ -1,4 +1,4 @@
-"""When somebody is asked whether a run is stuck."""
+"""When to ask a judge whether a run is stuck."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .case_file import CaseFile
 from .opinion import Opinion
 
 Answer = Union[Opinion, bool, None]
-"""What a judge gives; None is no opinion."""
+"""The answer of a judge; None is no opinion."""
 Judge = Callable[[CaseFile], Union[Answer, Awaitable[Answer]]]
 """Says whether a run is stuck, sync or async."""
 
@@ -18,23 +18,24 @@ Judge = Callable[[CaseFile], Union[Answer, Awaitable[Answer]]]
 @beta
 @dataclass(frozen=True)
 class SecondOpinion:
-    """A judge, and when it is asked.
+    """A judge, and when to ask it.
 
-    It is asked where the suspicion passes a bound although no detector is certain, and once more
-    before a run that it finds stuck is ended. The defaults were chosen on labelled runs.
+    The judge is asked when the suspicion passes a bound and no detector is certain, and again
+    before a run that it finds stuck is ended. The defaults were chosen with labeled runs.
 
     Args:
-        judge: a function of a `CaseFile` that gives an `Opinion`, True or False; sync or async.
+        judge: a function that takes a `CaseFile` and returns an `Opinion`, True or False; sync or
+            async.
         suspicion: the bound, above 0 and at most 1.
-        gap: rounds between two questions, 1 or more; after "not stuck", and after a detector was
-            certain, nothing is asked for as long. The question before a stop is asked at once.
-        limit: questions in one run at most, 1 or more.
-        confirm: ask before a detector blocks calls or ends the run, too.
-        timeout: seconds that an answer may take; None for no limit.
+        gap: rounds between two questions, 1 or more. The same pause follows "not stuck" and a
+            certain detector. The question before a stop is asked at once.
+        limit: largest number of questions in one run, 1 or more.
+        confirm: also ask before a detector blocks calls or ends the run.
+        timeout: largest time for an answer in seconds; None for no limit.
 
     Raises:
-        TypeError: if the judge cannot be called.
-        ValueError: for a number out of range.
+        TypeError: if the judge is not callable.
+        ValueError: if a number is out of range.
     """
 
     judge: Optional[Judge]

@@ -6,7 +6,7 @@ The rules, in the order in which they are tried:
   ``1.0`` and ``-0.0`` equals ``0``, ``True`` is not ``1``. NaN equals NaN.
 * A tuple is an array, a set is an array without order, bytes are their hexadecimal digits, each
   kind marked as such where JSON has no word for it.
-* Keys that are no text are written as JSON would write them: ``{1: x}`` equals ``{"1": x}``.
+* Keys that are not text are written as JSON would write them: ``{1: x}`` equals ``{"1": x}``.
 * An enum member is its value. Dataclasses, pydantic models and other mappings are mappings.
   A path is its class and its text.
 * Other numbers are compared as ``int`` or ``float``; any other object is its class and the
@@ -71,7 +71,7 @@ def plain(value: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """Copy what `plain` gave, so that nobody else can change it."""
+    """Copy a result of `plain`, so that others cannot change it."""
     if type(value) is list:
         return list(map(copied, value))
     if type(value) is not dict:

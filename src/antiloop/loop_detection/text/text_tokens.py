@@ -49,21 +49,21 @@ class TextTokens:
             if found.end() == len(text) and _may_go_on(token):
                 break
             done = found.end()
-            yield from self._told(token)
+            yield from self._classified(token)
         self._held = text[done:]
 
     def end(self) -> Iterator[Token]:
         """Yield the token that was held back, as no more text comes."""
         held, self._held = self._held, ""
         if held:
-            yield from self._told(held)
+            yield from self._classified(held)
 
     def _begin_line(self) -> None:
         self._before = "\n"
         self._length = 0
         self._is_structure = False
 
-    def _told(self, token: str) -> Iterator[Token]:
+    def _classified(self, token: str) -> Iterator[Token]:
         if token in _BREAK:
             self._begin_line()
             yield Token(token, is_prose=False)

@@ -18,7 +18,7 @@ class GrowingFile:
     """Gives the lines of a file that are not blank as they are completed, each once.
 
     A last line that is half written waits for its end; one of more than ``max_length`` bytes, its
-    end included, is told at once, as by `open_lines`, and passed over. A file that was replaced is
+    end included, is reported at once, as by `open_lines`, and skipped. A file that was replaced is
     read to its end, then the one in its place; one that was cut off or written again is read anew.
     What is read each time is what was added.
 
@@ -39,7 +39,7 @@ class GrowingFile:
         """Yield lines with their numbers, which begin at 1 again where the file does.
 
         Raises:
-            TraceUnreadable: if it is there and cannot be read, or is no text (`NoTrace`).
+            TraceUnreadable: if it exists and cannot be read, or is not text (`NoTrace`).
         """
         try:
             file = self._file or self._open()

@@ -51,7 +51,7 @@ class LiveFolder:
         path: the folder.
         begin: begins to judge a file.
         on_file: called with each file that becomes the newest for the first time.
-        on_trouble: called with ``"path: what it is"`` once for all that is no file there.
+        on_trouble: called once with ``"path: what it is"`` for everything there but files.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class LiveFolder:
         self._files: Dict[str, Optional[LiveFile]] = {}
 
     def said(self) -> Iterator[LiveVerdict]:
-        """Judge what was added since the last time; what is no recording is passed over."""
+        """Judge what was added since the last time; anything but a recording is skipped."""
         newest, others = newest_file(self._path)
         for path in sorted(others.keys() - self._passed_over):
             self._on_trouble(f"{path}: {others[path]}; skipped")
@@ -127,7 +127,7 @@ def _paths_below(folder: str) -> Iterator[str]:
 
 
 def _written_ns(path: str) -> Optional[int]:
-    """Say when a file was written to, None for what is no file."""
+    """Return when a file was last written; None for anything but a file."""
     try:
         found = os.stat(path)
     except OSError:  # a link to nothing, or gone since it was listed

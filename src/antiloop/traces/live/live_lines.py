@@ -46,7 +46,7 @@ class LiveLines:
         """Take the next line, and yield what is to be said now.
 
         Raises:
-            NoTrace: if there was no recorded run in the first 100 lines.
+            NoTrace: if the first 100 lines hold no recorded run.
             TraceUnreadable: if the format is one that cannot be judged line by line.
         """
         if not line or line.isspace():
@@ -65,7 +65,7 @@ class LiveLines:
         """Say what is left to be said when no more lines come.
 
         Raises:
-            NoTrace: if there was no recorded run in any of them.
+            NoTrace: if none of them holds a recorded run.
         """
         if self._known is None:
             if self._recognition.likely is None:

@@ -36,14 +36,14 @@ class LiveReplay:
         Yields:
             The index of the last step of a round, counted from 0, and what is said about it.
         """
-        before, told = self._judged, self.run.history(self._judged)
-        rounds = list(told.rounds())
-        count = len(rounds) if is_over or self.run.is_over else _complete(told, rounds)
+        before, history = self._judged, self.run.history(self._judged)
+        rounds = list(history.rounds())
+        count = len(rounds) if is_over or self.run.is_over else _complete(history, rounds)
         complete = sum(map(len, rounds[:count]))
-        for moment in islice(moments_of(told), self._heard, None):
+        for moment in islice(moments_of(history), self._heard, None):
             if not self._note(moment, before, complete):
                 return
-            verdict = judged(self._monitor, told, moment)
+            verdict = judged(self._monitor, history, moment)
             if verdict.action is not LoopAction.CONTINUE:
                 yield step_of(moment, before), verdict
 
@@ -58,10 +58,10 @@ class LiveReplay:
         return True
 
 
-def _complete(told: History, rounds: List[History]) -> int:
+def _complete(history: History, rounds: List[History]) -> int:
     """Count the rounds that need not wait, all those before them included."""
     count, stop = max(0, len(rounds) - _PATIENCE), 0
-    spoken = max(told.turn_starts, default=0)
+    spoken = max(history.turn_starts, default=0)
     for number, each in enumerate(rounds, 1):
         stop += len(each)
         if stop <= spoken or None not in each.results:

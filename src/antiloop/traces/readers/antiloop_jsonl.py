@@ -73,10 +73,10 @@ def _opinions(listed: Any) -> Iterator[Tuple[int, Opinion]]:
             yield each["step"], opinion
 
 
-def _messages(told: Any, count: int) -> Iterator[TextMessage]:
-    """Read what was said; an entry that is no message is passed over."""
+def _messages(listed: Any, count: int) -> Iterator[TextMessage]:
+    """Read the messages; skip entries that are not messages."""
     last = 0
-    for each in items_of(told):
+    for each in items_of(listed):
         role, text, position = (field_of(each, name) for name in ("role", "text", "position"))
         if role not in _ROLES or not isinstance(text, str):
             continue

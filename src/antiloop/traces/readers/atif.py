@@ -1,4 +1,4 @@
-"""ATIF trajectories, one document or one a line; those of subagents inside are runs of their own.
+"""ATIF trajectories, one document or one a line; those of subagents are separate runs.
 
 A trajectory is one JSON document, which is read whole.
 """

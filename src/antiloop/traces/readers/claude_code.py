@@ -104,18 +104,18 @@ class _Run:
         return self._transcript.build(since)
 
     def recorded(self) -> RecordedRun:
-        told, agent = self.history(), self._agent or None
+        history, agent = self.history(), self._agent or None
         replies = [reply for reply in self._replies.values() if reply[2] != Usage()]
         return RecordedRun(
             self.run_id,
-            told.calls,
-            told.results,
-            told.turn_starts,
+            history.calls,
+            history.results,
+            history.turn_starts,
             self.source,
             tuple(reply_event(step, usage, agent=agent, time_s=at) for step, at, usage in replies),
             agent=agent,
             cost=self._cost,
             failed=self._failed,
-            messages=told.messages,
+            messages=history.messages,
             **vars(total_usage(usage for _, _, usage in replies)),
         )

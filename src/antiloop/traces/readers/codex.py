@@ -86,7 +86,7 @@ class _Run:
                 )
 
     def _count(self, so_far: Usage, line: Dict[str, Any]) -> None:
-        """Take the sum so far, which is told after each reply, and now and then again."""
+        """Take the sum so far, which is reported after each reply, sometimes repeatedly."""
         took = so_far.beyond(self._usage)
         if took.input_tokens or took.output_tokens:
             at = moment_s(line.get("timestamp"))
@@ -97,18 +97,18 @@ class _Run:
         return self._rollout.build(since)
 
     def recorded(self) -> RecordedRun:
-        told = self.history()
+        history = self.history()
         return RecordedRun(
             self.run_id,
-            told.calls,
-            told.results,
-            told.turn_starts,
+            history.calls,
+            history.results,
+            history.turn_starts,
             self.source,
             tuple(self._events),
             model=self._model,
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,
-            messages=told.messages,
+            messages=history.messages,
         )
 
 

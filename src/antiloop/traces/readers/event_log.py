@@ -79,8 +79,8 @@ class _Log:
 
     def _run_of(self, event: Mapping[str, Any], record: Record) -> OpenRun:
         """Find the run of an event; all events without an id are of one run, named by the file."""
-        told = event.get("run_id")
-        run_id = self._name if told is None else text_of(told)
+        given = event.get("run_id")
+        run_id = self._name if given is None else text_of(given)
         run = self.under_way.get(run_id)
         if run is None:
             run = self.under_way[run_id] = OpenRun(run_id, record.place(self._name))

@@ -35,7 +35,7 @@ class _Session:
         self._id = optional_text(first.get("sessionId"))
         self.run_id = self._id or source
         self._messages: Dict[str, Any] = {}
-        self._told = SessionBuilder()
+        self._session = SessionBuilder()
         self._untold: Dict[str, Any] = {}
 
     def is_left_by(self, value: Dict[str, Any]) -> bool:
@@ -53,22 +53,22 @@ class _Session:
     def history(self, since: int) -> History:
         """Give what is known by now, without the first ``since`` calls."""
         for own, message in self._untold.items():
-            self._told.add(message, own)
+            self._session.add(message, own)
         self._untold.clear()
-        return self._told.build(since)
+        return self._session.build(since)
 
     def recorded(self) -> RecordedRun:
         messages = list(self._messages.values())
-        told = from_gemini_session(messages)
+        history = from_gemini_session(messages)
         usages = list(map(_usage, messages))
         return RecordedRun(
             self.run_id,
-            told.calls,
-            told.results,
-            told.turn_starts,
+            history.calls,
+            history.results,
+            history.turn_starts,
             self.source,
             tuple(_replies(messages, usages)),
-            messages=told.messages,
+            messages=history.messages,
             **vars(total_usage(usages)),
         )
 

@@ -54,17 +54,17 @@ def _run(sample: Dict[str, Any], source: str) -> RecordedRun:
     attached = sample.get("attachments")
     texts: Dict[str, Any] = attached if isinstance(attached, dict) else {}
     messages = _with_attachments(sample["messages"], texts)
-    told = from_inspect(messages)
-    events = tuple(_replies(sample, messages, told))
+    history = from_inspect(messages)
+    events = tuple(_replies(sample, messages, history))
     return RecordedRun(
         f"{text_of(sample['id'])}_epoch_{text_of(sample['epoch'])}",
-        told.calls,
-        told.results,
-        told.turn_starts,
+        history.calls,
+        history.results,
+        history.turn_starts,
         source,
         events,
         failed=bool(sample.get("error")),
-        messages=told.messages,
+        messages=history.messages,
         **vars(_usage(sample)),
     )
 
@@ -93,9 +93,9 @@ def _usage(sample: Dict[str, Any]) -> Usage:
     return Usage(usage.model or answered, usage.input_tokens, usage.output_tokens)
 
 
-def _replies(sample: Dict[str, Any], messages: List[Any], told: History) -> Iterator[RunEvent]:
+def _replies(sample: Dict[str, Any], messages: List[Any], history: History) -> Iterator[RunEvent]:
     """Yield each reply of the conversation of which it is known what it took."""
-    rounds = [call.round or 0 for call in told.calls]
+    rounds = [call.round or 0 for call in history.calls]
     places = {text_of(field_of(message, "id")): at for at, message in enumerate(messages)}
     for event in items_of(sample.get("events")):
         output = field_of(event, "output") if tag_of(event, "event") == "model" else None

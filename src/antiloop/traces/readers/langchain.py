@@ -22,8 +22,8 @@ def _is_own(message: Any) -> bool:
 
 def _usage(message: Any) -> Usage:
     body = body_of(message)
-    told = field_of(body, "response_metadata")
-    model = field_of(told, "model_name") or field_of(told, "model")
+    metadata = field_of(body, "response_metadata")
+    model = field_of(metadata, "model_name") or field_of(metadata, "model")
     amounts = field_of(body, "usage_metadata")
     return usage_of(model, amounts, ("input_tokens",), ("output_tokens",))
 

@@ -31,9 +31,9 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
             on_trouble(record.line, "no mini-swe-agent trajectory here")
 
 
-def _replies(messages: List[Any], told: History) -> Iterator[RunEvent]:
+def _replies(messages: List[Any], history: History) -> Iterator[RunEvent]:
     """Yield each reply of which it is known what it took."""
-    rounds = [call.round or 0 for call in told.calls]
+    rounds = [call.round or 0 for call in history.calls]
     for index, message in enumerate(messages):
         extra = field_of(message, "extra")
         reply, cost = field_of(extra, "response"), number(field_of(extra, "cost"))
@@ -47,15 +47,15 @@ def _replies(messages: List[Any], told: History) -> Iterator[RunEvent]:
 
 def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     messages = items_of(value["messages"])
-    told = from_mini_swe_agent(messages)
-    replies = tuple(_replies(messages, told))
+    history = from_mini_swe_agent(messages)
+    replies = tuple(_replies(messages, history))
     info = value.get("info")
     model = field_of(field_of(field_of(info, "config"), "model"), "model_name")
     return RecordedRun(
         optional_text(value.get("instance_id")) or source,
-        told.calls,
-        told.results,
-        told.turn_starts,
+        history.calls,
+        history.results,
+        history.turn_starts,
         source,
         replies,
         model=optional_text(model),
@@ -63,5 +63,5 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         output_tokens=total(reply.output_tokens for reply in replies),
         cost=number(field_of(field_of(info, "model_stats"), "instance_cost")),
         failed=text_of(field_of(info, "exit_status")) not in _ENDED_WELL,
-        messages=told.messages,
+        messages=history.messages,
     )

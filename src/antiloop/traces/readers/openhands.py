@@ -107,20 +107,20 @@ def _is_event(event: Any) -> bool:
 def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
     conversation = EventsBuilder()
     beside = tuple(_Walk(conversation).events_of(events))
-    told = conversation.build()
+    history = conversation.build()
     holder: Dict[str, Any] = value if isinstance(value, dict) else {}
     ids = (optional_text(holder.get(key)) for key in ("instance_id", "conversation_id", "id"))
     usages = [Usage(one.model, one.input_tokens, one.output_tokens) for one in beside]
     return RecordedRun(
         next(filter(None, ids), source),
-        told.calls,
-        told.results,
-        told.turn_starts,
+        history.calls,
+        history.results,
+        history.turn_starts,
         source,
         beside,
         cost=_cost([holder, *events]),
         failed=bool(holder.get("error")) or any(map(_is_end_in_error, events[-1:])),
-        messages=told.messages,
+        messages=history.messages,
         **vars(total_usage(usages)),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ...formats.agent_span import AgentSpan
-from ...formats.otlp import Told, agent_span, told_by, without_copies
+from ...formats.otlp import SpanContent, agent_span, content_of, without_copies
 from ...formats.spans import Span, is_span_document, spans_of
 from ..recorded_run import RecordedRun
 from ..run_event import RunEvent
@@ -43,10 +43,10 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
 def runs_in(archive: "SpanArchive", name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield the runs of an archive; say where their arguments are not recorded."""
     for run_id, (line, spans) in archive.runs().items():
-        told = told_by(without_copies(spans))
-        if told.without_arguments:
-            on_trouble(line, _no_arguments(run_id, told.without_arguments))
-        yield _run(run_id, f"{name}:{line}", told, spans)
+        content = content_of(without_copies(spans))
+        if content.without_arguments:
+            on_trouble(line, _no_arguments(run_id, content.without_arguments))
+        yield _run(run_id, f"{name}:{line}", content, spans)
 
 
 def _no_arguments(run_id: str, count: int) -> str:
@@ -95,16 +95,16 @@ class SpanArchive:
         return self.conversations.get(key) or self.of_trace.get(span.trace_id)
 
 
-def _run(run_id: str, source: str, told: Told, spans: List[AgentSpan]) -> RecordedRun:
-    models = [one for _, one in told.spans if one.kind == "model"]
-    history = told.history
+def _run(run_id: str, source: str, content: SpanContent, spans: List[AgentSpan]) -> RecordedRun:
+    models = [one for _, one in content.spans if one.kind == "model"]
+    history = content.history
     return RecordedRun(
         run_id,
         history.calls,
         history.results,
         history.turn_starts,
         source,
-        events=tuple(_events(told)),
+        events=tuple(_events(content)),
         agent=next((one.agent for one in spans if one.agent), None),
         model=next((one.model for one in models if one.model), None),
         input_tokens=total(one.input_tokens for one in models),
@@ -115,9 +115,9 @@ def _run(run_id: str, source: str, told: Told, spans: List[AgentSpan]) -> Record
     )
 
 
-def _events(told: Told) -> Iterator[RunEvent]:
+def _events(content: SpanContent) -> Iterator[RunEvent]:
     agent: Optional[str] = None
-    for step, one in told.spans:
+    for step, one in content.spans:
         if one.kind in _EVENT_TYPES:
             yield event_of(step, one)
         elif one.agent is not None:

@@ -46,33 +46,33 @@ def _is_message(message: Any) -> bool:
 
 def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     steps = _steps(value)
-    told = from_swe_agent(steps)
+    history = from_swe_agent(steps)
     info = value.get("info")
     spent = field_of(info, "model_stats")
     run_id = optional_text(value.get("instance_id")) or optional_text(field_of(info, "instance_id"))
     return RecordedRun(
         run_id or source,
-        told.calls,
-        told.results,
-        told.turn_starts,
+        history.calls,
+        history.results,
+        history.turn_starts,
         source,
-        _events(steps, told),
+        _events(steps, history),
         agent=optional_text(field_of(info, "agent")),
         input_tokens=whole_number(field_of(spent, "tokens_sent")),
         output_tokens=whole_number(field_of(spent, "tokens_received")),
         cost=number(field_of(spent, "instance_cost")),
         failed=text_of(field_of(info, "exit_status")).startswith("exit_"),
-        messages=told.messages,
+        messages=history.messages,
     )
 
 
-def _events(steps: List[Any], told: History) -> Tuple[RunEvent, ...]:
+def _events(steps: List[Any], history: History) -> Tuple[RunEvent, ...]:
     """Give how long each action took, where that was recorded."""
-    rounds = [call.round or 0 for call in told.calls]
+    rounds = [call.round or 0 for call in history.calls]
     took = ((index, number(field_of(step, "execution_time"))) for index, step in enumerate(steps))
     known = ((bisect_left(rounds, i), seconds * 1000) for i, seconds in took if seconds is not None)
     return tuple(
-        RunEvent("tool_call_completed", step, told.calls[step].tool_name, latency_ms=taken)
+        RunEvent("tool_call_completed", step, history.calls[step].tool_name, latency_ms=taken)
         for step, taken in known
         if step < len(rounds)
     )

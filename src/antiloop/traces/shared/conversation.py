@@ -70,26 +70,26 @@ class ConversationFormat:
         return None if any(map(self.is_foreign, value)) else value
 
     def _run(self, value: Any, messages: List[Any], source: str) -> RecordedRun:
-        told = self.history(messages)
+        history = self.history(messages)
         beside: Dict[str, Any] = value if isinstance(value, dict) else {}
         usages = list(map(self.usage, messages))
         return RecordedRun(
             _first(beside, _ID_KEYS) or source,
-            told.calls,
-            told.results,
-            told.turn_starts,
+            history.calls,
+            history.results,
+            history.turn_starts,
             source,
-            tuple(self._replies(told, messages, usages)),
+            tuple(self._replies(history, messages, usages)),
             agent=next(filter(None, map(self.agent, messages)), None),
-            messages=told.messages,
+            messages=history.messages,
             **vars(total_usage([self.usage(beside), *usages])),
         )
 
     def _replies(
-        self, told: History, messages: List[Any], usages: List[Usage]
+        self, history: History, messages: List[Any], usages: List[Usage]
     ) -> Iterator[RunEvent]:
         """Yield each reply of which it is known what it took."""
-        rounds = [call.round or 0 for call in told.calls]
+        rounds = [call.round or 0 for call in history.calls]
         for index, (message, usage) in enumerate(zip(messages, usages)):
             if usage != Usage():
                 agent, time_s = self.agent(message), moment_s(field_of(message, "timestamp"))

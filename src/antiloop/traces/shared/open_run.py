@@ -150,11 +150,11 @@ class OpenRun:
         return self._open_round[0]
 
     def _complete(self, event: Mapping[str, Any]) -> RunEvent:
-        told = _call(event)
-        found = (index for index in self._waiting if _is_of(told, self.calls[index]))
+        completed = _call(event)
+        found = (index for index in self._waiting if _is_of(completed, self.calls[index]))
         index = next(found, None)
         if index is None:
-            index = self._start(told, event, _NOTHING)
+            index = self._start(completed, event, _NOTHING)
         begun = self._waiting.pop(index)
         self._results[index] = _result(event)
         if self._open_round and self._open_round[0] == self.calls[index].round:
@@ -167,20 +167,23 @@ def _call(event: Mapping[str, Any]) -> ToolCall:
     return ToolCall(text_of(event.get("tool")), arguments_of(event.get("input")), call_id)
 
 
-def _is_of(told: ToolCall, call: ToolCall) -> bool:
-    """Whether what is told of a completed call fits an open one."""
-    if call.id or told.id:
-        return call.id == told.id
-    return told.tool_name in ("", call.tool_name) and told.arguments in (None, call.arguments)
+def _is_of(completed: ToolCall, call: ToolCall) -> bool:
+    """Whether a completed call matches an open one."""
+    if call.id or completed.id:
+        return call.id == completed.id
+    return completed.tool_name in ("", call.tool_name) and completed.arguments in (
+        None,
+        call.arguments,
+    )
 
 
 def _result(event: Mapping[str, Any]) -> Optional[ToolResult]:
     error = event.get("error")
     failed = bool(error) or event.get("is_error") is True or event["type"] == "tool_call_failed"
-    told = event.get("output")
-    if told is None and not failed:
+    output = event.get("output")
+    if output is None and not failed:
         return ToolResult("") if "output" in event else None
-    return ToolResult(text_of(error if told is None else told), failed)
+    return ToolResult(text_of(error if output is None else output), failed)
 
 
 def _event(event: Mapping[str, Any], step: int, begun: Mapping[str, Any] = _NOTHING) -> RunEvent:

@@ -42,7 +42,7 @@ class Record:
 def records(lines: Iterable[Line], max_length: int = MAX_LENGTH) -> Iterator[Record]:
     """Yield the JSON values of a stream, broken ones marked.
 
-    Where each line is a value of its own, only one line is held in memory. Documents that spread
+    If each line is a separate value, only one line is held in memory. Documents that spread
     over many lines are recognised by the first line; then one document is held, and of no more
     than ``max_length`` characters.
     """
@@ -93,7 +93,7 @@ def _documents(lines: Iterator[Line], max_length: int) -> Iterator[Record]:
 
 
 def _are_values(text: str) -> bool:
-    """Whether the first line is only cut off, and others are values of their own."""
+    """Whether only the first line is truncated, and the others are separate values."""
     others = starmap(record_of, islice(numbered(io.StringIO(text)), 1, 3))
     return any(isinstance(record.value, dict) for record in others)
 

@@ -1,4 +1,4 @@
-"""Sessions that stand in one file, one after the other."""
+"""Several sessions in one file, one after the other."""
 
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Protocol

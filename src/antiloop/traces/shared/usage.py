@@ -86,8 +86,8 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 def _cached(amounts: Any) -> Optional[int]:
     """Give what came from a cache, as the APIs tell it: beside the other amounts, or within one."""
     holders = [amounts, *(field_of(amounts, name) for name in _DETAILS)]
-    told = (whole_number(field_of(each, name)) for each in holders for name in _CACHED)
-    return next((count for count in told if count is not None), None)
+    counts = (whole_number(field_of(each, name)) for each in holders for name in _CACHED)
+    return next((count for count in counts if count is not None), None)
 
 
 def _difference(now: Optional[int], before: Optional[int]) -> Optional[int]:
