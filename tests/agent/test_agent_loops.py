@@ -143,7 +143,7 @@ def test_a_notice_comes_once_after_the_results_in_the_detectors_role(go, desk, r
     before = [message.role for message in result.messages[notices[0] - 3 : notices[0]]]
     assert before == [Role.ASSISTANT, Role.TOOL, Role.TOOL]
     [step] = result.trace.of_type(StepType.NOTICE_INJECTED)
-    assert step.summary == "The model was told about the loop."
+    assert step.summary == "The model received a notice about the loop."
     assert step.data["text"] == result.messages[notices[0]].content
 
 

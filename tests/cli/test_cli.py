@@ -326,7 +326,7 @@ def test_output_that_cannot_be_written_is_2_and_told(monkeypatch, tmp_path, caps
     with (tmp_path / "out").open("w") as out:
         monkeypatch.setattr(sys, "stdout", out)
         assert main(["scan", "f"]) == 2
-    assert capsys.readouterr().err == "antiloop: cannot go on: No space left on device\n"
+    assert capsys.readouterr().err == "antiloop: stopped: No space left on device\n"
 
 
 @pytest.mark.parametrize("closed", ["stdout", "stderr"])

@@ -127,10 +127,7 @@ class LoopMonitor(Copied):
         Args:
             tool_calls: the calls of one model reply, in order.
             tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; a missing result, or
-                None, is unknown.
-
-        Raises:
-            ValueError: if there are more results than calls.
+                None, is unknown. More results than calls raise a ValueError.
         """
         check_round(tool_calls, tool_results)
         if not self.enabled:
@@ -152,11 +149,8 @@ class LoopMonitor(Copied):
         """Take a judge's answer about the case of the last verdict, and return the final verdict.
 
         Args:
-            opinion: an `Opinion`, True (stuck) or False. Any other value counts as no opinion and
-                leaves the verdict unchanged.
-
-        Returns:
-            The final verdict; ``continue`` if no question is open.
+            opinion: an `Opinion`, True (stuck) or False; any other value leaves the verdict
+                unchanged. Without an open question the verdict is ``continue``.
         """
         question = self.consultation.close()
         if question is None:
@@ -235,8 +229,7 @@ class LoopMonitor(Copied):
 
         `restore` continues in another process as if nothing had happened, even between the calls
         of one round, if the detector has the same configuration. Two things are lost: custom
-        detectors see only later calls, and detections show long arguments of earlier calls
-        shortened.
+        detectors see only later calls, and long arguments of earlier calls stay shortened.
         """
         return {
             "version": SNAPSHOT_VERSION,
