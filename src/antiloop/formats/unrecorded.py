@@ -23,10 +23,10 @@ def unlike_others(call: ToolCall, place: str) -> ToolCall:
     return replace(call, tool_name=name, arguments={place: "not recorded"})
 
 
-def told_apart(call: ToolCall, step: int) -> ToolCall:
+def made_unique(call: ToolCall, step: int) -> ToolCall:
     """Give a call as it is, unless neither its tool nor its arguments are known.
 
-    >>> told_apart(ToolCall("ls", None), 7).arguments, told_apart(ToolCall("", None), 7).arguments
+    >>> made_unique(ToolCall("ls", None), 7).arguments, made_unique(ToolCall("", None), 7).arguments
     (None, {'step 7': 'not recorded'})
     """
     is_known = call.tool_name or call.arguments is not None

@@ -189,7 +189,7 @@ def _reader() -> "Callable[[str], Any]":
             value, end = scan(text, len(text) - len(text.lstrip(_SPACE)))
         except (StopIteration, SystemError):
             # StopIteration: no value begins here. SystemError, in Python 3.10 and 3.11: what is
-            # wrong is told by a class of json.decoder, and that module is not imported.
+            # wrong is named by a class of json.decoder, and that module is not imported.
             end = -1
         if end < 0 or text[end:].strip(_SPACE):
             from json import loads

@@ -165,9 +165,9 @@ class HookSession:
         return new
 
     def _judge_all(self) -> None:
-        """Judge the round that is over; copies of one call whose ends nobody reported, one by one.
+        """Judge the round that is over; copies of one call without reported ends are judged singly.
 
-        They are a model's tries, one after another, at a call that fails before it runs.
+        A model repeats such a call because it fails before it runs.
         """
         waiting = list(self._round)
         if len({each.key for each in waiting}) > 1 or any(each.result for each in waiting):

@@ -1,9 +1,8 @@
 """What the hooks of coding agents share: an event is read, judged and answered.
 
-An agent calls the hook as a process of its own for each event. What is known of the session stands
-in a file in the user's cache folder between two of them, see `session_state`. The agents write
-transcripts in forms of their own, or none; what their hooks are told differs from what stands
-there, so transcripts are not read.
+An agent starts a new process of the hook for each event. Between two events the state of the
+session is kept in a file in the user's cache folder, see `session_state`. Transcripts are not read:
+each agent has its own format, or none, and its events differ from what it writes there.
 """
 
 from typing import Any, Dict, Mapping, Tuple

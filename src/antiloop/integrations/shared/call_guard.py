@@ -76,8 +76,8 @@ class CallGuard(Lookout):
     def begin(self, call: ToolCall) -> Optional[ToolResult]:
         """Note that a call begins; give its result if it is refused.
 
-        `end` must follow, with the same object. The arguments count as they are now: whoever runs
-        the call may change them.
+        `end` must follow, with the same object. The arguments count as they are now,
+        because the call may change them.
         """
         now = replace(call, arguments=frozen(parsed_arguments(call.arguments)))
         with self._lock:

@@ -138,9 +138,9 @@ class Lookout:
     def notice(self, verdict: LoopVerdict) -> str:
         """Give the words of a verdict as something a user's message can hold.
 
-        Not every model takes a system message in a conversation, so a tag says who speaks. Words of
-        your own get the marker in front: where the conversation is kept, nobody must take them for
-        the user's.
+        Not every model takes a system message in a conversation, so a tag says who speaks. Your
+        own text gets the marker in front, so that it does not count as a user message if the
+        conversation is kept.
         """
         words = verdict.message
         if not words.startswith(NOTICE_MARKER):

@@ -139,7 +139,7 @@ class FailureStreakDetector(WindowDetector):
             refused=(),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
         )
-        is_firm = _repeats(row, _told_exactly) >= self.repeats
+        is_firm = _repeats(row, _exact_answer) >= self.repeats
         return replace(found, spacing=ROW_SPACING if is_firm else 2 * self.in_a_row)
 
 
@@ -172,7 +172,7 @@ def _answer(features: CallFeatures) -> _Answer:
     return kind.value, features.tool, features.result if kind.says_something else None
 
 
-def _told_exactly(features: CallFeatures) -> _Answer:
+def _exact_answer(features: CallFeatures) -> _Answer:
     """Return the answer of a round together with what the call looked for."""
     is_failure = features.outcome.is_failure
     return _answer(features) if is_failure else (*_answer(features), features.near)

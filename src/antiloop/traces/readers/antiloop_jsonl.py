@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 from ...formats import TextMessage
 from ...formats.amounts import whole_number
 from ...formats.content import field_of, items_of
-from ...formats.unrecorded import told_apart
+from ...formats.unrecorded import made_unique
 from ...loop_detection import Opinion
 from ...loop_detection.second_opinion.opinion import recorded_opinion
 from ...loop_detection.text.canonical import canonical_json
@@ -94,7 +94,7 @@ def _call(step: Dict[str, Any], number: Optional[int], index: int) -> ToolCall:
         None if call_id is None else _text(call_id),
         number,
     )
-    return call if call.tool_name else told_apart(call, index)
+    return call if call.tool_name else made_unique(call, index)
 
 
 def _result(step: Dict[str, Any]) -> Optional[ToolResult]:

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 from ...formats import History, TextMessage
 from ...formats.amounts import moment_s, number, whole_number
 from ...formats.content import arguments_of, field_of, optional_text, text_of
-from ...formats.unrecorded import told_apart
+from ...formats.unrecorded import made_unique
 from ...latest import Latest
 from ...loop_detection.evidence.fingerprint import call_fingerprint
 from ...loop_detection.second_opinion.opinion import Opinion, recorded_opinion
@@ -121,7 +121,7 @@ class OpenRun:
 
     def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Mapping[str, Any]) -> int:
         index = len(self.calls)
-        call = told_apart(call, index)
+        call = made_unique(call, index)
         self.calls.append(replace(call, round=self._round_of(call, event)))
         self._results.append(None)
         self._waiting[index] = begun

@@ -1,0 +1,42 @@
+"""Names and help texts use plain words, not those that only this project knows."""
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from antiloop.cli import _parser
+
+SOURCES = sorted((Path(__file__).parents[1] / "src" / "antiloop").rglob("*.py"))
+PRIVATE = re.compile(
+    r"\b(who (looks|works|is asked)|is told|nobody|whoever|where left out|of its own|say --)\b"
+)
+
+
+def names_in(path):
+    readline = io.StringIO(path.read_text(encoding="utf-8")).readline
+    tokens = tokenize.generate_tokens(readline)
+    return {token.string for token in tokens if token.type == tokenize.NAME}
+
+
+def test_a_name_says_what_it_holds():
+    vague = {path.name for path in SOURCES for name in names_in(path) if "told" in name.split("_")}
+    assert vague == set()
+
+
+def commands():
+    (found,) = (each for each in _parser()._actions if hasattr(each, "_choices_actions"))
+    return found.choices.items()
+
+
+@pytest.mark.parametrize(("name", "parser"), commands())
+def test_help_is_in_plain_words(name, parser):
+    assert PRIVATE.findall(" ".join(parser.format_help().split())) == [], name
+
+
+def test_docstrings_are_in_plain_words():
+    private = re.compile(r"\b(told by|is told|are told|nobody|whoever|where left out)\b")
+    found = {path.name for path in SOURCES if private.search(path.read_text(encoding="utf-8"))}
+    assert found == set()
