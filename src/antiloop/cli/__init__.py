@@ -15,7 +15,18 @@ from ..exceptions import SettingsError
 from ..version import __version__
 from . import help_page
 from .command import COULD_NOT_RUN, add_verbosity, reason_of
-from .commands import calibrate, completion, config, demo, explain, hook, report, scan, watch
+from .commands import (
+    calibrate,
+    completion,
+    config,
+    demo,
+    explain,
+    hook,
+    report,
+    scan,
+    summary,
+    watch,
+)
 from .output.terminal import choose, complain
 from .parser import Parser
 
@@ -94,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_verbosity(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (demo, scan, watch, explain, report, calibrate, hook, config):
+    for command in (demo, scan, watch, explain, report, summary, calibrate, hook, config):
         command.add(commands)
     completion.add(commands, parser)
     help_page.add(commands, parser)

@@ -12,6 +12,7 @@ from .named_judge import Asked, consulted
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopDetector, LoopVerdict
+    from .summary_figures import RunFigures
 
 Verdicts = Sequence[Tuple[int, "LoopVerdict"]]
 
@@ -28,6 +29,8 @@ class JudgedRun:
     """How often a judge was asked; None if no judge was named."""
     known: Optional[FrozenSet[str]] = None
     """Identities of its loops that a baseline contains; None without a baseline."""
+    figures: "Optional[RunFigures]" = None
+    """What it adds to a summary; None without one."""
 
     @property
     def verdicts(self) -> Verdicts:

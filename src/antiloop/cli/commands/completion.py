@@ -11,11 +11,10 @@ SHELLS = ("bash", "zsh", "fish")
 
 _ABOUT = "Print a script that lets your shell complete commands and options."
 _EXAMPLE = """\
-It needs the extra "completion". Write the script where your shell looks for it, and again after an
-update of antiloop:
-  bash  ~/.local/share/bash-completion/completions/antiloop
-  zsh   a file _antiloop in a folder of $fpath
-  fish  ~/.config/fish/completions/antiloop.fish
+It needs the extra "completion". Write the script anew after an update of antiloop.
+
+bash reads it from ~/.local/share/bash-completion/completions/antiloop, fish from
+~/.config/fish/completions/antiloop.fish, and zsh from a file _antiloop in a folder of $fpath.
 
 example:
   antiloop completion bash

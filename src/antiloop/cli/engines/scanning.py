@@ -3,10 +3,11 @@
 import argparse
 from contextlib import closing
 from functools import partial
-from typing import Generator, Iterable, Iterator, List, Sequence, Tuple, Union
+from typing import Callable, Generator, Iterable, Iterator, List, Sequence, Tuple, Union
 
 from ...exceptions import TraceUnreadable
 from ...health import HealthProfile
+from ...traces import RecordedRun
 from ...traces.pieces import PIECE, Piece, pieces_of, read_piece
 from ..judged_run import JudgedRun, judge
 from ..recordings import RecordingFile, Recordings
@@ -16,18 +17,29 @@ ReadItem = Union[JudgedRun, TraceUnreadable, str]
 """A judged run, the error that ends a file, or a skipped part of it."""
 Part = Tuple[RecordingFile, Piece]
 Batch = Sequence[Part]
+Judge = Callable[[RecordedRun, HealthProfile], JudgedRun]
+"""Judges one run, in whatever process: a function that can be pickled."""
 
 
 def judged_runs(
-    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace
+    recordings: Recordings,
+    profile: HealthProfile,
+    args: argparse.Namespace,
+    judging: Judge = judge,
 ) -> Generator[JudgedRun, None, None]:
     """Yield all runs, judged, in the order of the recordings; report what is skipped.
+
+    Args:
+        recordings: what to read.
+        profile: how to judge it.
+        args: of the command; they say who does the work.
+        judging: what is done with each run.
 
     Raises:
         EngineFailed: if the chosen engine is not available or breaks down.
     """
     found = _by_others if is_parallel(args) else _here
-    with closing(found(recordings, profile, args)) as parts:
+    with closing(found(recordings, profile, args, judging)) as parts:
         for file, piece, items in parts:
             if piece.is_first:
                 recordings.begin(file)
@@ -43,40 +55,42 @@ def judged_runs(
 
 
 def _here(
-    recordings: Recordings, profile: HealthProfile, _: argparse.Namespace
+    recordings: Recordings, profile: HealthProfile, _: argparse.Namespace, judging: Judge
 ) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
     for file in recordings.files:
         piece = Piece(file.path, recordings.source)
-        yield file, piece, _judged(piece, profile)
+        yield file, piece, _judged(piece, profile, judging)
 
 
 def _by_others(
-    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace
+    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace, judging: Judge
 ) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
     tasks = _in_batches(
         (file, piece)
         for file in recordings.files
         for piece in pieces_of(file.path, recordings.source)
     )
-    with closing(in_order(partial(judge_batch, profile=profile), tasks, args)) as done:
+    with closing(
+        in_order(partial(judge_batch, profile=profile, judging=judging), tasks, args)
+    ) as done:
         for batch, results in done:
             for (file, piece), items in zip(batch, results):
                 yield file, piece, items
 
 
-def judge_batch(batch: Batch, profile: HealthProfile) -> List[List[ReadItem]]:
+def judge_batch(batch: Batch, profile: HealthProfile, judging: Judge) -> List[List[ReadItem]]:
     """Read and judge some pieces, in whatever process this is."""
-    return [list(_judged(piece, profile)) for _, piece in batch]
+    return [list(_judged(piece, profile, judging)) for _, piece in batch]
 
 
-def _judged(piece: Piece, profile: HealthProfile) -> Iterator[ReadItem]:
+def _judged(piece: Piece, profile: HealthProfile, judging: Judge) -> Iterator[ReadItem]:
     """Yield the runs of a piece, and between them what was skipped, as it comes."""
     trouble: List[ReadItem] = []
     try:
         for run in read_piece(piece, trouble.append):
             yield from trouble
             trouble.clear()
-            yield judge(run, profile)
+            yield judging(run, profile)
     except TraceUnreadable as error:
         trouble.append(error)
     yield from trouble

@@ -1,0 +1,99 @@
+"""``antiloop summary``: what runs did and wasted, by agent, model and tool."""
+
+import argparse
+import json
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from ..command import COULD_NOT_RUN, add_command, add_format
+from ..detector import add_detector, add_prices, detector_of, prices_of
+from ..engines.engine import EngineFailed
+from ..engines.parallel import add_engine
+from ..output.terminal import complain, say
+from ..recordings import Recordings, add_recordings
+from ..summary_period import Period, Since
+
+if TYPE_CHECKING:
+    from ...loop_detection import LoopDetector
+    from ..run_summary import Summary
+
+FORMATS = ("text", "json", "html")
+
+_ABOUT = "Count runs, loops and waste by agent, model and tool, and compare with the period before."
+_EXAMPLE = """\
+A run counts where it began: in the period from --since until now, or in the period before, which is
+as long. Runs without any time are counted apart. A run counts for the first agent and the first
+model that it names. Wasted calls are those of a loop that bring nothing new. The share is that of
+wasted calls in all calls; the trend is its change in percentage points.
+
+The exit status is 0, or 2 if something cannot be read.
+
+example, from a clone of the repository:
+  antiloop summary --since 2025-01-01 docs/examples
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, "summary", run, _ABOUT, _EXAMPLE)
+    add_recordings(parser)
+    parser.add_argument(
+        "--since",
+        type=Since.read,
+        default="7d",
+        metavar="WHEN",
+        help="the period: days as 7d, hours as 24h, or the date of its begin as 2026-01-31, in UTC"
+        " (default: 7d)",
+    )
+    add_format(parser, FORMATS, "what is printed")
+    add_engine(parser)
+    add_prices(parser)
+    add_detector(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Count the runs, and print the sums."""
+    detector = detector_of(args)
+    try:
+        period = Period.until(time.time(), args.since)
+        recordings = Recordings(args.paths, args.source)
+        summary = _counted(recordings, detector, period, args)
+    except (EngineFailed, ValueError) as error:
+        complain(str(error))
+        return COULD_NOT_RUN
+    if summary.seen:
+        _print(summary, args.format)
+        return COULD_NOT_RUN if recordings.is_incomplete else 0
+    if not recordings.is_incomplete:
+        complain("no recorded runs in what was given, so nothing was counted")
+    return COULD_NOT_RUN
+
+
+def _counted(
+    recordings: Recordings, detector: "LoopDetector", period: Period, args: argparse.Namespace
+) -> "Summary":
+    from ...loop_detection.text.masking import masking_of
+    from ..engines.scanning import judged_runs
+    from ..judged_run import profile_of
+    from ..run_summary import Summary, judge_and_count
+
+    summary = Summary(period, masking_of(detector.mask))
+    profile = profile_of(detector, prices_of(args))
+    with closing(judged_runs(recordings, profile, args, judge_and_count)) as runs:
+        for judged in runs:
+            summary.add(judged)
+    return summary
+
+
+def _print(summary: "Summary", name: str) -> None:
+    if name == "json":
+        say(json.dumps(summary.to_dict(), indent=2))
+    elif name == "html":
+        from ..output.summary_page import summary_page
+
+        say(summary_page(summary), end="")
+    else:
+        from ..output.summary_text import tell_summary
+
+        tell_summary(summary)
