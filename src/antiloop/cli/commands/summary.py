@@ -22,10 +22,11 @@ FORMATS = ("text", "json", "html")
 
 _ABOUT = "Count runs, loops and waste by agent, model and tool, and compare with the period before."
 _EXAMPLE = """\
-A run counts where it began: in the period from --since until now, or in the period before, which is
-as long. Runs without any time are counted apart. A run counts for the first agent and the first
-model that it names. Wasted calls are those of a loop that bring nothing new. The share is that of
-wasted calls in all calls; the trend is its change in percentage points.
+The period begins at --since and ends now. It is compared with the period before, which is as long.
+A run counts in the period in which it began. Runs without any time are counted separately. A run
+counts for the first agent and the first model in its recording. Wasted calls are the calls of a
+loop after its first lap. The share is wasted calls divided by all calls. The trend is the change of
+the share in percentage points.
 
 The exit status is 0, or 2 if something cannot be read.
 
@@ -43,10 +44,10 @@ def add(commands: Any) -> None:
         type=Since.read,
         default="7d",
         metavar="WHEN",
-        help="the period: days as 7d, hours as 24h, or the date of its begin as 2026-01-31, in UTC"
+        help="start of the period: days as 7d, hours as 24h, or a date as 2026-01-31 in UTC"
         " (default: 7d)",
     )
-    add_format(parser, FORMATS, "what is printed")
+    add_format(parser, FORMATS)
     add_engine(parser)
     add_prices(parser)
     add_detector(parser)
