@@ -24,7 +24,7 @@ from .providers import (
     Usage,
 )
 from .result import AgentResult, RunStatus
-from .tools import Tool, tool
+from .tools import Tool, ToolOptions, tool
 
 __all__ = [
     "Agent",
@@ -48,6 +48,7 @@ __all__ = [
     "TextDelta",
     "Tool",
     "ToolFinished",
+    "ToolOptions",
     "ToolSchema",
     "ToolStarted",
     "Usage",
