@@ -55,8 +55,8 @@ _CAPTIONS = {
 def summary_page(summary: Summary) -> str:
     """Give the page, in ASCII."""
     before, since, until = map(moment, summary.period)
-    about = f"Runs from {since} to {until}, compared with those from {before} on."
-    trend = "The share is that of wasted calls in all calls; the trend is its change in points."
+    about = f"Runs from {since} to {until}, compared with the period before, from {before}."
+    trend = "The share is wasted calls divided by all calls; the trend is its change in points."
     body = "".join(_table(each) for each in tables_of(summary, _SHOWN))
     remarks = "".join(f"<p>{html(each)}</p>\n" for each in remarks_of(summary))
     head = f"<h1>antiloop summary</h1>\n<p>{html(about)} {html(trend)}</p>\n"
