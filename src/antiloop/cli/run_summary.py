@@ -15,7 +15,7 @@ from .summary_figures import Figures, figures_of
 from .summary_period import Period, moment
 
 NAMES = 1_000
-"""Agents, models or tools that are told apart; further ones are counted together."""
+"""Agents, models or tools that are listed separately; further ones are counted together."""
 UNTIMED_IDS = 10
 """Runs without a time that are named."""
 OTHERS = "(others)"

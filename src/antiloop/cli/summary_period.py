@@ -29,8 +29,8 @@ class Since(NamedTuple):
             # Python before 3.11 does not read the Z that others write.
             time = datetime.fromisoformat(re.sub("[Zz]$", "+00:00", text))
         except ValueError:
-            told = f"must be like 7d, 24h or 2026-01-31, got {text!r}"
-            raise argparse.ArgumentTypeError(told) from None
+            problem = f"must be like 7d, 24h or 2026-01-31, got {text!r}"
+            raise argparse.ArgumentTypeError(problem) from None
         aware = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
         return cls(time_s=aware.timestamp())
 
