@@ -33,7 +33,7 @@ def add_pages(app: Sphinx) -> None:
 def finish(app: Sphinx, exception: object) -> None:
     """Leave the clone as it was, and lead from ``index.html`` to the index."""
     for page in _OUTSIDE:
-        (Path(app.srcdir) / f"{page}.rst").unlink()
+        (Path(app.srcdir) / f"{page}.rst").unlink(missing_ok=True)
     front = f"{app.config.root_doc}.html"
     (Path(app.outdir) / "index.html").write_text(_REDIRECT.format(front), encoding="utf-8")
 
