@@ -60,7 +60,7 @@ def test_what_is_held_is_bounded():
         monitor.add(RunEvent("tool_call_completed", number, tokens=1))
     for counter, _ in monitor._of_calls:
         assert len(counter._tallies) <= 1_000
-    assert len(monitor._tokens) <= 200
+    assert len(monitor._waste._tokens._waiting) <= 200
 
 
 def test_numbers_are_data():

@@ -35,10 +35,10 @@ def forget_json():
         del sys.modules[name]
 
 
-def detector(options, make=hook_process._detector):
+def detector(options, settings, make=hook_process._detector):
     import json  # noqa: F401 - what a real process does when it asks a detector
 
-    return make(options)
+    return make(options, settings)
 
 
 def answered(event):

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from antiloop import LoopDetector, RepeatDetector, ToolCall
+from antiloop import LoopDetector, LoopVerdict, RepeatDetector, ToolCall
 from antiloop.loop_detection import Escalation, LoopAction, MonologueDetector, Opinion, presets
 
 CALL = ToolCall("search", {"query": "cats"})
@@ -34,6 +34,11 @@ def test_what_it_would_be_is_marked_as_a_shadow():
     assert (told.action, told.is_shadow, told.would_be) == (LoopAction.NOTIFY, True, None)
     assert told.detection.details["shadow"] is True
     assert told.detection.details["count"] == 3
+
+
+def test_a_verdict_to_go_on_has_no_shadow():
+    healthy = LoopVerdict(suspicion=0.5)
+    assert healthy.in_shadow() is healthy
 
 
 def test_no_call_is_refused():

@@ -1,5 +1,6 @@
 """A case in words: the question, and the record behind a fence."""
 
+from itertools import accumulate
 from typing import Iterator, List, Optional, Sequence
 
 from ...short_repr import counted
@@ -71,15 +72,10 @@ def _assembled(found: str, record: str) -> str:
     )
 
 
-def _cut(lines: List[str], room: int) -> Iterator[str]:
-    """Give the last lines that fit."""
-    kept: List[str] = []
-    for line in reversed(lines):
-        room -= len(line) + 1
-        if room < 0:
-            break
-        kept.append(line)
-    return reversed(kept)
+def _cut(lines: List[str], room: int) -> List[str]:
+    """Return the last lines that fit, each with the line break before it."""
+    sizes = accumulate(len(line) + 1 for line in reversed(lines))
+    return lines[len(lines) - sum(size <= room for size in sizes) :]
 
 
 def _record(rounds: List[CaseRound], latest: int, earlier: int) -> Iterator[str]:

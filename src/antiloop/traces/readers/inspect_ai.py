@@ -15,6 +15,8 @@ from ..shared.records import OnTrouble, Record
 from ..shared.usage import Usage, reply_event, total_usage, usage_of
 
 _ATTACHMENT = "attachment://"
+_LEVELS = 64
+"""How deep in a message the names of attachments are looked for."""
 _READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 _WRITTEN = ("output_tokens",)
 
@@ -69,14 +71,14 @@ def _run(sample: Dict[str, Any], source: str) -> RecordedRun:
     )
 
 
-def _with_attachments(value: Any, texts: Dict[str, Any]) -> Any:
-    """Put the texts of attachments where only their names stand."""
+def _with_attachments(value: Any, texts: Dict[str, Any], levels: int = _LEVELS) -> Any:
+    """Put the texts of attachments where only their names are; what lies deeper stays as it is."""
     if isinstance(value, str):
         return texts.get(value[len(_ATTACHMENT) :], value) if _is_name(value) else value
-    if isinstance(value, list):
-        return [_with_attachments(item, texts) for item in value]
-    if isinstance(value, dict):
-        return {key: _with_attachments(item, texts) for key, item in value.items()}
+    if levels and isinstance(value, list):
+        return [_with_attachments(item, texts, levels - 1) for item in value]
+    if levels and isinstance(value, dict):
+        return {key: _with_attachments(item, texts, levels - 1) for key, item in value.items()}
     return value
 
 
