@@ -94,7 +94,9 @@ def test_a_run_ends_though_a_tool_does_not(stubborn):
 
 
 @pytest.mark.usefixtures("_short", "_quiet")
-@pytest.mark.parametrize("stubborn", set(STUBBORN) - {waits_for_a_task_that_swallows})
+@pytest.mark.parametrize(
+    "stubborn", [each for each in STUBBORN if each is not waits_for_a_task_that_swallows]
+)
 async def test_an_async_run_ends_though_a_tool_does_not(stubborn):
     result = await asyncio.wait_for(agent_with(stubborn).arun("Go"), 20)
     assert_timed_out(result, stubborn)
