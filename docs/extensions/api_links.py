@@ -49,7 +49,7 @@ def public(
 def needs_no_link(target: str, node: pending_xref) -> bool:
     """Tell whether a name is described nowhere on this site, and rightly so.
 
-    Builtins, the standard library and the frameworks have pages of their own, elsewhere. Lower-case
+    Builtins, the standard library and the frameworks are described elsewhere. Lower-case
     names in prose are parameters and fields. Signatures and bases name private classes in full.
     """
     first = target.partition(".")[0]

@@ -1,6 +1,6 @@
 """Writes a page for each public module; the build fails where one lacks a public name.
 
-The pages stand in ``docs/reference/api`` while the site is built.
+The pages are in ``docs/reference/api`` while the site is built.
 """
 
 import ast

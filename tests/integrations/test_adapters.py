@@ -19,6 +19,7 @@ OTHER_EXTRAS = {
     "completion",
     "dask",
     "dev",
+    "docs",
     "mutants",
     "openai",
     "prometheus",

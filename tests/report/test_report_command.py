@@ -89,7 +89,7 @@ def test_where_no_run_is_read_nothing_is_written(given, output, page, capsys, mo
     assert main(["report", given, "-o", output]) == 2
     out, err = capsys.readouterr()
     assert (out, page.read_text()) == ("", "good")
-    assert err.endswith(f"antiloop: {output}: not written, as there are no runs to show\n")
+    assert err.endswith(f"antiloop: {output}: not written because there are no runs to show\n")
     assert sorted(path.name for path in page.parent.iterdir()) == ["notes", "report.html"]
 
 
@@ -100,7 +100,7 @@ def test_a_page_that_is_a_link_to_somewhere_else_is_refused(runs, page, tmp_path
     shipped.symlink_to(page)
     assert main(["report", runs(fine=1), "-o", str(shipped)]) == 2
     assert page.read_text() == "precious"
-    told = f"antiloop: {shipped}: a link that leads to {page}; name that file itself\n"
+    told = f"antiloop: {shipped}: a link to {page}; name that file instead\n"
     assert capsys.readouterr().err == told
 
 

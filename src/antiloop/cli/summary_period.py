@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import NamedTuple, Optional
 
 _LENGTH = re.compile(r"([0-9]{1,6})([dh])")
+_UTC = re.compile("[Zz]$")
 _SECONDS = {"d": 86_400, "h": 3_600}
 
 
@@ -27,7 +28,7 @@ class Since(NamedTuple):
             return cls(length_s=int(length[1]) * _SECONDS[length[2]])
         try:
             # Python before 3.11 does not read the Z that others write.
-            time = datetime.fromisoformat(re.sub("[Zz]$", "+00:00", text))
+            time = datetime.fromisoformat(_UTC.sub("+00:00", text))
         except ValueError:
             problem = f"must be like 7d, 24h or 2026-01-31, got {text!r}"
             raise argparse.ArgumentTypeError(problem) from None
