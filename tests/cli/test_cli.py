@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from antiloop.__main__ import main as program
 from antiloop.cli import main, recordings
 from antiloop.cli.commands import scan
 from antiloop.cli.output.terminal import printable
@@ -363,7 +363,7 @@ def test_ctrl_c_ends_quietly(monkeypatch, capsys):
 def test_the_module_gives_the_exit_status(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["antiloop", "scan", EXAMPLE])
     with pytest.raises(SystemExit) as exit_:
-        runpy.run_module("antiloop", run_name="__main__")
+        sys.exit(program())
     assert exit_.value.code == 1
     assert capsys.readouterr().out.endswith("got stuck.\n")
 
@@ -376,7 +376,7 @@ def test_an_interrupt_while_the_program_starts_is_130(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["antiloop", "demo"])
     monkeypatch.setitem(sys.modules, "antiloop.cli", Starting("antiloop.cli"))
     with pytest.raises(SystemExit) as exit_:
-        runpy.run_module("antiloop", run_name="__main__")
+        sys.exit(program())
     assert exit_.value.code == 130
 
 

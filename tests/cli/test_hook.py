@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import runpy
 import shlex
 import shutil
 import stat
@@ -13,6 +12,7 @@ import sys
 import pytest
 
 from antiloop import LoopDetector
+from antiloop.__main__ import main as program
 from antiloop.cli import main
 from antiloop.cli.hooks import hook_program
 from antiloop.cli.hooks.agent_settings import nested_entry
@@ -316,7 +316,7 @@ def test_a_person_who_asks_for_the_status_is_answered_by_a_command(monkeypatch, 
     monkeypatch.setattr(sys, "argv", ["antiloop", "hook", "claude-code", "--status"])
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("antiloop", run_name="__main__")
+        sys.exit(program())
     assert ended.value.code == 1
     assert "not installed" in capsys.readouterr().out
 
@@ -427,7 +427,7 @@ def test_a_person_without_an_event_is_told_what_to_say(monkeypatch, capsys):
     answering(monkeypatch, "")
     monkeypatch.setattr(sys, "argv", ["antiloop", "hook", "claude-code"])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("antiloop", run_name="__main__")
+        sys.exit(program())
     assert ended.value.code == 2
     assert "set that up with --install" in capsys.readouterr().err
 

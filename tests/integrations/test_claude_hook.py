@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
+from antiloop.__main__ import main as program
 from antiloop.integrations.claude_code import LoopGuard
 from antiloop.integrations.hooks import hook_process, transcript_tail
 from antiloop.integrations.hooks.hook_process import Options
@@ -296,7 +296,7 @@ def test_the_hook_goes_round_the_command_line(session, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["antiloop", "hook", "claude-code"])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("antiloop", run_name="__main__")
+        sys.exit(program())
     assert ended.value.code == 0
 
 
