@@ -431,20 +431,21 @@ def test_a_run_begins_with_the_block_of_its_guard():
 
 def test_a_call_that_outlives_its_run_is_none_of_the_next():
     guard = LoopGuard(NOTIFY)
+    answered = {}
 
     @guard
-    async def search(query, told):
-        await told.wait()
+    async def search(query):
+        await answered[query].wait()
         return "nothing"
 
     async def two_runs():
-        told, late = asyncio.Event(), asyncio.Event()
-        told.set()
-        outlives = asyncio.ensure_future(search("late", late))
+        answered.update(quick=asyncio.Event(), late=asyncio.Event())
+        answered["quick"].set()
+        outlives = asyncio.ensure_future(search("late"))
         await asyncio.sleep(0)
         guard.reset()
-        answers = [await search("quick", told) for _ in range(3)]
-        late.set()
+        answers = [await search("quick") for _ in range(3)]
+        answered["late"].set()
         return [*answers, await outlives]
 
     *_, third, outlived = asyncio.run(two_runs())
