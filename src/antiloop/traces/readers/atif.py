@@ -54,11 +54,8 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     models = [field_of(agent, "model_name"), *(event.model for event in events)]
     return RecordedRun(
         _run_id(value) or source,
-        history.calls,
-        history.results,
-        history.turn_starts,
-        source,
-        events,
+        source=source,
+        events=events,
         agent=optional_text(field_of(agent, "name")),
         model=next(filter(None, map(optional_text, models)), None),
         input_tokens=_known(
@@ -72,7 +69,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         cost=_known(
             number(field_of(metrics, "total_cost_usd")), total(event.cost for event in events)
         ),
-        messages=history.messages,
+        **vars(history),
     )
 
 

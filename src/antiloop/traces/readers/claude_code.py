@@ -108,14 +108,13 @@ class _Run:
         replies = [reply for reply in self._replies.values() if reply[2] != Usage()]
         return RecordedRun(
             self.run_id,
-            history.calls,
-            history.results,
-            history.turn_starts,
-            self.source,
-            tuple(reply_event(step, usage, agent=agent, time_s=at) for step, at, usage in replies),
+            source=self.source,
+            events=tuple(
+                reply_event(step, usage, agent=agent, time_s=at) for step, at, usage in replies
+            ),
             agent=agent,
             cost=self._cost,
             failed=self._failed,
-            messages=history.messages,
+            **vars(history),
             **vars(total_usage(usage for _, _, usage in replies)),
         )

@@ -100,15 +100,12 @@ class _Run:
         history = self.history()
         return RecordedRun(
             self.run_id,
-            history.calls,
-            history.results,
-            history.turn_starts,
-            self.source,
-            tuple(self._events),
+            source=self.source,
+            events=tuple(self._events),
             model=self._model,
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,
-            messages=history.messages,
+            **vars(history),
         )
 
 

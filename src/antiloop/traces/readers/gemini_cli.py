@@ -63,12 +63,9 @@ class _Session:
         usages = list(map(_usage, messages))
         return RecordedRun(
             self.run_id,
-            history.calls,
-            history.results,
-            history.turn_starts,
-            self.source,
-            tuple(_replies(messages, usages)),
-            messages=history.messages,
+            source=self.source,
+            events=tuple(_replies(messages, usages)),
+            **vars(history),
             **vars(total_usage(usages)),
         )
 

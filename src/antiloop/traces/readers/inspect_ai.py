@@ -60,13 +60,10 @@ def _run(sample: Dict[str, Any], source: str) -> RecordedRun:
     events = tuple(_replies(sample, messages, history))
     return RecordedRun(
         f"{text_of(sample['id'])}_epoch_{text_of(sample['epoch'])}",
-        history.calls,
-        history.results,
-        history.turn_starts,
-        source,
-        events,
+        source=source,
+        events=events,
         failed=bool(sample.get("error")),
-        messages=history.messages,
+        **vars(history),
         **vars(_usage(sample)),
     )
 

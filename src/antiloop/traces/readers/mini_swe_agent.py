@@ -53,15 +53,12 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     model = field_of(field_of(field_of(info, "config"), "model"), "model_name")
     return RecordedRun(
         optional_text(value.get("instance_id")) or source,
-        history.calls,
-        history.results,
-        history.turn_starts,
-        source,
-        replies,
+        source=source,
+        events=replies,
         model=optional_text(model),
         input_tokens=total(reply.input_tokens for reply in replies),
         output_tokens=total(reply.output_tokens for reply in replies),
         cost=number(field_of(field_of(info, "model_stats"), "instance_cost")),
         failed=text_of(field_of(info, "exit_status")) not in _ENDED_WELL,
-        messages=history.messages,
+        **vars(history),
     )

@@ -113,14 +113,11 @@ def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
     usages = [Usage(one.model, one.input_tokens, one.output_tokens) for one in beside]
     return RecordedRun(
         next(filter(None, ids), source),
-        history.calls,
-        history.results,
-        history.turn_starts,
-        source,
-        beside,
+        source=source,
+        events=beside,
         cost=_cost([holder, *events]),
         failed=bool(holder.get("error")) or any(map(_is_end_in_error, events[-1:])),
-        messages=history.messages,
+        **vars(history),
         **vars(total_usage(usages)),
     )
 

@@ -100,10 +100,7 @@ def _run(run_id: str, source: str, content: SpanContent, spans: List[AgentSpan])
     history = content.history
     return RecordedRun(
         run_id,
-        history.calls,
-        history.results,
-        history.turn_starts,
-        source,
+        source=source,
         events=tuple(_events(content)),
         agent=next((one.agent for one in spans if one.agent), None),
         model=next((one.model for one in models if one.model), None),
@@ -111,7 +108,7 @@ def _run(run_id: str, source: str, content: SpanContent, spans: List[AgentSpan])
         output_tokens=total(one.output_tokens for one in models),
         cost=total(one.cost for one in models),
         failed=_has_failed(spans),
-        messages=history.messages,
+        **vars(history),
     )
 
 

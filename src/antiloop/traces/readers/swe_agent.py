@@ -52,17 +52,14 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     run_id = optional_text(value.get("instance_id")) or optional_text(field_of(info, "instance_id"))
     return RecordedRun(
         run_id or source,
-        history.calls,
-        history.results,
-        history.turn_starts,
-        source,
-        _events(steps, history),
+        source=source,
+        events=_events(steps, history),
         agent=optional_text(field_of(info, "agent")),
         input_tokens=whole_number(field_of(spent, "tokens_sent")),
         output_tokens=whole_number(field_of(spent, "tokens_received")),
         cost=number(field_of(spent, "instance_cost")),
         failed=text_of(field_of(info, "exit_status")).startswith("exit_"),
-        messages=history.messages,
+        **vars(history),
     )
 
 

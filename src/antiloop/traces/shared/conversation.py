@@ -75,13 +75,10 @@ class ConversationFormat:
         usages = list(map(self.usage, messages))
         return RecordedRun(
             _first(beside, _ID_KEYS) or source,
-            history.calls,
-            history.results,
-            history.turn_starts,
-            source,
-            tuple(self._replies(history, messages, usages)),
+            source=source,
+            events=tuple(self._replies(history, messages, usages)),
             agent=next(filter(None, map(self.agent, messages)), None),
-            messages=history.messages,
+            **vars(history),
             **vars(total_usage([self.usage(beside), *usages])),
         )
 
