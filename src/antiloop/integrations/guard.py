@@ -25,14 +25,14 @@ _HEARD = 12
 class Guard(Lookout):
     """Judge a conversation that a framework keeps.
 
-    There is no state of a run here: its monitor is made anew from the conversation each time, so a
-    run that is resumed elsewhere decides as the unbroken one. Only the last calls are replayed,
-    four windows full, so that a step of a long run costs no more than one of a short run. What a
-    judge said is remembered in this process; elsewhere it is asked again.
+    The guard keeps no state of a run. It makes the monitor from the conversation each time, so a
+    run that another process resumes gets the verdicts of an unbroken one. It replays only the last
+    calls, four windows full, so a step of a long run costs no more than one of a short run. It
+    remembers in this process what a judge said; another process asks again.
 
     Args:
-        across_turns: look at the whole conversation; at what came after the user's last message
-            where false.
+        across_turns: judge the whole conversation; by default, what follows the user's last
+            message.
         detector, ignore, observers: as those of `Lookout`.
     """
 

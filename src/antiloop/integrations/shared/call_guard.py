@@ -32,9 +32,9 @@ Answer = Tuple[ToolCall, Optional[ToolResult]]
 class CallGuard(Lookout):
     """Judge one run, all calls of which pass through here.
 
-    Nobody tells which calls belong to one reply of the model, so it is those that are under way at
-    the same time; `round` says it where they run one after another. A round is judged when nothing
-    is under way any more. Make a guard for each run. It may be used from several threads.
+    Calls that are under way at the same time count as one reply of the model; `round` groups calls
+    that run one after another. The guard judges a round when none of its calls is under way any
+    more. Make one guard for each run. Several threads may use it.
 
     Args:
         run_id: id of this run for observers.
