@@ -26,6 +26,11 @@ settings.register_profile(
 )
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Name no test after bytes: what is packed holds the time, and all workers collect the same."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_event_loop_by_default():
     """Have no loop that nobody closes: older interpreters make one for whoever asks."""
