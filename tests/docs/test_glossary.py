@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
 # What is read. With "src/antiloop" here, the code and its help are read as well.
-FOLDERS = ("README.md", "docs")
+FOLDERS = ("README.md", "docs", "src/antiloop/loop_detection")
 # Written from the help of the commands, so it belongs to the code.
 GENERATED = {"command-line.md": "src/antiloop"}
 
@@ -47,18 +47,21 @@ INSTEAD = {
     ),
 }
 BANNED = re.compile(rf"\b({'|'.join(INSTEAD)})\b", re.IGNORECASE)
+NAME = re.compile(r"\w*_\w*")
+OPENING = re.compile(r'^\s*r?"""(Gives?|Tells?|Say)\b', re.MULTILINE)
 TERM = re.compile(r"^\| ([a-z][a-z ]*) \| (.+) \|$", re.MULTILINE)
 OUTPUT = re.compile(r"^```(?:text|console)\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def files_of(folder):
-    """Give the pages and modules of a folder, or the file itself."""
+    """Return the pages and modules of a folder, or the file itself."""
     path = ROOT / folder
     found = [path] if path.is_file() else sorted([*path.rglob("*.md"), *path.rglob("*.py")])
     return [file for file in found if GENERATED.get(file.name, folder) in FOLDERS]
 
 
 FILES = [file for folder in FOLDERS for file in files_of(folder)]
+MODULES = [file for file in FILES if (ROOT / "src") in file.parents]
 
 
 def without_output(text):
@@ -67,12 +70,18 @@ def without_output(text):
 
 
 def replaced_words(text):
-    """Give each banned word with its line and what to write instead."""
+    """Return each banned word with its line and what to write instead."""
     return [
         f"line {line}: {found[0]!r}: write {instead_of(found[0])}"
         for line, content in enumerate(text.splitlines(), 1)
-        for found in BANNED.finditer(content)
+        for words in [content, *words_of_names(content)]
+        for found in BANNED.finditer(words)
     ]
+
+
+def words_of_names(line):
+    """Return the names in a line as separate words: `is_no_loop` as "is no loop"."""
+    return [name.replace("_", " ") for name in NAME.findall(line)]
 
 
 def instead_of(words):
@@ -84,6 +93,11 @@ def instead_of(words):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_file_uses_the_words_of_the_glossary(file):
     assert replaced_words(without_output(file.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_docstring_says_plainly_that_something_is_returned(file):
+    assert OPENING.findall(file.read_text(encoding="utf-8")) == []
 
 
 def terms():
@@ -116,6 +130,7 @@ def test_the_documentation_uses_each_term(term):
         ("Nobody is told", ["line 1: 'Nobody'", "line 1: 'is told'"]),
         ("a spelling of a word", []),
         ("it is no longer open", []),
+        ("is_no_loop = policy is NO_POLICY", ["line 1: 'is no': write is not a"]),
     ],
 )
 def test_a_replaced_word_is_found_with_its_line(text, words):

@@ -217,9 +217,9 @@ def test_long_arguments_are_judged_as_short_ones(extra):
     assert features({"q": "missing"}).wording != features({"q": "cats"}).wording
     assert features({"q": "cats"}, None).near == features({"q": "cats"}).near
     assert features({"q": "cats"}, None).steady is None
-    of_its_own = features({"q": "cats"}).of_its_own(3)
-    assert of_its_own.near == features({"q": "cat"}).near
-    assert of_its_own.shown == features({"q": "cats"}).shown
+    unique = features({"q": "cats"}).as_unique(3)
+    assert unique.near == features({"q": "cat"}).near
+    assert unique.shown == features({"q": "cats"}).shown
     assert isinstance(features({"q": "cats"}).arguments, str) == bool(extra)
 
 

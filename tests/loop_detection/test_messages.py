@@ -60,8 +60,8 @@ def test_a_long_lap_is_shown_by_its_last_five_calls():
 )  # fmt: skip
 def test_the_second_notice_is_stronger_and_fits_the_loop(detector, calls, fitting):
     first, second = notices(detector, calls)
-    assert "You were told before" not in first
-    assert "You were told before" in second
+    assert "You got this notice before" not in first
+    assert "You got this notice before" in second
     assert fitting in second
     assert second.count("\n- ") == 3
 

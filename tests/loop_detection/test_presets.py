@@ -137,7 +137,7 @@ def test_the_second_warning_of_cycles_is_stronger():
     monitor = presets.cycles().monitor()
     words = [monitor.record_call(*call).message for call in same(4)]
     assert "3 times" in words[2]
-    assert "You were told before" in words[3]
+    assert "You got this notice before" in words[3]
 
 
 def test_twenty_five_calls_a_turn_are_budgeted():

@@ -37,7 +37,7 @@ def watching(**options):
 
 
 def search(monitor, number):
-    """Look for something that is not there, in ever new words."""
+    """Look for something that is not there, in new words each time."""
     return monitor.record_call("search", {"query": f"word{number}"}, "No results found.")
 
 

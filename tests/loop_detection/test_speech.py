@@ -90,7 +90,7 @@ def test_a_second_notice_is_stronger():
     twice = Escalation((LoopAction.NOTIFY, LoopAction.NOTIFY, LoopAction.STOP))
     monitor = LoopDetector([ChantDetector()], twice).monitor()
     notices = [monitor.said(CHANT).message for _ in range(2)]
-    again = "You were told before and went on. Do not say it again."
+    again = "You got this notice before and went on. Do not say it again."
     assert [again in notice for notice in notices] == [False, True]
 
 

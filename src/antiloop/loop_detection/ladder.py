@@ -37,7 +37,7 @@ class Block:
 
     @classmethod
     def of(cls, found: LoopDetection) -> "Block":
-        """Make the block of a loop; without keys of its own it refuses the members."""
+        """Make the block of a loop; a loop without keys to refuse has its members refused."""
         refused = tuple((found.refused or found.members)[-MAX_REFUSED:])
         reason = shortened(found.message, MAX_REASON)
         return cls(found.identity, found.detector_name, refused, found.is_lasting, reason)

@@ -91,7 +91,7 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     advice = _advice(found) if rung or _is_about_words(found) else _FIRST
     again = "say it" if _is_about_words(found) else "make these calls"
     urge = (
-        f"You were told before and went on. Do not {again} again. Do one of these now:"
+        f"You got this notice before and went on. Do not {again} again. Do one of these now:"
         if rung
         else "Repeating this will not bring anything new. Try another approach:"
     )

@@ -101,8 +101,8 @@ _SETTINGS: Dict[str, Any] = {
         f"By detector: {', '.join(TYPES)}, or another name that the preset has.",
     ),
     "tools": _map(_TOOL, "What is declared about tools, by name."),
-    "ignore": _said(_NAMES, "Tools whose calls are no evidence."),
-    "shadow": _said(_FLAG, "Tell what would be done, and do nothing."),
+    "ignore": _said(_NAMES, "Tools whose calls do not count."),
+    "shadow": _said(_FLAG, "Report what would be done, and do nothing."),
     "mask": {"description": "What of arguments is hidden.", "enum": list(MASKINGS)},
     "window": _count(2, "How many recent calls are looked at."),
     "notice_role": {

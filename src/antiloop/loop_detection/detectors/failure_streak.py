@@ -17,7 +17,7 @@ from .base import WindowDetector, detection, times
 PATIENCE = 12
 """Rounds with the same answer if it is not a failure."""
 ROW_SPACING = 3
-"""Rounds between two detections of a row over any tools."""
+"""Rounds between two detections of a streak over any tools."""
 _Answer = Tuple[Optional[str], ...]
 FRESH_PER_MATCH = 0.25
 """New results allowed for each failure: an agent that learns something else is not stuck."""
@@ -25,14 +25,14 @@ FRESH_PER_MATCH = 0.25
 
 @beta
 class FailureStreakDetector(WindowDetector):
-    """Find a tool that fails in the same way under changing arguments, or a row of failed calls.
+    """Find a tool that fails in the same way under changing arguments, or rounds that all fail.
 
     Two failures are the same if they differ only in numbers and in echoes of the arguments:
     "ticket 1000 not found", "ticket 1001 not found". An identical long answer counts as well: it is
-    not an acknowledgement, and the agent has read it before. A row of rounds that failed, found
-    nothing or returned known results is also a streak, for any mix of tools; rounds that are
-    neither unproductive nor new are skipped. Blocking the calls of such a row would not help,
-    because the next calls differ, so the ladder takes its last action instead. An answer with less
+    not an acknowledgment, and the agent has read it before. Rounds that failed, found nothing or
+    returned known results are also a streak, for any mix of tools; rounds that are neither
+    unproductive nor new are skipped. Blocking the calls of such a streak would not help, because
+    the next calls differ, so the ladder takes its last action instead. An answer with less
     left to do than the one before, such as fewer failed tests, is progress and starts a new streak.
 
     With `patience`, answers that are not failures need more rounds: a tool that finds nothing for
@@ -43,12 +43,12 @@ class FailureStreakDetector(WindowDetector):
             of them, 2 or more.
         patience: rounds with the same answer of one tool that finds nothing or asks to wait; by
             default 12, or the threshold if that is more.
-        in_a_row: unproductive rounds in a row, over any tools, 2 or more. Such a row is weaker
+        in_a_row: unproductive rounds in a row, over any tools, 2 or more. Such a streak is weaker
             evidence, so it is reported again only three rounds later. If each round looks for
-            something else and finds nothing, twice the row is needed.
-        repeats: rounds of such a row that must repeat an earlier answer, including the last one,
-            0 or more; a row of twice the length needs none. An agent whose attempts all fail
-            in different ways explores.
+            something else and finds nothing, twice as many rounds are needed.
+        repeats: rounds of such a streak that must repeat an earlier answer, including the last
+            one, 0 or more; a streak of twice the length needs none. An agent whose attempts all
+            fail in different ways explores.
 
     Raises:
         ValueError: if a number is below 2, or patience below the threshold.
@@ -95,7 +95,7 @@ class FailureStreakDetector(WindowDetector):
         if len(row) < self.in_a_row or len(row) >= 2 * self.in_a_row or not self.repeats:
             return len(row) >= self.in_a_row
         repeats = _repeats(row, _answer)
-        # A failure in new words is news: it may be the first step of another way.
+        # A failure in new words may be the first step of another way.
         return repeats >= self.repeats and repeats > _repeats(row[:-1], _answer)
 
     def _same_failure(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
@@ -106,9 +106,8 @@ class FailureStreakDetector(WindowDetector):
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
         usual = self.threshold if features.outcome.is_failure or features.is_long else self.patience
-        if (
-            features.outcome is Outcome.EMPTY
-        ):  # it says so itself: twice a row of any kind is enough
+        # The tool says that it found nothing, so twice `in_a_row` is enough.
+        if features.outcome is Outcome.EMPTY:
             usual = min(usual, max(self.threshold, 2 * self.in_a_row))
         return window.threshold(self.name, features.tool, usual)
 

@@ -63,7 +63,7 @@ class NearRepeatDetector(WindowDetector):
         return item.features.result is not None and not item.features.changes_world
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
-        # Silence tells nothing: it is evidence only where nothing at all was new.
+        # A silent result is evidence only where nothing at all was new.
         fresh_per_match = 0.0 if latest.outcome is Outcome.SILENT else 1.0
         return window.streak(
             lambda item: _is_near(item.features, latest), fresh_per_match=fresh_per_match

@@ -98,7 +98,7 @@ def text_detection(
         key: what identifies the finding next time.
         masking: hides what must not be shown of the text.
     """
-    # Masked before it is shortened: half a secret would not be recognised as one.
+    # Mask first, shorten then: half a secret would not be recognized as one.
     masked = masking.text(beginning_of(words, _QUOTED))
     shown = visible(" ".join(masked.split()), LABEL_LENGTH)
     return LoopDetection(

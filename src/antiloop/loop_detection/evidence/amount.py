@@ -21,7 +21,7 @@ _MOST = 10**9
 
 
 def amount_left(text: str) -> Optional[int]:
-    """Give how much is left to do by what an answer says: what fails or waits, or in percent.
+    """Return how much is left to do by what an answer says: what fails or waits, or in percent.
 
     Only two amounts of one kind can be compared; None is given where there is none.
 

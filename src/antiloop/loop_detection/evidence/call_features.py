@@ -1,4 +1,4 @@
-"""What is kept of one call and its result: fingerprints and a judgement."""
+"""What is kept of one call and its result: fingerprints and the outcome."""
 
 import json
 from copy import copy
@@ -70,7 +70,7 @@ class CallFeatures:
         self.result = result
         self.outcome = kind
         self.is_long = is_long
-        """Whether the result is too long for an acknowledgement."""
+        """Whether the result is too long for an acknowledgment."""
         self.is_polled = False
         """Whether the call is declared to ask how work elsewhere goes on."""
         self.answer = f"{tool}\x00{result}"
@@ -125,8 +125,8 @@ class CallFeatures:
             features.settle()
         return features
 
-    def of_its_own(self, index: int) -> "CallFeatures":
-        """Give these as the features of a call that equals no other; an unknown result stays so."""
+    def as_unique(self, index: int) -> "CallFeatures":
+        """Return these features for a call that equals no other; an unknown result stays so."""
         key = f"{index:0{KEY_LENGTH}x}"
         other = copy(self)
         other.call = key
@@ -136,7 +136,7 @@ class CallFeatures:
         return other
 
     def refused(self) -> "CallFeatures":
-        """Give these features as those of a call that was refused."""
+        """Return these features as those of a call that was refused."""
         other = copy(self)
         other.outcome = Outcome.REFUSED
         other._is_missing = None
@@ -159,7 +159,7 @@ class CallFeatures:
         self._arguments = ...
 
     def normalized(self, name: str) -> Optional[str]:
-        """Give one of the looser forms by its name, None where it is not known."""
+        """Return one of the looser keys by its name, None where it is not known."""
         if self._normalized is None:
             self._normalized = {}
         if name not in self._normalized:

@@ -44,7 +44,7 @@ class Asked:
 
 
 def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
-    """Give the half of the features that needs no result.
+    """Return the half of the features that needs no result.
 
     What is remembered with the call holds only as long as its arguments are the same: the caller
     may change them in place at any time.
@@ -77,7 +77,7 @@ def is_refusal(result: Result) -> bool:
 
 
 def answer_of(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:
-    """Give the text of a result as it is compared, None where it is not known, and judge it."""
+    """Return the text of a result as it is compared, None where it is not known, and judge it."""
     if result is None:
         return None, Outcome.UNKNOWN
     if issubclass(type(result), ToolResult):

@@ -107,7 +107,7 @@ def _searches(tool_name: str, arguments: Any) -> bool:
 
 
 def _line_named_after(tool_name: str, arguments: Any) -> Optional[str]:
-    """Give a command line where the tool is called by its first word: ``ls`` of ``ls | grep a``."""
+    """Return a command line that begins with the tool's name: ``ls | grep a`` for ``ls``."""
     values = arguments.values() if isinstance(arguments, dict) else ()
     lines = (value for value in values if isinstance(value, str))
     return next((line for line in lines if line.split(None, 1)[:1] == [tool_name]), None)

@@ -7,13 +7,13 @@ from ..text.canonical import canonical_arguments, text_of
 
 
 def call_fingerprint(tool_name: Any, arguments: Any) -> str:
-    """Give the SHA-256 of a call, as hexadecimal digits."""
+    """Return the SHA-256 of a call, as hexadecimal digits."""
     name = text_of(tool_name)
     return text_fingerprint(f"{name}\x00{canonical_arguments(arguments)}")
 
 
 def text_fingerprint(text: str) -> str:
-    """Give the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
+    """Return the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
     try:
         data = text.encode()
     except UnicodeEncodeError:

@@ -40,7 +40,7 @@ class JudgedCall:
         self.is_unseen = False
         """Whether the answer is not known while another call of the round brings something new.
 
-        Some tools run at the provider and never show what they gave: that is no evidence."""
+        Some tools run at the provider and never show their results: they give no evidence."""
         self._is_change = is_change
 
     @property

@@ -11,7 +11,7 @@ NAME_LENGTH = 128
 
 
 def kept_name(name: str) -> str:
-    """Give a name as it is, a very long one shortened so that it still differs from all others.
+    """Return a name as it is, a very long one shortened so that it still differs from all others.
 
     >>> kept_name("search"), len(kept_name("s" * 1_000_000))
     ('search', 54)

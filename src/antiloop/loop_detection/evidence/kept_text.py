@@ -21,7 +21,7 @@ class KeptText(NamedTuple):
     """Whether there are words in what follows."""
 
     def without_noise(self, is_waiting: bool = False) -> str:
-        """Give a text that is equal for two whole texts that are equal without noise."""
+        """Return a text that is equal for two whole texts that are equal without noise."""
         masked = without_noise(self.begin, is_waiting, self.has_words)
         return "".join(_folded(masked, self.rest, 0))
 

@@ -16,7 +16,7 @@ NOT_SAID = "f" * KEY_LENGTH
 
 
 def looser_key(name: str, tool: str, arguments: Any, text: KeptText, kind: Outcome) -> str:
-    """Give the key by which a call and its answer are compared in one of the looser ways."""
+    """Return the key by which a call and its answer are compared in one of the looser ways."""
     if name == "left":
         left = amount_left(text.begin)
         return NOT_SAID if left is None else f"{left:0{KEY_LENGTH}x}"

@@ -76,7 +76,7 @@ def speaks_of_a_job(text: str) -> bool:
 
 
 def wording(text: str, arguments: Any) -> str:
-    """Give the words of an answer without numbers and without what only echoes the arguments.
+    """Return the words of an answer without numbers and without what only echoes the arguments.
 
     >>> wording("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
     'error not found'
@@ -88,7 +88,7 @@ def wording(text: str, arguments: Any) -> str:
 
 
 def template(text: str) -> str:
-    """Give the different lines of a text without numbers and ids: equal for a file that grows.
+    """Return the different lines of a text without numbers and ids: equal for a file that grows.
 
     >>> template('sent, message_id=m-17') == template('sent, message_id=m-18')
     True
@@ -123,7 +123,7 @@ def does_nothing(arguments: Any) -> bool:
 
 
 def command_line(arguments: Any) -> Optional[str]:
-    """Give the command line for a shell that arguments hold, if they hold one."""
+    """Return the command line for a shell that arguments hold, if they hold one."""
     if isinstance(arguments, dict):
         for name in _COMMANDS:
             if isinstance(arguments.get(name), str):

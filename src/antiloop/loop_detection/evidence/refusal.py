@@ -15,17 +15,17 @@ EVERY_TOOL = "*"
 
 
 def tool_key(tool: str) -> str:
-    """Give the key of all calls of a tool."""
+    """Return the key of all calls of a tool."""
     return f"t{text_fingerprint(tool)[:KEY_LENGTH]}"
 
 
 def near_key(features: CallFeatures) -> str:
-    """Give the key of all calls whose arguments differ in cosmetic things only."""
+    """Return the key of all calls whose arguments differ in cosmetic things only."""
     return f"n{text_fingerprint(f'{features.tool}{chr(0)}{features.near}')[:KEY_LENGTH]}"
 
 
 def whole_tool(features: CallFeatures) -> Tuple[str, ...]:
-    """Give the key of a tool for a loop that its answers make, whatever the arguments.
+    """Return the key of a tool for a loop that its answers make, whatever the arguments.
 
     Empty for a shell and the like: it does all kinds of work, most of it healthy.
     """

@@ -23,7 +23,7 @@ _FEW = 0.75
 _MOST = 0.99
 """What counting alone amounts to at most; 1 is kept for a detector that speaks."""
 
-_BARREN, _KNOWN, _VAIN, _FAILED = 1, 2, 4, 8
+_UNPRODUCTIVE, _KNOWN, _VAIN, _FAILED = 1, 2, 4, 8
 
 
 class Suspicion:
@@ -58,7 +58,7 @@ class Suspicion:
         self._value = self._before = 0.0
 
     def to_text(self) -> str:
-        """Give the state as one short text."""
+        """Return the state as one short text."""
         digits = "".join(f"{traits:x}" for traits in self._traits)
         return f"{digits} {self._value} {self._before}"
 
@@ -72,16 +72,16 @@ class Suspicion:
     def _weighed(self, window: Window, last: Round) -> float:
         """Add up the kinds of evidence.
 
-        The weights are those of a logistic regression on labelled runs, rounded; with any part of
+        The weights are those of a logistic regression on labeled runs, rounded; with any part of
         the runs left out they come out nearly the same.
         """
         traits, recent = self._traits, self._traits[-_RECENT:]
         row = next(
-            (n for n, each in enumerate(reversed(traits)) if not each & _BARREN), len(traits)
+            (n for n, each in enumerate(reversed(traits)) if not each & _UNPRODUCTIVE), len(traits)
         )
         total = (
             1.5 * _share(row, 1, 5)
-            + 1.5 * _share(_count(recent, _BARREN), 2, 5)
+            + 1.5 * _share(_count(recent, _UNPRODUCTIVE), 2, 5)
             + 3.0 * _share(_count(recent, _KNOWN), 1, 5)
             + 3.0 * _share(_count(recent, _VAIN), 2, 5)
             + 1.5 * _share(_count(traits, _FAILED), 2, 7)
@@ -93,11 +93,11 @@ class Suspicion:
 
 
 def _traits_of(passed: Round) -> int:
-    traits = _BARREN | _VAIN
+    traits = _UNPRODUCTIVE | _VAIN
     for item in passed.evidence:
         kind = item.features.outcome
         if kind is Outcome.SUCCESS and not item.is_known:
-            traits &= ~(_BARREN | _VAIN)
+            traits &= ~(_UNPRODUCTIVE | _VAIN)
             continue
         is_vain = kind is Outcome.EMPTY or (
             kind is Outcome.SILENT and not item.features.changes_world
@@ -105,7 +105,7 @@ def _traits_of(passed: Round) -> int:
         if not is_vain:
             traits &= ~_VAIN
             if not item.is_unproductive:
-                traits &= ~_BARREN
+                traits &= ~_UNPRODUCTIVE
         if item.is_known:
             traits |= _KNOWN
         if kind.is_failure:
@@ -161,5 +161,5 @@ def _count(traits: List[int], bit: int) -> int:
 
 
 def _share(count: int, usual: int, span: int) -> float:
-    """Give how far a count is on its way from what is usual to what is too much, 0 to 1."""
+    """Return how far a count is on its way from what is usual to what is too much, 0 to 1."""
     return min(1.0, max(0.0, (count - usual) / span))

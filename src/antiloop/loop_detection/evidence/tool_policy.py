@@ -64,7 +64,7 @@ class ToolPolicy:
         )
 
     def compared_arguments(self, arguments: Any) -> Any:
-        """Give what of the parsed arguments is compared; all where the key does not apply."""
+        """Return what of the parsed arguments is compared; all where the key does not apply."""
         if callable(self.key):
             return self.key(arguments)
         if self.key is None or not isinstance(arguments, Mapping):
@@ -73,7 +73,7 @@ class ToolPolicy:
         return named or arguments
 
     def compared_text(self, text: str) -> str:
-        """Give what of a result is compared."""
+        """Return what of a result is compared."""
         if self.strip is None:
             return text
         if callable(self.strip):
@@ -83,7 +83,7 @@ class ToolPolicy:
 
 @lru_cache(maxsize=256)
 def field_values(names: Tuple[str, ...]) -> "re.Pattern[str]":
-    """Give the pattern of fields with these names: the first group ends where the value begins."""
+    """Return the pattern of fields with these names; its first group ends before the value."""
     named = "|".join(map(re.escape, names))
     # A list ends where another one begins: to look for its end further would take for ever in a
     # text that opens many.

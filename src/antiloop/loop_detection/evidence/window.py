@@ -121,7 +121,7 @@ class Window:
                 if may_be_refused(features) and is_refusal(result):
                     features = features.refused()
                 if policy.idempotent is False and not features.outcome.is_failure:
-                    features = features.of_its_own(self.call_count + position)
+                    features = features.as_unique(self.call_count + position)
                 if features.call not in evidence:
                     index = self.call_count + position
                     evidence[features.call] = JudgedCall(
@@ -160,7 +160,7 @@ class Window:
         return self.call_count - self.turn_start
 
     def count_of(self, tool: str, in_turn: bool) -> int:
-        """Give the calls of a counted tool in the run, or in this turn; 0 for another tool."""
+        """Return the calls of a counted tool in the run, or in this turn; 0 for another tool."""
         return self.counts.get(kept_name(tool), (0, 0))[in_turn]
 
     def start_turn(self) -> None:
@@ -179,13 +179,13 @@ class Window:
         return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
 
     def threshold(self, detector: str, tool: str, usual: int) -> int:
-        """Give a detector's threshold for a tool: the usual one, or what is declared instead."""
+        """Return a detector's threshold for a tool: the usual one, or what is declared instead."""
         if not self.policies:
             return usual
         return self.policy(tool).thresholds.get(detector, usual)
 
     def lowest(self, detector: str, usual: int) -> int:
-        """Give the lowest threshold of a detector: the usual one, or what a tool has instead."""
+        """Return the lowest threshold of a detector: the usual one, or what a tool has instead."""
         if not self.policies:
             return usual
         asked = (detector, usual)
@@ -200,7 +200,7 @@ class Window:
         ends: Callable[[JudgedCall], bool] = lambda _: False,
         fresh_per_match: float = 1.0,
     ) -> List[JudgedCall]:
-        """Give the latest calls that match, oldest first, while little new comes in between.
+        """Return the latest calls that match, oldest first, while little new comes in between.
 
         Of each round, one matching call counts. Going back from the last round, the streak is over
         at a call that changed the world in a new way, at a step forward or at what `ends` it, and

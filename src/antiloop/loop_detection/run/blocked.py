@@ -13,7 +13,7 @@ from ..ladder import Block, Ladder
 def refused_again(
     ladder: Ladder, window: Window, found: Sequence[LoopDetection]
 ) -> List[LoopDetection]:
-    """Give the blocked loops of which a call was refused again, and end the blocks of others.
+    """Return the blocked loops with a call refused again, and end the other blocks.
 
     Args:
         ladder: that of the run.
@@ -36,7 +36,7 @@ def refused_again(
 
 
 def blocked(block: Block, window: Window) -> LoopDetection:
-    """Give a loop that is blocked, as the window shows it now."""
+    """Return a loop that is blocked, as the window shows it now."""
     found = [item for item in window if block.refuses(item.features)]
     again = detection(
         block.detector,
@@ -53,6 +53,6 @@ def blocked(block: Block, window: Window) -> LoopDetection:
 
 
 def shown_by_refusals(ladder: Ladder, window: Window) -> List[int]:
-    """Give the indices of the calls that a refusal would show."""
+    """Return the indices of the calls that a refusal would show."""
     found = ([i.index for i in window if each.refuses(i.features)] for each in ladder.blocks)
     return [indices[-1] for indices in found if indices]

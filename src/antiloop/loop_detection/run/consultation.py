@@ -46,7 +46,7 @@ class Consultation:
         self.start()
 
     def start(self) -> None:
-        """Begin anew, as for another run."""
+        """Start again, as for another run."""
         self._inquiry: Optional[Inquiry] = None
         self._excerpts: Optional[Excerpts] = None
         self._open: Optional[Question] = None
@@ -55,7 +55,7 @@ class Consultation:
             self._inquiry = Inquiry(options)
             self._excerpts = Excerpts(self._detector.masking)
         elif self._recorded:
-            self._inquiry = Inquiry(options or _NOBODY, can_ask=False)
+            self._inquiry = Inquiry(options or _NO_JUDGE, can_ask=False)
         self.is_held = self._inquiry is not None
         """Whether opinions count in this run."""
 
@@ -70,7 +70,7 @@ class Consultation:
         recorded: Optional[Mapping[int, Opinion]] = None,
         is_possible: bool = True,
     ) -> None:
-        """Say what is known of a run before its first call.
+        """Set what is known of a run before its first call.
 
         Args:
             run_id: the run's id, as a judge sees it.
@@ -83,7 +83,7 @@ class Consultation:
         self.start()
 
     def recall(self, known: Sequence[Optional[Opinion]], *, may_ask: bool) -> None:
-        """Say before a round that is replayed what was said about it when it was new.
+        """Set, before a round is replayed, the opinion that it got when it was new.
 
         Args:
             known: the answer, None for no opinion; empty if no judge was asked.
@@ -116,7 +116,7 @@ class Consultation:
         window: Window,
         ladder: Ladder,
     ) -> Tuple[Sequence[LoopDetection], Optional[Question]]:
-        """Give the findings of a round that hold now, and the question that it raises, if any."""
+        """Return the findings of a round that hold now, and the question that it raises, if any."""
         inquiry = self._inquiry
         if inquiry is None or not window.rounds:
             return found, None
@@ -148,14 +148,14 @@ class Consultation:
         return replace(verdict, case=case)
 
     def close(self) -> Optional[Question]:
-        """Give the question that is open, and let it be over."""
+        """Return the open question, and close it."""
         question, self._open = self._open, None
         return question
 
     def weigh(
         self, question: Question, opinion: Optional[Opinion], window: Window
     ) -> Optional[Sequence[LoopDetection]]:
-        """Give the findings that an opinion leads to; None where it leads to nothing."""
+        """Return the findings that an opinion leads to; None if it changes nothing."""
         return None if opinion is None else self._weighed(question.plan, opinion, window)
 
     def to_dict(self) -> Dict[str, Any]:
@@ -173,7 +173,7 @@ class Consultation:
             self._excerpts.load(state.get("excerpts", ()))
 
     def _known(self, step: int) -> Sequence[Optional[Opinion]]:
-        """Give the answer about a step, if it is known; it is used once."""
+        """Return the answer about a step, if it is known; it is used once."""
         known, self._recalled = self._recalled, ()
         return (self._recorded[step],) if step in self._recorded else known
 
@@ -187,14 +187,14 @@ class Consultation:
 
 
 def _action_if_stuck(plan: Plan, ladder: Ladder, window: Window) -> LoopAction:
-    """Give what would be done if the run is stuck."""
+    """Return what would be done if the run is stuck."""
     action, _, _ = deepcopy(ladder).climb(plan.stuck, window.round_count)
     return action
 
 
-def _nobody(_: Any) -> None:
-    """Give no opinion."""
+def _no_opinion(_: Any) -> None:
+    """Return no opinion."""
 
 
-_NOBODY = SecondOpinion(_nobody)
+_NO_JUDGE = SecondOpinion(_no_opinion)
 """The options for recorded opinions without a judge."""

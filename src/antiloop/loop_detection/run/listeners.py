@@ -31,7 +31,7 @@ class Listeners:
         self._listeners.append(listener)
 
     def alone(self) -> "Listeners":
-        """Give the same without listeners, for a copy of the run."""
+        """Return the same without listeners, for a copy of the run."""
         return Listeners(logs=self._logs, shadow=self._shadow)
 
     def acted_on(self, verdict: LoopVerdict) -> LoopVerdict:

@@ -38,7 +38,7 @@ class Reported:
         return calls, results, ()
 
     def to_text(self) -> str:
-        """Give the state as one text."""
+        """Return the state as one text."""
         return "".join(self._tokens)
 
     def load(self, text: str) -> None:

@@ -47,7 +47,7 @@ class Speech:
             yield detector, watch.count
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the state as plain JSON; a reply that is under way begins anew."""
+        """Return the state as plain JSON; a reply that is under way starts again."""
         watches = [watch.to_dict() for _, watch in self._watches]
         return {"replies": self.replies, "watches": watches}
 

@@ -21,7 +21,7 @@ _SHOWN_AGAIN = 80
 def case_of(
     run_id: str, suspicion: float, found: str, window: Window, excerpts: Excerpts
 ) -> CaseFile:
-    """Put together what a judge is shown."""
+    """Build the case file of a judge."""
     calls = list(excerpts.masked())
     changes = [item.index for item in window if item.is_change]
     shown = list(_compared(calls, changes))
@@ -86,7 +86,7 @@ def _nearest(
     part: Callable[[Excerpt], str],
     difference: Callable[[str, str], Optional[str]],
 ) -> Tuple[Optional[int], str]:
-    """Give the earlier call from which a text differs least, and what differs; else the text."""
+    """Return the earlier call with the most similar text, and the difference; else the text."""
     best: Tuple[Optional[int], str] = (None, text)
     for other in reversed(earlier):
         changed = difference(part(other), text) if text else None

@@ -17,7 +17,7 @@ _TOKEN = 10
 _QUESTION = """\
 You watch over an AI agent that works with tools. Judge whether it is stuck now.
 
-Stuck: the last steps bring nothing new. It repeats itself, goes in circles, tries ever new \
+Stuck: the last steps bring nothing new. It repeats itself, goes in circles, keeps trying \
 variants of what failed for one reason, looks for what is not there, or undoes and redoes its work.
 Not stuck: it learns or changes something that matters. Reading on, waiting for work that moves \
 on, checking again after a real change, doing one thing to many items, and one or two retries \

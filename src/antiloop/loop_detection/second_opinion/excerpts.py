@@ -90,7 +90,7 @@ class Excerpts:
         return map(self._shown, self._kept)
 
     def to_list(self) -> List[List[Any]]:
-        """Give the state as plain JSON, masked and shortened."""
+        """Return the state as plain JSON, masked and shortened."""
         return [
             [
                 *(each.index, each.round, each.tool),

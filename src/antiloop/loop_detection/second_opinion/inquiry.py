@@ -75,7 +75,7 @@ class Inquiry:
         *,
         is_answered: bool = False,
     ) -> Plan:
-        """Say what a round comes to, and whether somebody is to be asked first.
+        """Return what follows from a round, and whether to ask the judge first.
 
         Args:
             found: what detectors found.
@@ -106,7 +106,7 @@ class Inquiry:
         self._next = window.round_count + self.options.gap
 
     def answered(self, plan: Plan, opinion: Opinion, window: Window) -> Sequence[LoopDetection]:
-        """Take an opinion that is sure, and give the findings that hold now."""
+        """Take an opinion that is sure, and return the findings that hold now."""
         at, episode = window.round_count, self._going_on(window.round_count)
         if not opinion.stuck:
             self._episode = None
@@ -121,12 +121,12 @@ class Inquiry:
         return [self._detection(window, episode), *plan.stuck[1:]]
 
     def progress(self) -> None:
-        """Let what was said be over: something has moved."""
+        """Drop the last opinion, because of progress."""
         self._episode = None
         self._quiet_until = 0
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the state as plain JSON."""
+        """Return the state as plain JSON."""
         episode = self._episode
         return {
             "asked": [self._asked, self._next, self._quiet_until],
@@ -160,7 +160,7 @@ class Inquiry:
         return self._episode
 
     def _confirmed(self, found: Sequence[LoopDetection], at: int, may_ask: bool) -> Plan:
-        """Say what a round comes to in which a detector is certain."""
+        """Return what follows from a round in which a detector is certain."""
         self._next = max(self._next, at + 1) if self.options.confirm else at + self.options.gap
         if self._episode is not None:
             self._episode.seen = at
@@ -195,7 +195,7 @@ def _is_certain(found: LoopDetection) -> bool:
 
 
 def _concerned(window: Window) -> List[JudgedCall]:
-    """Give the late calls of which nothing came, or those of the last round."""
+    """Return the recent unproductive calls, or those of the last round."""
     late = [item for passed in window.rounds[-_CONCERNED_ROUNDS:] for item in passed.evidence]
     return [item for item in late if item.is_unproductive] or window.rounds[-1].evidence
 

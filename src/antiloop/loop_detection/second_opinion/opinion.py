@@ -57,7 +57,7 @@ class Opinion:
         return self.confidence >= SURE
 
     def to_dict(self) -> "dict[str, Any]":
-        """Give the opinion as plain JSON."""
+        """Return the opinion as plain JSON."""
         return {"stuck": self.stuck, "confidence": self.confidence, "reason": self.reason}
 
     @classmethod

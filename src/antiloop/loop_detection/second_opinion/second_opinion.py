@@ -10,9 +10,9 @@ from .case_file import CaseFile
 from .opinion import Opinion
 
 Answer = Union[Opinion, bool, None]
-"""The answer of a judge; None is no opinion."""
+"""The answer of a judge; None means: without an opinion."""
 Judge = Callable[[CaseFile], Union[Answer, Awaitable[Answer]]]
-"""Says whether a run is stuck, sync or async."""
+"""Decides whether a run is stuck, sync or async."""
 
 
 @beta
@@ -58,7 +58,7 @@ class SecondOpinion:
 
 
 def second_opinion_of(given: Any) -> Optional[SecondOpinion]:
-    """Give the settings for a judge, the defaults for a bare one, None for None."""
+    """Return the settings for a judge: the defaults for a bare one, None for None."""
     if given is None or isinstance(given, SecondOpinion):
         return given
     return SecondOpinion(given)

@@ -62,7 +62,7 @@ def canonical_json(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    r"""Give any value as plain JSON values, by the rules above; one that is plain is given back.
+    r"""Return any value as plain JSON values, by the rules above; a plain one comes back as it is.
 
     >>> plain((1.0, {2}))
     [1, {'\x00set': [2]}]
@@ -95,7 +95,7 @@ def canonical_arguments(arguments: Any) -> str:
 
 
 def parsed_arguments(arguments: Any) -> Any:
-    """Give arguments as plain JSON values: JSON text parsed, nothing at all as ``{}``."""
+    """Return arguments as plain JSON values: JSON text parsed, nothing at all as ``{}``."""
     # Not isinstance: a foreign object may answer for its class, and raise.
     if issubclass(type(arguments), str):
         text = str.__str__(arguments)
@@ -107,7 +107,7 @@ def parsed_arguments(arguments: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Give a text as it is, and anything else as canonical JSON."""
+    """Return a text as it is, and anything else as canonical JSON."""
     if type(value) is str:
         return value
     return str.__str__(value) if issubclass(type(value), str) else canonical_json(value)
@@ -179,7 +179,7 @@ class _Simplifier:
         return _marked("pairs", sorted(pairs, key=plain_json))
 
     def _some(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Give the items that are still looked at, and one more to mark the end: some never end."""
+        """Return the items that there is room for, and one more to mark a cut: some never end."""
         return islice(items, max(self._left, 0) + 1)
 
     def _key(self, key: Any, above: Tuple[int, ...]) -> str:

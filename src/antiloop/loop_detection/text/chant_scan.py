@@ -64,7 +64,7 @@ class ChantScan:
         return self._take(self._tokens.add(piece))
 
     def end(self) -> Optional[Chant]:
-        """Give the chant that the end of the text shows."""
+        """Return the chant that the end of the text shows."""
         return self._take(self._tokens.end())
 
     def _take(self, tokens: Iterable[Token]) -> Optional[Chant]:
@@ -102,7 +102,7 @@ class ChantScan:
         self._prose += length if token.is_prose else 0
 
     def _remember(self, token: Token) -> None:
-        """Put a token in the place of the oldest one."""
+        """Replace the oldest token."""
         at = self._count % LONGEST_LAP
         oldest = self._keys[at]
         if self._seen.get(oldest) == self._count - LONGEST_LAP:

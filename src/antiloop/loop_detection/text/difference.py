@@ -11,7 +11,7 @@ _LONGEST = 4_000
 
 
 def changed_part(old: str, new: str) -> Optional[str]:
-    """Give the one place in which two texts differ; None where it is more than half of the new one.
+    """Return the one place in which two texts differ; None if it is over half of the new one.
 
     >>> changed_part("sed -n 1,80p /src/main.py", "sed -n 40,80p /src/main.py")
     'sed -n [1 -> 40],80p /src/main.py'
@@ -28,7 +28,7 @@ def changed_part(old: str, new: str) -> Optional[str]:
 
 
 def new_lines(old: str, new: str) -> Optional[str]:
-    r"""Give the lines that an earlier text has not; None where they are more than half of them.
+    r"""Return the lines that the earlier text lacks; None if they are over half of the new one.
 
     >>> new_lines("a\nb\nc", "b\nc\nd")
     'd'

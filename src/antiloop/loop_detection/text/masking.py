@@ -47,11 +47,11 @@ class Masking:
         self._rule = rule
 
     def arguments(self, arguments: Any) -> Any:
-        """Give what may be shown of a call's arguments."""
+        """Return what may be shown of a call's arguments."""
         return self.value(arguments)
 
     def value(self, value: Any) -> Any:
-        """Give what may be shown of any other value."""
+        """Return what may be shown of any other value."""
         try:
             # A rule of the user's own may change what it is given, and that is still compared.
             is_ours = self._rule is mask_secrets
@@ -61,7 +61,7 @@ class Masking:
             return MASK
 
     def text(self, text: str) -> str:
-        """Give what may be shown of a text."""
+        """Return what may be shown of a text."""
         return text_of(self.value(text))
 
 
@@ -80,7 +80,7 @@ MASKINGS: Dict[str, Masking] = {"secrets": SECRETS, "arguments": _NoArguments(ma
 
 
 def masking_of(rule: MaskRule) -> Masking:
-    """Give the masking that a rule stands for.
+    """Return the masking for a rule.
 
     Raises:
         ValueError: for a name that is not known.

@@ -15,7 +15,7 @@ _DEPTH = 64
 
 
 def without_secrets(value: Any, depth: int = _DEPTH) -> Any:
-    """Give a text or plain JSON values with each secret masked."""
+    """Return a text or plain JSON values with each secret masked."""
     if isinstance(value, str):
         return _text(value, depth)
     if isinstance(value, dict):
@@ -191,7 +191,7 @@ def _name_start(text: str, at: int, low: int) -> int:
 
 
 def _value(text: str, named: _Named) -> Tuple[int, int]:
-    """Give where the value of a name starts and stops, quotes left out."""
+    """Return where the value of a name starts and stops, quotes left out."""
     at = named.value
     opening = _OPENING.match(text, at)
     if opening is not None:
@@ -202,7 +202,7 @@ def _value(text: str, named: _Named) -> Tuple[int, int]:
 
 
 def _closing(text: str, opening: "re.Match[str]") -> int:
-    """Give where a quoted value ends: at its quote, as often escaped as the one that opened it."""
+    """Return where a quoted value ends: at a quote with as many escapes as the opening one."""
     escapes, quote = opening.groups()
     if not escapes and len(quote) == 1:
         return _end(_QUOTED[quote], text, opening.end())
@@ -214,13 +214,13 @@ def _closing(text: str, opening: "re.Match[str]") -> int:
 
 
 def _end(pattern: "re.Pattern[str]", text: str, at: int) -> int:
-    """Give where a match ends that begins here; here, where there is none."""
+    """Return where a match ends that begins here; the same place if there is none."""
     found = pattern.match(text, at)
     return found.end() if found else at
 
 
 def _balanced(text: str, at: int) -> int:
-    """Give where the bracket that opens here is closed."""
+    """Return where the bracket that opens here is closed."""
     depth, quote = 0, ""
     for found in _BRACKET.finditer(text, at):
         mark = found[0]

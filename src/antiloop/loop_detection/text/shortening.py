@@ -37,9 +37,9 @@ def escaped(char: str) -> str:
 
 
 def beginning_of(value: Any, length: int = 2_000) -> Any:
-    """Give the beginning of plain JSON values, enough to make a label of.
+    """Return the beginning of plain JSON values, enough to make a label of.
 
-    A text is cut between two words: half a secret would not be recognised as one.
+    A text is cut between two words: half a secret would not be recognized as one.
 
     >>> beginning_of({"a": "one two three", "b": "four"}, 11)
     {'a': 'one two ...', '...': '...'}
@@ -81,9 +81,9 @@ def _items(value: List[Any], left: List[int]) -> Iterator[Any]:
 
 
 def ends_of(text: str, length: int) -> str:
-    r"""Give both ends of a long text, cut between lines or words: most news stand at an end.
+    r"""Return both ends of a long text, cut between lines or words: what is new is mostly there.
 
-    Half a secret would not be recognised as one, so the end begins with a whole line or word.
+    Half a secret would not be recognized as one, so the end begins with a whole line or word.
 
     >>> ends_of("one two three four five six seven eight nine ten", 42)
     'one [...] six seven eight nine ten'
