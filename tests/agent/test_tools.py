@@ -305,7 +305,7 @@ async def _coroutine(x: Optional[List[Dict[str, int]]] = None) -> str:
     return "done"
 
 
-def test_async_functions_are_recognised():
+def test_async_functions_are_recognized():
     class Async:
         async def __call__(self) -> str:
             return "done"

@@ -98,6 +98,6 @@ def test_times_that_are_none_are_unknown(time):
     "value",
     [7, {}, {"resourceSpans": {}}, {"context": "x"}, {"context": {"span_id": 1}}, []],
 )
-def test_what_holds_no_spans_is_not_recognised(value):
+def test_what_holds_no_spans_is_not_recognized(value):
     assert not is_span_document(value)
     assert list(spans_of(value)) == []

@@ -175,7 +175,7 @@ ADAPTERS = {
                 " continues with a user message, which starts a new turn",
                 "a_detector_that_raises_harms_nothing": "a detector of your own cannot be written"
                 " as JSON",
-                "observers_are_told": "the hook runs in a separate process",
+                "observers_are_notified": "the hook runs in a separate process",
             },
             needs=("claude-agent-sdk",),
             python=(3, 10),

@@ -284,7 +284,7 @@ class Contract:
         ran = self.run(mode, Script(same(parallel)), detector=found, observers=[hearer])
         assert (ran.searches, ran.asked, ran.error) == (6, 7, None)
         assert not any("[antiloop]" in text for text in ran.seen)
-        if "observers_are_told" not in ADAPTERS[self.name].holes:
+        if "observers_are_notified" not in ADAPTERS[self.name].holes:
             assert hearer.shadows == [True] * len(hearer.heard)
             assert len(hearer.heard) >= 3
 
@@ -311,7 +311,7 @@ class Contract:
         ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.RAISE, Raising()))
         assert (ran.searches, ran.error) == (6, None)
 
-    def test_observers_are_told(self, mode):
+    def test_observers_are_notified(self, mode):
         hearer = Hearer()
         self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), observers=[hearer])
         assert hearer.heard == ["repeat"]

@@ -464,7 +464,7 @@ def test_the_users_word_is_progress_and_makes_a_notice_stale():
     assert guard.take_notice() == ""
 
 
-def test_observers_are_told_which_run_it_was():
+def test_observers_are_notified_which_run_it_was():
     hearer = Hearer()
     search = guarded(lambda query: "", detector=BLOCK, observers=[hearer], run_id="run-7")
     for _ in range(3):

@@ -218,7 +218,7 @@ def test_secrets_are_masked(kind, policy):
 
 
 @kinds
-def test_observers_are_told_of_which_run(kind):
+def test_observers_are_notified_of_which_run(kind):
     hearer = Hearer()
     guard = GatewayGuard(STOP, observers=[hearer])
     guard.judge_request(BODIES[kind](repeated(3)), kind, "run-1")

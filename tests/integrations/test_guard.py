@@ -200,7 +200,7 @@ class TestSecondOpinions:
         guarding.judge(searches([(word, "nothing found") for word in "abcd"]))
         assert judge.steps == []
 
-    def test_the_judge_and_the_observers_are_told_of_the_run(self):
+    def test_the_judge_and_the_observers_are_notified_of_the_run(self):
         class Listening(AgentObserver):
             def on_second_opinion(self, run_id, case, opinion):
                 told.append((run_id, case.run_id, opinion.stuck))

@@ -121,7 +121,7 @@ class TestTheStateOfARun:
         assert ran.searches == 3
 
     @pytest.mark.parametrize("mode", ["sync", "async"])
-    def test_observers_are_told_the_thread(self, mode):
+    def test_observers_are_notified_the_thread(self, mode):
         hearer = Hearer()
         agent = made_agent(SCRIPT, Ran(), observers=[hearer], **STOP)
         if mode == "sync":

@@ -414,7 +414,7 @@ def test_an_agent_in_a_tool_is_not_mixed_up_with_the_one_outside():
     assert sum(REFUSED_MARKER in text for text in ran.seen) == 3
 
 
-def test_observers_are_told_of_the_agent():
+def test_observers_are_notified_of_the_agent():
     hearer = Hearer()
     run(Script(same()), LoopGuard(observers=[hearer]))
     assert hearer.runs == ["helper"] * 3

@@ -11,7 +11,7 @@ import pytest
 
 from antiloop.cli import main
 from antiloop.traces import FORMATS, read_runs
-from antiloop.traces.registry import recognise
+from antiloop.traces.registry import recognize
 from antiloop.traces.shared.records import records
 from antiloop.traces.source import open_lines
 
@@ -42,12 +42,12 @@ def test_a_scan_leaves_a_healthy_run_alone(path, capsys):
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)
-def test_the_format_is_recognised_by_what_the_file_holds(path):
+def test_the_format_is_recognized_by_what_the_file_holds(path):
     with open_lines(str(path)) as (_, lines):
         value = next(records(lines)).value
     assert path.name.startswith(("stuck", "healthy"))
-    assert [known.name for known in FORMATS.values() if known.recognises(value)] == [path.parts[-2]]
-    assert recognise(value).name == path.parts[-2]
+    assert [known.name for known in FORMATS.values() if known.recognizes(value)] == [path.parts[-2]]
+    assert recognize(value).name == path.parts[-2]
 
 
 def test_code_fixtures_and_reference_name_the_same_formats():

@@ -197,8 +197,8 @@ def test_messages_of_a_model_in_a_data_frame_are_read(read):
 
 def test_spans_that_are_printed_are_still_those_of_opentelemetry():
     printed = next(values_of(path)[0] for path in (FOLDER / "otlp").glob("stuck-printed*"))
-    assert FORMATS["otlp"].recognises(printed)
-    assert not FORMATS["phoenix"].recognises(printed)
+    assert FORMATS["otlp"].recognizes(printed)
+    assert not FORMATS["phoenix"].recognizes(printed)
 
 
 def test_spans_of_langfuse_are_read_with_their_tokens():

@@ -26,7 +26,7 @@ class AppendedFile:
     def __init__(self, path: Path) -> None:
         self._name = os.fspath(path)
         self._lock = threading.Lock()
-        # Whoever was killed while writing left half a line; ours must not be the other half.
+        # A writer that was killed may have left half a line; ours must not be the other half.
         self._before = b"\n" if _ends_within_a_line(path) else b""
         self._file: Optional[int] = os.open(path, _FLAGS, 0o666)
 

@@ -15,7 +15,7 @@ SIGNATURE = b"PK\x03\x04"
 """How a zip file begins."""
 _SAMPLE = re.compile(r"samples/.+\.json", re.DOTALL)
 _HEADS = ("header.json", "_journal/start.json")
-"""What tells of the log as a whole: when it is done, and while it is being written."""
+"""The members about the log as a whole: of a finished one, and of one that is being written."""
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x06"
 _MAX_DIRECTORY = 1 << 23
 """Bytes of the list of members; in memory it takes about ten times as much."""
@@ -53,7 +53,7 @@ def members(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[M
 
 
 def _directory_length(stream: io.BufferedReader) -> int:
-    """Give how long the list of members says that it is; 0 where there is none."""
+    """Return the declared length of the list of members; 0 if there is none."""
     size = stream.seek(0, io.SEEK_END)
     stream.seek(-min(size, 1 << 17), io.SEEK_END)
     tail = stream.read()
@@ -65,7 +65,7 @@ def _directory_length(stream: io.BufferedReader) -> int:
 
 
 def _wanted(archive: ZipFile) -> Dict[str, ZipInfo]:
-    """Give the members to read; of several with one name the last counts, as everywhere."""
+    """Return the members to read; of several with one name the last counts, as everywhere."""
     found = {info.filename: info for info in archive.infolist()}
     samples = {name: info for name, info in found.items() if _SAMPLE.fullmatch(name)}
     head = next((name for name in _HEADS if samples and name in found), None)
@@ -75,7 +75,7 @@ def _wanted(archive: ZipFile) -> Dict[str, ZipInfo]:
 def _content(
     archive: ZipFile, stream: io.BufferedReader, info: ZipInfo, name: str, max_length: int
 ) -> Tuple[bytes, str]:
-    """Give what a member holds, or why that is not known."""
+    """Return what a member holds, or why that is not known."""
     try:
         data = _unpacked(archive, stream, info, name, max_length + 1)
     except _BROKEN as error:
@@ -88,7 +88,7 @@ def _content(
 def _unpacked(
     archive: ZipFile, stream: io.BufferedReader, info: ZipInfo, name: str, length: int
 ) -> bytes:
-    """Give the beginning of a member."""
+    """Return the beginning of a member."""
     # Inspect itself teaches it to `zipfile` in its own process.
     is_known = hasattr(zipfile, "ZIP_ZSTANDARD") or info.flag_bits & 0x1
     if info.compress_type == _ZSTANDARD and not is_known:

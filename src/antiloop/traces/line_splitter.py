@@ -10,7 +10,7 @@ _BLANK = b" \t\r"
 
 
 class LineSplitter:
-    """Gives each line once it is complete, without the blanks at its end.
+    """Yields each line once it is complete, without the blanks at its end.
 
     Lines of blanks alone are counted and passed over, so that millions of them cost next to
     nothing. A line of more than ``max_length`` bytes, its end included, is named as soon as that is

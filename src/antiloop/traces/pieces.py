@@ -31,7 +31,7 @@ class Piece:
     path: str
     """The file, or ``-``."""
     source: Optional[str] = None
-    """Its format, as in ``FORMATS``; None to recognise it."""
+    """Its format, as in ``FORMATS``; None to recognize it."""
     text: Optional[str] = None
     """The lines; None if the reader of the piece opens the file."""
     first: int = 1
@@ -128,7 +128,7 @@ def _cut(path: str, source: Optional[str], lines: Iterable[Line], size: int) -> 
 
 
 def _filled(lines: Iterable[Line], size: int) -> Iterator[Held]:
-    """Put lines together up to a size, which the blank lines between them count to."""
+    """Join lines up to a size; the blank lines between them count."""
     held = Held()
     try:
         for number, line in lines:

@@ -9,7 +9,7 @@ from .run_event import RunEvent
 
 
 def priced(run: RecordedRun, prices: Optional[Prices]) -> RecordedRun:
-    """Give a run with the costs of its replies, and of the whole where only its sums are known.
+    """Return a run with the costs of its replies, and of the whole where only its sums are known.
 
     A cost that was recorded stays. Replies without a model are those of the run's.
     """
@@ -28,7 +28,7 @@ def _priced(event: RunEvent, model: Optional[str], prices: Prices) -> RunEvent:
 
 
 def cost_of(event: RunEvent, prices: Prices, model: Optional[str] = None) -> Optional[float]:
-    """Give what an event cost: as recorded, else by the prices; None where neither is known."""
+    """Return what an event cost: as recorded, else by the prices; None where neither is known."""
     if event.cost is not None:
         return event.cost
     amounts = event.input_tokens, event.output_tokens, event.cached_tokens

@@ -21,8 +21,8 @@ def read_runs(
 ) -> Iterator[RecordedRun]:
     """Yield the runs of a file one after the other, or of standard input for ``-``.
 
-    The format is recognised by what the file holds; gzip is unpacked. Where every line is a value
-    of its own, memory is that of one run, however long the file.
+    The format is recognized by what the file holds; gzip is unpacked. If every line is a separate
+    value, memory is that of one run, however long the file.
 
     Args:
         path: the file.
@@ -53,7 +53,7 @@ def read_lines(
     unreadable: List[TraceUnreadable] = []
     stream = records(_readable(lines, unreadable))
     try:
-        trace_format, looked_at = _recognise(stream, name, source)
+        trace_format, looked_at = _recognize(stream, name, source)
         yield from read_records(chain(looked_at, stream), name, trace_format, on_trouble)
     except NoTrace:
         if not unreadable:
@@ -84,7 +84,7 @@ def read_records(
     yield from trace_format.read(good_records(found, trace_format, report), name, report)
 
 
-def _recognise(
+def _recognize(
     stream: Iterator[Record], name: str, source: Optional[str]
 ) -> Tuple[TraceFormat, List[Record]]:
     """Find the format of a stream, and give back what was taken from it."""
@@ -119,6 +119,6 @@ def good_records(
 
 
 def _is_list_of_runs(value: Any, trace_format: TraceFormat) -> bool:
-    if not isinstance(value, list) or trace_format.recognises(value):
+    if not isinstance(value, list) or trace_format.recognizes(value):
         return False
-    return any(map(trace_format.recognises, value[:LOOK_AHEAD]))
+    return any(map(trace_format.recognizes, value[:LOOK_AHEAD]))

@@ -2,7 +2,7 @@
 
 from typing import Any, Callable, List, Optional
 
-from .registry import FORMATS, TraceFormat, likely, recognise
+from .registry import FORMATS, TraceFormat, likely, recognize
 from .shared.records import Record
 from .source import MAX_LENGTH
 
@@ -36,7 +36,7 @@ class Recognition:
         """Take the next record, and give the format once it is clear."""
         self.looked_at.append(record)
         if not record.broken:
-            known = self._named or _found_in(record.value, recognise)
+            known = self._named or _found_in(record.value, recognize)
             if known is not None:
                 return known
             self.likely = self.likely or _found_in(record.value, likely)

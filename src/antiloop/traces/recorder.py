@@ -186,7 +186,7 @@ class RunRecorder:
         self._file.write(self._line(type, fields))
 
     def __enter__(self) -> "RunRecorder":
-        """Give the recorder itself."""
+        """Return the recorder itself."""
         return self
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""The formats that recorded runs are read from, and how each is recognised."""
+"""The formats that recorded runs are read from, and how each is recognized."""
 
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
@@ -40,12 +40,12 @@ class TraceFormat:
     """As in ``--from``."""
     expected: str
     """What a file of this format holds, for messages and help."""
-    recognises: Callable[[Any], bool]
+    recognizes: Callable[[Any], bool]
     """Whether a JSON value belongs to this format. It looks at the value, never at file names."""
     read: Callable[[Iterable[Record], str, OnTrouble], Iterator[RecordedRun]]
     """Turn the good records of one file, in order, into runs."""
     is_sure: Optional[Callable[[Any], bool]] = None
-    """Whether a value that is recognised can be of no other format; None where none can."""
+    """Whether a value that is recognized can be of no other format; None where none can."""
     follow: Optional[Follow] = None
     """Read a file record by record while it grows; None where each record holds whole runs."""
 
@@ -56,93 +56,93 @@ FORMATS: Dict[str, TraceFormat] = {
         TraceFormat(
             "antiloop",
             'one {"run_id", "steps": [...]} a line',
-            antiloop_jsonl.recognises,
+            antiloop_jsonl.recognizes,
             antiloop_jsonl.read,
         ),
         TraceFormat(
             "openai-chat",
             "OpenAI chat messages",
-            openai_chat.recognises,
+            openai_chat.recognizes,
             openai_chat.read,
             openai_chat.is_sure,
         ),
         TraceFormat(
-            "otlp", "OpenTelemetry spans as JSON", otlp.recognises, otlp.read, follow=not_by_record
+            "otlp", "OpenTelemetry spans as JSON", otlp.recognizes, otlp.read, follow=not_by_record
         ),
-        TraceFormat("atif", "ATIF trajectories", atif.recognises, atif.read),
-        TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognises, swe_agent.read),
+        TraceFormat("atif", "ATIF trajectories", atif.recognizes, atif.read),
+        TraceFormat("swe-agent", "SWE-agent trajectories", swe_agent.recognizes, swe_agent.read),
         TraceFormat(
             "mini-swe-agent",
             "mini-swe-agent trajectories",
-            mini_swe_agent.recognises,
+            mini_swe_agent.recognizes,
             mini_swe_agent.read,
         ),
         TraceFormat(
             "openhands",
             "OpenHands events",
-            openhands.recognises,
+            openhands.recognizes,
             openhands.read,
             follow=openhands.follow,
         ),
         TraceFormat(
             "event-log",
             "one event of a run a line",
-            event_log.recognises,
+            event_log.recognizes,
             event_log.read,
             follow=event_log.follow,
         ),
         TraceFormat(
             "anthropic",
             "Anthropic messages with tool_use blocks",
-            anthropic.recognises,
+            anthropic.recognizes,
             anthropic.read,
         ),
         TraceFormat(
             "claude-code",
             "Claude Code sessions",
-            claude_code.recognises,
+            claude_code.recognizes,
             claude_code.read,
             follow=claude_code.follow,
         ),
         TraceFormat(
             "openai-responses",
             "items of OpenAI Responses",
-            openai_responses.recognises,
+            openai_responses.recognizes,
             openai_responses.read,
         ),
         TraceFormat(
-            "codex", "Codex CLI sessions", codex.recognises, codex.read, follow=codex.follow
+            "codex", "Codex CLI sessions", codex.recognizes, codex.read, follow=codex.follow
         ),
-        TraceFormat("langchain", "LangChain messages", langchain.recognises, langchain.read),
+        TraceFormat("langchain", "LangChain messages", langchain.recognizes, langchain.read),
         TraceFormat(
             "gemini",
             "Gemini contents with functionCall parts",
-            gemini.recognises,
+            gemini.recognizes,
             gemini.read,
         ),
         TraceFormat(
             "gemini-cli",
             "Gemini CLI sessions",
-            gemini_cli.recognises,
+            gemini_cli.recognizes,
             gemini_cli.read,
             follow=gemini_cli.follow,
         ),
         TraceFormat(
             "pydantic-ai",
             "Pydantic AI messages",
-            pydantic_ai.recognises,
+            pydantic_ai.recognizes,
             pydantic_ai.read,
         ),
-        TraceFormat("adk", "Google ADK sessions", adk.recognises, adk.read),
+        TraceFormat("adk", "Google ADK sessions", adk.recognizes, adk.read),
         TraceFormat(
             "strands",
             "Converse messages with toolUse blocks",
-            strands.recognises,
+            strands.recognizes,
             strands.read,
         ),
-        TraceFormat("inspect", "logs of Inspect AI", inspect_ai.recognises, inspect_ai.read),
+        TraceFormat("inspect", "logs of Inspect AI", inspect_ai.recognizes, inspect_ai.read),
         *(
-            TraceFormat(name, expected, each.recognises, each.read, follow=not_by_record)
+            TraceFormat(name, expected, each.recognizes, each.read, follow=not_by_record)
             for name, expected, each in (
                 ("langfuse", "observations of Langfuse", observability.LANGFUSE),
                 ("phoenix", "spans of Phoenix", observability.PHOENIX),
@@ -155,7 +155,7 @@ FORMATS: Dict[str, TraceFormat] = {
 """By name, in the order in which they are tried."""
 
 
-def recognise(value: Any) -> Optional[TraceFormat]:
+def recognize(value: Any) -> Optional[TraceFormat]:
     """Find the format that a JSON value can only belong to."""
     known = likely(value)
     return None if known is None or (known.is_sure and not known.is_sure(value)) else known
@@ -163,7 +163,7 @@ def recognise(value: Any) -> Optional[TraceFormat]:
 
 def likely(value: Any) -> Optional[TraceFormat]:
     """Find the first format that a JSON value may belong to."""
-    return next((known for known in FORMATS.values() if known.recognises(value)), None)
+    return next((known for known in FORMATS.values() if known.recognizes(value)), None)
 
 
 EMPTY = "no recorded runs here: it is empty"
@@ -171,6 +171,6 @@ EMPTY = "no recorded runs here: it is empty"
 
 
 def expected() -> str:
-    """Say what could have been read, for an error message."""
+    """List what could have been read, for an error message."""
     *others, last = (known.expected for known in FORMATS.values())
     return f"{', '.join(others)}, or {last}"

@@ -37,7 +37,7 @@ def run_line(
 def step_of(
     call: ToolCall, result: Optional[ToolResult], *, is_after_user: bool = False
 ) -> Dict[str, Any]:
-    """Give a call and its result, None where it is not known, as plain JSON."""
+    """Return a call and its result, None where it is not known, as plain JSON."""
     step: Dict[str, Any] = {"tool_name": call.tool_name, "arguments": plain(call.arguments)}
     if call.id is not None:
         step["id"] = call.id

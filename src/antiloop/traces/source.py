@@ -31,7 +31,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, Iterator[Line]]]:
     """Open a file, or standard input for ``-``; give its name and its lines that are not blank.
 
-    Gzip, byte order marks and logs of Inspect AI are recognised by the first bytes; each sample of
+    Gzip, byte order marks and logs of Inspect AI are recognized by the first bytes; each sample of
     such a log is a line. Undecodable bytes are kept
     as lone surrogates, so that what differs in the file still differs. A line of more than
     ``max_length`` bytes is given as `NOT_KEPT` and the reason, so memory is bounded by that length
@@ -81,7 +81,7 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
 
 
 def decoded(line: bytes) -> str:
-    """Give a line as text; bytes that are none differ still."""
+    """Return a line as text; bytes that are not UTF-8 still make different texts."""
     return line.decode("utf-8", "surrogateescape")
 
 
@@ -98,7 +98,7 @@ def _chunks(stream: io.BufferedReader, encoding: str) -> Iterator[bytes]:
 
 
 def _encoding(stream: io.BufferedReader, name: str) -> str:
-    """Tell UTF-16 from UTF-8, and pass over the mark of the latter."""
+    """Return UTF-16 or UTF-8, and skip the byte order mark of the latter."""
     head = stream.peek(4096)[:4096]
     if head.startswith(_UTF16):
         return "utf-16"

@@ -11,15 +11,15 @@ from ..source import MAX_LENGTH, Line, is_binary, not_kept
 _CHUNK = 1 << 16
 _HEAD = 1 << 12
 _KEPT = 64
-"""Bytes before the place that was read up to; where they changed, the file begins anew."""
+"""Bytes before the place that was read up to; if they changed, the file started again."""
 
 
 class GrowingFile:
-    """Gives the lines of a file that are not blank as they are completed, each once.
+    """Yields the lines of a file that are not blank as they are completed, each once.
 
     A last line that is half written waits for its end; one of more than ``max_length`` bytes, its
     end included, is reported at once, as by `open_lines`, and skipped. A file that was replaced is
-    read to its end, then the one in its place; one that was cut off or written again is read anew.
+    read to its end, then the one in its place; one that was cut off or written again is read again.
     What is read each time is what was added.
 
     Args:
@@ -32,7 +32,7 @@ class GrowingFile:
         self._max_length = max_length
         self._file: Optional[BinaryIO] = None
         self.times_begun = 0
-        """How often it began anew; the lines are counted from 1 again then."""
+        """How often it started again; each time the lines are counted from 1."""
         self._begin()
 
     def new_lines(self) -> Iterator[Line]:
@@ -52,7 +52,7 @@ class GrowingFile:
             raise TraceUnreadable(f"{self.path}: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -19,7 +19,7 @@ Begin = Callable[[str], LiveLines]
 
 
 class LiveFile:
-    """A recording in one file; where the file begins anew, so does the recording."""
+    """A recording in one file; if the file starts again, so does the recording."""
 
     def __init__(self, path: str, begin: Begin) -> None:
         self._file = GrowingFile(path)
@@ -40,7 +40,7 @@ class LiveFile:
             yield from self._lines.take(number, line)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -83,7 +83,7 @@ class LiveFolder:
                 self._drop(path)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for path in self._files:
             self._drop(path)
 
@@ -107,7 +107,7 @@ class LiveFolder:
 def newest_file(folder: str) -> Tuple[Optional[str], Dict[str, str]]:
     """Find the file below a folder that was written to last, None where there is none.
 
-    Beside it stands what is there and is no file, such as a pipe, with what it is.
+    The second value names what is there but is not a file, such as a pipe, with its kind.
     """
     newest: Tuple[int, Optional[str]] = (-1, None)
     others = {}

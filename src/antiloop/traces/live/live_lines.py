@@ -62,7 +62,7 @@ class LiveLines:
             raise self._no_trace()
 
     def end(self) -> Iterator[LiveVerdict]:
-        """Say what is left to be said when no more lines come.
+        """Yield the remaining verdicts when no more lines come.
 
         Raises:
             NoTrace: if none of them holds a recorded run.

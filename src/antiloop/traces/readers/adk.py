@@ -32,4 +32,4 @@ _FORMAT = ConversationFormat(
     gemini_usage,
     agent=_agent,
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+recognizes, read = _FORMAT.recognizes, _FORMAT.read

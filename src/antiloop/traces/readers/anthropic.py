@@ -34,4 +34,4 @@ _FORMAT = ConversationFormat(
     "no Anthropic messages here",
     anthropic_usage,
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+recognizes, read = _FORMAT.recognizes, _FORMAT.read

@@ -29,11 +29,11 @@ from . import atif
 _ROLES = tuple(role.value for role in Role)
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is one run of this format."""
     if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
         return False
-    return not atif.recognises(value)
+    return not atif.recognizes(value)
 
 
 def read(
@@ -41,7 +41,7 @@ def read(
 ) -> Iterator[RecordedRun]:
     """Yield one run for each record, skipping what is none."""
     for record in found:
-        if recognises(record.value):
+        if recognizes(record.value):
             yield _run(record.value, record.place(name))
         else:
             on_trouble(record.line, 'no "steps" here')
@@ -105,7 +105,7 @@ def _result(step: Dict[str, Any]) -> Optional[ToolResult]:
 
 
 def _rounds(steps: List[Dict[str, Any]]) -> List[Optional[int]]:
-    """Give each step the number of its round; other values than numbers are numbered."""
+    """Return the round numbers of the steps; other values than numbers are replaced by numbers."""
     named: Dict[str, int] = {}
     rounds: List[Optional[int]] = []
     for step in steps:

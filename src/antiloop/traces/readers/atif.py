@@ -17,7 +17,7 @@ from ..shared.totals import total
 from ..shared.usage import reply_event, usage_of
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is one trajectory."""
     if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
         return False
@@ -27,7 +27,7 @@ def recognises(value: Any) -> bool:
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each trajectory, skipping what is none."""
     for record in found:
-        if recognises(record.value):
+        if recognizes(record.value):
             yield from _runs(record.value, record.place(name))
         else:
             on_trouble(record.line, "no ATIF trajectory here")
@@ -44,7 +44,7 @@ def _runs(trajectory: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
         value = waiting.pop(0)
         yield _run(value, source)
         inner = value.get("subagent_trajectories")
-        waiting += filter(recognises, inner if isinstance(inner, list) else [])
+        waiting += filter(recognizes, inner if isinstance(inner, list) else [])
 
 
 def _run(value: Dict[str, Any], source: str) -> RecordedRun:
@@ -82,7 +82,7 @@ def _known(written: Any, counted: Any) -> Any:
 
 
 def _events(value: Dict[str, Any], history: History) -> Tuple[RunEvent, ...]:
-    """Give what is known of each reply of the model."""
+    """Return what is known of each reply of the model."""
     rounds = [call.round or 0 for call in history.calls]
     return tuple(
         _reply(step, bisect_left(rounds, index))

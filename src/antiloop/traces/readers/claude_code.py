@@ -23,7 +23,7 @@ from ..shared.usage import Usage, reply_event, total_usage
 from .anthropic import anthropic_usage
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is a line of a session: one with a message, or one of the system."""
     if not isinstance(value, dict) or not _session_of(value):
         return False

@@ -16,7 +16,7 @@ _TOKENS = ("input_tokens",), ("output_tokens",)
 _TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is a line of a rollout file, or the first line of an older one."""
     if not isinstance(value, dict):
         return False
@@ -26,7 +26,7 @@ def recognises(value: Any) -> bool:
 
 
 def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-    """Give what a line says of the session that begins there."""
+    """Return what a line says of the session that begins there."""
     payload = line.get("payload")
     if line.get("type") == "session_meta" and isinstance(payload, dict):
         return payload
@@ -36,7 +36,7 @@ def _session_of(line: Dict[str, Any]) -> Optional[Dict[str, Any]]:
 
 def _may_begin(line: Dict[str, Any]) -> bool:
     """Whether a recording that was cut may begin with a line; older ones hold the items alone."""
-    return recognises(line) or is_call(line) or is_result(line) or line.get("type") == "message"
+    return recognizes(line) or is_call(line) or is_result(line) or line.get("type") == "message"
 
 
 class _Run:

@@ -27,7 +27,7 @@ _TYPES = frozenset(
 _ENDS = frozenset(("run_cancelled", "run_completed", "run_failed"))
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is one event of this format."""
     return isinstance(value, dict) and _is_known(value.get("type"))
 

@@ -36,4 +36,4 @@ _FORMAT = ConversationFormat(
     "no Gemini contents here",
     gemini_usage,
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+recognizes, read = _FORMAT.recognizes, _FORMAT.read

@@ -14,7 +14,7 @@ from ..shared.usage import Usage, reply_event, total_usage, usage_of
 _MESSAGES = ("user", "gemini", "info", "warning", "error")
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is a session, or the line that one begins with."""
     return isinstance(value, dict) and "projectHash" in value and "sessionId" in value
 
@@ -22,7 +22,7 @@ def recognises(value: Any) -> bool:
 def _may_begin(value: Dict[str, Any]) -> bool:
     """Whether a recording that was cut may begin with a record."""
     is_message = value.get("type") in _MESSAGES or bool(_messages_in(value))
-    return is_message or recognises(value) or "$set" in value
+    return is_message or recognizes(value) or "$set" in value
 
 
 class _Session:
@@ -40,7 +40,7 @@ class _Session:
 
     def is_left_by(self, value: Dict[str, Any]) -> bool:
         """Whether another session begins with a value."""
-        return recognises(value) and optional_text(value["sessionId"]) != self._id
+        return recognizes(value) and optional_text(value["sessionId"]) != self._id
 
     def add(self, value: Dict[str, Any]) -> None:
         """Take the messages of a record; what was taken back has happened all the same."""
@@ -51,7 +51,7 @@ class _Session:
                 self._untold[own] = message
 
     def history(self, since: int) -> History:
-        """Give what is known by now, without the first ``since`` calls."""
+        """Return what is known by now, without the first ``since`` calls."""
         for own, message in self._untold.items():
             self._session.add(message, own)
         self._untold.clear()

@@ -21,7 +21,7 @@ _READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 _WRITTEN = ("output_tokens",)
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is a log, the head of one, or one sample of it."""
     return _is_log(value) or _is_sample(value)
 
@@ -69,7 +69,7 @@ def _run(sample: Dict[str, Any], source: str) -> RecordedRun:
 
 
 def _with_attachments(value: Any, texts: Dict[str, Any], levels: int = _LEVELS) -> Any:
-    """Put the texts of attachments where only their names are; what lies deeper stays as it is."""
+    """Replace the names of attachments by their texts; what lies deeper stays as it is."""
     if isinstance(value, str):
         return texts.get(value[len(_ATTACHMENT) :], value) if _is_name(value) else value
     if levels and isinstance(value, list):
@@ -84,7 +84,7 @@ def _is_name(text: str) -> bool:
 
 
 def _usage(sample: Dict[str, Any]) -> Usage:
-    """Give what the models of a sample took together."""
+    """Return what the models of a sample used together."""
     by_model = sample.get("model_usage")
     named = by_model.items() if isinstance(by_model, dict) else ()
     usage = total_usage(usage_of(model, amounts, _READ, _WRITTEN) for model, amounts in named)

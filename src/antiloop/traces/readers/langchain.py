@@ -36,4 +36,4 @@ _FORMAT = ConversationFormat(
     "no LangChain messages here",
     _usage,
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+recognizes, read = _FORMAT.recognizes, _FORMAT.read

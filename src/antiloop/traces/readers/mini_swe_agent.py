@@ -15,7 +15,7 @@ from ..shared.usage import Usage, reply_event, usage_of
 _ENDED_WELL = ("", "Submitted")
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is one run of mini-swe-agent."""
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
@@ -25,7 +25,7 @@ def recognises(value: Any) -> bool:
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each trajectory, skipping what is none."""
     for record in found:
-        if recognises(record.value):
+        if recognizes(record.value):
             yield _run(record.value, record.place(name))
         else:
             on_trouble(record.line, "no mini-swe-agent trajectory here")

@@ -25,7 +25,7 @@ class RecordFormat:
     calls: Callable[[Iterable[Row]], Iterator[FlatCall]]
     """Read its records; one for each."""
 
-    def recognises(self, value: Any) -> bool:
+    def recognizes(self, value: Any) -> bool:
         """Whether a JSON value is a record of this tool, or holds some."""
         return any(map(self.is_own, rows_in(value)[:_LOOK_AHEAD]))
 

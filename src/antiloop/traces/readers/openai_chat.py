@@ -48,17 +48,17 @@ _FORMAT = ConversationFormat(
 read = _FORMAT.read
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is a conversation whose calls stand where this API has them."""
     others = (mini_swe_agent, inspect_ai)
-    return _FORMAT.recognises(value) and not any(other.recognises(value) for other in others)
+    return _FORMAT.recognizes(value) and not any(other.recognizes(value) for other in others)
 
 
 def is_sure(value: Any) -> bool:
-    """Whether a conversation tells of tools; without them it may be one of another API."""
-    return any(map(_tells_of_tools, _FORMAT.messages_in(value) or ()))
+    """Whether a conversation mentions tools; without them it may be one of another API."""
+    return any(map(_mentions_tools, _FORMAT.messages_in(value) or ()))
 
 
-def _tells_of_tools(message: Any) -> bool:
+def _mentions_tools(message: Any) -> bool:
     is_result = field_of(message, "role") in ("tool", "function")
     return is_result or any(field_of(message, key) for key in ("tool_calls", "function_call"))

@@ -30,4 +30,4 @@ _FORMAT = ConversationFormat(
     "no items of OpenAI Responses here",
     _usage,
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+recognizes, read = _FORMAT.recognizes, _FORMAT.read

@@ -27,7 +27,7 @@ from ..shared.usage import Usage, reply_event, total_usage, usage_of
 _HOLDERS = ("history", "events", "trajectory")
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is a conversation, or one event of it."""
     return _is_event(value) or bool(_events(value))
 
@@ -78,7 +78,7 @@ class _EventsAlone:
         self._conversation.add(record.value)
 
     def history(self, since: int) -> History:
-        """Give what is known by now, without the first ``since`` calls."""
+        """Return what is known by now, without the first ``since`` calls."""
         return self._conversation.build(since)
 
 
@@ -123,7 +123,7 @@ def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
 
 
 def _cost(holders: List[Any]) -> Optional[float]:
-    """Give the last sum that was noted; it is a running one."""
+    """Return the last sum that was noted; it is a running one."""
     places = ((holder, name) for holder in holders for name in ("metrics", "llm_metrics"))
     sums = [number(field_of(field_of(one, name), "accumulated_cost")) for one, name in places]
     return next((known for known in reversed(sums) if known is not None), None)

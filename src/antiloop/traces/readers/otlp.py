@@ -19,7 +19,7 @@ _EVENT_TYPES = {"tool": "tool_call_completed", "model": "llm_call_completed"}
 _Key = Tuple[str, str]
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value holds OpenTelemetry spans."""
     return is_span_document(value)
 
@@ -29,7 +29,7 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
     archive = SpanArchive()
     first = 1
     for record in found:
-        if recognises(record.value):
+        if recognizes(record.value):
             for span in spans_of(record.value):
                 archive.add(record.line, span, agent_span(span))
         else:
@@ -88,7 +88,7 @@ class SpanArchive:
         return groups
 
     def _conversation_of(self, span: Span) -> Optional[str]:
-        """Give the conversation of a span: its own, of the nearest span around it, of its trace."""
+        """Return the conversation of a span: its own, that of a span around it, or of its trace."""
         key, seen = (span.trace_id, span.span_id), 0
         while key in self.parents and key not in self.conversations and seen < len(self.parents):
             key, seen = (span.trace_id, self.parents[key]), seen + 1
@@ -124,13 +124,13 @@ def _events(content: SpanContent) -> Iterator[RunEvent]:
 
 
 def handoff(step: int, agent: str, one: AgentSpan) -> RunEvent:
-    """Tell that the agent of a span goes on where another one was in control."""
+    """Make the event of a handoff: the agent of a span goes on after another one."""
     time_s = one.span.start_ns / 1e9 if one.span.start_ns else None
     return RunEvent("handoff_started", step, agent=agent, to_agent=one.agent, time_s=time_s)
 
 
 def event_of(step: int, one: AgentSpan) -> RunEvent:
-    """Tell what a span of a tool or a model knows beside the call and its result."""
+    """Make the event of a span of a tool or a model, with what it holds beside call and result."""
     span = one.span
     return RunEvent(
         _EVENT_TYPES[one.kind],

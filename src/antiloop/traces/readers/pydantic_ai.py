@@ -28,4 +28,4 @@ _FORMAT = ConversationFormat(
     "no Pydantic AI messages here",
     _usage,
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+recognizes, read = _FORMAT.recognizes, _FORMAT.read

@@ -28,4 +28,4 @@ def _usage(message: Any) -> Usage:
 _FORMAT = ConversationFormat(
     ("messages",), _is_message, _is_own, from_strands, "no Converse messages here", _usage
 )
-recognises, read = _FORMAT.recognises, _FORMAT.read
+recognizes, read = _FORMAT.recognizes, _FORMAT.read

@@ -11,7 +11,7 @@ from ..run_event import RunEvent
 from ..shared.records import OnTrouble, Record
 
 
-def recognises(value: Any) -> bool:
+def recognizes(value: Any) -> bool:
     """Whether a JSON value is one run of SWE-agent."""
     return isinstance(value, dict) and bool(_steps(value))
 
@@ -19,14 +19,14 @@ def recognises(value: Any) -> bool:
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each trajectory, skipping what is none."""
     for record in found:
-        if recognises(record.value):
+        if recognizes(record.value):
             yield _run(record.value, record.place(name))
         else:
             on_trouble(record.line, "no SWE-agent trajectory here")
 
 
 def _steps(value: Dict[str, Any]) -> List[Any]:
-    """Give the steps, or the messages where a file has no steps."""
+    """Return the steps, or the messages where a file has no steps."""
     for key, is_own in (("trajectory", _is_step), ("history", _is_message)):
         steps = value.get(key)
         if isinstance(steps, list) and any(map(is_own, steps)):
@@ -64,7 +64,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
 
 
 def _events(steps: List[Any], history: History) -> Tuple[RunEvent, ...]:
-    """Give how long each action took, where that was recorded."""
+    """Return how long each action took, where that was recorded."""
     rounds = [call.round or 0 for call in history.calls]
     took = ((index, number(field_of(step, "execution_time"))) for index, step in enumerate(steps))
     known = ((bisect_left(rounds, i), seconds * 1000) for i, seconds in took if seconds is not None)

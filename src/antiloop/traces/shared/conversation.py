@@ -20,7 +20,7 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _nobody(_: Any) -> str:
+def _unnamed(_: Any) -> str:
     return ""
 
 
@@ -42,10 +42,10 @@ class ConversationFormat:
     """What a message says of the model's work, or the object around the messages."""
     is_foreign: MessageTest = _never
     """Whether a message is of another format after all; one such shows that."""
-    agent: Callable[[Any], str] = _nobody
+    agent: Callable[[Any], str] = _unnamed
     """Which agent a message is of."""
 
-    def recognises(self, value: Any) -> bool:
+    def recognizes(self, value: Any) -> bool:
         """Whether a JSON value is one conversation of this format."""
         messages = self.messages_in(value)
         return messages is not None and any(map(self.is_own, messages))
@@ -62,7 +62,7 @@ class ConversationFormat:
                 yield self._run(record.value, messages, record.place(name))
 
     def messages_in(self, value: Any) -> Optional[List[Any]]:
-        """Give the messages of a JSON value; None if it holds none of this format."""
+        """Return the messages of a JSON value; None if it holds none of this format."""
         while isinstance(value, dict):
             value = next((value[key] for key in self.keys if key in value), None)
         if not isinstance(value, list) or not any(map(self.is_message, value)):

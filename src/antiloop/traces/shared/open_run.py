@@ -81,12 +81,12 @@ class OpenRun:
         self._events.append(_event(event, step))
 
     def history(self, since: int) -> History:
-        """Give calls and results as far as they are known, without the first ``since`` calls."""
+        """Return calls and results as far as they are known, without the first ``since`` calls."""
         calls, results = self.calls, self._results
         return History.since(since, calls, results, self._turn_starts, self._messages)
 
     def close(self) -> RecordedRun:
-        """Give the run as far as it is known."""
+        """Return the run as far as it is known."""
         events = self._events
         return RecordedRun(
             self.run_id,
@@ -128,7 +128,7 @@ class OpenRun:
         return index
 
     def _end_round(self, event: Mapping[str, Any]) -> None:
-        """Let the next call begin a round, if this event lies between two replies of its agent."""
+        """Make the next call begin a round, if this event lies between two replies of its agent."""
         self._tells_replies = self._tells_replies or event["type"].startswith("llm_call_")
         if event["type"] not in _BEGINS_ROUND or self._open_round is None:
             return

@@ -34,7 +34,7 @@ class Record:
     """Which item of a list that stands there, counted from 0; None for the value itself."""
 
     def place(self, name: str) -> str:
-        """Say where it was read."""
+        """Return where it was read."""
         place = f"{name}:{self.line}"
         return place if self.item is None else f"{place}[{self.item}]"
 
@@ -43,7 +43,7 @@ def records(lines: Iterable[Line], max_length: int = MAX_LENGTH) -> Iterator[Rec
     """Yield the JSON values of a stream, broken ones marked.
 
     If each line is a separate value, only one line is held in memory. Documents that spread
-    over many lines are recognised by the first line; then one document is held, and of no more
+    over many lines are recognized by the first line; then one document is held, and of no more
     than ``max_length`` characters.
     """
     found = iter(lines)
@@ -64,7 +64,7 @@ def numbered(lines: Iterable[str], first: int = 1) -> Iterator[Line]:
 
 
 def record_of(number: int, line: str) -> Record:
-    """Read the value that stands on a line."""
+    """Read the value on a line."""
     try:
         return Record(number, json.loads(line.lstrip(PADDING)), length=len(line))
     except _NOT_JSON as error:
@@ -138,7 +138,7 @@ class Held:
         self.last = number
 
     def text(self) -> str:
-        """Give the lines, as `numbered` reads them."""
+        """Return the lines, as `numbered` reads them."""
         return self._text.getvalue()
 
 

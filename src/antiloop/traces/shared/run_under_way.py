@@ -27,7 +27,7 @@ class RunUnderWay(Protocol):
         ...
 
     def history(self, since: int) -> History:
-        """Give what is known by now, without the first ``since`` calls."""
+        """Return what is known by now, without the first ``since`` calls."""
         ...
 
 
@@ -49,7 +49,7 @@ class WholeRun:
         self._run = run
 
     def history(self, since: int) -> History:
-        """Give the run without the first ``since`` calls."""
+        """Return the run without the first ``since`` calls."""
         run = self._run
         return History.since(since, run.calls, run.results, run.turn_starts, run.messages)
 

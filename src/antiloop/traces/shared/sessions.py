@@ -20,7 +20,7 @@ class Session(RunUnderWay, Protocol):
         ...
 
     def recorded(self) -> RecordedRun:
-        """Give what is known of the run."""
+        """Return what is known of the run."""
         ...
 
 

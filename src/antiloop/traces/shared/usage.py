@@ -30,7 +30,7 @@ class Usage:
     """How much of what it read came from a cache."""
 
     def beyond(self, earlier: "Usage") -> "Usage":
-        """Give what was taken since an earlier sum; all of it where counting began anew."""
+        """Return what was used since an earlier sum; all of it if counting started again."""
         return Usage(
             self.model,
             _difference(self.input_tokens, earlier.input_tokens),
@@ -57,7 +57,7 @@ def reply_event(
     time_s: Optional[float] = None,
     cost: Optional[float] = None,
 ) -> RunEvent:
-    """Tell a reply of a model, before which ``step`` calls stood, as an event of its run."""
+    """Make the event of a model's reply that came after ``step`` calls."""
     return RunEvent(
         "llm_call_completed",
         step,
@@ -84,7 +84,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 
 def _cached(amounts: Any) -> Optional[int]:
-    """Give what came from a cache, as the APIs tell it: beside the other amounts, or within one."""
+    """Return what came from a cache; APIs write it beside the other amounts or within one."""
     holders = [amounts, *(field_of(amounts, name) for name in _DETAILS)]
     counts = (whole_number(field_of(each, name)) for each in holders for name in _CACHED)
     return next((count for count in counts if count is not None), None)
