@@ -233,4 +233,4 @@ def test_a_judge_is_left_out_where_the_event_loop_is_that_of_another_library(cap
     with pytest.raises(StopIteration) as ended:
         aask(SecondOpinion(never), CASE).send(None)
     assert ended.value.value is None
-    assert "no event loop of asyncio" in caplog.text
+    assert "event loop is not from asyncio" in caplog.text

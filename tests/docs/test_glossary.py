@@ -12,7 +12,15 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
 # What is read. With "src/antiloop" here, the code and its help are read as well.
-FOLDERS = ("README.md", "docs", "src/antiloop/loop_detection", "src/antiloop/traces")
+FOLDERS = (
+    "README.md",
+    "docs",
+    "src/antiloop/loop_detection",
+    "src/antiloop/traces",
+    "src/antiloop/health",
+    "src/antiloop/agent",
+    "src/antiloop/report",
+)
 # Written from the help of the commands, so it belongs to the code.
 GENERATED = {"command-line.md": "src/antiloop"}
 

@@ -30,7 +30,7 @@ _OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
 def annotation_schema(annotation: Any, seen: Tuple[Any, ...] = ()) -> Dict[str, Any]:
-    """Give the JSON schema of an annotation; ``{}`` for what JSON schema cannot say.
+    """Return the JSON schema of an annotation; ``{}`` for what JSON schema cannot say.
 
     Args:
         annotation: resolved, no string.
@@ -144,7 +144,7 @@ def _build_record(record: Any, value: Mapping[str, Any]) -> Any:
 
 
 def is_record(annotation: Any) -> bool:
-    """Tell whether this is a class with named fields: a dataclass or a TypedDict."""
+    """Whether this is a class with named fields: a dataclass or a TypedDict."""
     return isinstance(annotation, type) and (
         dataclasses.is_dataclass(annotation) or _is_typed_dict(annotation)
     )
@@ -159,7 +159,7 @@ def _is_enum(annotation: Any) -> bool:
 
 
 def _enum_members(annotation: Any) -> Dict[Any, Any]:
-    """Members by what the model says for them: the value, or the name where that is no scalar."""
+    """Return members by what the model writes: the value, or the name of one without a scalar."""
     if all(type(member.value) in _JSON_TYPES for member in annotation):
         return {member.value: member for member in annotation}
     return {member.name: member for member in annotation}
@@ -209,7 +209,7 @@ def _bare(annotation: Any) -> Tuple[Any, Optional[str]]:
 
 
 def _parts(annotation: Any) -> Tuple[Any, Tuple[Any, ...]]:
-    """Give the bare container and what it holds: ``List[int]`` begins with list."""
+    """Return the bare container and what it holds: ``List[int]`` begins with list."""
     origin = typing.get_origin(annotation)
     return (origin or annotation), typing.get_args(annotation)
 

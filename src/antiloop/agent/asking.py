@@ -35,7 +35,7 @@ async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        logger.warning("this is no event loop of asyncio; the judge is left out")
+        logger.warning("this event loop is not from asyncio; the judge is not asked")
         return None
     work = asyncio.ensure_future(_ajudged(options.judge, case))
     try:

@@ -38,7 +38,7 @@ class BackgroundLoop:
         await end_all(asyncio.all_tasks() - {asyncio.current_task()})
 
     def submit(self, awaitable: Awaitable[Any]) -> "Future[Any]":
-        """Start a coroutine and give the future of its result; cancelling that cancels it."""
+        """Start a coroutine and return the future of its result; to cancel that cancels it."""
         return asyncio.run_coroutine_threadsafe(_result(awaitable), self._loop)
 
     def close(self) -> None:

@@ -61,7 +61,7 @@ class _RunContext:
         self.messages.append(Message(role, text))
 
     def request(self) -> ModelRequest:
-        """Give the next question to the model."""
+        """Return the next question to the model."""
         schema = self.response_format.schema if self.response_format else None
         return ModelRequest(tuple(self.messages), self.toolbox.schemas, schema)
 
@@ -119,7 +119,7 @@ class _RunContext:
         )
 
     def result(self, status: RunStatus) -> AgentResult:
-        """Give what the run has achieved up to here."""
+        """Return what the run has achieved up to here."""
         return AgentResult(
             run_id=self.run_id,
             status=status,
@@ -139,7 +139,7 @@ class _RunContext:
 def start_conversation(
     prompt: Union[str, Sequence[Message]], system_prompt: Optional[str]
 ) -> List[Message]:
-    """Give the messages that a run begins with.
+    """Return the messages that a run begins with.
 
     Args:
         prompt: what the user says, or a conversation to go on with.
@@ -166,7 +166,7 @@ def _messages(prompt: Any) -> List[Message]:
 
 
 def owned(call: ToolCall, round_: Optional[int]) -> ToolCall:
-    """Give a call of a round as it is now: what is changed in its arguments later does not count.
+    """Return a call of a round as it is now: what is changed in its arguments later does not count.
 
     Otherwise tools, observers and readers of the events could change the model's messages.
     """

@@ -123,7 +123,7 @@ def _run_round(ctx: _RunContext, calls: Tuple[ToolCall, ...]) -> Steps[None]:
 
 
 def _plan(ctx: _RunContext, call: ToolCall, verdict: Optional[LoopVerdict]) -> Plan:
-    """Say how a call is run, or what it results in without running."""
+    """Return how a call is run, or its result if it is not run."""
     if verdict is not None and verdict.action is LoopAction.BLOCK:
         return ToolResult(verdict.message, is_error=True)
     if ctx.round.ending is not None:
@@ -173,7 +173,7 @@ def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
 
 
 def _report(ctx: _RunContext, verdict: LoopVerdict) -> Steps[None]:
-    """Tell the trace, the observers and the stream of a loop; those of a shadow detector, too."""
+    """Report a loop to trace, observers and stream; a loop of a shadow detector, too."""
     reported = verdict.reported
     action, found = reported.action, reported.detection
     yield from tell("on_verdict", ctx.run_id, reported)
@@ -213,7 +213,7 @@ def _second_opinion(ctx: _RunContext, case: CaseFile) -> Steps[Optional[LoopVerd
 
 
 def _inject(ctx: _RunContext, notice: str) -> None:
-    """Tell the model about the loop, after the results of the round."""
+    """Send the notice to the model, after the results of the round."""
     if ctx.config.loop_detector is None or not notice:
         return
     ctx.say(ctx.config.loop_detector.notice_role, notice)
@@ -228,7 +228,7 @@ def _loop_error(ctx: _RunContext, detection: LoopDetection) -> LoopDetectedError
 
 
 def _fail(ctx: _RunContext, error: Exception) -> Steps[None]:
-    """Tell of the exception that ends the run."""
+    """Report the exception that ends the run."""
     status = RunStatus.LOOP_DETECTED if ctx.detection else RunStatus.FAILED
     ctx.error = f"{type(error).__name__}: {error}"
     ctx.record(StepType.ERROR, ctx.error)

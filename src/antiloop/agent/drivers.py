@@ -159,7 +159,7 @@ def finished(future: "Future[Any]", deadline: Optional[float] = None) -> bool:
 
 
 def _outcome(invocation: Invocation, future: "Optional[Future[ToolResult]]") -> ToolResult:
-    """Give a call's result; no future stands for one that was not ready in time."""
+    """Return a call's result; no future stands for one that was not ready in time."""
     name = invocation.call.tool_name
     if future is None:
         return timeout_result(name, invocation.timeout_s)

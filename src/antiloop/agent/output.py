@@ -30,7 +30,7 @@ class ResponseFormat:
         )
 
     def read(self, text: str) -> Tuple[Any, str]:
-        """Give the answer as a value, and what is wrong with it; one of the two is empty.
+        """Return the answer as a value, and what is wrong with it; one of the two is empty.
 
         A fence around the JSON is taken off: many models cannot help writing one.
         """
@@ -48,7 +48,7 @@ class ResponseFormat:
             return None, f"answer: {error}"
 
     def retry_text(self, problem: str) -> str:
-        """Tell the model what was wrong and what is wanted."""
+        """Return the message to the model: what was wrong and what is wanted."""
         schema = json.dumps(self.schema, default=str)
         return (
             f"Your answer does not have the required form. {problem}\n"

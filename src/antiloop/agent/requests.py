@@ -42,7 +42,7 @@ class AskJudge:
 
 @dataclass(frozen=True)
 class Tell:
-    """Tell the observers; the answer is None."""
+    """Notify the observers; the answer is None."""
 
     hook: str
     """Name of the sync method, e.g. ``"on_tool_start"``."""
@@ -89,7 +89,7 @@ def ask_judge(options: SecondOpinion, case: CaseFile) -> Steps[Optional[Opinion]
 
 
 def tell(hook: str, *arguments: Any) -> Steps[None]:
-    """Tell the observers."""
+    """Notify the observers."""
     yield Tell(hook, arguments)
 
 
@@ -107,7 +107,7 @@ class Outcome:
 
 
 def advance(loop: Steps[None], outcome: Outcome) -> Optional[Request]:
-    """Hand the loop an outcome and give its next request; None when it is done."""
+    """Send the loop an outcome and return its next request; None when it is done."""
     try:
         return loop.throw(outcome.error) if outcome.error else loop.send(outcome.answer)
     except StopIteration:

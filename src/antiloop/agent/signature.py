@@ -75,7 +75,7 @@ class Signature:
         return schema
 
     def bind(self, arguments: Mapping[str, Any]) -> inspect.BoundArguments:
-        """Give the call that these arguments make, enums and dataclasses built.
+        """Return the call that these arguments make, enums and dataclasses built.
 
         Args:
             arguments: they fit the schema.

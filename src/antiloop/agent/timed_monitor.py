@@ -20,7 +20,7 @@ class TimedMonitor(LoopMonitor):
 
     @classmethod
     def of(cls, monitor: LoopMonitor, observers: Iterable[Any]) -> LoopMonitor:
-        """Give a timed monitor for a new run, if an observer wants to hear of times."""
+        """Return a timed monitor for a new run, if an observer wants to hear of times."""
         hears = [getattr(each, "on_decision_time", None) for each in observers]
         found = tuple(hear for hear in hears if hear is not None)
         if not found:

@@ -108,7 +108,7 @@ class Toolbox:
 
 
 def result_of(value: Any) -> ToolResult:
-    """Give what a tool returned as the model reads it: text as it is, None as "", else JSON."""
+    """Return what a tool returned as the model reads it: text as it is, None as "", else JSON."""
     if isinstance(value, ToolResult):
         return value if type(value.text) is str else replace(value, text=result_of(value.text).text)
     if value is None or isinstance(value, str):
@@ -117,18 +117,18 @@ def result_of(value: Any) -> ToolResult:
 
 
 def error_result(tool_name: str, error: BaseException) -> ToolResult:
-    """Give what a tool raised as the model reads it."""
+    """Return what a tool raised as the model reads it."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     return _error(f"Tool {tool_name!r} failed: {text}")
 
 
 def timeout_result(tool_name: str, timeout_s: Optional[float]) -> ToolResult:
-    """Say that a tool took too long."""
+    """Return the result of a tool that took too long."""
     return _error(f"Tool {tool_name!r} timed out after {timeout_s:g} s.")
 
 
 def cancelled_result(tool_name: str) -> ToolResult:
-    """Say that an async tool was cancelled, by itself or something inside it."""
+    """Return the result of an async tool that was cancelled, by itself or from inside."""
     return _error(f"Tool {tool_name!r} was cancelled.")
 
 

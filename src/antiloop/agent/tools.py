@@ -145,7 +145,7 @@ def tool(function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
 
 
 def _docstring(function: Callable[..., Any]) -> Optional[str]:
-    """Give the function's own words, not those of `functools.partial` or an object's class."""
+    """Return the function's own words, not those of `functools.partial` or an object's class."""
     while isinstance(function, functools.partial):
         function = function.func
     return function.__doc__

@@ -48,7 +48,7 @@ def evaluate(
 
     Args:
         run: as `antiloop.traces.read_runs` yields it.
-        literal: take the table of rules to the letter, instead of asking for evidence.
+        literal: apply the table of rules exactly, instead of asking for evidence.
         profile: rules and numbers of your own.
         cost_budget: what the run may cost; else what the profile or the environment variable
             ``ANTILOOP_COST_BUDGET`` says, or no budget.

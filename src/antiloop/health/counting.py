@@ -1,4 +1,4 @@
-"""Counting what is the same, and the warnings that come of it."""
+"""Counting what is the same, and the warnings that follow."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ class RaisedWarning:
         return True
 
     def tell(self, message: str) -> None:
-        """Say what happened; names in it are untrusted."""
+        """Set the message; names in it are untrusted."""
         self._message = visible(message)
 
     def is_open(self, profile: HealthProfile) -> bool:
@@ -81,7 +81,7 @@ class RaisedWarning:
         return not self.rule.can_end or self.quiet_rounds < profile.recovery_rounds
 
     def warning(self, profile: HealthProfile, calls: int, *, is_charged: bool) -> HealthWarning:
-        """Give it as it stands.
+        """Return the warning as of now.
 
         Args:
             profile: says what is given back.
@@ -111,5 +111,5 @@ class RaisedWarning:
 
 
 def _steps(steps: Iterable[int], calls: int) -> Tuple[int, ...]:
-    """Give them in order, each once; what came after the last call speaks of that."""
+    """Return the steps in order, each once; a later one counts as that of the last call."""
     return tuple(sorted({min(step, calls - 1) for step in steps})) if calls else ()

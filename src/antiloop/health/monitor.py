@@ -116,7 +116,7 @@ class HealthMonitor:
         self._judge_event(event)
 
     def end(self, *, failed: bool = False, cost: Optional[float] = None) -> None:
-        """Say how the run ended.
+        """Note how the run ended.
 
         Args:
             failed: whether in failure.
@@ -128,7 +128,7 @@ class HealthMonitor:
             self._judge_event(RunEvent("run_ended", self._run.calls))
 
     def report(self) -> HealthReport:
-        """Give what is known of the run up to now."""
+        """Return what is known of the run up to now."""
         profile, run = self._profile, self._run
         charged = self._charged()
         warnings = tuple(
@@ -171,7 +171,7 @@ class HealthMonitor:
         return HealthStatus.LIKELY_STUCK if is_stuck else HealthStatus.WARNING
 
     def _start_turn(self) -> None:
-        """Note that the user spoke: what came before is no evidence any more."""
+        """Note that the user spoke: what came before no longer counts."""
         self._loops.user_message()
         if not self._profile.needs_evidence:
             return
@@ -194,7 +194,7 @@ class HealthMonitor:
                 each.quiet_rounds += 1
 
     def _see(self, call: ToolCall, result: Result) -> None:
-        """Take in one call: to the letter it counts, with evidence it waits for a finding."""
+        """Take in one call: a literal profile counts it, another one waits for a finding."""
         window = self._loops.window
         features = CallFeatures.of(
             call, result, window.policy(call.tool_name), masking=window.masking
@@ -267,7 +267,7 @@ class HealthMonitor:
             raised.tell(rule.message.format(count=tally.count, times=times, item=what, **names))
 
     def _raised_by(self, rule: HealthRule, owner: Hashable) -> RaisedWarning:
-        """Give the warning of a loop; the last one of a rule stands for all further loops."""
+        """Return the warning of a loop; the last one of a rule covers all further loops."""
         if (rule.name, owner) not in self._raised:
             count = self._raised_of.get(rule.name, 0)
             self._raised_of[rule.name] = count + 1
@@ -285,7 +285,7 @@ class HealthMonitor:
 
 
 def _owner(rule: HealthRule, key: Hashable, what: Union[SeenCall, RunEvent]) -> Hashable:
-    """Say whose warning it is: of what counts as the same, of the tool, or of the rule."""
+    """Return the owner of a warning: what counts as the same, the tool, or the rule."""
     if rule.per == "tool":
         return what.tool
     return key if rule.per == "key" else None

@@ -33,7 +33,7 @@ class HealthProfile(HealthNumbers):
     detector: LoopDetector = field(default_factory=LoopDetector.escalating)
     """Finds the loops."""
     prices: Optional[Prices] = None
-    """What tokens cost, where a recording tells no cost."""
+    """What tokens cost, for recordings without costs."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,7 +43,7 @@ class HealthProfile(HealthNumbers):
             raise ValueError(f"there are two rules {twice[0]!r}; with_rule changes one")
 
     def literal(self) -> "HealthProfile":
-        """Give the same numbers for the table to the letter: no evidence asked, no recovery."""
+        """Return the same numbers for the literal table: without evidence and recovery."""
         return replace(self, needs_evidence=False, recovery=0.0, spike_after=0)
 
     def with_rule(self, name: str, **changes: Any) -> "HealthProfile":

@@ -79,7 +79,7 @@ class HealthReport:
         return short_repr(self, str(self.score), self.status.value, warnings)
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the report as plain JSON data."""
+        """Return the report as plain JSON data."""
         return {
             **vars(self),
             "status": self.status.value,

@@ -107,7 +107,7 @@ def _retry(event: RunEvent, run: RunSoFar, *_: object) -> Optional[Hashable]:
 def _long_step(event: RunEvent, run: RunSoFar, profile: HealthNumbers) -> Optional[Hashable]:
     if (event.latency_s or 0) <= profile.long_step_s:
         return None
-    # A test suite takes its time; so does a model that thinks. What matters is what came of it.
+    # A test suite takes its time; so does a model that thinks. What matters is the outcome.
     if profile.needs_evidence and (not is_of_call(event) or event.step in run.new_steps):
         return None
     return run.events
@@ -139,7 +139,7 @@ def is_of_call(event: RunEvent) -> bool:
 
 
 def step_of(event: RunEvent) -> int:
-    """Give the tool call that an event speaks of: its own, the one asked for, or the one before."""
+    """Return the step of the call that an event is about: its own, the next, or the one before."""
     has_own = is_of_call(event) or event.type.startswith("llm_call")
     return max(0, event.step - (not has_own))
 

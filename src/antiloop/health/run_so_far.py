@@ -54,7 +54,7 @@ class SeenCall(NamedTuple):
 
 
 def handed_to(tool: str) -> Optional[str]:
-    """Give the agent that a tool hands over to, by its name; None for other tools.
+    """Return the agent that a tool hands over to, by its name; None for other tools.
 
     >>> handed_to("transfer_to_billing"), handed_to("handoff_to_billing"), handed_to("transfer")
     ('billing', 'billing', None)
@@ -123,7 +123,7 @@ class RunSoFar:
         return name
 
     def similar_inputs(self, seen: SeenCall, least: float) -> Several[str]:
-        """Give the fingerprints of the calls of this tool with similar input, and of this one.
+        """Return the fingerprints of the calls of this tool with similar input, and of this one.
 
         Inputs are compared as canonical JSON, at most `COMPARED_LENGTH` characters of them, with
         the `COMPARED_INPUTS` different ones of the tool that were seen, or were similar, last.

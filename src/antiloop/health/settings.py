@@ -10,7 +10,7 @@ BUDGET_VARIABLE = "ANTILOOP_COST_BUDGET"
 
 
 def budget_from_environment() -> Optional[float]:
-    """Give what a run may cost; None for no budget.
+    """Return what a run may cost; None for no budget.
 
     Raises:
         ValueError: if the environment variable is not an amount.

@@ -29,7 +29,7 @@ class _WatchedRun:
 
 @beta
 class HealthWatch:
-    """Keep a `HealthMonitor` for each run that an adapter tells of: ``LoopGuard(health=watch)``.
+    """Keep a `HealthMonitor` for each run of an adapter: ``LoopGuard(health=watch)``.
 
     Args:
         profile: rules and numbers; those that decide from evidence by default.

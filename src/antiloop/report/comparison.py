@@ -41,5 +41,5 @@ def counts_of(summaries: List[Dict[str, Any]]) -> Dict[str, int]:
 
 
 def is_listed(about: Dict[str, Any]) -> bool:
-    """Tell whether a run has a row, and is not shown beside the one that took its place."""
+    """Whether a run has a row, and is not shown beside the one that replaced it."""
     return about.get("side") != "b" or bool(about["change"] == "gone")

@@ -10,14 +10,14 @@ from typing import Dict, List, NamedTuple, Sequence
 LANES = 6
 """Lanes at most; calls beyond that share the last one, where their letters tell them apart."""
 TONES = 8
-"""Colours of marks; the next shape begins with the first colour again."""
+"""Colors of marks; the next shape begins with the first color again."""
 SHAPES = 3
-"""Shapes of marks; where both begin anew, letters go on."""
+"""Shapes of marks; when all are used, letters go on."""
 _PATIENCE = 20
 """Steps after which a call that did not come back gives its lane up."""
 
 
-class _Spell(NamedTuple):
+class _Streak(NamedTuple):
     """A stretch of a run in which one call keeps coming back."""
 
     steps: List[int]
@@ -25,7 +25,7 @@ class _Spell(NamedTuple):
 
 
 def marks_of(calls: Sequence[str]) -> Dict[str, int]:
-    """Give each call that comes back a number, the most frequent first.
+    """Return a number for each call that comes back, the most frequent first.
 
     >>> marks_of(["a", "b", "c", "b"])
     {'b': 0}
@@ -52,7 +52,7 @@ def letters(number: int) -> str:
 
 
 def lanes_of(calls: Sequence[str]) -> List[int]:
-    """Give the lane of each call; calls that stand alone are in lane 0.
+    """Return the lane of each call; calls that do not come back are in lane 0.
 
     >>> lanes_of(["a", "b", "a", "b", "c"])
     [0, 1, 0, 1, 0]
@@ -77,16 +77,16 @@ def _free_lane(free_from: List[int], start: int, wanted: int) -> int:
     return next((lane for lane, free in enumerate(free_from) if free <= start), LANES - 1)
 
 
-def _streaks(calls: Sequence[str]) -> List[_Spell]:
-    """Give the streaks of all calls that come back, in the order in which they begin."""
+def _streaks(calls: Sequence[str]) -> List[_Streak]:
+    """Return the streaks of all calls that come back, in the order in which they begin."""
     steps_of: Dict[str, List[int]] = defaultdict(list)
     for step, call in enumerate(calls):
         steps_of[call].append(step)
-    streaks: List[_Spell] = []
+    streaks: List[_Streak] = []
     for call, steps in steps_of.items():
         first = 0
         for position in range(1, len(steps) + 1):
             if position == len(steps) or steps[position] - steps[position - 1] > _PATIENCE:
-                streaks.append(_Spell(steps[first:position], call))
+                streaks.append(_Streak(steps[first:position], call))
                 first = position
     return sorted(streak for streak in streaks if len(steps_of[streak.call]) > 1)

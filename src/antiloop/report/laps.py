@@ -37,7 +37,7 @@ class Lap(NamedTuple):
 
 
 def laps_of(loop: Loop, features: Sequence[CallFeatures], rounds: Sequence[int]) -> List[Lap]:
-    """Give the laps of a loop, each compared with the one before.
+    """Return the laps of a loop, each compared with the one before.
 
     Args:
         loop: the loop.
@@ -59,7 +59,7 @@ def kept(laps: List[Lap]) -> List[Lap]:
 
 
 def summary_of(laps: Sequence[Lap]) -> str:
-    """Say in a sentence what was the same from lap to lap, and what differed."""
+    """Return a sentence: what was the same from lap to lap, and what differed."""
     if len(laps) < 2:
         return ""
     calls = _sentence("The calls", [lap.calls for lap in laps[1:] if lap.calls])
@@ -80,7 +80,7 @@ def _sentence(what: str, found: Sequence[Sameness]) -> str:
 
 
 def _turns(steps: Sequence[int], rounds: Sequence[int]) -> List[List[int]]:
-    """Put calls of one round together."""
+    """Group the calls of one round."""
     turns: Dict[int, List[int]] = {}
     for step in steps:
         turns.setdefault(bisect_right(rounds, step), []).append(step)

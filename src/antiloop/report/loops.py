@@ -115,11 +115,11 @@ class _Groups:
 
 
 def loops_of(run: RecordedRun, verdicts: Iterable[Tuple[int, LoopVerdict]]) -> List[Loop]:
-    """Put the verdicts on a run together, the loop that began first first.
+    """Group the verdicts on a run into loops, in the order in which they began.
 
     Two findings are one loop if the detector says so, by their identity, or if they share half of
-    the calls of one of them. A row of failures may span several loops, so it comes last, and takes
-    no call from them.
+    the calls of one of them. A streak of failures may span several loops, so it comes last and
+    takes no call from them.
     """
     groups = _Groups()
     found = [(step, each, each.detection) for step, each in verdicts if each.detection]

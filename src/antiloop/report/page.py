@@ -1,7 +1,7 @@
 """The page: its files and the data of the runs, put together into one text.
 
 Nothing of a recording is ever parsed as HTML that it could shape: texts are escaped by `markup`,
-and the data stands in blocks of JSON, which a browser does not run, and in which every character
+and the data is in blocks of JSON, which a browser does not run, and in which every character
 that could end such a block is escaped. The page's policy allows its own style and script, by their
 hash, and nothing else: no request, no form, no script of anybody else.
 """
@@ -91,7 +91,7 @@ def _write_runs(
 
 
 def _frame(summaries: List[Dict[str, Any]]) -> Tuple[str, str]:
-    """Give the page as it stands before and after the data."""
+    """Return the parts of the page before and after the data."""
     style, script, template = _resources()
     page = Template(template).substitute(
         policy="; ".join(_policy(style, script)),

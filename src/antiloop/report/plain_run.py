@@ -28,7 +28,7 @@ def plain_run(about: Dict[str, Any], drawn: DrawnRun) -> Iterator[str]:
 
 
 def summary(about: Dict[str, Any]) -> str:
-    """Say in a line how a run did."""
+    """Return a line on how a run did."""
     parts = [about["status"], f"score {about['score']:,}", f"{about['calls']:,} calls"]
     if about["wasted_calls"]:
         parts.append(f"{about['wasted_calls']:,} wasted")

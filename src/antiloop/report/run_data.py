@@ -37,7 +37,7 @@ class DrawnRun(NamedTuple):
     """A run, ready to be written into the page."""
 
     data: Dict[str, Any]
-    """All but the texts, as plain JSON; texts stand in it as numbers."""
+    """All but the texts, as plain JSON; each text is a number in it."""
     texts: List[str]
     """The texts, in the order in which the run has them first."""
     loops: List[Loop]
@@ -51,7 +51,7 @@ def drawn(run: RecordedRun, health: HealthReport, masking: Masking = SECRETS) ->
     is not known), where its mark stands, and 1 if the same call brought nothing else before.
     """
     features = [CallFeatures.of(call, result) for call, result in zip(run.calls, run.results)]
-    keys = [fact.call for fact in features]
+    keys = [each.call for each in features]
     calls, results = _Numbered(keys), _Numbered(map(_result_key, features))
     lanes = lanes_of(keys)
     rounds = [start for start, _ in run.rounds()]
@@ -82,23 +82,23 @@ def _content(
     texts: Texts,
     masking: Masking,
 ) -> Dict[str, Any]:
-    """Give the different calls and results, and what was said, with the numbers of their texts."""
-    marks = marks_of([fact.call for fact in features])
+    """Return the different calls and results, and the messages, with the numbers of their texts."""
+    marks = marks_of([each.call for each in features])
     new_calls, new_results = set(calls.firsts), set(results.firsts)
     waiting = list(reversed(run.messages))
     said: List[Dict[str, Any]] = []
     called: List[Dict[str, Any]] = []
     answered: List[Dict[str, Any]] = []
-    for step, fact in enumerate(features):
+    for step, each in enumerate(features):
         while waiting and waiting[-1].position <= step:
             said.append(_message(waiting.pop(), texts, masking))
         if step in new_calls:
             text = texts.add(_arguments(run.calls[step], masking))
-            tool = shortened(fact.tool, NAME_LENGTH)
-            called.append({"tool": tool, "text": text, **_mark(marks.get(fact.call))})
+            tool = shortened(each.tool, NAME_LENGTH)
+            called.append({"tool": tool, "text": text, **_mark(marks.get(each.call))})
         if step in new_results:
             text = texts.add(masking.text(_words(run.results[step])))
-            failure = {"is_failure": True} if fact.outcome.is_failure else {}
+            failure = {"is_failure": True} if each.outcome.is_failure else {}
             answered.append({"text": text, **failure})
     said.extend(_message(each, texts, masking) for each in reversed(waiting))
     return {"calls": called, "results": answered, "messages": said}
@@ -124,25 +124,25 @@ class _Numbered:
             self.numbers.append(known[key])
 
 
-def _result_key(fact: CallFeatures) -> Optional[Tuple[str, bool]]:
-    return None if fact.result is None else (fact.result, fact.outcome.is_failure)
+def _result_key(each: CallFeatures) -> Optional[Tuple[str, bool]]:
+    return None if each.result is None else (each.result, each.outcome.is_failure)
 
 
 def _seen(features: List[CallFeatures]) -> List[int]:
-    """Tell of each step whether the same call brought nothing else before, noise apart."""
-    times = Counter(fact.call for fact in features)
+    """Return 1 for each step whose call had this result before, noise apart, else 0."""
+    times = Counter(each.call for each in features)
     before: Set[Tuple[str, Optional[str]]] = set()
     seen: List[int] = []
-    for fact in features:
-        # The looser form costs time, and is only needed where there is something to compare with.
-        answer = (fact.call, fact.steady if times[fact.call] > 1 else None)
+    for each in features:
+        # The looser key costs time, and is only needed where there is something to compare with.
+        answer = (each.call, each.steady if times[each.call] > 1 else None)
         seen.append(int(answer in before))
         before.add(answer)
     return seen
 
 
 def _mark(number: Optional[int]) -> Dict[str, Any]:
-    """Give the looks of a call that comes back."""
+    """Return the looks of a call that comes back."""
     if number is None:
         return {}
     shape = number // TONES % SHAPES
@@ -152,7 +152,7 @@ def _mark(number: Optional[int]) -> Dict[str, Any]:
 def _loop(
     loop: Loop, features: List[CallFeatures], rounds: List[int], spending: Spending
 ) -> Dict[str, Any]:
-    """Give what the card of a loop shows."""
+    """Return what the card of a loop shows."""
     laps, spent = laps_of(loop, features, rounds), spending.on(loop.wasted)
     return {
         "label": loop.label,

@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 
 def entries_of(health: HealthReport) -> List[Entry]:
-    """Give what takes points from a run."""
+    """Return what takes points from a run."""
     entries = [Entry(each.name, -each.penalty) for each in health.warnings if each.penalty]
     if health.status is HealthStatus.FAILED:
         entries.append(Entry("failed", -_failure_penalty(health, entries)))
@@ -44,7 +44,7 @@ def score_of(health: HealthReport) -> int:
 
 
 def _failure_penalty(health: HealthReport, entries: List[Entry]) -> float:
-    """Give what the failure took: what is missing from the score, or the usual where that is 0."""
+    """Return what the failure took: what the score lacks, or the usual if the score is 0."""
     if health.score:
         return max(0, WHOLE + sum(each.points for each in entries) - health.score)
     return HealthProfile.failure_penalty

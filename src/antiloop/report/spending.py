@@ -8,7 +8,7 @@ from ..traces import RecordedRun
 from ..traces.shared.totals import total
 
 CHARACTERS_PER_TOKEN = 4
-"""What a token is taken for where a recording tells no tokens: the usual figure for English."""
+"""Characters per token for recordings without tokens: the usual figure for English."""
 
 
 class Spent(NamedTuple):

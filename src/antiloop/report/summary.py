@@ -17,7 +17,7 @@ _ONCE, _FRESH, _SEEN, _LOOP = range(4)
 def summary(
     run: RecordedRun, health: HealthReport, drawn: DrawnRun, position: int
 ) -> Dict[str, Any]:
-    """Give what the overview and the head of a run show."""
+    """Return what the overview and the head of a run show."""
     loops = drawn.data["loops"]
     costs = [each["cost"] for each in loops if each["cost"] is not None]
     return {

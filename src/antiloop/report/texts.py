@@ -22,12 +22,12 @@ class Texts:
         return len(self._whole) - 1
 
     def kept(self) -> List[str]:
-        """Give the texts, those that are too long shortened in the middle."""
+        """Return the texts, those that are too long shortened in the middle."""
         limit = self._limit()
         return [shortened(text, limit) for text in self._whole]
 
     def cut(self) -> Dict[int, int]:
-        """Give the whole length of each text that is shortened, by its number."""
+        """Return the whole length of each text that is shortened, by its number."""
         limit = self._limit()
         lengths = map(len, self._whole)
         return {number: length for number, length in enumerate(lengths) if length > limit}

@@ -101,7 +101,7 @@ def anthropic_messages(messages: Sequence[Message]) -> Tuple[str, List[Dict[str,
     """Return a conversation as the system prompt and the turns of user and assistant.
 
     Leading system messages make the prompt. Tool results and later system messages belong to the
-    user's turn; a turn begins with its tool results, as the API asks. Neighbours of one role make
+    user's turn; a turn begins with its tool results, as the API asks. Neighbors of one role make
     one turn, and what is empty is left out.
     """
     leading = list(takewhile(lambda message: message.role is Role.SYSTEM, messages))
@@ -200,7 +200,7 @@ def _usage(reports: Sequence[Any]) -> Usage:
 
 
 class _Events:
-    """Puts the events of one stream together."""
+    """Joins the events of one stream."""
 
     def __init__(self) -> None:
         self._blocks: Dict[Any, _Block] = {}

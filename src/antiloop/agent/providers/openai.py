@@ -30,7 +30,7 @@ class OpenAIProvider(SdkProvider):
         ImportError: if the SDK is needed and not installed; it says what to install.
         ValueError: if an option is one that every request sets for itself.
 
-    A system message goes where it stands in the conversation. A few compatible servers take one
+    A system message keeps its place in the conversation. A few compatible servers take one
     only at the start; send them notices as the user.
     """
 
@@ -184,7 +184,7 @@ class _Draft:
 
 
 class _Chunks:
-    """Puts the chunks of one stream together."""
+    """Joins the chunks of one stream."""
 
     def __init__(self) -> None:
         self._answered = False

@@ -88,7 +88,7 @@ class Provider(Protocol):
 
 
 def checked_provider(provider: Any) -> Provider:
-    """Give the provider; raises TypeError for what cannot be asked at all.
+    """Return the provider; raises TypeError for what cannot be asked at all.
 
     A provider that is only used in one way needs the methods of that way only.
     """

@@ -50,7 +50,7 @@ class ScriptedProvider:
         return short_repr(self, counted(len(self._lines), "line"), *more)
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Give the next reply.
+        """Return the next reply.
 
         Raises:
             ProviderError: if the script is over, or one of its lines is not a reply.
@@ -65,7 +65,7 @@ class ScriptedProvider:
         return _reply(line(request) if callable(line) else line)
 
     async def acomplete(self, request: ModelRequest) -> ModelReply:
-        """Give the next reply."""
+        """Return the next reply."""
         return self.complete(request)
 
     def stream(self, request: ModelRequest) -> Iterator[StreamItem]:

@@ -25,7 +25,7 @@ P = TypeVar("P", bound="SdkProvider")
 
 
 class Collector(Protocol):
-    """Puts the events of one stream together."""
+    """Joins the events of one stream."""
 
     def add(self, event: Any) -> str:
         """Take the next event, and return the text that it brought, or an empty string."""
@@ -77,7 +77,7 @@ class Clients:
             return self._made[kind]
 
     def forget(self, kind: str) -> Optional[Any]:
-        """Hand over our own client of a kind to be closed, or None; the next `get` makes one."""
+        """Return our client of a kind to be closed, or None; the next `get` makes a new one."""
         with self._lock:
             return self._made.pop(kind, None)
 

@@ -113,5 +113,5 @@ def _answered(call_id: Optional[str], unanswered: List[Tuple[Optional[str], str]
 
 
 def _no_constant(name: str) -> NoReturn:
-    # NaN and Infinity are no JSON: a request that repeats them would be refused.
+    # NaN and Infinity are not JSON: a request that repeats them would be refused.
     raise ValueError(name)

@@ -1,6 +1,6 @@
 // What happened in a run, one row each: calls, and what was said between them.
 
-const NEIGHBOURS = 6; // links to the same call before and after a step
+const NEIGHBORS = 6; // links to the same call before and after a step
 const SPEAKERS = { user: "User", assistant: "Model", system: "System", tool: "Tool" };
 
 const mark = (call, isSeen) => (call.mark
@@ -71,7 +71,7 @@ function drawDetails(run, item) {
 
 function drawTimes(run, step, times, isSeen) {
   const here = run.nth[step] - 1;
-  const near = times.slice(Math.max(0, here - NEIGHBOURS), here + NEIGHBOURS + 1);
+  const near = times.slice(Math.max(0, here - NEIGHBORS), here + NEIGHBORS + 1);
   const links = near.map((other) => (other === step
     ? el("b", "", step) : link(hashOf(run.number, `step-${other}`), "", other)));
   const looped = times.filter((other) => run.concerned.has(other)).length;
