@@ -7,7 +7,7 @@ T = TypeVar("T", bound=Enum)
 
 
 def choice_of(kind: Type[T], value: Any, what: str, instead: str = "") -> T:
-    """Give the member of an enum with this value, in upper or lower case.
+    """Return the member of an enum with this value, in upper or lower case.
 
     Args:
         kind: the enum; its values are texts in lower case.

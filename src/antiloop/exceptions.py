@@ -74,7 +74,7 @@ class LoopDetectedError(AgentError):
     ``detection``, ``trace`` and ``partial_result`` are set where it is raised, if they are known.
     """
 
-    # Not typed more closely: an error stands below what it speaks of, and imports nothing of it.
+    # Not typed more closely: errors are below what they are about, and do not import it.
     detection: Any = None
     """The whole finding, a `LoopDetection`, or None."""
     trace: Any = None

@@ -13,7 +13,7 @@ _ATOMS = (str, int, float, bool, type(None))
 
 
 def frozen(value: Any) -> Any:
-    """Give a copy of a value, at every depth, whose lists and dictionaries cannot be changed.
+    """Return a copy of a value, at every depth, whose lists and dictionaries cannot be changed.
 
     What cannot be copied, such as an open file or a list inside itself, stays the same object.
 
@@ -28,7 +28,7 @@ def frozen(value: Any) -> Any:
 
 
 def thawed(value: Any) -> Any:
-    """Give a copy of a frozen value that can be changed.
+    """Return a copy of a frozen value that can be changed.
 
     >>> thawed(frozen({"a": [1]}))
     {'a': [1]}
@@ -81,7 +81,7 @@ class FrozenDict(Dict[Any, Any]):
         return thawed(self)  # type: ignore[no-any-return]
 
     def copy(self) -> Dict[Any, Any]:
-        """Give a dictionary that can be changed."""
+        """Return a dictionary that can be changed."""
         return dict(self)
 
 
@@ -100,5 +100,5 @@ class FrozenList(List[Any]):
         return thawed(self)  # type: ignore[no-any-return]
 
     def copy(self) -> List[Any]:
-        """Give a list that can be changed."""
+        """Return a list that can be changed."""
         return list(self)

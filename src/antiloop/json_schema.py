@@ -9,7 +9,7 @@ _SHOWN = 60
 
 
 def schema_errors(value: Any, schema: Any, path: str) -> List[str]:
-    """Say where a value does not fit a schema; empty where it fits.
+    """Return where a value does not fit a schema; empty if it fits.
 
     Known are ``type``, ``enum``, ``minimum``, ``anyOf``, ``properties``, ``required``,
     ``additionalProperties``, ``items``, ``prefixItems``, ``minItems`` and ``maxItems``; other
@@ -75,7 +75,7 @@ def _object_errors(value: Mapping[str, Any], schema: Schema, path: str) -> Itera
 
 
 def nearest(name: Any, known: Iterable[str]) -> str:
-    """Give the hint that a name may be meant for one that is known; empty where none is like it.
+    """Return a hint to a known name that is similar; empty if there is none.
 
     >>> nearest("treshold", ["threshold", "window"])
     "; did you mean 'threshold'?"

@@ -32,7 +32,7 @@ def is_descriptor(path: "str") -> bool:
 
 
 def what_it_is(path: str) -> "Optional[str]":
-    """Say what stands at a path; None for a regular file, a folder, or nothing.
+    """Return what is at a path; None for a regular file, a folder, or nothing.
 
     >>> what_it_is("/dev/null"), what_it_is("/dev"), what_it_is("/dev/nothing")
     ('a device', None, None)

@@ -27,7 +27,7 @@ class SettingsFile:
         return f"{self.path} [tool.antiloop]" if is_project else self.path
 
     def beside(self, path: str) -> str:
-        """Give a path that the file names; it is relative to where the file is."""
+        """Return a path that the file names; it is relative to where the file is."""
         folder = os.path.dirname(self.path)
         return os.path.normpath(os.path.join(folder, path)) if folder else path
 

@@ -10,7 +10,7 @@ _PART, _WHOLE = 60, 175  # characters
 
 
 def short_repr(thing: Any, *parts: str) -> str:
-    """Give the name of an object's class with some parts, cut where it would be long.
+    """Return the name of an object's class with some parts, cut where it would be long.
 
     >>> short_repr([], "a", "b")
     'list(a, b)'
@@ -32,7 +32,7 @@ def quoted(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """Give the ``repr`` of a value, a long text cut.
+    """Return the ``repr`` of a value, a long text cut.
 
     >>> shown(3)
     '3'
@@ -41,7 +41,7 @@ def shown(value: Any) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Say how many there are of something.
+    """Return a number and its noun, singular or plural.
 
     >>> counted(1, "call"), counted(2, "call")
     ('1 call', '2 calls')

@@ -63,7 +63,7 @@ class TraceStep:
         return short_repr(self, self.type.value, quoted(self.summary))
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the step as plain JSON data."""
+        """Return the step as plain JSON data."""
         return {"type": self.type.value, "summary": self.summary, "data": thawed(self.data)}
 
     @classmethod
@@ -96,11 +96,11 @@ class AgentTrace:
         return short_repr(self, quoted(self.run_id), counted(len(self.steps), "step"))
 
     def of_type(self, *types: StepType) -> List[TraceStep]:
-        """Give the steps of these types, in order."""
+        """Return the steps of these types, in order."""
         return [step for step in self.steps if step.type in types]
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the trace as plain JSON data."""
+        """Return the trace as plain JSON data."""
         return {"run_id": self.run_id, "steps": [step.to_dict() for step in self.steps]}
 
     @classmethod
@@ -116,7 +116,7 @@ class AgentTrace:
         return cls(data["run_id"], tuple(TraceStep.from_dict(step) for step in data["steps"]))
 
     def to_jsonl(self) -> str:
-        """Give the run's tool calls, and what was said, as one line of JSON, newline included.
+        """Return the run's tool calls, and what was said, as one line of JSON, newline included.
 
         This is the format that recorded runs are read from, one run a line.
         """

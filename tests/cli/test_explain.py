@@ -50,7 +50,7 @@ def test_a_verdict_is_explained_by_what_was_counted(runs, capsys):
         "  stall             - of 3 in a row\n"
         "  ping_pong         - of 3 laps\n"
         "\n"
-        "Where the loops stand on their ladders:\n"
+        "Ladders of the loops:\n"
         "  repeat          [raise], found once\n"
     )
 

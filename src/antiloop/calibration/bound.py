@@ -16,7 +16,7 @@ _PRECISION = 1e-12
 
 @beta
 def upper_bound(stops: int, runs: int, confidence: float = 0.95) -> float:
-    """Give the share that the true share of stops stays under, with this confidence.
+    """Return an upper bound of the true share of stops, with this confidence.
 
     Args:
         stops: how many of the runs were stopped.
@@ -43,7 +43,7 @@ def upper_bound(stops: int, runs: int, confidence: float = 0.95) -> float:
 
 @beta
 def stops_allowed(runs: int, share: float, confidence: float = 0.95) -> int:
-    """Give how many of the runs may be stopped with the bound at or under a share.
+    """Return how many of the runs may be stopped with the bound at or under a share.
 
     Returns:
         The number, or -1 if the runs are too few even with no stop at all.
@@ -66,7 +66,7 @@ def stops_allowed(runs: int, share: float, confidence: float = 0.95) -> int:
 
 @beta
 def runs_needed(stops: int, share: float, confidence: float = 0.95) -> int:
-    """Give how many runs, so many of them stopped, bring the bound to a share.
+    """Return how many runs, so many of them stopped, bring the bound to a share.
 
     >>> runs_needed(0, 0.01), runs_needed(1, 0.01)
     (299, 473)
@@ -92,7 +92,7 @@ def _is_unlikely(stops: int, runs: int, share: float, confidence: float) -> bool
 
 
 def _tail(stops: int, runs: int, share: float) -> float:
-    """Give the probability of at most so many stops; in logarithms, as factors overflow."""
+    """Return the probability of at most so many stops; in logarithms, as factors overflow."""
     ways = accumulate((math.log((runs - i) / (i + 1)) for i in range(stops)), initial=0.0)
     stopped, passed = math.log(share), math.log1p(-share)
     return math.fsum(

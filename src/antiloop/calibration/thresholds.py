@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Tuple, Union
 from ..loop_detection import LoopDetection, LoopDetector
 
 Place = Tuple[Union[str, int], ...]
-"""Where a setting stands in a configuration, as the keys that lead there."""
+"""The place of a setting in a configuration, as the keys that lead there."""
 
 COUNTS = ("threshold", "repetitions", "patience", "varied", "in_a_row", "limit")
 """Options that say how often is too often, those that others may not be smaller than first."""
@@ -33,7 +33,7 @@ class Thresholds:
         return LoopDetector.from_config(self.config())
 
     def config(self) -> Dict[str, Any]:
-        """Give the configuration with the thresholds as they are now."""
+        """Return the configuration with the thresholds as they are now."""
         config = copy.deepcopy(self._config)
         for place, values in self._steps.items():
             _put(config, place, values[-1])

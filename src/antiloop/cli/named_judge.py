@@ -100,7 +100,7 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
 
 
 def with_judge(detector: LoopDetector, judge: Optional[NamedJudge]) -> LoopDetector:
-    """Give a detector the judge from the command line, if there is one."""
+    """Set the judge from the command line, if there is one, and return the detector."""
     if judge is not None:
         detector.second_opinion = judge.options
     return detector

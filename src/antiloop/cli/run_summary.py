@@ -91,7 +91,7 @@ class Summary:
             self._row("tools", tool).add(place, of_tool)
 
     def rows(self, group: str) -> List[Tuple[Optional[str], Row]]:
-        """Give name and sums of each of a group, the one that wastes most first.
+        """Return the name and sums of each member of a group, the one that wastes most first.
 
         Args:
             group: ``agents``, ``models`` or ``tools``. None is the name of what is not known.
@@ -100,7 +100,7 @@ class Summary:
         return sorted(rows, key=_by_waste)
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give all of it as plain JSON data."""
+        """Return all of it as plain JSON data."""
         before, since, until = map(moment, self.period)
         return {
             "since": since,

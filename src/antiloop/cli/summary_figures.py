@@ -61,8 +61,8 @@ def figures_of(
 
     Args:
         run: the run.
-        health: what is said of it.
-        prices: what tokens cost, where the recording tells no cost.
+        health: its health report.
+        prices: what tokens cost, for a recording without costs.
     """
     loops = loops_of(run, health.verdicts)
     whole = Figures(

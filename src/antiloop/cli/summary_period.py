@@ -46,7 +46,7 @@ class Period(NamedTuple):
 
     @classmethod
     def until(cls, now_s: float, since: Since) -> "Period":
-        """Give the period that ends now.
+        """Return the period that ends now.
 
         Raises:
             ValueError: if it begins later than now.
@@ -60,9 +60,9 @@ class Period(NamedTuple):
         return cls(max(0.0, 2 * since_s - now_s), since_s, now_s)
 
     def place(self, time_s: float) -> Optional[str]:
-        """Say which period a time is in, ``now`` or ``before``; None for one earlier than both.
+        """Return the period of a time, ``now`` or ``before``; None for one earlier than both.
 
-        What a clock dates later than now is counted as now.
+        A time in the future counts as now.
         """
         if time_s >= self.since_s:
             return "now"

@@ -89,7 +89,7 @@ def _calls_made(detector: CallLimitDetector, window: Window) -> Iterator[Count]:
 
 
 def _short_of(detector: WindowDetector, window: Window, options: List[str]) -> List[Count]:
-    """Give the streaks that are too short, each with the threshold that it stays under."""
+    """Return the streaks that are too short, each with the threshold that it stays under."""
     streaks = ((name, _asked(detector, [name], _LEAST).find(window)) for name in options)
     counts = [_count(detector, window, found, [name]) for name, found in streaks if found]
     return counts or [_short_of_all(detector, window, options)]
@@ -144,7 +144,7 @@ def _count(
 
 
 def _named(detector: WindowDetector, option: str) -> str:
-    """Give the usual name where a threshold was left out, and so is the usual one."""
+    """Return the usual threshold's name for one that was not given and so equals it."""
     usual = next((name for name in _USUAL if hasattr(detector, name)), option)
     is_left_out = option in _LONGER and getattr(detector, option) == getattr(detector, usual)
     return usual if is_left_out else option

@@ -20,7 +20,7 @@ from .rungs import Rung, rungs_of
 @beta
 @dataclass(frozen=True)
 class Explanation:
-    """What was known when a round was judged, and what came of it."""
+    """What was known when a round was judged, and what followed."""
 
     step: int
     """The last step of the round, counted from 0."""
@@ -50,11 +50,11 @@ class Explanation:
 
 @beta
 def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None) -> Explanation:
-    """Say why a verdict fell at a step of a run, or why none did.
+    """Explain the verdict at a step of a run, or why there is none.
 
     Args:
         run: the run.
-        detector: who judges it.
+        detector: judges it.
         step: any step of the round in question, counted from 0; by default the first step
             with a verdict, or else the last one.
 
@@ -137,7 +137,7 @@ class _Judging:
 
 
 def _parted(run: RecordedRun, step: int) -> Tuple[List[Moment], List[Moment]]:
-    """Give what came before the round of a step, and the round with what was said until the next.
+    """Return what came before the round of a step, and the round with what was said until the next.
 
     A run without a call has only what was said.
     """

@@ -53,7 +53,7 @@ class Match:
     same_answer: Tuple[int, ...]
     """Steps at which the tool gave the same answer to other calls, oldest first."""
     like_answer: Tuple[int, ...]
-    """Steps at which it came to nothing in other words: other numbers, other echoes of the
+    """Steps at which it was unproductive in other words: other numbers, other echoes of the
     arguments."""
 
 
@@ -65,7 +65,7 @@ def matches_in(window: Window) -> List[Match]:
 
 
 def before(window: Window, found: LoopDetection) -> str:
-    """Say what stands right before the calls of a loop."""
+    """Describe what comes right before the calls of a loop."""
     at = next(
         number
         for number, passed in enumerate(window.rounds)

@@ -1,4 +1,4 @@
-"""Where the loops of a run stand on their ladders."""
+"""The ladders of the loops of a run."""
 
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Tuple
@@ -10,7 +10,7 @@ from ..stability import beta
 @beta
 @dataclass(frozen=True)
 class Rung:
-    """Where one loop stands."""
+    """The ladder of one loop, and how far the loop has climbed."""
 
     detector: str
     """Which detector found it."""

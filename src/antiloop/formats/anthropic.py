@@ -50,21 +50,21 @@ def add_blocks(history: HistoryBuilder, message: Any, round_: int) -> None:
 
 
 def words_of(message: Any) -> List[str]:
-    """Give what a user says in a message; tool results do not count."""
+    """Return what a user says in a message; tool results do not count."""
     if tag_of(message, "role") != "user":
         return []
     return [text_of([block]) for block in blocks_of(message) if not is_result(block)]
 
 
 def replies_of(message: Any) -> List[str]:
-    """Give what the model says in a message."""
+    """Return what the model says in a message."""
     if tag_of(message, "role") != "assistant":
         return []
     return texts_in(field_of(message, "content"))
 
 
 def blocks_of(message: Any) -> List[Any]:
-    """Give the content blocks of a message; plain text is one."""
+    """Return the content blocks of a message; plain text is one."""
     content = field_of(message, "content")
     if isinstance(content, (list, tuple)):
         return list(content)

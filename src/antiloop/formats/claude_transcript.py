@@ -19,7 +19,7 @@ def from_claude_transcript(lines: Iterable[Any], agent_id: str = MAIN_AGENT) -> 
     """Read the tool calls and results of one agent in a Claude Code session.
 
     The format is not documented by its owner, so what is not understood is skipped. Parallel
-    calls stand on lines of their own there; the id of their message makes them one round.
+    calls are on separate lines there; the id of their message makes them one round.
 
     Args:
         lines: the JSON values of the transcript's lines, in order.
@@ -27,7 +27,7 @@ def from_claude_transcript(lines: Iterable[Any], agent_id: str = MAIN_AGENT) -> 
 
     Returns:
         The calls of that agent, with their results. Lines that Claude Code wrote itself (marked
-        as meta, or a summary of what came before) are no turns of the user.
+        as meta, or a summary of what came before) are not turns of the user.
 
     >>> call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
     >>> said = {"id": "m1", "role": "assistant", "content": [call]}
@@ -54,13 +54,13 @@ def _calls_of(message: Any) -> str:
 
 
 class AgentsOfLines:
-    """Tells whose conversation each line belongs to; lines are given in order."""
+    """Finds the agent that each line belongs to; takes the lines in order."""
 
     def __init__(self) -> None:
         self._of_line: Dict[str, str] = {}
 
     def agent_of(self, line: Any) -> str:
-        """Give the id of a subagent, or `MAIN_AGENT`."""
+        """Return the id of a subagent, or `MAIN_AGENT`."""
         started_by = optional_text(field_of(line, "parent_tool_use_id"))
         if started_by or not flag_of(line, "isSidechain"):
             return started_by or MAIN_AGENT
@@ -97,7 +97,7 @@ class TranscriptBuilder:
         return len(self._history)
 
     def build(self, since: int = 0) -> History:
-        """Give what was collected so far, without the first ``since`` calls."""
+        """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
     def _is_copy(self, line: Any) -> bool:

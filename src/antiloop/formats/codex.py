@@ -58,7 +58,7 @@ class RolloutBuilder:
         return len(self._items)
 
     def build(self, since: int = 0) -> History:
-        """Give what was collected so far, without the first ``since`` calls."""
+        """Return what was collected so far, without the first ``since`` calls."""
         return self._items.build(since)
 
 
@@ -73,7 +73,7 @@ def _result_of_command(item: Any) -> ToolResult:
 
 
 def _unwrapped(text: str) -> Tuple[str, Optional[int], bool]:
-    """Give output, exit code, and whether the command still runs, out of what Codex wrote."""
+    """Return output, exit code, and whether the command still runs, out of what Codex wrote."""
     parsed = arguments_of(text)
     if isinstance(parsed, Mapping):
         code = whole_number(field_of(parsed.get("metadata"), "exit_code"))
@@ -87,7 +87,7 @@ def _unwrapped(text: str) -> Tuple[str, Optional[int], bool]:
 
 
 def item_of(line: Any) -> Any:
-    """Give the item of the conversation that a line holds; None where it holds none."""
+    """Return the item of the conversation that a line holds; None where it holds none."""
     payload = field_of(line, "payload")
     if payload is None:
         return line

@@ -39,7 +39,7 @@ def filled_field(thing: Any, *names: str) -> Any:
 
 
 def text_of(content: Any) -> str:
-    r"""Give content as text: text itself, the texts of parts line by line, or canonical JSON.
+    r"""Return content as text: text itself, the texts of parts line by line, or canonical JSON.
 
     >>> text_of([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
     'a\nb'
@@ -56,7 +56,7 @@ def text_of(content: Any) -> str:
 
 
 def texts_in(content: Any) -> List[str]:
-    """Give the texts of content; pictures, thoughts and other parts do not count.
+    """Return the texts of content; pictures, thoughts and other parts do not count.
 
     >>> texts_in([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello"}])
     ['Hello']
@@ -67,7 +67,7 @@ def texts_in(content: Any) -> List[str]:
 
 
 def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
-    """Give call arguments as a mapping; text that is not a JSON object stays text."""
+    """Return call arguments as a mapping; text that is not a JSON object stays text."""
     if value is None or isinstance(value, Mapping):
         return value
     if not isinstance(value, str):
@@ -80,12 +80,12 @@ def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
 
 
 def optional_text(value: Any) -> Optional[str]:
-    """Give an id or a name as text; None where it is missing or empty."""
+    """Return an id or a name as text; None where it is missing or empty."""
     return text_of(value) or None
 
 
 def items_of(value: Any) -> List[Any]:
-    """Give the items of a list or tuple; none of anything else."""
+    """Return the items of a list or tuple; none of anything else."""
     return list(value) if isinstance(value, (list, tuple)) else []
 
 

@@ -44,13 +44,13 @@ class Columns:
     output_tokens: str = ""
     cost: str = ""
     level: str = ""
-    """Where it stands that a call failed, if the error may stand there without that."""
+    """The column that says that a call failed, if an error column alone does not mean that."""
 
 
 def rows_in(value: Any) -> List[Row]:
-    """Give the records in a JSON value; what stands around them counts for each of them.
+    """Return the records in a JSON value; the fields around them count for each of them.
 
-    Records may stand in a record, as its ``child_runs``.
+    A record may contain records, as its ``child_runs``.
     """
     waiting = _outer_rows(value)[::-1]
     found: Dict[int, Row] = {}
@@ -86,7 +86,7 @@ def _known(row: Row) -> Dict[str, Any]:
 
 
 def _transposed(value: Row) -> List[Row]:
-    """Give the rows of a data frame that is written column by column."""
+    """Return the rows of a data frame that is written column by column."""
     columns = list(value.values())
     if not columns or not all(isinstance(each, dict) for each in columns):
         return []
@@ -97,7 +97,7 @@ def _transposed(value: Row) -> List[Row]:
 
 
 def value_at(row: Row, path: str) -> Any:
-    """Give what stands in a column: under its whole name, or inside the objects that it names.
+    """Return the value of a column: under its whole name, or inside the objects that it names.
 
     >>> value_at({"a.b": 1}, "a.b"), value_at({"a": {"b": 1}}, "x|a.b"), value_at({}, "a")
     (1, 1, None)
@@ -196,5 +196,5 @@ def _tool(row: Row, columns: Columns, span: Span, session: Optional[str]) -> Age
 
 
 def _only(value: Any, key: str) -> Any:
-    """Give what an object holds that has nothing but this key."""
+    """Return what an object holds that has nothing but this key."""
     return value[key] if isinstance(value, dict) and list(value) == [key] else value

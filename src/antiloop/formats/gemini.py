@@ -66,23 +66,23 @@ def add_parts(
 
 
 def parts_of(content: Any) -> List[Any]:
-    """Give the parts of a content."""
+    """Return the parts of a content."""
     parts = field_of(content, "parts")
     return list(parts) if isinstance(parts, (list, tuple)) else []
 
 
 def call_in(part: Any) -> Any:
-    """Give the call of a tool that a part holds; None if it holds none."""
+    """Return the call of a tool that a part holds; None if it holds none."""
     return _either(part, "functionCall", "function_call")
 
 
 def response_in(part: Any) -> Any:
-    """Give what came back from a tool in a part; None if nothing did."""
+    """Return what came back from a tool in a part; None if nothing did."""
     return _either(part, "functionResponse", "function_response")
 
 
 def words_in(content: Any) -> List[str]:
-    """Give the texts of a content; what the model thought is left out."""
+    """Return the texts of a content; what the model thought is left out."""
     spoken = [part for part in parts_of(content) if not flag_of(part, "thought")]
     texts = (field_of(part, "text") for part in spoken)
     return [text for text in texts if isinstance(text, str) and text]
@@ -105,7 +105,7 @@ def result_of(response: Any) -> ToolResult:
 
 
 def _with_pictures(result: ToolResult, response: Any) -> ToolResult:
-    """Add what a tool gave beside its text; it stands in parts of the response."""
+    """Add what a tool returned beside its text, as parts of the response."""
     parts = parts_of(response)
     return replace(result, text="\n".join([result.text, *map(text_of, parts)]))
 

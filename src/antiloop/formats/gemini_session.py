@@ -69,7 +69,7 @@ class SessionBuilder:
             self._history.add_reply(*texts_in(content))
 
     def build(self, since: int = 0) -> History:
-        """Give what was collected so far, without the first ``since`` calls."""
+        """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
     def _add_call(self, call: Any) -> None:

@@ -79,7 +79,7 @@ def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
 
 
 def tool_result(span: Span, returned: Any) -> Optional[ToolResult]:
-    """Give what a tool's span says of its result; a failure's message counts as one."""
+    """Return what a tool's span says of its result; a failure's message counts as one."""
     failed = span.error is not None or flag_of(span.attributes, "error.type")
     if returned is not None:
         return ToolResult(text_of(returned), failed)

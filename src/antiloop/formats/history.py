@@ -76,13 +76,13 @@ class History:
             yield History(messages=tuple(replace(each, position=0) for each in reversed(waiting)))
 
     def until(self, count: int) -> "History":
-        """Give only the first calls, and what was said before the next."""
+        """Return only the first calls, and what was said before the next."""
         turns = tuple(start for start in self.turn_starts if start <= count)
         messages = tuple(each for each in self.messages if each.position <= count)
         return History(self.calls[:count], self.results[:count], turns, messages)
 
     def last_turn(self) -> "History":
-        """Give only what came after the last user message."""
+        """Return only what came after the last user message."""
         start = self.turn_starts[-1] if self.turn_starts else 0
         since: List[TextMessage] = []
         for each in self.messages:
@@ -113,7 +113,7 @@ def _are_siblings(one: ToolCall, other: ToolCall) -> bool:
 
 
 def round_of_unseen(calls: Sequence[ToolCall], turn_starts: Sequence[int]) -> int:
-    """Give the round of a call of which only the result is there.
+    """Return the round of a call of which only the result is there.
 
     It is the latest one: nothing says that there was a further one, unless the user spoke. Then it
     is the number after, which no reply has where messages are counted.
@@ -208,7 +208,7 @@ class HistoryBuilder:
         return len(self._calls)
 
     def build(self, since: int = 0) -> History:
-        """Give what was collected so far, without the first ``since`` calls."""
+        """Return what was collected so far, without the first ``since`` calls."""
         calls, results = self._calls, self._results
         return History.since(since, calls, results, self._turn_starts, self._messages)
 

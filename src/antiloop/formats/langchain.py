@@ -1,4 +1,4 @@
-"""LangChain and LangGraph messages: live, dumped as dictionaries, or serialised."""
+"""LangChain and LangGraph messages: live, dumped as dictionaries, or serialized."""
 
 from typing import Any, Iterable, List, Mapping
 
@@ -45,7 +45,7 @@ def from_langchain(messages: Iterable[Any]) -> History:
 
 
 def body_of(message: Any) -> Any:
-    """Give what holds a message's fields, which dumps wrap into ``data`` or ``kwargs``."""
+    """Return what holds a message's fields, which dumps wrap into ``data`` or ``kwargs``."""
     if isinstance(message, Mapping):
         wrapped = field_of(message, "data" if field_of(message, "lc") is None else "kwargs")
         return wrapped if isinstance(wrapped, Mapping) else message
@@ -53,7 +53,7 @@ def body_of(message: Any) -> Any:
 
 
 def kind_of(message: Any) -> str:
-    """Give ``ai``, ``tool``, ``human`` or another word; empty text for anything but a message.
+    """Return ``ai``, ``tool``, ``human`` or another word; empty text for anything but a message.
 
     >>> kind_of({"lc": 1, "id": ["langchain", "schema", "messages", "AIMessageChunk"]})
     'ai'
@@ -67,7 +67,7 @@ def kind_of(message: Any) -> str:
 
 
 def calls_of(message: Any) -> List[Any]:
-    """Give the calls that a message asks for, parsed or not."""
+    """Return the calls that a message asks for, parsed or not."""
     body = body_of(message)
     return [call for name in _CALLS for call in items_of(field_of(body, name))]
 

@@ -1,7 +1,7 @@
 """mini-swe-agent's trajectories: chat messages whose only tool is a shell.
 
-With models that have no tool calls, the command stands in a block of the text, and what it printed
-comes back as words of the user. See https://mini-swe-agent.com.
+With models that have no tool calls, the command is a block of the text, and its output comes
+back as a message of the user. See https://mini-swe-agent.com.
 """
 
 import re
@@ -42,7 +42,7 @@ def from_mini_swe_agent(messages: Iterable[Any]) -> History:
 
 
 def _as_chat(messages: Iterable[Any]) -> Iterator[Dict[str, Any]]:
-    """Give the messages as chat messages with tool calls."""
+    """Return the messages as chat messages with tool calls."""
     waiting = 0
     for message in messages:
         role = tag_of(message, "role")

@@ -58,7 +58,7 @@ def moments_of(run: KnownRun) -> Iterator[Moment]:
 
 
 def judged(monitor: LoopMonitor, run: KnownRun, moment: Moment) -> LoopVerdict:
-    """Tell a monitor what happened, and give what it says."""
+    """Pass a moment to a monitor, and return the verdict."""
     if not isinstance(moment, TextMessage):
         start, stop = moment
         return monitor.after(run.calls[start:stop], run.results[start:stop])
@@ -70,7 +70,7 @@ def judged(monitor: LoopMonitor, run: KnownRun, moment: Moment) -> LoopVerdict:
 
 
 def verdicts_of(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, LoopVerdict]]:
-    """Tell a monitor all that happened in a run, and yield what it says, with the step."""
+    """Pass a whole run to a monitor, and yield its verdicts with their steps."""
     for step, verdict in every_verdict(monitor, run):
         if verdict.action is not LoopAction.CONTINUE:
             yield step, verdict
@@ -83,9 +83,9 @@ def every_verdict(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, Lo
 
 
 def step_of(moment: Moment, since: int = 0) -> int:
-    """Give the step that a moment is counted to: the last one of its round, or the last before it.
+    """Return the step of a moment: the last one of its round, or the last before it.
 
-    What is said before any call is counted to step 0.
+    A message before any call is at step 0.
 
     Args:
         moment: the round or message.

@@ -129,7 +129,7 @@ def is_weave(row: Row) -> bool:
 
 
 def _with_kinds(rows: List[Row]) -> Iterator[Row]:
-    """Say of each call what it is.
+    """Add the kind of each call.
 
     An op may be declared as a tool. Where none is, a tool is what calls nothing else and took no
     tokens.
@@ -163,7 +163,7 @@ def _usages(row: Row) -> Mapping[str, Any]:
 
 
 def _attributes(row: Row) -> Dict[str, Any]:
-    """Give the attributes of a span as flat keys, from an object or from columns."""
+    """Return the attributes of a span as flat keys, from an object or from columns."""
     held = row.get("attributes")
     flat = dict(_flattened(held, "")) if isinstance(held, dict) else {}
     for key, value in row.items():
@@ -185,7 +185,7 @@ def _flattened(value: Any, key: str) -> Iterator[Tuple[str, Any]]:
 
 
 def _items(value: Any) -> List[Tuple[str, Any]]:
-    """Give what stands in an object, or in a list of objects, by its name or number."""
+    """Return the items of an object, or of a list of objects, with their names or numbers."""
     if isinstance(value, dict):
         return [(text_of(name), each) for name, each in value.items()]
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):

@@ -71,7 +71,7 @@ def tool_of(item: Any) -> str:
 
 
 def result_of(item: Any) -> ToolResult:
-    """Read what came back; the format tells of a failure only where OpenAI ran the tool."""
+    """Read a result; the format marks a failure only if OpenAI ran the tool."""
     failed = tag_of(item, "status") == "failed" or field_of(item, "error") is not None
     return ToolResult(text_of(_first(item, _RESULTS)), failed)
 
@@ -108,7 +108,7 @@ class ItemsBuilder:
         return len(self._history)
 
     def build(self, since: int = 0) -> History:
-        """Give what was collected so far, without the first ``since`` calls."""
+        """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
     def _add_item(self, item: Any) -> None:
@@ -139,6 +139,6 @@ def _id_of(item: Any) -> Optional[str]:
 
 
 def _first(item: Any, names: Iterable[str]) -> Any:
-    """Give the first field that is there."""
+    """Return the first field that is there."""
     values = (field_of(item, name) for name in names)
     return next((value for value in values if value is not None), None)

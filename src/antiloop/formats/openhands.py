@@ -77,12 +77,12 @@ def tool_of(event: Any) -> str:
 
 
 def cause_of(event: Any) -> Any:
-    """Give the id of the action that an observation came of; None where it names none."""
+    """Return the id of the action that caused an observation; None if it names none."""
     return field_of(event, "action_id" if is_of_sdk(event) else "cause")
 
 
 def reply_of(event: Any) -> Optional[str]:
-    """Give the id of the model's reply that asked for an action."""
+    """Return the id of the model's reply that asked for an action."""
     response = field_of(field_of(event, "tool_call_metadata"), "model_response")
     return optional_text(field_of(event, "llm_response_id")) or optional_text(
         field_of(response, "id")
@@ -118,7 +118,7 @@ class EventsBuilder:
         return len(self._history)
 
     def build(self, since: int = 0) -> History:
-        """Give what was collected so far, without the first ``since`` calls."""
+        """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
     def _add_call(self, event: Any) -> None:
@@ -150,7 +150,7 @@ class EventsBuilder:
 
 
 def _message_in(event: Any) -> str:
-    """Give what an event has somebody say, empty for another event."""
+    """Return the text of a message event, empty for another event."""
     if tag_of(event, "action") == "message":
         return text_of(field_of(field_of(event, "args"), "content"))
     if tag_of(event, "kind") == "MessageEvent":
@@ -174,7 +174,7 @@ def _call_id(event: Any) -> Optional[str]:
 
 
 def _arguments(event: Any) -> Any:
-    """Give the arguments as the model wrote them, or else as the action has them."""
+    """Return the arguments as the model wrote them, or else as the action has them."""
     if is_of_sdk(event):
         written = field_of(field_of(event, "tool_call"), "arguments")
         given = field_of(event, "action")

@@ -111,7 +111,7 @@ def _words(message: Mapping[str, Any]) -> str:
 
 
 def _messages(attributes: Mapping[str, Any], side: str) -> List[Dict[str, Any]]:
-    """Put the flattened messages of one side together again, in order."""
+    """Rebuild the flattened messages of one side, in order."""
     found: Dict[int, Dict[str, Any]] = {}
     for key, value in attributes.items():
         match = _MESSAGE.fullmatch(key)

@@ -72,7 +72,7 @@ class SpanContent:
 
 
 def content_of(found: Iterable[AgentSpan]) -> SpanContent:
-    """Put the spans of one run in order, and read them as calls and results."""
+    """Sort the spans of one run, and read them as calls and results."""
     ordered = sorted(found, key=lambda one: (one.span.start_ns, one.span.span_id))
     tools = {one.span.span_id: one for one in ordered if one.kind == "tool"}
     kept = [one for one in ordered if one.kind and not _is_within_itself(one, tools)]
@@ -132,7 +132,7 @@ class _Reader:
             self._add_call(replace(self._asked(one, call), round=round_), None)
 
     def content(self) -> SpanContent:
-        """Give what was read."""
+        """Return what was read."""
         calls, results, turns = tuple(self.calls), tuple(self.results), tuple(self.turn_starts)
         history = History(calls, results, turns, tuple(self.messages))
         return SpanContent(history, tuple(self.spans), self.unknown)
@@ -167,14 +167,14 @@ class _Reader:
         self._add_call(unlike_others(call, f"call {call_id}"), None)
 
     def _asked(self, one: AgentSpan, call: ToolCall) -> ToolCall:
-        """Give a call that no span of a tool tells of."""
+        """Return a call without a span of a tool."""
         if call.arguments is not None or self.writes_arguments:
             return call
         self.unknown += 1
         return like_no_other(one, call)
 
     def _completed(self, one: AgentSpan, call: ToolCall, asked: Optional[ToolCall]) -> ToolCall:
-        """Give a call what the model wrote; without that, it is like no other."""
+        """Return a call with the arguments that the model wrote; without those, a unique call."""
         found = completed(one, call, asked, self.records_arguments)
         self.unknown += found is None
         return found or like_no_other(one, call)
@@ -183,7 +183,7 @@ class _Reader:
 def completed(
     one: AgentSpan, call: ToolCall, asked: Optional[ToolCall], records_arguments: bool
 ) -> Optional[ToolCall]:
-    """Give a call what the model wrote, where its span does not have it.
+    """Return a call with the arguments that the model wrote, if its span lacks them.
 
     Args:
         one: the span of a tool.
@@ -204,5 +204,5 @@ def completed(
 
 
 def like_no_other(one: AgentSpan, call: ToolCall) -> ToolCall:
-    """Give unique arguments to a call whose arguments are unknown."""
+    """Return a call without known arguments with unique ones."""
     return unlike_others(call, f"span {one.span.span_id}")

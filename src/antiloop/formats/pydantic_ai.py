@@ -21,8 +21,8 @@ def from_pydantic_ai(messages: Iterable[Any]) -> History:
     Returns:
         All calls with their results, also of tools that the provider runs. The calls of one
         response are one round. A return whose outcome is not ``success`` and a retry that a tool
-        asks for are failures; a retry of the final answer is no result of a tool. What stands
-        beside results as a prompt of the user, such as pictures, is what the tools gave.
+        asks for are failures; a retry of the final answer is not a result of a tool. What
+        comes beside results as a prompt of the user, such as pictures, is a result of the tools.
 
     >>> history = from_pydantic_ai([
     ...     {"kind": "response", "parts": [
@@ -40,7 +40,7 @@ def from_pydantic_ai(messages: Iterable[Any]) -> History:
 
 
 def parts_of(message: Any) -> List[Any]:
-    """Give the parts of a message."""
+    """Return the parts of a message."""
     parts = field_of(message, "parts")
     return list(parts) if isinstance(parts, (list, tuple)) else []
 

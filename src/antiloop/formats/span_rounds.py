@@ -13,7 +13,7 @@ Placed = Tuple[int, AgentSpan, Optional[ToolCall]]
 
 
 def in_rounds(ordered: Sequence[AgentSpan]) -> List[Placed]:
-    """Give each span its round and what the model asked for; bring those of a round together.
+    """Return the spans with their rounds and what the model asked for, a round's spans together.
 
     Args:
         ordered: the spans of one run by the time at which they began.
@@ -36,7 +36,7 @@ class SpanRounds:
         self._replies: Deque[Tuple[int, List[ToolCall]]] = deque(maxlen=_REPLIES_REMEMBERED)
 
     def place(self, one: AgentSpan) -> Placed:
-        """Give the next span with its round, and for a tool with what the model asked of it."""
+        """Return the next span with its round, and for a tool with what the model asked of it."""
         index, self._count = self._count, self._count + 1
         round_ = self._family(one).round_of(one, index)
         reply, asked = _take_request(self._replies, one.call)
@@ -62,7 +62,7 @@ class _Family:
     end_ns: int = 0
 
     def round_of(self, one: AgentSpan, index: int) -> int:
-        """Give the round of the next span; a round has the number of its first span."""
+        """Return the round of the next span; a round has the number of its first span."""
         if one.kind != "tool":
             self.has_model = self.has_model or one.kind == "model"
             self.round = None

@@ -128,7 +128,7 @@ def _attributes(holder: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _plain_map(pairs: Any) -> Mapping[str, Any]:
-    """Give a list of keys and typed values as a mapping of plain ones."""
+    """Return a list of keys and typed values as a mapping of plain ones."""
     pairs = pairs if isinstance(pairs, list) else []
     pairs = [pair for pair in pairs if isinstance(pair, dict)]
     return {text_of(pair.get("key")): _plain(pair.get("value")) for pair in pairs}
@@ -157,7 +157,7 @@ def _error(status: Any, code: str, message: str, events: Any) -> Optional[str]:
 
 
 def _hex(value: Any) -> str:
-    """Give an id as hexadecimal digits, also where it is base64; other text stays as it is."""
+    """Return an id as hexadecimal digits, also where it is base64; other text stays as it is."""
     text = (optional_text(value) or "").strip()
     digits = text.lower()[2:] if text[:2] in ("0x", "0X") else text.lower()
     if _HEX.issuperset(digits) and len(digits) in (16, 32):
@@ -171,7 +171,7 @@ def _hex(value: Any) -> str:
 
 
 def _nanoseconds(value: Any) -> int:
-    """Give a time as nanoseconds since 1970: a number, digits, or ISO 8601."""
+    """Return a time as nanoseconds since 1970: a number, digits, or ISO 8601."""
     if isinstance(value, str) and ":" in value:
         return round((moment_s(value) or 0) * 1e6) * 1000
     return whole_number(value) or 0

@@ -44,7 +44,7 @@ def from_strands(messages: Iterable[Any]) -> History:
 
 
 def blocks_of(message: Any) -> List[Any]:
-    """Give the content blocks of a message."""
+    """Return the content blocks of a message."""
     content = field_of(message, "content")
     return list(content) if isinstance(content, (list, tuple)) else []
 
@@ -77,6 +77,6 @@ def _id_of(body: Any) -> Any:
 
 
 def _text_of_block(block: Any) -> str:
-    """Give text or JSON as it is; any other block as separate JSON."""
+    """Return text or JSON as it is; any other block as separate JSON."""
     found = (field_of(block, key) for key in ("text", "json"))
     return text_of(next((value for value in found if value is not None), block))

@@ -6,7 +6,7 @@ from ..types import ToolCall
 
 
 def unlike_others(call: ToolCall, place: str) -> ToolCall:
-    """Give unique arguments to a call whose arguments are unknown.
+    """Return a call without known arguments with unique ones.
 
     It then equals no other call. If the tool is unknown too, it also gets a unique name.
 
@@ -14,8 +14,8 @@ def unlike_others(call: ToolCall, place: str) -> ToolCall:
         call: what is known of it.
         place: what tells it from all others of its run, such as ``call c1``.
 
-    >>> stand_in = unlike_others(ToolCall("", id="c1"), "call c1")
-    >>> stand_in.tool_name, stand_in.arguments
+    >>> unique = unlike_others(ToolCall("", id="c1"), "call c1")
+    >>> unique.tool_name, unique.arguments
     ('(not recorded, call c1)', {'call c1': 'not recorded'})
     """
     name = call.tool_name or f"(not recorded, {place})"
@@ -24,7 +24,7 @@ def unlike_others(call: ToolCall, place: str) -> ToolCall:
 
 
 def made_unique(call: ToolCall, step: int) -> ToolCall:
-    """Give a call as it is, unless neither its tool nor its arguments are known.
+    """Return a call as it is, unless neither its tool nor its arguments are known.
 
     >>> made_unique(ToolCall("ls", None), 7).arguments, made_unique(ToolCall("", None), 7).arguments
     (None, {'step 7': 'not recorded'})

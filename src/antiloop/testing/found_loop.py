@@ -1,4 +1,4 @@
-"""A loop in a run, as a test tells of it."""
+"""A loop in a run, as a test reports it."""
 
 from dataclasses import dataclass
 from typing import Collection, Dict, Iterator, List, Union
@@ -32,7 +32,7 @@ class FoundLoop:
     """What found it, which says what may be shown."""
 
     def lines(self) -> Iterator[str]:
-        """Say what was found, and yield the last calls of the loop with their results."""
+        """Yield the finding, and the last calls of the loop with their results."""
         found = self.detection
         yield f"  step {self.step}, {found.detector_name}: {found.message}"
         indices = found.indices[-_SHOWN_CALLS:]
@@ -53,7 +53,7 @@ class FoundLoop:
 
 
 def detector_of(preset: Preset) -> LoopDetector:
-    """Give the detector of a preset.
+    """Return the detector of a preset.
 
     Raises:
         ValueError: if the preset does not exist.

@@ -15,7 +15,7 @@ _GIVEN = "the value given"
 
 
 def runs_of(given: Any) -> List[RecordedRun]:
-    """Give the runs in a value.
+    """Return the runs in a value.
 
     Args:
         given: the path of a file that `read_runs` reads; a `RecordedRun`, a `History`, an

@@ -87,7 +87,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say where the report is."""
+    """Print where the report is."""
     path, count = config.getoption("--antiloop-report"), len(config.stash[_RUNS])
     if path:
         runs = "1 run" if count == 1 else f"{count} runs"

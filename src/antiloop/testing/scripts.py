@@ -21,20 +21,20 @@ Script = List[Union[ToolCall, str]]
 
 @beta
 def repeating_script(call: ToolCall, times: int, final: str = "Done.") -> Script:
-    """Give the replies of a model that makes one call over and over, and then answers."""
+    """Return the replies of a model that makes one call over and over, and then answers."""
     return [call] * times + [final]
 
 
 @beta
 def ping_pong_script(first: ToolCall, second: ToolCall, times: int, final: str = "Done.") -> Script:
-    """Give the replies of a model that goes back and forth between two calls, and then answers."""
+    """Return the replies of a model that alternates between two calls, and then answers."""
     return [first, second] * times + [final]
 
 
 @beta
 def stall_script(tool_name: str, argument: str, times: int, final: str = "Done.") -> Script:
-    """Give the replies of a model that calls one tool with ever new values, and then answers.
+    """Return the replies of a model that calls a tool with new values each time, and then answers.
 
-    Whether this is a stall depends on the tool: it is one where the result stays the same.
+    This is a stall if the result of the tool stays the same.
     """
     return [ToolCall(tool_name, {argument: f"{number}"}) for number in range(times)] + [final]

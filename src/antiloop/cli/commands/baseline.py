@@ -62,7 +62,7 @@ class KnownLoop:
 
 
 class RunNames:
-    """Gives each run of a scan its place: file, id, and which run of that id in the file."""
+    """Finds the place of each run of a scan: file, id, and which run of that id in the file."""
 
     def __init__(self) -> None:
         self._file = ""
@@ -177,7 +177,7 @@ class Baseline:
         return True
 
     def _move(self, place: _Place, loops: Sequence[KnownLoop]) -> None:
-        """Let a run take the place of one in a file that is not scanned any more, if it may."""
+        """Replace a similar run of a file that is no longer scanned."""
         for old, known in self._gone.items():
             if old[1] == place[1] and any(a.is_like(b) for a in known for b in loops):
                 self._loops[place] = self._gone.pop(old)
@@ -210,7 +210,7 @@ def read_baseline(path: str) -> Baseline:
 
 
 def written(loops: Iterable[KnownLoop]) -> str:
-    """Give the text of a baseline; the same loops give the same text."""
+    """Return the text of a baseline; the same loops give the same text."""
     lines = [_HEAD, *map(asdict, sorted(set(loops)))]
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
@@ -242,7 +242,7 @@ def _loop(number: int, record: Any) -> KnownLoop:
 
 
 def _portable(path: str) -> str:
-    """Give a path so that it is the same on another machine, where that can be."""
+    """Return a path that is the same on another machine, if possible."""
     whole = os.path.abspath(path)
     try:
         shown = os.path.relpath(whole)

@@ -34,7 +34,7 @@ def open_engine(jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
 
 
 def _end(workers: Sequence[BaseProcess]) -> None:
-    """Let workers finish their task, and end those that take too long."""
+    """Wait for workers to finish their task, and end those that take too long."""
     last = time.monotonic() + _PATIENCE_S
     for worker in workers:
         # Older versions of Python never end if nothing reads what was sent.

@@ -97,7 +97,7 @@ def _judged(piece: Piece, profile: HealthProfile, judging: Judge) -> Iterator[Re
 
 
 def _in_batches(parts: Iterable[Part]) -> Iterator[Batch]:
-    """Put small files together, so that handing them over costs less than reading them."""
+    """Group small files, so that sending them to a worker costs less than reading them."""
     batch: List[Part] = []
     for part in parts:
         batch.append(part)

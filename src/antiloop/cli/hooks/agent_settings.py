@@ -47,7 +47,7 @@ class AgentSettings:
     """What the user has to do after the hook is installed."""
 
     def path_of(self, place: str) -> str:
-        """Give the path of the settings of a place.
+        """Return the path of the settings of a place.
 
         Raises:
             ValueError: if the agent has no such settings.
@@ -66,7 +66,7 @@ class AgentSettings:
         return json.loads(text) if text.strip() else {}
 
     def written(self, settings: Any) -> str:
-        """Give the text of the file."""
+        """Return the text of the file."""
         return json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def with_hook(self, settings: Any, command: str) -> Settings:
@@ -100,7 +100,7 @@ class AgentSettings:
         return {} if rest == self.frame else rest
 
     def commands_in(self, settings: Any) -> Dict[str, List[str]]:
-        """Give the commands that call the hook, by event.
+        """Return the commands that call the hook, by event.
 
         Raises:
             ValueError: for malformed settings; the message names the place.

@@ -23,11 +23,11 @@ class PluginFile(AgentSettings):
         return text
 
     def written(self, settings: Any) -> str:
-        """Give the text of the file."""
+        """Return the text of the file."""
         return str(settings)
 
     def with_hook(self, settings: Any, command: str) -> Any:
-        """Give the plugin that calls the hook like this.
+        """Return the plugin that calls the hook like this.
 
         Raises:
             ValueError: if the file holds another plugin.
@@ -38,7 +38,7 @@ class PluginFile(AgentSettings):
         return _COMMAND.sub(lambda _: f"const COMMAND = {words}", source, count=1)
 
     def without_hook(self, settings: Any) -> Any:
-        """Give an empty file.
+        """Return an empty file.
 
         Raises:
             ValueError: if the file holds another plugin.
@@ -48,7 +48,7 @@ class PluginFile(AgentSettings):
         return ""
 
     def commands_in(self, settings: Any) -> Dict[str, List[str]]:
-        """Give the commands that call the hook, by event.
+        """Return the commands that call the hook, by event.
 
         Raises:
             ValueError: if the file holds another plugin.

@@ -12,7 +12,7 @@ _SHOWN_RUNS = 10
 
 
 def as_json(done: "Calibration") -> Dict[str, Any]:
-    """Give a calibration as plain JSON data."""
+    """Return a calibration as plain JSON data."""
     return {
         "runs": done.before.runs,
         "max_false_stops": done.max_false_stops,
@@ -28,7 +28,7 @@ def as_json(done: "Calibration") -> Dict[str, Any]:
 
 
 def as_text(done: "Calibration") -> str:
-    """Give a calibration as a page."""
+    """Return a calibration as a page."""
     return "\n".join([*_figures(done), *_stops(done), *_changes(done), "", *_verdict(done)])
 
 

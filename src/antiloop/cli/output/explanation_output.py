@@ -49,7 +49,7 @@ def as_text(run: "RecordedRun", explanation: "Explanation") -> str:
     ]
     if explanation.rungs:
         rungs = (_rung(rung, width) for rung in explanation.rungs)
-        lines += ["", "Where the loops stand on their ladders:", *rungs]
+        lines += ["", "Ladders of the loops:", *rungs]
     return "\n".join(map(line_of, lines))
 
 
@@ -115,7 +115,7 @@ def _count(count: "Count", rungs: "Sequence[Rung]", width: int) -> Iterator[str]
 
 
 def _reason(count: "Count", rungs: "Sequence[Rung]") -> str:
-    """Say what followed from a streak that is long enough."""
+    """Return what followed from a streak that is long enough."""
     is_further = any(rung.is_found_now for rung in rungs if rung.identity == count.identity)
     return "enough" if is_further else "enough, but reported already; the loop must go on longer"
 

@@ -12,7 +12,7 @@ def fitted(line: str, width: int, hang: Optional[int] = None) -> List[str]:
     """Break a line between words, and inside one only where it is longer than a line.
 
     Args:
-        line: one line; our own colours take no room.
+        line: one line; our own colors take no room.
         width: columns of the terminal, 1 or more.
         hang: how far further lines are indented, but never by more than a third of the width;
             two more than the first if None.

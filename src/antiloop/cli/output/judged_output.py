@@ -103,7 +103,7 @@ class TextWriter:
             tell(f"{self._stuck:,} of {counted(self._runs, 'run')} got stuck{self._left_out()}.")
 
     def _left_out(self) -> str:
-        """Say how many loops are hidden because a baseline contains them."""
+        """Report how many loops are hidden because a baseline contains them."""
         if not self._known:
             return ""
         return f"; {counted(self._known, 'known loop')}{'' if is_verbose() else ' not shown'}"
@@ -118,7 +118,7 @@ def tell_verdict(step: int, verdict: "LoopVerdict", known: str = "") -> None:
 
 
 def as_json(judged: "JudgedRun") -> Dict[str, Any]:
-    """Give one run and all its verdicts as plain JSON data."""
+    """Return one run and all its verdicts as plain JSON data."""
     health = judged.health
     return {
         "run_id": judged.run_id,

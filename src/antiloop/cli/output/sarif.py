@@ -108,7 +108,7 @@ def _location(judged: "JudgedRun", step: int) -> Dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    """Give a path below the current directory relative to it, and any other as a whole."""
+    """Return a path below the current directory relative to it, any other one whole."""
     whole = os.path.abspath(path)
     if os.path.commonpath([whole, os.getcwd()]) != os.getcwd():
         return Path(whole).as_uri()

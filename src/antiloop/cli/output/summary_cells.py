@@ -106,7 +106,7 @@ _FIGURES: Dict[str, Callable[[Any], str]] = {
 
 
 def remarks_of(summary: Summary) -> List[str]:
-    """Say what is not in the tables by agent, model and tool."""
+    """Return a note on what the tables by agent, model and tool leave out."""
     remarks = []
     if summary.untimed.runs:
         ids, count = ", ".join(summary.untimed_ids), summary.untimed.runs

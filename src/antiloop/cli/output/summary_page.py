@@ -53,7 +53,7 @@ _CAPTIONS = {
 
 
 def summary_page(summary: Summary) -> str:
-    """Give the page, in ASCII."""
+    """Return the page, in ASCII."""
     before, since, until = map(moment, summary.period)
     about = f"Runs from {since} to {until}, compared with the period before, from {before}."
     trend = "The share is wasted calls divided by all calls; the trend is its change in points."
