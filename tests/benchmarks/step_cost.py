@@ -92,13 +92,17 @@ def memory_ratio(preset: str) -> float:
 def print_hashes(preset: str) -> None:
     """Print how often a text is hashed at most, however many rounds follow."""
     hashed: Counter[str] = Counter()
-    original = call_features.text_fingerprint
+    originals = call_features.text_fingerprint, compared.call_key
 
-    def counting(text: str) -> str:
+    def counting_text(text: str) -> str:
         hashed[text] += 1
-        return original(text)
+        return originals[0](text)
 
-    compared.text_fingerprint = call_features.text_fingerprint = counting
+    def counting_call(tool: str, arguments: str, length: int) -> str:
+        hashed[arguments] += 1
+        return originals[1](tool, arguments, length)
+
+    call_features.text_fingerprint, compared.call_key = counting_text, counting_call
     try:
         detector = getattr(LoopDetector, preset)()
         calls = [ToolCall("read", {"path": f"{number}"}) for number in range(200)]
@@ -106,7 +110,7 @@ def print_hashes(preset: str) -> None:
         for count in range(1, 201):
             detector.check(calls[:count], results[:count])
     finally:
-        compared.text_fingerprint = call_features.text_fingerprint = original
+        call_features.text_fingerprint, compared.call_key = originals
     print(f"  hashings of one text, at most     {max(hashed.values()):5}")
 
 

@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional, Tuple, Union, cast
 
 from ...types import ToolCall, ToolResult
 from ..text.canonical import copied, parsed_arguments, plain, plain_json, text_of
-from .fingerprint import text_fingerprint
+from .fingerprint import call_key
 from .kept_name import kept_name
 from .outcome import Outcome, outcome, reads_like_refusal
 from .tool_policy import NO_POLICY, ToolPolicy
@@ -31,7 +31,7 @@ class Asked:
 
     def __init__(self, tool: str, compared: str, mutates: Optional[bool], arguments: Any) -> None:
         self.tool = kept_name(tool)
-        self.key = text_fingerprint(f"{tool}\x00{compared}")[:KEY_LENGTH]
+        self.key = call_key(tool, compared, KEY_LENGTH)
         self.mutates = mutates
         """What is declared."""
         self.arguments = arguments

@@ -14,8 +14,23 @@ def call_fingerprint(tool_name: Any, arguments: Any) -> str:
 
 def text_fingerprint(text: str) -> str:
     """Return the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
+    return sha256(_bytes_of(text)).hexdigest()
+
+
+def call_key(tool: str, arguments: str, length: int) -> str:
+    """Return a short key of a call: the first half is of the arguments, the second of tool and them.
+
+    Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
+    """
+    half = length // 2
+    digest = sha256(_bytes_of(arguments))
+    of_arguments = digest.hexdigest()[:half]
+    digest.update(_bytes_of(f"\x00{tool}"))
+    return of_arguments + digest.hexdigest()[: length - half]
+
+
+def _bytes_of(text: str) -> bytes:
     try:
-        data = text.encode()
+        return text.encode()
     except UnicodeEncodeError:
-        data = text.encode("utf-8", "surrogatepass")
-    return sha256(data).hexdigest()
+        return text.encode("utf-8", "surrogatepass")
