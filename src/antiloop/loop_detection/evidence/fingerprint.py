@@ -14,7 +14,11 @@ def call_fingerprint(tool_name: Any, arguments: Any) -> str:
 
 def text_fingerprint(text: str) -> str:
     """Return the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
-    return sha256(_bytes_of(text)).hexdigest()
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "surrogatepass")
+    return sha256(data).hexdigest()
 
 
 def call_key(tool: str, arguments: str, length: int) -> str:
@@ -22,15 +26,12 @@ def call_key(tool: str, arguments: str, length: int) -> str:
 
     Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
     """
-    half = length // 2
-    digest = sha256(_bytes_of(arguments))
-    of_arguments = digest.hexdigest()[:half]
-    digest.update(_bytes_of(f"\x00{tool}"))
-    return of_arguments + digest.hexdigest()[: length - half]
-
-
-def _bytes_of(text: str) -> bytes:
     try:
-        return text.encode()
+        first, rest = arguments.encode(), f"\x00{tool}".encode()
     except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
+        first, rest = (text.encode("utf-8", "surrogatepass") for text in (arguments, f"\x00{tool}"))
+    half = length // 2
+    digest = sha256(first)
+    of_arguments = digest.hexdigest()[:half]
+    digest.update(rest)
+    return of_arguments + digest.hexdigest()[: length - half]
