@@ -22,7 +22,7 @@ def text_fingerprint(text: str) -> str:
 
 
 def call_key(tool: str, arguments: str, length: int) -> str:
-    """Return a short key of a call: the first half is of the arguments, the second of tool and them.
+    """Return a short key: its first half is of the arguments, its second of tool and arguments.
 
     Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
     """
