@@ -1,8 +1,17 @@
 """The frameworks of the adapters, which the site is built without."""
 
 MOCKED = [
-    *("agents", "anthropic", "claude_agent_sdk", "distributed", "google", "inspect_ai"),
-    *("langchain", "langchain_core", "langgraph", "litellm", "mcp", "openai", "opentelemetry"),
+    *("agent_framework", "agents", "anthropic", "claude_agent_sdk", "distributed", "google"),
+    *(
+        "inspect_ai",
+        "langchain",
+        "langchain_core",
+        "langgraph",
+        "litellm",
+        "mcp",
+        "openai",
+        "opentelemetry",
+    ),
     *("prometheus_client", "pydantic_ai", "strands"),
 ]
 """Each is imported by one adapter; none is needed to read its docstrings."""

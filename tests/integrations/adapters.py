@@ -110,6 +110,15 @@ ADAPTERS = {
             newest_python=(3, 11),
         ),
         Adapter(
+            "agent_framework",
+            "agent-framework",
+            ("agent_framework",),
+            "guard-agent-framework.md",
+            modes=("async", "stream"),
+            holes={"sync": "the framework is async"},
+            oldest=("agent-framework-core==1.3.0",),
+        ),
+        Adapter(
             "mcp",
             "mcp",
             ("mcp",),
@@ -312,7 +321,6 @@ class Recipe:
 
 
 RECIPES = (
-    Recipe("agent-framework", ("agent_framework",), "agent-framework-core"),
     Recipe("agno", ("agno",), "agno"),
     Recipe("haystack", ("haystack",), "haystack-ai", (3, 11)),
     Recipe("smolagents", ("smolagents",), "smolagents"),

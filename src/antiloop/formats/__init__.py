@@ -9,6 +9,7 @@ from ..lazy import lazily
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .adk import from_adk
+    from .agent_framework import from_agent_framework
     from .anthropic import from_anthropic
     from .atif import from_atif
     from .claude_transcript import from_claude_transcript
@@ -33,6 +34,7 @@ __all__ = [
     "History",
     "TextMessage",
     "from_adk",
+    "from_agent_framework",
     "from_anthropic",
     "from_atif",
     "from_claude_transcript",
@@ -62,6 +64,7 @@ _HOMES = {
     "from_phoenix": "observability",
     "from_weave": "observability",
     "from_adk": "adk",
+    "from_agent_framework": "agent_framework",
     "from_anthropic": "anthropic",
     "from_atif": "atif",
     "from_claude_transcript": "claude_transcript",

@@ -1,0 +1,188 @@
+"""Microsoft Agent Framework agents."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Awaitable, Callable, List, Optional, Sequence
+from weakref import WeakKeyDictionary
+
+try:
+    from agent_framework import (
+        ChatMiddleware,
+        ChatResponse,
+        ChatResponseUpdate,
+        Content,
+        FunctionMiddleware,
+        Message,
+        ResponseStream,
+    )
+except ImportError as error:
+    raise ImportError(
+        "antiloop.integrations.agent_framework needs agent-framework-core 1.3 or later:"
+        ' pip install "antiloop[agent-framework]"'
+    ) from error
+
+from ..formats import from_agent_framework
+from ..formats.agent_framework import call_id_of, contents_of, is_call, is_result
+from ..formats.content import field_of, tag_of
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..loop_detection.verdict import GO_ON
+from ..stability import beta
+from ..types import ToolCall
+from .guard import Guard, stopped
+
+CallNext = Callable[[], Awaitable[None]]
+
+
+@beta
+class LoopGuard(Guard):
+    """Middleware for ``Agent(..., middleware=guard.middleware)``; see `Guard` for its arguments.
+
+    Each round is judged before the next model call: it gets a notice, or the run ends with a last
+    message that says why, or `LoopDetectedError` reaches the caller. Refused calls get the words of
+    the refusal as their result.
+
+    A run begins with what its messages tell; from then on it is remembered, as a service that keeps
+    the conversation is sent only what is new, and a compaction takes messages away.
+    """
+
+    @property
+    def middleware(self) -> List[Any]:
+        """What to give to an agent, or to a chat client; it serves all agents of a process."""
+        return [_Rounds(self), _Calls(self)]
+
+    async def _judged(self, messages: Sequence[Any], run_id: str) -> "_Run":
+        """Judge the round whose results have just come in; once, however often others ask."""
+        run, given = self._run, _latest_results(messages)
+        if run and given and given[-1] is run.judged:
+            return run
+        if run is None or not run.goes_on_in(messages):
+            self._run = run = self._begun(messages, run_id)
+        if given and not run.is_judged:
+            run.is_judged, run.judged = True, given[-1]
+            history = from_agent_framework([*run.reply, *given])
+            run.verdict = self.replay(run.monitor, history, may_ask=True)
+            run.verdict = await self.aasked(run.monitor, run.verdict, run_id)
+            self.tell(run.verdict, run_id)
+        return run
+
+    def _begun(self, messages: Sequence[Any], run_id: str) -> "_Run":
+        """Take up a run with what its messages tell."""
+        stop = len(messages) - len(_latest_results(messages))
+        start = stop
+        while start and stop < len(messages) and _is_reply(messages[start - 1]):
+            start -= 1
+        past = from_agent_framework(self.recent(messages[:start]))
+        return _Run(self.replayed(past, run_id), messages[start:stop])
+
+    @property
+    def _run(self) -> "Optional[_Run]":
+        """The run under way in this task."""
+        return _RUNS.get(WeakKeyDictionary()).get(self)
+
+    @_run.setter
+    def _run(self, run: "_Run") -> None:
+        # A copy: tasks that were begun before keep what they have.
+        runs = WeakKeyDictionary(_RUNS.get({}))
+        runs[self] = run
+        _RUNS.set(runs)
+
+
+@dataclass
+class _Run:
+    """What is known of a run under way."""
+
+    monitor: LoopMonitor
+    reply: Sequence[Any] = ()
+    """The messages with the last reply of the model."""
+    is_judged: bool = False
+    """Whether the round of that reply has been judged."""
+    judged: Any = None
+    """The last message with results that was judged."""
+    verdict: LoopVerdict = GO_ON
+    """What is to be done in each request after those results."""
+
+    def note(self, response: Any) -> Any:
+        """Remember what the model asks for; give the response as it came."""
+        self.reply, self.is_judged = field_of(response, "messages") or (), False
+        return response
+
+    def goes_on_in(self, messages: Sequence[Any]) -> bool:
+        """Whether the last results of a request are those of the last reply here."""
+        given = set(map(call_id_of, _contents_in(_latest_results(messages))))
+        asked = filter(is_call, _contents_in(self.reply))
+        return bool(given) and given <= set(map(call_id_of, asked))
+
+    def call(self, call_id: str) -> Optional[ToolCall]:
+        """Give a call of the last reply as the model wrote it."""
+        calls = from_agent_framework(self.reply).calls
+        return next((call for call in calls if call.id == call_id), None)
+
+
+# Tools run in tasks that inherit it.
+_RUNS: "ContextVar[WeakKeyDictionary[LoopGuard, _Run]]" = ContextVar("antiloop_agent_framework")
+
+
+class _Rounds(ChatMiddleware):
+    """Carries out the verdict on a round before the model is asked again."""
+
+    def __init__(self, guard: LoopGuard) -> None:
+        self._guard = guard
+
+    async def process(self, context: Any, call_next: CallNext) -> None:
+        guard = self._guard
+        run_id = getattr(getattr(context, "session", None), "session_id", "")
+        run = await guard._judged(context.messages, run_id)
+        if run.verdict.action is LoopAction.RAISE:
+            raise run.verdict.as_error()
+        if run.verdict.action is LoopAction.STOP:
+            context.result = _last_answer(stopped(run.verdict), is_streamed=context.stream)
+            return
+        if run.verdict.action is LoopAction.NOTIFY:
+            context.messages.append(Message("user", [guard.notice(run.verdict)]))
+        context.stream_result_hooks.append(run.note)
+        await call_next()
+        if not context.stream:
+            run.note(context.result)
+
+
+class _Calls(FunctionMiddleware):
+    """Answers a call that is refused."""
+
+    def __init__(self, guard: LoopGuard) -> None:
+        self._guard = guard
+
+    async def process(self, context: Any, call_next: CallNext) -> None:
+        run = self._guard._run
+        call = run and run.call(context.metadata.get("call_id", ""))
+        if run and call:
+            verdict = run.monitor.before(call)
+            if verdict.action is LoopAction.BLOCK:
+                context.result = verdict.message
+                return
+        await call_next()
+
+
+def _latest_results(messages: Sequence[Any]) -> Sequence[Any]:
+    """Give the messages at the end that hold results; none if the user or the model spoke."""
+    at = len(messages)
+    while at and any(map(is_result, contents_of(messages[at - 1]))):
+        at -= 1
+    return messages[at:]
+
+
+def _is_reply(message: Any) -> bool:
+    return tag_of(message, "role") == "assistant"
+
+
+def _contents_in(messages: Sequence[Any]) -> List[Any]:
+    return [content for message in messages for content in contents_of(message)]
+
+
+def _last_answer(text: str, *, is_streamed: bool) -> Any:
+    if not is_streamed:
+        return ChatResponse(messages=[Message("assistant", [text])])
+
+    async def updates() -> Any:
+        yield ChatResponseUpdate(contents=[Content.from_text(text)], role="assistant")
+
+    return ResponseStream(updates(), finalizer=ChatResponse.from_updates)
