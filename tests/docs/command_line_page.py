@@ -16,29 +16,38 @@ COMMAND = "PYTHONPATH=src python tests/docs/command_line_page.py"
 HEAD = """\
 # The command line
 
-Findings go to standard output, trouble to standard error. The exit status of a command is 0 if
-nothing was found, 1 if something was, and 2 if it could not do all of its work or was called
-wrongly. After Ctrl-C it is 130, after a pipe was closed 141, unless the command says something
-else below. What a recording holds is escaped, so that it cannot command a terminal.
+This page lists the commands of `antiloop` with their arguments, options and examples. It has the
+same content as `antiloop help COMMAND` and `antiloop COMMAND --help`. `antiloop --version` prints
+the version.
 
-`antiloop help COMMAND` and `antiloop COMMAND --help` tell the same; this page is made from it.
-`antiloop --version` tells the version. Names of options are not abbreviated; where one is misspelt,
-the name that may be meant is told.
+Findings go to standard output, errors and warnings to standard error. A command ends with one of
+these exit statuses, unless its section says something else:
 
-On a terminal, lines are broken to fit it, long work shows how far it has come, and what is found
-has colours. In a file or a pipe there is nothing of the kind.
+| exit status | meaning |
+|---|---|
+| 0 | nothing was found |
+| 1 | something was found |
+| 2 | a part of the work could not be done, or the command was called wrongly |
+| 130 | Ctrl-C ended the command |
+| 141 | the pipe that reads the output was closed |
 
-These options may stand before a command or after it:
+On a terminal, antiloop breaks lines to fit the width, uses colors, and shows the progress of long
+work. In a file or a pipe the output is plain. Everything from a recording is escaped, so that a
+recording cannot control your terminal.
+
+Write the names of options in full. A misspelled name is an error that suggests the right one.
+
+These options work before or after a command:
 """
 EVERYWHERE = ("verbosity", "color")
 NAMES = {
-    "presets:": "\nThe presets are described [on a page of their own](presets.md).\n",
-    "formats:": "\nWhat is read of each format is [on a page of its own](formats.md).\n",
+    "presets:": "\nThe page [Presets](presets.md) describes them.\n",
+    "formats:": "\nThe page [Trace formats](formats.md) says what each reader reads.\n",
 }
 
 
 def page():
-    """Give the page as it should be."""
+    """Return the page as it should be."""
     commands = commands_of(_parser())
     rows = [
         f"| [`{name}`](#antiloop-{name.replace(' ', '-')}) | {about(parser)} |"
@@ -55,7 +64,7 @@ def page():
 
 
 def commands_of(parser, before=""):
-    """Give ``(name, parser)`` for each command and its own commands, in order; an alias is none."""
+    """Return ``(name, parser)`` for each command and its own commands, in order, no aliases."""
     commands = []
     for found in filter(has_commands, parser._actions):
         for choice in found._choices_actions:
@@ -128,7 +137,7 @@ def row(parser, action):
 
 
 def listed(action):
-    """Give what a help says of the choices, which have a column of their own."""
+    """Return what a help says of the choices, which have a column of their own."""
     return f": {', '.join(action.choices)}" if "%(choices)s" in action.help else "\0"
 
 

@@ -11,18 +11,7 @@ from antiloop.loop_detection.evidence.outcome import Outcome
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
-# What is read. With "src/antiloop" here, the code and its help are read as well.
-FOLDERS = (
-    "README.md",
-    "docs",
-    "src/antiloop/loop_detection",
-    "src/antiloop/traces",
-    "src/antiloop/health",
-    "src/antiloop/agent",
-    "src/antiloop/report",
-)
-# Written from the help of the commands, so it belongs to the code.
-GENERATED = {"command-line.md": "src/antiloop"}
+FOLDERS = ("README.md", "docs", "src/antiloop")
 
 # Pattern -> what to write instead. Each is wrong wherever it occurs.
 INSTEAD = {
@@ -36,7 +25,7 @@ INSTEAD = {
     r"(is|are|was|were|be|been) told": "receives, gets",
     r"(tell|tells|told) (of|nothing|no)": "report, contain",
     r"of (its|their) own": "its, their; separate",
-    r"(?<!there )(is|are|was|were) no(?! (longer|more than))": "is not a",
+    r"(?<!there\s)(is|are|was|were) no(?! (longer|more than))": "is not a",
     r"where left out": "by default",
     r"(nobody|whoever|whomever)": "no one; the one who",
     r"as ever": "as usual",
@@ -54,7 +43,9 @@ INSTEAD = {
         "American spelling"
     ),
 }
-BANNED = re.compile(rf"\b({'|'.join(INSTEAD)})\b", re.IGNORECASE)
+# Words may be on two lines, also of a comment.
+BANNED = re.compile(rf"\b({'|'.join(INSTEAD)})\b".replace(" ", r"(?: |\n *(?:# )?)"), re.IGNORECASE)
+LINE_END = "\n"
 NAME = re.compile(r"\w*_\w*")
 OPENING = re.compile(r'^\s*r?"""(Gives?|Tells?|Say)\b', re.MULTILINE)
 TERM = re.compile(r"^\| ([a-z][a-z ]*) \| (.+) \|$", re.MULTILINE)
@@ -64,8 +55,7 @@ OUTPUT = re.compile(r"^```(?:text|console)\n.*?^```$", re.MULTILINE | re.DOTALL)
 def files_of(folder):
     """Return the pages and modules of a folder, or the file itself."""
     path = ROOT / folder
-    found = [path] if path.is_file() else sorted([*path.rglob("*.md"), *path.rglob("*.py")])
-    return [file for file in found if GENERATED.get(file.name, folder) in FOLDERS]
+    return [path] if path.is_file() else sorted([*path.rglob("*.md"), *path.rglob("*.py")])
 
 
 FILES = [file for folder in FOLDERS for file in files_of(folder)]
@@ -79,22 +69,21 @@ def without_output(text):
 
 def replaced_words(text):
     """Return each banned word with its line and what to write instead."""
+    found = [(match.start(), match[0]) for match in BANNED.finditer(text)]
+    for name in NAME.finditer(text):
+        # A name is read as separate words: `is_no_loop` as "is no loop".
+        words = BANNED.finditer(name[0].replace("_", " "))
+        found += [(name.start(), match[0]) for match in words]
     return [
-        f"line {line}: {found[0]!r}: write {instead_of(found[0])}"
-        for line, content in enumerate(text.splitlines(), 1)
-        for words in [content, *words_of_names(content)]
-        for found in BANNED.finditer(words)
+        f"line {text.count(LINE_END, 0, start) + 1}: {words!r}: write {instead_of(words)}"
+        for start, words in sorted(found)
     ]
 
 
-def words_of_names(line):
-    """Return the names in a line as separate words: `is_no_loop` as "is no loop"."""
-    return [name.replace("_", " ") for name in NAME.findall(line)]
-
-
 def instead_of(words):
+    plain = re.sub(r"\s+(# )?", " ", words)
     return next(
-        better for pattern, better in INSTEAD.items() if re.fullmatch(pattern, words, re.IGNORECASE)
+        better for pattern, better in INSTEAD.items() if re.fullmatch(pattern, plain, re.IGNORECASE)
     )
 
 
@@ -138,6 +127,7 @@ def test_the_documentation_uses_each_term(term):
         ("Nobody is told", ["line 1: 'Nobody'", "line 1: 'is told'"]),
         ("a spelling of a word", []),
         ("it is no longer open", []),
+        ("some are\n    no tools", ["line 1: 'are\\n    no': write is not a"]),
         ("is_no_loop = policy is NO_POLICY", ["line 1: 'is no': write is not a"]),
     ],
 )

@@ -57,17 +57,17 @@ def test_a_subagents_transcript_stands_beside_that_of_the_session():
 
 
 def looks_like_news(event, ignore=()):
-    return Look(tail_of(transcript_of(event)), json.loads, ignore).is_news(event)
+    return Look(tail_of(transcript_of(event)), json.loads, ignore).is_all_new(event)
 
 
-def test_a_new_call_is_news_before_it_runs(session):
+def test_a_new_call_is_all_new_before_it_runs(session):
     session.write(*rounds(3))
     assert looks_like_news(session.before(command="pwd"))
     assert not looks_like_news(session.before())
     assert looks_like_news(session.before(), ignore=["Bash"])
 
 
-def test_a_new_call_with_a_new_plain_answer_is_news(session):
+def test_a_new_call_with_a_new_plain_answer_is_all_new(session):
     session.write(*rounds(3, text="seen before"))
     assert looks_like_news(session.after("nine lines", command="pwd"))
     assert not looks_like_news(session.after("seen before", command="pwd"))

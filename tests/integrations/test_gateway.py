@@ -13,7 +13,7 @@ from antiloop import LoopDetector, LoopPolicy
 from antiloop.formats import History, from_anthropic, from_openai_chat, from_openai_responses
 from antiloop.integrations.gateway import GatewayGuard, judge_request
 from antiloop.integrations.guard import Guard
-from antiloop.integrations.shared.first_look import is_news, knows_news
+from antiloop.integrations.shared.first_look import is_all_new, needs_repetition
 from antiloop.loop_detection import Escalation, LoopAction, RepeatDetector, ToolPolicy
 from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.loop_detection.presets import PRESETS
@@ -314,7 +314,7 @@ def test_what_the_first_look_calls_news_needs_no_answer(preset, rounds):
     guard = Guard(PRESETS[preset]())
     history = from_openai_chat(chat(rounds)["messages"])
     *_, last = (History(), *history.rounds())
-    if is_news(history, last):
+    if is_all_new(history, last):
         monitor = guard.monitor()
         assert guard.replay(monitor, history).action is LoopAction.CONTINUE
         assert all(monitor.before(call).action is LoopAction.CONTINUE for call in last.calls)
@@ -324,7 +324,7 @@ def test_the_first_look_calls_only_what_was_not_there_before_news():
     def looks(*rounds, ignored=()):
         history = from_openai_chat(chat(rounds)["messages"])
         *_, last = history.rounds()
-        return is_news(history, last, ignored)
+        return is_all_new(history, last, ignored)
 
     old, new = ("read", {"path": "a"}, "ten lines"), ("read", {"path": "b"}, "six lines")
     assert looks([old], [new])
@@ -337,12 +337,16 @@ def test_the_first_look_calls_only_what_was_not_there_before_news():
 
 def test_the_first_look_is_taken_where_it_knows_all_detectors():
     known = LoopDetector.escalating()
-    assert knows_news(known)
-    assert knows_news(LoopDetector(known.detectors, "stop", inject_message=lambda found: "No."))
-    assert not knows_news(LoopDetector([*known.detectors, Raising()]))
-    assert not knows_news(LoopDetector([RepeatDetector(2)]))
-    assert not knows_news(LoopDetector(known.detectors, tools={"read": ToolPolicy(poll=True)}))
-    assert not knows_news(PRESETS["budgeted"]())
+    assert needs_repetition(known)
+    assert needs_repetition(
+        LoopDetector(known.detectors, "stop", inject_message=lambda found: "No.")
+    )
+    assert not needs_repetition(LoopDetector([*known.detectors, Raising()]))
+    assert not needs_repetition(LoopDetector([RepeatDetector(2)]))
+    assert not needs_repetition(
+        LoopDetector(known.detectors, tools={"read": ToolPolicy(poll=True)})
+    )
+    assert not needs_repetition(PRESETS["budgeted"]())
 
 
 def test_a_healthy_round_of_a_long_conversation_is_not_replayed(monkeypatch):

@@ -68,10 +68,10 @@ class LoopGuard(Guard, BasePlugin):
 
 
 def _own_events(context: Any) -> List[Any]:
-    """Give the events of an agent, and what the user said.
+    """Return the events of an agent, and what the user said.
 
     Agents share a session; one that runs side by side with itself has branches. A compaction is an
-    event of the user's without content: it may stand behind the results that are to be judged.
+    event of the user's without content: it may come after the results that are to be judged.
     """
     return [event for event in context.session.events if _is_own(event, context)]
 

@@ -27,8 +27,8 @@ MAX_SIZE = 64 << 20
 class LoopGuard(GatewayGuard):
     """ASGI middleware in front of a gateway; see `Guard` for the other arguments.
 
-    What is no request to an LLM API passes unread, and so does one that is compressed, no JSON or
-    larger than 64 MB.
+    Other requests than those to an LLM API pass unread, and so does one that is compressed, not
+    JSON, or larger than 64 MB.
 
     Args:
         app: the ASGI application that sends requests on.
@@ -86,7 +86,7 @@ class LoopGuard(GatewayGuard):
 
 
 async def _read(receive: Receive) -> Tuple[List[Dict[str, Any]], Optional[bytes]]:
-    """Give the messages of a request, and its content; None where that is not whole."""
+    """Return the messages of a request, and its content; None if that is incomplete."""
     messages: List[Dict[str, Any]] = []
     size = 0
     while size <= MAX_SIZE:
@@ -101,7 +101,7 @@ async def _read(receive: Receive) -> Tuple[List[Dict[str, Any]], Optional[bytes]
 
 
 def _again(messages: List[Dict[str, Any]], receive: Receive) -> Receive:
-    """Give what hands out messages that were received already, and then the others."""
+    """Return a `receive` that yields the messages received already, and then the others."""
     waiting = iter(messages)
 
     async def received() -> Dict[str, Any]:

@@ -37,12 +37,12 @@ class LoopGuard(_ClaudeCodeGuard):
 
     @property
     def hooks(self) -> Any:
-        """Give what `ClaudeAgentOptions` takes as ``hooks``."""
+        """Return what `ClaudeAgentOptions` takes as ``hooks``."""
         matchers: List[Any] = [HookMatcher(hooks=[self._answer])]
         return {"PreToolUse": matchers, "PostToolBatch": matchers}
 
     async def raising(self, messages: AsyncIterable[T]) -> AsyncIterator[T]:
-        """Give the messages of a run; after the last one, raise if the policy said so.
+        """Return the messages of a run; after the last one, raise if the policy said so.
 
         Args:
             messages: what `query` or `receive_response` gives.

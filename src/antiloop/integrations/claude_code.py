@@ -48,7 +48,7 @@ class LoopGuard(Guard):
         return self._after(event, await self.ajudge(history, text_of(event.get("session_id"))))
 
     def _history(self, event: Mapping[str, Any]) -> Union[History, Dict[str, Any]]:
-        """Give the history whose last round is to be judged, else the answer itself."""
+        """Return the history whose last round is to be judged, else the answer itself."""
         kind = event.get("hook_event_name")
         lines = self._lines(event)
         history = from_claude_transcript(lines, text_of(event.get("agent_id")))
@@ -97,7 +97,7 @@ def _parsed(lines: Iterable[bytes]) -> Iterable[Any]:
 
 
 def _with(answers: Answers, history: History) -> History:
-    """Put the round that has just run at the end, however much of it the transcript holds."""
+    """Return the history with the round that has just run at its end, once."""
     calls, results = zip(*answers)
     ids = {call.id for call in calls}
     past = _settled(_without(ids, history))

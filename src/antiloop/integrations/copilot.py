@@ -26,7 +26,7 @@ class LoopGuard(SessionGuard):
     can_end = False
 
     def result_of(self, event: Mapping[str, Any]) -> ToolResult:
-        """Give the result that an event tells of, as the model reads it."""
+        """Return the result in an event, as the model reads it."""
         if event.get("error") is not None:
             return super().result_of(event)
         result = event.get("tool_result")
@@ -35,7 +35,7 @@ class LoopGuard(SessionGuard):
         return ToolResult(text, is_error=kind not in (None, _SUCCESS))
 
     def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
-        """Put a decision into the words of Copilot."""
+        """Return a decision in the words of Copilot."""
         if decision.refusal:
             return {"permissionDecision": "deny", "permissionDecisionReason": decision.refusal}
         words = decision.notice or decision.end

@@ -19,9 +19,9 @@ class LoopGuard(CallGuard):
 
     ``with guard:`` begins another run. A guarded function has its guard as `guard`.
 
-    A refused call does not run. Where a function gives text, as its annotation says or where it has
-    none, the refusal is what the call returns; `CallRefused` is raised where it gives something
-    else. A notice stands below the next text that is returned, or is fetched by `take_notice`. The
+    A refused call does not run. If a function returns text, by its annotation or without one, the
+    call returns the refusal; for another function it raises `CallRefused`. A notice is added below
+    the next text that is returned, or is fetched by `take_notice`. The
     call that ends a round in which a loop is found raises `LoopDetectedError` if the run should
     end; a function's own exceptions are recorded as failures and pass.
 
@@ -37,7 +37,7 @@ class LoopGuard(CallGuard):
     """
 
     def __call__(self, function: F) -> F:
-        """Give the function with its calls watched.
+        """Return the function with its calls watched.
 
         Raises:
             TypeError: if it is not a function, or it yields.
@@ -134,8 +134,8 @@ def guarded(*functions: Callable[..., Any], **options: Any) -> Any:
     """Guard functions as one run, as a short form of `LoopGuard`.
 
     Args:
-        functions: one, and it is given back guarded, so that this is a decorator; several, and they
-            come as a tuple that can stand in a ``with``; none, and what comes is the decorator.
+        functions: one function comes back guarded, so that this is a decorator; several come back
+            as a tuple that works in a ``with``; without any the decorator comes back.
         options: those of `LoopGuard`.
     """
     guard = LoopGuard(**options)

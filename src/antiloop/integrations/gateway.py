@@ -16,7 +16,7 @@ from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from .guard import Guard, reason_of, stopped
-from .shared.first_look import is_news, knows_news
+from .shared.first_look import is_all_new, needs_repetition
 from .shared.request_answers import Answer
 from .shared.request_forms import FORMS, Form
 
@@ -62,8 +62,10 @@ class GatewayGuard(Guard):
     ) -> None:
         detector = LoopDetector.from_file(preset="escalating") if detector is None else detector
         super().__init__(detector, ignore=ignore, observers=observers, across_turns=across_turns)
-        # A judge may be asked about a round that is news, too.
-        self._knows_news = knows_news(self.detector) and self.detector.second_opinion is None
+        # A judge may be asked about a round that is all new, too.
+        self._needs_repetition = (
+            needs_repetition(self.detector) and self.detector.second_opinion is None
+        )
 
     def judge_request(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
         """Judge a request, and say what is to be done with it; see `judge_request`.
@@ -115,7 +117,7 @@ class GatewayGuard(Guard):
         return JudgedRequest(body, verdict=verdict)
 
     def _turn(self, body: Mapping[str, Any], kind: str) -> Optional[History]:
-        """Give what is to be judged of a request; None where there is nothing to look for."""
+        """Return the part of a request to judge; None if there is nothing to look for."""
         form = _form(kind)
         messages = self.recent(form.conversation(body))
         if not form.awaits_answer(messages):
@@ -123,20 +125,20 @@ class GatewayGuard(Guard):
         history = form.read(messages)
         turn = history if self.across_turns else history.last_turn()
         *_, last = ([], *turn.rounds())
-        if not last or (self._knows_news and self._is_news(turn, last)):
+        if not last or (self._needs_repetition and self._is_all_new(turn, last)):
             return None
         return turn
 
-    def _is_news(self, turn: History, last: History) -> bool:
-        """Whether the last reply cannot matter: its calls brought news, and its words are few."""
+    def _is_all_new(self, turn: History, last: History) -> bool:
+        """Whether the last reply cannot matter: all its results are new, and its words are few."""
         *_, reply = turn.replies()
         is_long = any(len(each.text) > _FEW_WORDS for each in reply.messages)
-        return not is_long and is_news(turn, last, self._ignored)
+        return not is_long and is_all_new(turn, last, self._ignored)
 
     def _seen(
         self, monitor: LoopMonitor, turn: History, verdict: LoopVerdict, run_id: str
     ) -> LoopVerdict:
-        """Tell of a verdict, and give it, or the block that stands where there is none."""
+        """Report a verdict, and return it, or the block that is in force if it is to go on."""
         self.tell(verdict, run_id)
         *_, last = turn.rounds()
         is_found = verdict.reported.action is not LoopAction.CONTINUE
@@ -160,9 +162,9 @@ def judge_request(
     Args:
         body: the request, as parsed JSON; one that cannot be read is sent on as it came.
         kind: its API: ``openai_chat``, ``openai_responses`` or ``anthropic``.
-        detector: what looks for loops, and what is done about them; the escalating preset where
-            left out.
-        ignore: names of tools whose calls are no evidence.
+        detector: what looks for loops, and what is done about them; the escalating preset by
+            default.
+        ignore: names of tools whose calls do not count.
         across_turns: look at the whole conversation.
 
     Returns:
@@ -188,7 +190,7 @@ def _form(kind: str) -> Form:
 
 
 def _standing(monitor: LoopMonitor, last: History) -> LoopVerdict:
-    """Give the block that a round goes on against; go on where there is none."""
+    """Return the block that a round ignores; go on if there is none."""
     verdicts: Sequence[LoopVerdict] = [monitor.before(call) for call in last.calls]
     return next((each for each in verdicts if each.action is LoopAction.BLOCK), GO_ON)
 
@@ -214,7 +216,7 @@ def _answer(body: Mapping[str, Any], kind: str, verdict: LoopVerdict, history: H
 
 
 def _key(history: History, verdict: LoopVerdict) -> str:
-    """Tell an answer from others: by what was found, and where in which conversation."""
+    """Return a key of an answer: what was found, and where in which conversation."""
     ids: Tuple[Any, ...] = tuple(call.id for call in history.calls)
     found = verdict.detection.identity if verdict.detection else ""
     return sha256(repr((found, ids)).encode("utf-8", "backslashreplace")).hexdigest()[:24]

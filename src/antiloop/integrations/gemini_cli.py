@@ -27,13 +27,13 @@ class LoopGuard(SessionGuard):
     before, after, user = "BeforeTool", ("AfterTool",), "BeforeAgent"
 
     def result_of(self, event: Mapping[str, Any]) -> ToolResult:
-        """Give the result that an event tells of, as the model reads it."""
+        """Return the result in an event, as the model reads it."""
         response = event.get("tool_response")
         text = text_of(field_of(response, "llmContent"))
         return ToolResult(text, is_error=field_of(response, "error") is not None)
 
     def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
-        """Put a decision into the words of Gemini CLI."""
+        """Return a decision in the words of Gemini CLI."""
         if decision.notice:
             return self._with_notice(event, decision.notice)
         answer = ended(decision.end) if decision.end else {}

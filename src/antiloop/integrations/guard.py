@@ -51,7 +51,7 @@ class Guard(Lookout):
         self._opinions = KnownOpinions()
 
     def recent(self, messages: Sequence[Any]) -> Sequence[Any]:
-        """Give the messages that can matter, so that a long conversation is not read again whole.
+        """Return the messages that can matter, so that a long conversation is not read as a whole.
 
         A round takes a reply and a message for each result.
         """
@@ -62,7 +62,7 @@ class Guard(Lookout):
     ) -> LoopVerdict:
         """Show a monitor these calls, and return its verdict on the last round, without observers.
 
-        The monitor begins anew where the user has spoken. What a judge said about earlier rounds
+        The monitor starts again after a user message. What a judge said about earlier rounds
         counts again.
 
         Args:
@@ -87,10 +87,10 @@ class Guard(Lookout):
         return monitor
 
     def record(self, monitor: LoopMonitor, together: History) -> LoopVerdict:
-        """Tell a monitor of one reply of the model: what it said, and the round of its calls.
+        """Pass one reply of the model to a monitor: what it said, and the round of its calls.
 
-        Ids may stand in many rounds where a model is replayed, and messages are counted anew where
-        old ones are taken away; how many calls came before tells the rounds of a run apart.
+        An id may occur in many rounds if a model is replayed, and the count of messages starts
+        again if old ones are removed; so the number of earlier calls identifies a round.
         """
         words = heard(monitor, together.messages)
         if not together.calls:
@@ -100,7 +100,7 @@ class Guard(Lookout):
         return max(verdict, words, key=lambda one: RANK[one.reported.action])
 
     def judge(self, history: History, run_id: str = "") -> LoopVerdict:
-        """Say what is to be done after the last round of this history, and tell the observers.
+        """Return the verdict on the last round of this history, and notify the observers.
 
         Ask once a round, when its results are in and the model has not been asked again. It waits
         for a second opinion where one is asked for.
@@ -134,14 +134,14 @@ class Guard(Lookout):
         opinion: Optional[Opinion],
         history: History,
     ) -> LoopVerdict:
-        """Give the final verdict, and keep the opinion for when this round is replayed."""
+        """Return the final verdict, and keep the opinion for when this round is replayed."""
         if verdict.case is None:
             return verdict
         self._opinions.note(self._judged_replies(history), opinion)
         return monitor.answer(opinion)
 
     def before(self, history: History, call: ToolCall) -> LoopVerdict:
-        """Say whether a call may run: `block` with the words of the refusal, or go on.
+        """Return whether a call may run: `block` with the text of the refusal, or go on.
 
         Args:
             history: what came before; where the round of the call is its last round already, that
@@ -155,7 +155,7 @@ class Guard(Lookout):
         return _KEPT_WINDOWS * self.detector.window
 
     def _judged_replies(self, history: History) -> List[History]:
-        """Give the last replies, as they are replayed; words only of the very last."""
+        """Return the last replies, as they are replayed; words only of the very last."""
         if history.turn_starts and not self.across_turns:
             history = history.last_turn()
         replies: List[History] = []
@@ -170,7 +170,7 @@ class Guard(Lookout):
 
 
 def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:
-    """Tell a monitor what was said before a round, and give its verdict on the last of it."""
+    """Pass what was said before a round to a monitor, and return its verdict on the last reply."""
     verdict = GO_ON
     for each in messages:
         if each.role is Role.ASSISTANT:
@@ -194,10 +194,10 @@ def without_round_of(call: ToolCall, history: History) -> History:
 
 
 def stopped(verdict: LoopVerdict) -> str:
-    """Say why a run has ended, as its last answer."""
+    """Return why a run has ended, as its last answer."""
     return f"Stopped: the agent was stuck in a loop. {visible(reason_of(verdict))}".rstrip()
 
 
 def reason_of(verdict: LoopVerdict) -> str:
-    """Say what was found; empty text for nothing."""
+    """Return what was found; empty text for nothing."""
     return verdict.detection.message if verdict.detection else ""

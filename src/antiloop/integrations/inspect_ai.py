@@ -38,11 +38,10 @@ class LoopGuard(Guard):
     """
 
     def policies(self, *others: ApprovalPolicy) -> List[ApprovalPolicy]:
-        """Give policies that refuse what loops, and leave all else to others.
+        """Return policies that refuse what loops, and leave all else to others.
 
         Args:
-            others: who approves what this guard has nothing against; all of it is approved where
-                left out.
+            others: policies for what this guard does not refuse; by default all of it is approved.
         """
         rest = others or (ApprovalPolicy(auto_approver(), "*"),)
         return [ApprovalPolicy(self.approver(), "*"), *rest]
@@ -97,7 +96,7 @@ def loop_free(preset: str = "default", ignore: Sequence[str] = ()) -> Scorer:
 
     Args:
         preset: name of the detector preset, which the log shows.
-        ignore: names of tools whose calls are no evidence.
+        ignore: names of tools whose calls do not count.
 
     Raises:
         ValueError: if the preset does not exist.

@@ -47,7 +47,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     state_schema = LoopGuardState
 
     def before_agent(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
-        """Begin a turn where the user has spoken: what came before is no evidence any more."""
+        """Begin a turn if the user has spoken: what came before no longer counts."""
         messages = state["messages"]
         if self.across_turns or not user_spoke(messages):
             return None
@@ -98,7 +98,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         refused = [refusal_of(call, each) for call, each in verdicts if is_refused(each)]
         if not refused:
             return None
-        # Nobody need be asked to approve a reply of which nothing will run.
+        # A reply of which nothing will run needs no approval.
         is_whole = len(refused) == len(together[0].tool_calls)
         return {"messages": refused, **({"jump_to": "model"} if is_whole else {})}
 
@@ -135,7 +135,7 @@ def _is_judged(state: Any) -> bool:
 
 
 def _known(state: Any) -> Dict[str, Any]:
-    """Give what the hook before left; nothing in a run that began without the guard."""
+    """Return what the hook before left; nothing in a run that began without the guard."""
     return state.get("antiloop") or {}
 
 

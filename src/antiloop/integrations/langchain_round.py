@@ -10,7 +10,7 @@ from ..formats.langchain import calls_of, kind_of
 
 
 def last_round(messages: List[Any]) -> List[Any]:
-    """Give the last reply and all that came after it; nothing if it asks for no tool.
+    """Return the last reply and all that came after it; nothing if it asks for no tool.
 
     A tool may add a user's message, such as a picture; it does not end the round.
     """
@@ -21,7 +21,7 @@ def last_round(messages: List[Any]) -> List[Any]:
 
 
 def id_of(together: List[Any]) -> Optional[str]:
-    """Give the id of the reply; None where there is none."""
+    """Return the id of the reply; None where there is none."""
     return together[0].id if together else None
 
 

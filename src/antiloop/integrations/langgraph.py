@@ -87,7 +87,7 @@ class LoopGuard(Guard):
 
 
 def call_of(call: Any) -> ToolCall:
-    """Give a call as the detectors know it."""
+    """Return a call as the detectors know it."""
     return ToolCall(call["name"], call["args"], call["id"])
 
 
@@ -97,7 +97,7 @@ def is_refused(verdict: LoopVerdict) -> bool:
 
 
 def refusal_of(call: Any, verdict: LoopVerdict) -> ToolMessage:
-    """Give the answer to a call that is refused."""
+    """Return the answer to a call that is refused."""
     return ToolMessage(verdict.message, tool_call_id=call["id"], name=call["name"], status="error")
 
 

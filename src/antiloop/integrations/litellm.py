@@ -75,7 +75,7 @@ def _run_of(data: Dict[str, Any]) -> str:
 
 
 def _ended(answer: Answer, data: Dict[str, Any]) -> Exception:
-    """Give what makes LiteLLM answer in place of the model."""
+    """Return the exception with which LiteLLM answers in place of the model."""
     if answer.status != 200:
         body = answer.body(0)["error"]
         return ProxyException(answer.text, body["type"], None, answer.status)
@@ -89,7 +89,7 @@ def _ended(answer: Answer, data: Dict[str, Any]) -> Exception:
 
 
 def _ended_by_itself(chunk: Any) -> Any:
-    """Let a part of a chat completion say that the answer came to its end."""
+    """Mark a part of a chat completion as the regular end of the answer."""
     for choice in items_of(field_of(chunk, "choices")):
         if choice.finish_reason is not None:
             choice.finish_reason = "stop"

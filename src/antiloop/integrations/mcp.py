@@ -15,7 +15,7 @@ from .shared.call_guard import CallGuard
 
 @beta
 class LoopGuard(CallGuard):
-    """Stand in for a client session in one run; see `CallGuard` for the other arguments.
+    """Wrap a client session for one run; see `CallGuard` for the other arguments.
 
     A refused call does not reach the server; its result is an error that says why. A notice is
     added to a result as a further block of text. `call_tool` raises `LoopDetectedError` if the run
@@ -68,7 +68,7 @@ def _block(text: str) -> TextContent:
 
 
 def _read(result: Any) -> Optional[ToolResult]:
-    """Give a result as a model reads it; None where the server asks for input first."""
+    """Return a result as a model reads it; None where the server asks for input first."""
     if not isinstance(result, CallToolResult):
         return None
     structured = filled_field(result, "structuredContent", "structured_content")

@@ -56,7 +56,7 @@ class LoopGuard(Guard):
         self._requests = LastRequests()
 
     def agent(self, agent: Any) -> Any:
-        """Give a copy of an agent whose tools can be refused, and whose runs can be ended."""
+        """Return a copy of an agent whose tools can be refused, and whose runs can be ended."""
         behavior = agent.tool_use_behavior
         if behavior != "stop_on_first_tool":
             behavior = partial(self._final_output, agent)
@@ -65,7 +65,7 @@ class LoopGuard(Guard):
         return agent.clone(tools=tools, tool_use_behavior=behavior, hooks=hooks)
 
     def tools(self, tools: Iterable[Any]) -> List[Any]:
-        """Give copies of function tools that can be refused; other tools as they are."""
+        """Return copies of function tools that can be refused; other tools as they are."""
         return [self._tool(tool) if isinstance(tool, FunctionTool) else tool for tool in tools]
 
     def run_config(self, config: Optional[Any] = None) -> Any:
@@ -144,7 +144,7 @@ class _ReplyHooks(AgentHooks[Any]):
         last = self._requests.now(agent.name)
         if last is not None:
             kept = [item for item in response.output if is_message(item) or is_hosted_call(item)]
-            # As it will stand in the next request: without what was not said.
+            # As it will be in the next request: without the fields that are not set.
             last.kept = [item.model_dump(exclude_unset=True) for item in kept]
         if self._theirs is not None:
             await self._theirs.on_llm_end(context, agent, response)

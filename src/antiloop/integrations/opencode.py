@@ -20,5 +20,5 @@ class LoopGuard(SessionGuard):
     own_tools = ("todowrite", "todoread", "question", "skill", "plan_enter", "plan_exit")
 
     def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
-        """Put a decision into the words of the plugin."""
+        """Return a decision in the words of the plugin."""
         return {name: words for name, words in decision._asdict().items() if words}

@@ -25,7 +25,7 @@ class LoopGuard(SessionGuard):
     can_end = False
 
     def result_of(self, event: Mapping[str, Any]) -> ToolResult:
-        """Give the result that an event tells of, as the model reads it."""
+        """Return the result in an event, as the model reads it."""
         response = event.get(self.result)
         content = field_of(response, "content")
         text = text_of(response if content is None else content)
@@ -35,5 +35,5 @@ class LoopGuard(SessionGuard):
         return ToolResult(text, flag_of(response, "is_error"))
 
     def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
-        """Put a decision into the words of OpenHands."""
+        """Return a decision in the words of OpenHands."""
         return {"decision": "deny", "reason": decision.refusal} if decision.refusal else {}

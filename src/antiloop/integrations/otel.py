@@ -81,7 +81,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             _logger.exception("a span could not be read; it is left out")
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Judge the call that a span tells of."""
+        """Judge the call of a span."""
         try:
             around = self._open.get((key_of(span)[0], parent_of(span)))
             run_id, verdicts = self._ended(span)
@@ -94,7 +94,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             _logger.exception("a span could not be judged; it is left out")
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Say that nothing waits; older SDKs would take no answer for a failure."""
+        """Return True, as nothing waits; older SDKs would take None for a failure."""
         return True
 
     def _ended(self, span: ReadableSpan) -> Tuple[str, List[LoopVerdict]]:
@@ -116,7 +116,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         return run_id, verdicts
 
     def _note_agent(self, one: Optional[AgentSpan]) -> None:
-        """Tell which agent begins: its span ends after those of the agents that it calls."""
+        """Note which agent begins: its span ends after those of the agents that it calls."""
         if self._health is not None and one is not None and one.kind == "agent":
             self._health.add_agent(self._run_id(one), one)
 
@@ -125,7 +125,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         return outer is not None and is_same_call(one, agent_span_of(outer))
 
     def _run_id(self, one: AgentSpan) -> str:
-        """Give the conversation of a span: its own, of a span around it, of its trace."""
+        """Return the conversation of a span: its own, of a span around it, of its trace."""
         trace_id = one.span.trace_id
         found = one.conversation or self._conversation_around(one.span)
         if found is None:

@@ -36,7 +36,7 @@ class OtelObserver(AgentObserver):
     def on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Tell the current span and the counter."""
+        """Add the loop to the current span and the counter."""
         calls = details.get("calls", ())
         tools = list(dict.fromkeys(visible(str(call["tool"]), 80) for call in calls))
         what: Dict[str, Any] = {"antiloop.detector.name": detector_name}

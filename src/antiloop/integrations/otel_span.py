@@ -31,18 +31,18 @@ def is_of_agents(attributes: Mapping[str, Any]) -> bool:
 
 
 def key_of(span: Any) -> Key:
-    """Give the ids of a span."""
+    """Return the ids of a span."""
     context = span.get_span_context()
     return f"{context.trace_id:032x}", f"{context.span_id:016x}"
 
 
 def parent_of(span: Any) -> str:
-    """Give the id of the span that this one is part of; empty for a root."""
+    """Return the id of the span that this one is part of; empty for a root."""
     return f"{span.parent.span_id:016x}" if span.parent else ""
 
 
 def _error(span: Any, events: Tuple[Tuple[str, Mapping[str, Any]], ...]) -> Optional[str]:
-    """Give the message of a failure, which may be empty; None if all went well."""
+    """Return the message of a failure, which may be empty; None if all went well."""
     if span.status.status_code.name != "ERROR":
         return None
     said = [attributes.get("exception.message") for _, attributes in events]

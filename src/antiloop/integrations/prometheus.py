@@ -69,7 +69,7 @@ class PrometheusMetrics(LoopMetrics):
         return start_http_server(port, address, self._registry)
 
     def text(self) -> str:
-        """Give what the endpoint shows, for a web framework of your own."""
+        """Return what the endpoint shows, for a web framework of your own."""
         shown: bytes = generate_latest(self._registry)
         return shown.decode("utf-8")
 

@@ -42,7 +42,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
     _latest = GO_ON
 
     async def for_run(self, ctx: Any) -> "LoopGuard":
-        """Give a guard of one run; what is known of it is kept there."""
+        """Return a guard of one run; what is known of it is kept there."""
         return copy(self)
 
     async def wrap_model_request(
@@ -80,7 +80,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
         return self._latest
 
     def _monitor(self, ctx: Any) -> LoopMonitor:
-        """Give what is known of the run before the last reply."""
+        """Return the monitor of the run, up to before the last reply."""
         if self._run is None:
             self._ignored = {**self._ignored, **_output_tools(ctx)}
             past = ctx.messages[: _last_reply(ctx.messages)]
@@ -89,7 +89,7 @@ class LoopGuard(Guard, AbstractCapability[Any]):
 
 
 def _last_reply(messages: Sequence[Any]) -> int:
-    """Give where the last reply of the model stands; 0 where there is none."""
+    """Return the index of the model's last reply; 0 if there is none."""
     at = len(messages) - 1
     while at > 0 and messages[at].kind != "response":
         at -= 1
@@ -97,7 +97,7 @@ def _last_reply(messages: Sequence[Any]) -> int:
 
 
 def _output_tools(ctx: Any) -> Mapping[str, ToolPolicy]:
-    """Give the tools that stand for the final answer; they never loop, they are retried."""
+    """Return the tools that give the final answer; they never loop, they are retried."""
     tools = ctx.tool_manager.tool_defs
     return {tool.name: ToolPolicy(exempt=True) for tool in tools if tool.kind == "output"}
 

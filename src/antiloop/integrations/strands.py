@@ -36,7 +36,7 @@ class LoopGuard(Guard):
     `LoopDetectedError` reaches the caller, unwrapped, where the policy is to raise. Refused calls
     get an error as their result.
 
-    What is known of a run stands in `agent.state` too, so it does not matter what a conversation
+    What is known of a run is in `agent.state` too, so it does not matter what a conversation
     manager takes out of `agent.messages`. One guard serves many agents, and a session that is
     resumed elsewhere goes on as the unbroken one.
     """
@@ -120,7 +120,7 @@ class LoopGuard(Guard):
     def _show(
         self, monitor: LoopMonitor, history: History, rounds: int, *, may_ask: bool
     ) -> LoopVerdict:
-        """Show a monitor the last rounds of a history; a turn of the user begins anew."""
+        """Show a monitor the last rounds of a history; it starts again with each turn."""
         verdict, turns = GO_ON, frozenset(() if self.across_turns else history.turn_starts)
         replies = [each for each in history.replies() if each.calls]
         starts = [start for start, _ in rounds_of(history.calls)]
@@ -132,7 +132,7 @@ class LoopGuard(Guard):
         return verdict
 
     def _history(self, agent: Any) -> History:
-        """Give the rounds that have run; a call that is pending is none of them."""
+        """Return the rounds that have run; a call that is pending is none of them."""
         messages = self.recent(agent.messages)
         if messages and not _end_in_results(messages):
             messages = messages[:-1] if _ids(messages) else messages
@@ -149,7 +149,7 @@ def _rounds_since(judged: List[Any], history: History) -> int:
 
 
 def _ids(messages: Sequence[Any]) -> List[Any]:
-    """Give the ids of the last message's calls, or of the calls whose results it holds."""
+    """Return the ids of the last message's calls, or of the calls whose results it holds."""
     kinds = ("toolUse", "toolResult")
     blocks = [block for message in messages[-1:] for block in message["content"]]
     return [block[kind]["toolUseId"] for block in blocks for kind in kinds if kind in block]

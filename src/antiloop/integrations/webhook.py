@@ -200,7 +200,7 @@ _OPENER = build_opener(_NoRedirects)
 
 
 def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
-    """Give what is known of a loop, with secrets masked; no arguments and no results."""
+    """Return what is known of a loop, with secrets masked, without arguments and results."""
     found = verdict.detection
     calls: Any = found.details.get("calls", ()) if found else ()
     tools = dict.fromkeys(visible(SECRETS.text(str(call["tool"])), 80) for call in calls)

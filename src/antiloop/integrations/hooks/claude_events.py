@@ -1,4 +1,4 @@
-"""The calls and results that the events of Claude Code's hooks tell of."""
+"""The calls and results in the events of Claude Code's hooks."""
 
 from typing import Any, List, Mapping, Tuple
 
@@ -11,7 +11,7 @@ _ROUND = -1  # the round that has just run; those of a transcript count from 0
 
 
 def call_of(said: Mapping[str, Any]) -> ToolCall:
-    """Give the call that an event, or a part of one, tells of."""
+    """Return the call of an event, or of a part of one."""
     call_id = optional_text(field_of(said, "tool_use_id"))
     return ToolCall(
         text_of(field_of(said, "tool_name")), field_of(said, "tool_input"), call_id, _ROUND
@@ -19,7 +19,7 @@ def call_of(said: Mapping[str, Any]) -> ToolCall:
 
 
 def answers_of(event: Mapping[str, Any], lines: List[Any]) -> Answers:
-    """Give the calls that have just run, with their results as the model reads them."""
+    """Return the calls that have just run, with their results as the model reads them."""
     kind = event.get("hook_event_name")
     if kind == "PostToolBatch":
         called = [each for each in items_of(event.get("tool_calls")) if isinstance(each, Mapping)]
@@ -35,7 +35,7 @@ def answers_of(event: Mapping[str, Any], lines: List[Any]) -> Answers:
 
 
 def _result_like(response: Any, lines: List[Any]) -> ToolResult:
-    """Give a tool's own answer as text: as it stood in the transcript, if it was given before."""
+    """Return a tool's answer as text: as in the transcript, if that has the same answer."""
     for line in lines:
         if field_of(line, "toolUseResult") == response is not None:
             blocks = items_of(field_of(field_of(line, "message"), "content"))

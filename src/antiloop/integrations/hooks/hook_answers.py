@@ -9,7 +9,7 @@ def denied(reason: str) -> Dict[str, Any]:
 
 
 def specific(event: str, **words: Any) -> Dict[str, Any]:
-    """Give what is answered to one kind of event."""
+    """Return what is answered to one kind of event."""
     return {"hookSpecificOutput": {"hookEventName": event, **words}}
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PRESET = "escalating"
 _KEPT = "surrogateescape"  # keeps undecodable bytes different
 _SPACE = " \t\r\n"
-_KNOW_NEWS = (None, "default", "escalating")  # the presets that `Look` knows
+_NEED_REPETITION = (None, "default", "escalating")  # the presets that `Look` knows
 
 
 class Options:
@@ -96,10 +96,12 @@ def _answer(agent: HookAgent, text: str, options: Options) -> "Dict[str, Any]":
     loads = _reader()
     event = _event(agent, text, loads)
     settings = _settings(options)
-    knows_news = settings is None and options.preset in _KNOW_NEWS and options.config is None
-    if _has_transcript(agent) and knows_news:
+    needs_repetition = (
+        settings is None and options.preset in _NEED_REPETITION and options.config is None
+    )
+    if _has_transcript(agent) and needs_repetition:
         look = Look(tail_of(transcript_of(event)), loads, (*PLANNING, *options.ignore))
-        if look.is_news(event):
+        if look.is_all_new(event):
             return {}
     from importlib import import_module
 
@@ -133,7 +135,7 @@ def _event(agent: HookAgent, text: str, loads: "Callable[[str], Any]") -> "Dict[
 
 
 def _settings(options: Options) -> "Optional[str]":
-    """Give the path of the file of settings that counts; None for no file."""
+    """Return the path of the file of settings that counts; None for no file."""
     if options.config is not None and options.config.endswith(".toml"):
         return options.config
     if options.is_isolated:
@@ -170,7 +172,7 @@ def _read_detector(path: str) -> "Any":
 
 
 def _reader() -> "Callable[[str], Any]":
-    """Give what reads one JSON text.
+    """Return what reads one JSON text.
 
     Importing `json` takes two thirds of the time that the interpreter needs to start, for the
     regular expressions of a decoder that is written in C anyway.

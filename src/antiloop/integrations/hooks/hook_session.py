@@ -51,7 +51,7 @@ class Begun:
     is_refused: bool = False
 
     def to_list(self) -> List[Any]:
-        """Give the call as plain JSON."""
+        """Return the call as plain JSON."""
         result = self.result and [self.result.text, self.result.is_error]
         call = self.call
         return [call.tool_name, call.arguments, call.id, self.key, result, self.is_refused]
@@ -86,7 +86,7 @@ class HookSession:
             self._load(kept)
 
     def user_message(self) -> Decision:
-        """Begin anew: the user has spoken."""
+        """Start again: the user has spoken."""
         self._monitor.user_message()
         self._round.clear()
         self._members.clear()
@@ -94,13 +94,13 @@ class HookSession:
         return Decision()
 
     def turn(self, name: str) -> None:
-        """Say in which turn of the user's the event is, where that has a name."""
+        """Set the user's turn that the event is in, if it has a name."""
         if self._turn and name and name != self._turn:
             self.user_message()
         self._turn = name
 
     def before(self, call: ToolCall, *, takes_notice: bool = False) -> Decision:
-        """Say whether a call may run, and note that it begins."""
+        """Decide whether a call may run, and note that it begins."""
         begun = Begun(shortened(call), key_of(call))
         if self._is_next_round(begun):
             self._judge_all()
@@ -123,7 +123,7 @@ class HookSession:
         return Decision(notice=self._take_notice() if takes_notice else "", end=self._end)
 
     def to_dict(self) -> Dict[str, Any]:
-        """Give the state as plain JSON."""
+        """Return the state as plain JSON."""
         return {
             "version": _VERSION,
             "run": self._monitor.snapshot(),
@@ -209,7 +209,7 @@ class HookSession:
 
 
 def key_of(call: ToolCall) -> str:
-    """Give what tells a call from others, its id aside."""
+    """Return the key of a call: equal for equal calls, whatever their ids."""
     return asked_of(shortened(call), NO_POLICY).key
 
 

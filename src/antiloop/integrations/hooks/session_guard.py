@@ -44,7 +44,7 @@ class SessionGuard(Lookout):
     """Whether the run can be ended; else all calls are refused until the user speaks."""
 
     def answer(self, event: Mapping[str, Any]) -> Dict[str, Any]:
-        """Give what the hook answers, as plain JSON; nothing for: go on.
+        """Return what the hook answers, as plain JSON; nothing for: go on.
 
         Raises:
             OSError: if the file of the session cannot be used.
@@ -73,20 +73,20 @@ class SessionGuard(Lookout):
         return session.after(call, result, takes_notice=not self.tells_before)
 
     def call_of(self, event: Mapping[str, Any]) -> ToolCall:
-        """Give the call that an event tells of."""
+        """Return the call of an event."""
         call_id = optional_text(event.get("tool_use_id"))
         arguments = arguments_of(event.get("tool_input"))
         return ToolCall(text_of(event.get("tool_name")), arguments, call_id)
 
     def result_of(self, event: Mapping[str, Any]) -> ToolResult:
-        """Give the result that an event tells of."""
+        """Return the result in an event."""
         error = event.get("error")
         if error is not None:
             return ToolResult(text_of(error), is_error=True)
         return ToolResult(text_of(event.get(self.result)))
 
     def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
-        """Put a decision into the words of the agent."""
+        """Return a decision in the words of the agent."""
         answer: Dict[str, Any] = {}
         if decision.refusal:
             answer = denied(decision.refusal)

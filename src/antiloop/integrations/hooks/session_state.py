@@ -36,7 +36,7 @@ class SessionState:
 
 
 def cache_folder() -> str:
-    """Give the folder of the user's cache in which the files are.
+    """Return the folder of the user's cache in which the files are.
 
     Raises:
         ValueError: if the user has no home, so that it would be somewhere in the project.
@@ -81,7 +81,7 @@ def _opened(path: str) -> int:
     kind = what_it_is(path)
     if kind is not None:
         raise NotRegular(errno.EINVAL, f"{kind}, not a file", path)
-    # Nobody else may have put a link there.
+    # No one else may have put a link there.
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return os.open(path, flags, 0o600)
 

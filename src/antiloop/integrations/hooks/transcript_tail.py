@@ -30,7 +30,7 @@ _TELLING = 2_000  # characters of a text in which something to look for is sough
 
 
 def transcript_of(event: "Dict[str, Any]") -> str:
-    """Give the path of the transcript that holds the calls of who makes this one."""
+    """Return the path of the transcript of the agent that makes this call."""
     path: str = event["transcript_path"]
     agent = event.get("agent_id")
     return f"{path[: -len('.jsonl')]}/subagents/agent-{agent}.jsonl" if agent else path
@@ -83,8 +83,8 @@ class Look:
         self._loads = loads
         self._ignore = ignore
 
-    def is_news(self, event: "Dict[str, Any]") -> bool:
-        """Whether an event tells of nothing that was there before."""
+    def is_all_new(self, event: "Dict[str, Any]") -> bool:
+        """Whether all calls and results of an event are new."""
         kind = event.get("hook_event_name")
         if kind == "PreToolUse":
             return self._is_new(event, [event.get("tool_use_id")])
@@ -136,7 +136,7 @@ class Look:
 
 
 def plain_text(content: "Any") -> "str | None":
-    """Give the text of a result, None where it holds more than text."""
+    """Return the text of a result, None where it holds more than text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

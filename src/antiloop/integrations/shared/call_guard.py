@@ -134,13 +134,13 @@ class CallGuard(Lookout):
         return Together(self)
 
     def take_notice(self) -> str:
-        """Give the notice that the model has yet to read, once; empty where there is none."""
+        """Return the notice that the model has yet to read, once; empty where there is none."""
         with self._lock:
             notice, self._notice = self._notice, ""
         return notice
 
     def user_message(self) -> None:
-        """Say that the user has spoken: what came before is no evidence any more."""
+        """Note that the user has spoken: what came before no longer counts."""
         with self._lock:
             self.run.user_message()
             self._notice, self._asking = "", None
@@ -164,7 +164,7 @@ class CallGuard(Lookout):
             self._settle(verdict)
 
     def _left(self, what: object, result: Optional[ToolResult] = None) -> Optional[LoopVerdict]:
-        """Let something end; give the verdict on the round if it is over, perhaps with a case."""
+        """End a call; return the verdict on the round if it is over, perhaps with a case."""
         with self._lock:
             return self._leave(what, result)
 
@@ -194,7 +194,7 @@ class CallGuard(Lookout):
         return verdict
 
     def _settle(self, verdict: LoopVerdict, opinion: Optional[Opinion] = None) -> LoopVerdict:
-        """Give the final verdict, and tell of it."""
+        """Return the final verdict, and report it."""
         with self._lock:
             # Other calls may have ended a round meanwhile; then the judge comes too late.
             if verdict.case is not None and verdict.case is self._asking:

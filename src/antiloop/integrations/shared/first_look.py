@@ -11,8 +11,8 @@ from ...types import ToolCall
 _PRESETS = (LoopDetector.default, LoopDetector.escalating)
 
 
-def knows_news(detector: LoopDetector) -> bool:
-    """Whether all that a detector looks for needs something that was there before.
+def needs_repetition(detector: LoopDetector) -> bool:
+    """Whether a detector finds a loop only if something comes back that was there before.
 
     It holds for the detectors of the presets ``default`` and ``escalating``, whatever is done about
     what they find, unless something is declared about tools.
@@ -28,7 +28,7 @@ def knows_news(detector: LoopDetector) -> bool:
     return own in known
 
 
-def is_news(history: History, last: History, ignored: Container[str] = ()) -> bool:
+def is_all_new(history: History, last: History, ignored: Container[str] = ()) -> bool:
     """Whether the last round has calls that were never made, with successes that were never given.
 
     Args:
@@ -56,6 +56,6 @@ def _was_made(call: ToolCall, calls: Collection[ToolCall]) -> bool:
 
 
 def _arguments(call: ToolCall) -> Any:
-    """Give arguments to compare; nothing at all is written in several ways."""
+    """Return arguments to compare; an empty value is written in several ways."""
     given = call.arguments
     return given if isinstance(given, dict) else parsed_arguments(given)

@@ -15,7 +15,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def refuser_of(function: Callable[..., Any]) -> Callable[[str], str]:
-    """Give what to do with a refusal: return it where a text can be returned."""
+    """Return what handles a refusal: return its text if the function returns text, else raise."""
 
     def refuse(text: str) -> str:
         raise CallRefused(text)
@@ -26,7 +26,7 @@ def refuser_of(function: Callable[..., Any]) -> Callable[[str], str]:
 
 
 def call_maker_of(function: Callable[..., Any]) -> Callable[[Any, Any], ToolCall]:
-    """Give what names a call, the same whether arguments come by position or by name."""
+    """Return what makes a call of arguments, the same by position and by name."""
     name, signature = name_of(function), _signature(function)
 
     def call_of(args: Any, kwargs: Any) -> ToolCall:

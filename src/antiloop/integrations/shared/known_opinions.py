@@ -29,7 +29,7 @@ class KnownOpinions:
         self._said[_places(rounds)[-1]] = opinion
 
     def about(self, rounds: Sequence[History]) -> List[Sequence[Optional[Opinion]]]:
-        """Give for each of these rounds what was said about it; empty if no judge was asked."""
+        """Return for each of these rounds what was said about it; empty if no judge was asked."""
         if not self._said:
             return [()] * len(rounds)
         places = _places(rounds)

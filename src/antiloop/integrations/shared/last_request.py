@@ -25,10 +25,10 @@ class LastRequest:
     calls: Dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """What the model asked for then, by id."""
     kept: Sequence[Any] = ()
-    """What else stood in the reply: what it said, and calls that the provider has run."""
+    """What else was in the reply: what it said, and calls that the provider has run."""
 
     def followed_by(self, results: Iterable[Any]) -> List[Any]:
-        """Give the conversation with the calls since, and with these results of theirs."""
+        """Return the conversation with the calls since, and with these results of theirs."""
         return [*self.items, *self.kept, *self.calls.values(), *results]
 
 
@@ -39,12 +39,12 @@ class LastRequests:
         self._first_calls: Latest[str, LastRequest] = Latest(_KEPT_FIRST_CALLS)
 
     def now(self, agent: str) -> Optional[LastRequest]:
-        """Give the last request here, unless another agent made it."""
+        """Return the last request here, unless another agent made it."""
         last = _LAST.get()
         return last if last and last.agent == agent else None
 
     def begin(self, agent: str, items: Sequence[Any]) -> LastRequest:
-        """Note a request, and give it."""
+        """Note a request, and return it."""
         last = LastRequest(agent, items)
         _LAST.set(last)
         return last
@@ -55,11 +55,11 @@ class LastRequests:
         if any(map(is_call, last.items)):
             return
         # The first turn of a run is a separate task; the next turn does not see what it sets.
-        # What was said before tells nothing of calls, and may be large.
+        # What was said before contains no calls, and may be large.
         self._first_calls[call["call_id"]] = LastRequest(last.agent, (), last.calls, last.kept)
 
     def whole(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Give the whole conversation; where a server keeps it, the items are what is new in it."""
+        """Return the whole conversation; if a server keeps it, the items are only the new ones."""
         answered = [field_of(item, "call_id") for item in items if is_result(item)]
         first = [self._first_calls.pop(call_id, None) for call_id in answered]
         if not any(map(is_call, items)):

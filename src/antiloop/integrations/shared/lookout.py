@@ -27,23 +27,23 @@ _logger = logging.getLogger("antiloop")
 
 @beta
 class Lookout:
-    """Make the monitors of runs, and tell of what they find.
+    """Make the monitors of runs, and report what they find.
 
     Args:
-        detector: what looks for loops, and what is done about them; the escalating preset where
-            left out.
-        ignore: names of tools whose calls are no evidence: hand-offs, final answers, planning.
+        detector: what looks for loops, and what is done about them; the escalating preset by
+            default.
+        ignore: names of tools whose calls do not count: hand-offs, final answers, planning.
         observers: receive the verdict on each round through `on_verdict`, each loop through
-            `on_tool_loop_detected`, and of what a judge says through `on_second_opinion`; what they
-            raise is logged.
+            `on_tool_loop_detected`, and opinions through `on_second_opinion`; what they raise is
+            logged.
 
     Raises:
-        TypeError: for one name or observer where several are meant, or for a detector that is no
+        TypeError: for one name or observer where several are meant, or for a detector that is not a
             `LoopDetector`.
     """
 
     own_tools: Tuple[str, ...] = ()
-    """Tools of the framework's own, whose calls are no evidence either."""
+    """Tools of the framework, whose calls do not count either."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Lookout:
         return monitor
 
     def asked(self, monitor: LoopMonitor, verdict: LoopVerdict, run_id: str = "") -> LoopVerdict:
-        """Give the final verdict: where it carries a case, ask the judge and wait."""
+        """Return the final verdict: where it carries a case, ask the judge and wait."""
         if verdict.case is None:
             return verdict
         return monitor.answer(self.opinion_on(verdict.case, run_id))
@@ -112,12 +112,12 @@ class Lookout:
         return self._heard(case, await aask(options, case), run_id)
 
     def _heard(self, case: CaseFile, opinion: Optional[Opinion], run_id: str) -> Optional[Opinion]:
-        """Tell the observers what a judge said."""
+        """Notify the observers of an opinion."""
         self._tell("on_second_opinion", run_id, case, opinion)
         return opinion
 
     def tell(self, verdict: LoopVerdict, run_id: str) -> None:
-        """Tell the observers of the verdict on a round."""
+        """Notify the observers of the verdict on a round."""
         verdict = verdict.reported
         found = verdict.detection
         self._tell("on_verdict", run_id, verdict)
@@ -136,7 +136,7 @@ class Lookout:
                 _logger.exception("observer %r raised; the run goes on", observer)
 
     def notice(self, verdict: LoopVerdict) -> str:
-        """Give the words of a verdict as something a user's message can hold.
+        """Return the words of a verdict as something a user's message can hold.
 
         Not every model takes a system message in a conversation, so a tag says who speaks. Your
         own text gets the marker in front, so that it does not count as a user message if the

@@ -58,7 +58,7 @@ class LoopMetrics(AgentObserver):
         raise NotImplementedError
 
     def on_decision_time(self, seconds: float) -> None:
-        """Hear how long a decision took."""
+        """Receive how long a decision took."""
         raise NotImplementedError
 
     def on_model_end(self, run_id: str, reply: ModelReply) -> None:
@@ -99,7 +99,7 @@ class LoopMetrics(AgentObserver):
         return run
 
     def _wasted(self, run_id: str, found: LoopDetection) -> Dict[str, float]:
-        """Give what was wasted since the last time that this run was found stuck."""
+        """Return what was wasted since the last detection in this run."""
         run = self._run(run_id)
         for step in found.indices[len(found.indices) - found.wasted_calls :]:
             run.waste.mark(step)

@@ -20,7 +20,7 @@ class Answer:
     text: str
     """What is said."""
     key: str
-    """Tells this answer from others; ids are made of it."""
+    """Identifies this answer; ids are made of it."""
     model: str = ""
     """The model that the client has asked."""
     streamed: bool = False
@@ -36,7 +36,7 @@ class Answer:
         return "text/event-stream" if self._has_events else "application/json"
 
     def content(self, now: int) -> bytes:
-        """Give the body of the HTTP response.
+        """Return the body of the HTTP response.
 
         Args:
             now: when it is answered, in seconds since 1970.
@@ -46,13 +46,13 @@ class Answer:
         return "".join(_as_text(*event) for event in self.events(now)).encode()
 
     def body(self, now: int) -> Dict[str, Any]:
-        """Give the answer as JSON."""
+        """Return the answer as JSON."""
         if self.status != 200:
             return _ERRORS[self.kind](self)
         return _BODIES[self.kind](self, now)
 
     def events(self, now: int) -> Iterable[Event]:
-        """Give the answer as the events of a stream."""
+        """Return the answer as the events of a stream."""
         return _EVENTS[self.kind](self, now)
 
     @property

@@ -28,7 +28,7 @@ class Form:
     """By field that names tools: what else is set so that none is called."""
 
     def conversation(self, body: Mapping[str, Any]) -> Sequence[Any]:
-        """Give the messages of a request; none where it has no list of them."""
+        """Return the messages of a request; none where it has no list of them."""
         messages = body.get(self.place)
         return messages if isinstance(messages, (list, tuple)) else ()
 
@@ -42,7 +42,7 @@ class Form:
         return {**body, self.place: self.with_words(body[self.place], words)}
 
     def without_tools(self, body: Mapping[str, Any]) -> Dict[str, Any]:
-        """Give a request to which the model answers without a call.
+        """Return a request to which the model answers without a call.
 
         The tools stay: the conversation refers to them. A request that offers none is not changed:
         no API takes the one without the other.

@@ -56,7 +56,7 @@ class SpanRun:
                 self._waiting.append((call, one))
             else:
                 verdicts.append(self._record(call, one, one.result))
-        return list(filter(self._is_news, verdicts))
+        return list(filter(self._is_first_report, verdicts))
 
     def _note_trace(self, one: AgentSpan) -> None:
         """Take a further trace of a conversation as a new turn, unless its messages are there."""
@@ -88,10 +88,10 @@ class SpanRun:
             self.without_arguments.add(call.tool_name)
         return found or like_no_other(one, call)
 
-    def _is_news(self, verdict: LoopVerdict) -> bool:
+    def _is_first_report(self, verdict: LoopVerdict) -> bool:
         if verdict.detection is None or verdict.action is LoopAction.CONTINUE:
             return False
         key = verdict.detection.identity, verdict.action
-        is_news = key not in self._reported
+        is_first = key not in self._reported
         self._reported[key] = None
-        return is_news
+        return is_first

@@ -7,8 +7,8 @@
      "messages": [{"role": "assistant", "text": "Let me look.", "position": 0}]}
 
 A step with ``"after_user": true`` comes after a message of the user. Further keys are ignored. A
-step without ``result`` (or with null) has an unknown one; a step without ``round`` is a round of
-its own; one with neither ``tool_name`` nor ``arguments`` is like no other.
+step without ``result`` (or with null) has an unknown one; a step without ``round`` is a
+separate round; one with neither ``tool_name`` nor ``arguments`` is like no other.
 """
 
 from itertools import count
