@@ -44,7 +44,7 @@ def from_agent_framework(messages: Iterable[Any]) -> History:
 
 
 def contents_of(message: Any) -> List[Any]:
-    """Give the contents of a message."""
+    """Return the contents of a message."""
     return items_of(field_of(message, "contents"))
 
 
@@ -59,7 +59,7 @@ def is_result(content: Any) -> bool:
 
 
 def call_id_of(content: Any) -> str:
-    """Give the id that joins a call and its result; empty text where there is none."""
+    """Return the id that joins a call and its result; empty text where there is none."""
     return text_of(field_of(content, "call_id"))
 
 
@@ -74,7 +74,7 @@ def _add(history: HistoryBuilder, content: Any, round_: int) -> None:
 
 
 def _given_in(result: Any) -> str:
-    """Give the text of a result, and the addresses of what it shows besides."""
+    """Return the text of a result, and the addresses of what it shows besides."""
     shown = (optional_text(field_of(item, "uri")) for item in items_of(field_of(result, "items")))
     return "\n".join(filter(None, [text_of(field_of(result, "result")), *shown]))
 

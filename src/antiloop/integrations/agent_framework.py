@@ -113,7 +113,7 @@ class _Run:
         return bool(given) and given <= set(map(call_id_of, asked))
 
     def call(self, call_id: str) -> Optional[ToolCall]:
-        """Give a call of the last reply as the model wrote it."""
+        """Return a call of the last reply as the model wrote it."""
         calls = from_agent_framework(self.reply).calls
         return next((call for call in calls if call.id == call_id), None)
 
@@ -163,7 +163,7 @@ class _Calls(FunctionMiddleware):
 
 
 def _latest_results(messages: Sequence[Any]) -> Sequence[Any]:
-    """Give the messages at the end that hold results; none if the user or the model spoke."""
+    """Return the messages at the end that hold results; none if the user or the model spoke."""
     at = len(messages)
     while at and any(map(is_result, contents_of(messages[at - 1]))):
         at -= 1
