@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from antiloop import BaseDetector, LoopDetector
 from antiloop.explanation import explain
@@ -38,6 +40,7 @@ def counted(run, *detectors, **options):
 
 
 LOOK = ("look", 1, "a thing")
+EMPTY = ("look", 1, "No results.")
 WAIT = ("look", 1, "still running")
 FAIL = [("get", number, ToolResult(f"Error: no ticket {number}", True)) for number in range(9)]
 
@@ -61,9 +64,32 @@ def test_a_count_is_enough_where_the_detector_finds_something_and_nowhere_else(p
             assert enough == found
 
 
+ANSWERS = ("No results.", "", "ok", "a thing", "still running", "x" * 9_000, "Error: no ticket")
+
+
+@settings(max_examples=15)
+@given(
+    st.sampled_from(sorted(PRESETS)),
+    st.sampled_from(ANSWERS),
+    st.booleans(),
+    st.integers(1, 40),
+    st.integers(1, 3),
+)
+def test_however_long_a_streak_is_its_count_is_enough(preset, answer, is_error, length, period):
+    detector, monitor = PRESETS[preset](), PRESETS[preset]().monitor()
+    steps = [("look", n % period, ToolResult(answer, is_error)) for n in range(length)]
+    run = recorded(*steps)
+    told = explain(run, detector, length - 1)
+    for call, result in zip(run.calls, run.results):
+        monitor.after([call], [result])
+    found = [each.detector_name for each in detector.findings(monitor.window, (), ())]
+    assert [count.detector for count in told.counts if count.is_enough] == found
+
+
 @pytest.mark.parametrize(
     ("detector", "steps", "expected"),
     [
+        (FailureStreakDetector(4), [EMPTY] * 12, ("patience", 12, 12)),
         (RepeatDetector(3), [LOOK], ("threshold", None, 3)),
         (RepeatDetector(3), [LOOK] * 2, ("threshold", 2, 3)),
         (RepeatDetector(3), [LOOK] * 4, ("threshold", 4, 3)),

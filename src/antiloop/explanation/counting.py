@@ -71,7 +71,12 @@ def counts_of(detector: BaseDetector, window: Window) -> Iterator[Count]:
             yield from _short_of(detector, window, options)
         else:
             decisive = [name for name in options if _is_decisive(detector, window, found, name)]
-            yield _count(detector, window, found, decisive)
+            yield _count(detector, window, found, decisive or _crossed(detector, found, options))
+
+
+def _crossed(detector: WindowDetector, found: LoopDetection, options: List[str]) -> List[str]:
+    """Give the thresholds that were reached, where more than one of them would be enough."""
+    return [name for name in options if getattr(detector, name) <= found.repetitions] or options
 
 
 def _calls_made(detector: CallLimitDetector, window: Window) -> Iterator[Count]:
