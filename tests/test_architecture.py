@@ -173,6 +173,13 @@ def test_importing_the_package_loads_no_reader_and_no_command_line():
     assert not {name for name in loaded if name.startswith(("antiloop.traces", "antiloop.cli"))}
 
 
+def test_objects_that_a_notebook_draws_load_the_drawing_when_it_asks():
+    made = "import antiloop; made = antiloop.AgentResult('r', antiloop.RunStatus.COMPLETED)"
+    made += "; antiloop.health.HealthReport; antiloop.explanation.Explanation"
+    assert not {name for name in loaded_by(made) if name.startswith("antiloop.report")}
+    assert "antiloop.report.notebook" in loaded_by(f"{made}; made._repr_html_()")
+
+
 def test_help_needs_no_detector():
     loaded = loaded_by("import antiloop.cli as cli; cli._parser()")
     assert not {name for name in loaded if name.startswith("antiloop.traces")}

@@ -29,3 +29,19 @@ def lazily(package: str, homes: "Mapping[str, str]") -> "Callable[[str], Any]":
         return value
 
     return import_name
+
+
+def lazy_method(module: str, name: str) -> "Callable[[Any], Any]":
+    """Make a method that a function of another module carries out, imported when first called.
+
+    Args:
+        module: the module, counted from this package, e.g. ``"report.notebook"``.
+        name: the function, which takes the object.
+    """
+
+    def method(self: "Any") -> "Any":
+        from importlib import import_module
+
+        return getattr(import_module(f"{__package__}.{module}"), name)(self)
+
+    return method

@@ -11,8 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planted import KEYS, MARK, arguments, is_told, keyed, planted
 
-from antiloop import AgentObserver, LoopDetector, ToolCall, ToolResult, health, report
+from antiloop import (
+    AgentObserver,
+    AgentResult,
+    LoopDetector,
+    Message,
+    Role,
+    RunStatus,
+    ToolCall,
+    ToolResult,
+    health,
+    report,
+)
 from antiloop.cli import main
+from antiloop.explanation import explain
 from antiloop.integrations.claude_code import LoopGuard as ClaudeGuard
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection import Escalation, RepeatDetector
@@ -122,6 +134,18 @@ def test_no_secret_is_in_a_report(run, result):
     report.write_page([(told, health.evaluate(told))], page)
     assert not is_told(page.getvalue())
     assert not is_told(json.dumps(health.evaluate(told).to_dict()))
+
+
+@few
+@given(run=runs(), result=planted)
+def test_no_secret_is_in_a_picture_of_a_notebook(run, result):
+    text = result if isinstance(result, str) else json.dumps(result)
+    told = recorded([*run, ("read", {}, text)])
+    error = AgentResult("r", RunStatus.FAILED, error=text, tool_calls=told.calls)
+    answer = AgentResult("r", RunStatus.COMPLETED, Message(Role.ASSISTANT, text))
+    explained = explain(told, LoopDetector.escalating(), len(run) - 1)
+    for each in (told, health.evaluate(told), explained, error, answer):
+        assert not is_told(each._repr_html_())
 
 
 COMMANDS = (

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Optional, Tuple
 
+from ..lazy import lazy_method
 from ..loop_detection import LoopDetection
 from ..short_repr import counted, quoted, short_repr
 from ..stability import beta
@@ -60,6 +61,8 @@ class AgentResult:
             counted(len(self.tool_calls), "tool call"),
         )
         return short_repr(self, self.status.value, *done, quoted(self.error or self.text))
+
+    _repr_html_ = lazy_method("report.notebook", "result_html")
 
     @property
     def text(self) -> str:

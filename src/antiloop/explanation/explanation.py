@@ -6,6 +6,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from ..formats import TextMessage
 from ..formats.moment import Moment, judged, moments_of, step_of
+from ..lazy import lazy_method
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.policy import RANK
 from ..loop_detection.text.masking import Masking
@@ -46,6 +47,8 @@ class Explanation:
     """Rounds in the window that had a new answer."""
     messages: Tuple[TextMessage, ...] = ()
     """What was said right before the round, and up to the next one; secrets are masked."""
+
+    _repr_html_ = lazy_method("report.notebook", "explanation_html")
 
 
 @beta

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Dict, Optional, Tuple
 
+from ..lazy import lazy_method
 from ..loop_detection import LoopVerdict
 from ..short_repr import counted, short_repr
 from ..stability import beta
@@ -77,6 +78,8 @@ class HealthReport:
     def __repr__(self) -> str:
         warnings = counted(len(self.warnings), "warning")
         return short_repr(self, str(self.score), self.status.value, warnings)
+
+    _repr_html_ = lazy_method("report.notebook", "health_html")
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the report as plain JSON data."""

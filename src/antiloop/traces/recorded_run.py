@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ..formats import TextMessage, rounds_of
+from ..lazy import lazy_method
 from ..loop_detection import Opinion
 from ..short_repr import counted, quoted, short_repr
 from ..stability import beta
@@ -51,6 +52,8 @@ class RecordedRun:
     def __repr__(self) -> str:
         steps = counted(len(self.calls), "call")
         return short_repr(self, quoted(self.run_id), steps, quoted(self.source))
+
+    _repr_html_ = lazy_method("report.notebook", "run_html")
 
     def __len__(self) -> int:
         return len(self.calls)
