@@ -36,7 +36,7 @@ def result_html(result: AgentResult) -> str:
 
 
 def _verdicts(result: AgentResult) -> Iterator[Tuple[int, LoopVerdict]]:
-    """Yield the step and the verdict of each loop that stands in the trace."""
+    """Yield the step and the verdict of each loop in the trace."""
     count = 0
     for number, step in enumerate(result.trace.steps):
         count += step.type is StepType.TOOL_CALL

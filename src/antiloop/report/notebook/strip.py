@@ -52,7 +52,7 @@ class Strip(NamedTuple):
     """Step and suspicion, from 0 to 1."""
 
     def svg(self) -> str:
-        """Draw the strip, as wide as what it stands in."""
+        """Draw the strip, as wide as its parent."""
         rows = self._top + self.lanes + 1
         paths = "".join(
             f'<path fill="{color}" fill-opacity="{opacity:g}" d="{_path(boxes)}"/>'
