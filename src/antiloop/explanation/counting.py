@@ -75,7 +75,7 @@ def counts_of(detector: BaseDetector, window: Window) -> Iterator[Count]:
 
 
 def _crossed(detector: WindowDetector, found: LoopDetection, options: List[str]) -> List[str]:
-    """Give the thresholds that were reached, where more than one of them would be enough."""
+    """Return the thresholds that were reached, where more than one of them would be enough."""
     return [name for name in options if getattr(detector, name) <= found.repetitions] or options
 
 

@@ -14,7 +14,7 @@ _GRID = (
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """Give an explanation as a notebook shows it.
+    """Return an explanation as a notebook shows it.
 
     Each detector has a row: what it counted, how much it needs, and where in the window that is.
     """

@@ -41,7 +41,7 @@ def name(value: str, length: int) -> str:
 
 
 def head(title: str, status: str, *figures: Union[str, None]) -> str:
-    """Give the first line.
+    """Return the first line.
 
     Args:
         title: what it is, as HTML.
@@ -78,5 +78,5 @@ def listed(lines: Sequence[str], most: int = _LISTED) -> str:
 
 
 def more(count: int) -> Iterable[str]:
-    """Say how many further lines there are, if any."""
+    """Count the further lines, if any."""
     return [quiet(f"and {count:,} more")] if count > 0 else []

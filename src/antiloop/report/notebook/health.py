@@ -9,7 +9,7 @@ from .strip import Strip
 
 
 def health_html(report: HealthReport) -> str:
-    """Give a report as a notebook shows it.
+    """Return a report as a notebook shows it.
 
     It knows the number of calls and not the calls, so it shows where the loops are and the
     suspicion.

@@ -16,7 +16,7 @@ _WORDS = 400  # characters of the answer
 
 
 def result_html(result: AgentResult) -> str:
-    """Give a result as a notebook shows it; its loops are those that the agent's detector found."""
+    """Return a result as a notebook shows it, with the loops that the agent's detector found."""
     calls, known = result.tool_calls, result.tool_results[: len(result.tool_calls)]
     results = (*known, *[None] * (len(calls) - len(known)))
     health = HealthReport(100, HealthStatus.HEALTHY, verdicts=tuple(_verdicts(result)))

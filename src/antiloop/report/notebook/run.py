@@ -20,7 +20,7 @@ _SIGNS = ("&#9632;", "&#9776;", "&#9644;")
 
 
 def run_html(run: RecordedRun) -> str:
-    """Give a run as a notebook shows it.
+    """Return a run as a notebook shows it.
 
     Its loops are those that `antiloop.health.evaluate` finds. A run of more than 2,000 calls is
     drawn without them.

@@ -77,7 +77,7 @@ class Strip(NamedTuple):
         return step if self.size <= COLUMNS else step * COLUMNS // self.size
 
     def _boxes(self) -> Dict[Looks, List[Tuple[int, float, float]]]:
-        """Give the boxes to draw, as column, top and height, by their looks."""
+        """Return the boxes to draw, as column, top and height, by their looks."""
         boxes: Dict[Looks, List[Tuple[int, float, float]]] = {}
         shown: Dict[Tuple[int, int], Mark] = {}
         for mark in sorted(self.marks, key=lambda mark: mark.rank):
