@@ -1,13 +1,13 @@
-"""How well the presets find loops: figures on labelled runs, and on sessions that went well.
+"""How well the presets find loops: figures on labeled runs, and on sessions that went well.
 
-    python tests/benchmarks/quality.py LABELLED                      # the figures of both presets
-    python tests/benchmarks/quality.py LABELLED --quiet SESSIONS     # how they disturb good work
-    python tests/benchmarks/quality.py LABELLED --left-out           # without each corpus in turn
-    python tests/benchmarks/quality.py LABELLED --detectors          # without each detector in turn
-    python tests/benchmarks/quality.py LABELLED --troubles           # what is missed or false
-    python tests/benchmarks/quality.py LABELLED --curve quality.svg  # precision over recall
+    python tests/benchmarks/quality.py LABELED                      # the figures of both presets
+    python tests/benchmarks/quality.py LABELED --quiet SESSIONS     # how they disturb good work
+    python tests/benchmarks/quality.py LABELED --left-out           # without each corpus in turn
+    python tests/benchmarks/quality.py LABELED --detectors          # without each detector in turn
+    python tests/benchmarks/quality.py LABELED --troubles           # what is missed or false
+    python tests/benchmarks/quality.py LABELED --curve quality.svg  # precision over recall
 
-LABELLED is JSON Lines, gzipped if its name ends in ``.gz``, one run a line::
+LABELED is JSON Lines, gzipped if its name ends in ``.gz``, one run a line::
 
     {"run_id": "r1", "corpus": "support", "steps": [
         {"tool_name": "search", "arguments": {"q": "a"}, "result": "Nothing.", "round": 0}],
@@ -45,7 +45,7 @@ import sys
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from labelled_runs import STOPS, LabelledRun, Tally, read_labelled, score, total, verdicts_on
+from labeled_runs import STOPS, LabeledRun, Tally, read_labeled, score, total, verdicts_on
 from threshold_curve import curves_of, draw
 
 from antiloop import LoopDetector
@@ -62,17 +62,17 @@ Row = Tuple[str, Sequence[Optional[float]]]
 def main(arguments: Optional[Sequence[str]] = None) -> None:
     options = _parser().parse_args(arguments)
     try:
-        labelled = read_labelled(options.labelled)
+        labeled = read_labeled(options.labeled)
     except (OSError, ValueError) as error:
         sys.exit(f"quality: {error}")
     if options.curve:
         curves = {}
         for name, make in PRESETS.items():
-            curves.update(curves_of(name, make(), labelled))
+            curves.update(curves_of(name, make(), labeled))
         options.curve.write_text(draw(curves), encoding="utf-8")
         return
     tallies = {
-        name: [score(each, verdicts_on(each.run, make())) for each in labelled]
+        name: [score(each, verdicts_on(each.run, make())) for each in labeled]
         for name, make in PRESETS.items()
     }
     columns = {name: _figures(total(each)) for name, each in tallies.items()}
@@ -83,9 +83,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> None:
     _print_table(columns)
     for name, each in tallies.items():
         if options.left_out:
-            _print_left_out(name, labelled, each)
+            _print_left_out(name, labeled, each)
         if options.detectors:
-            _print_detectors(name, labelled)
+            _print_detectors(name, labeled)
         if options.troubles:
             print("", name, *total(each).troubles, sep="\n")
 
@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("labelled", type=Path)
+    parser.add_argument("labeled", type=Path)
     parser.add_argument("--quiet", metavar="SESSIONS", type=Path)
     parser.add_argument("--leave", metavar="FILE", type=Path, help="ids of SESSIONS to leave out")
     parser.add_argument("--left-out", action="store_true")
@@ -144,11 +144,11 @@ def _print_table(columns: Dict[str, Dict[str, str]]) -> None:
         print(f"{label:34}", *(f"{figures[label]:>11}" for figures in columns.values()))
 
 
-def _print_left_out(preset: str, labelled: Sequence[LabelledRun], tallies: Sequence[Tally]) -> None:
+def _print_left_out(preset: str, labeled: Sequence[LabeledRun], tallies: Sequence[Tally]) -> None:
     """Print the figures without each corpus in turn, the lowest and highest of each first."""
     rows: List[Row] = []
-    for corpus in sorted({each.corpus for each in labelled}):
-        rest = [tally for each, tally in zip(labelled, tallies) if each.corpus != corpus]
+    for corpus in sorted({each.corpus for each in labeled}):
+        rest = [tally for each, tally in zip(labeled, tallies) if each.corpus != corpus]
         rows.append((corpus, list(total(rest).figures().values())))
     figures = [[one for one in column if one is not None] for column in zip(*(r for _, r in rows))]
     for name, pick in (("maximum", max), ("minimum", min)):
@@ -156,12 +156,12 @@ def _print_left_out(preset: str, labelled: Sequence[LabelledRun], tallies: Seque
     _print_rows(preset, rows)
 
 
-def _print_detectors(preset: str, labelled: Sequence[LabelledRun]) -> None:
+def _print_detectors(preset: str, labeled: Sequence[LabeledRun]) -> None:
     """Print the figures without each detector in turn."""
     rows: List[Row] = []
     for name in (each.name for each in PRESETS[preset]().detectors):
         detector = without(PRESETS[preset](), name)
-        tally = total(score(each, verdicts_on(each.run, detector)) for each in labelled)
+        tally = total(score(each, verdicts_on(each.run, detector)) for each in labeled)
         rows.append((name, list(tally.figures().values())))
     _print_rows(preset, rows)
 

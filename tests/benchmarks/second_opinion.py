@@ -1,10 +1,10 @@
-"""What a second opinion brings: verdicts with judges of known quality, on labelled runs.
+"""What a second opinion brings: verdicts with judges of known quality, on labeled runs.
 
-    python tests/benchmarks/second_opinion.py LABELLED.jsonl.gz                 # dev figures
-    python tests/benchmarks/second_opinion.py LABELLED.jsonl.gz --quiet RUNS.jsonl.gz
-    python tests/benchmarks/second_opinion.py LABELLED.jsonl.gz --left-out      # by corpus
+    python tests/benchmarks/second_opinion.py LABELED.jsonl.gz                 # dev figures
+    python tests/benchmarks/second_opinion.py LABELED.jsonl.gz --quiet RUNS.jsonl.gz
+    python tests/benchmarks/second_opinion.py LABELED.jsonl.gz --left-out      # by corpus
 
-LABELLED holds one run a line, with ``label.segments`` of ``start``, ``nudge_at``, ``stop_at``,
+LABELED holds one run a line, with ``label.segments`` of ``start``, ``nudge_at``, ``stop_at``,
 ``end`` and ``confidence``. The judges: nobody; one that knows the labels; one that is sure in three
 cases of four and right in 96 % of those, by a fixed seed; one that always fails. ``--left-out``
 chooses bound and gap without each corpus in turn, and scores that corpus with what was chosen.
@@ -34,15 +34,15 @@ MOST_QUESTIONS = 25.0
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("labelled")
+    parser.add_argument("labeled")
     parser.add_argument("--quiet", help="sessions that went well: questions and verdicts there")
     parser.add_argument("--leave", help="a JSON file with run ids of --quiet that are left out")
     parser.add_argument("--left-out", action="store_true")
     parser.add_argument("--confirm", action="store_true")
     options = parser.parse_args()
-    labels = segments_of(options.labelled)
-    corpora = corpora_of(options.labelled)
-    runs = list(read_runs(options.labelled))
+    labels = segments_of(options.labeled)
+    corpora = corpora_of(options.labeled)
+    runs = list(read_runs(options.labeled))
     if options.left_out:
         print_left_out(runs, labels, corpora)
         return

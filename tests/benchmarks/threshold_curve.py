@@ -5,7 +5,7 @@ from copy import deepcopy
 from html import escape
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
-from labelled_runs import LabelledRun, score, total, verdicts_on
+from labeled_runs import LabeledRun, score, total, verdicts_on
 
 from antiloop.loop_detection import LoopDetector
 
@@ -50,7 +50,7 @@ Curves = Mapping[str, Sequence[Point]]
 
 
 def curves_of(
-    name: str, detector: LoopDetector, labelled: Sequence[LabelledRun]
+    name: str, detector: LoopDetector, labeled: Sequence[LabeledRun]
 ) -> Dict[str, List[Point]]:
     """Give the curve of the runs that are stopped, and of those that hear a word before that.
 
@@ -60,7 +60,7 @@ def curves_of(
     curves: Dict[str, List[Point]] = {}
     for shift in SHIFTS:
         other = shifted(detector, shift)
-        figures = total(score(each, verdicts_on(each.run, other)) for each in labelled).figures()
+        figures = total(score(each, verdicts_on(each.run, other)) for each in labeled).figures()
         for label, recall, precision in (
             (f"{name}(): stopped", figures["stopped"], figures["stop precision"]),
             (f"{name}(): heard a word", figures["caught"], figures["first word right"]),

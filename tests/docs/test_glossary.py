@@ -39,9 +39,9 @@ INSTEAD = {
     r"(may|can) well": "can",
     r"let be": "leave alone",
     r"save for": "except for",
-    r"(behaviour|colours?|licence|recognis\w+|judgement|neighbours?|favour\w*)": (
-        "American spelling"
-    ),
+    # The rest of American spelling is checked by codespell, which does not read names.
+    r"(behaviour|colours?|judgement|labelled)": "American spelling",  # codespell:ignore
+    r"recognis\w+": "American spelling",
 }
 # Words may be on two lines, also of a comment.
 BANNED = re.compile(rf"\b({'|'.join(INSTEAD)})\b".replace(" ", r"(?: |\n *(?:# )?)"), re.IGNORECASE)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from labelled_runs import LabelledRun, Segment, read_labelled, score
+from labeled_runs import LabeledRun, Segment, read_labeled, score
 from quality import main
 from threshold_curve import SHIFTS, Point, curves_of, draw, shifted
 
@@ -18,18 +18,18 @@ from antiloop.traces import RecordedRun
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "quality.md"
-EXAMPLE = ROOT / "docs" / "examples" / "labelled-runs.jsonl"
+EXAMPLE = ROOT / "docs" / "examples" / "labeled-runs.jsonl"
 SEGMENT = Segment(4, 6, 8, 12, True, "")
 VERDICTS = st.lists(st.tuples(st.integers(0, 19), st.sampled_from(["notify", "block", "raise"])))
 
 
-def labelled(*segments):
+def labeled(*segments):
     calls = [ToolCall("look", {"page": number}) for number in range(20)]
-    return LabelledRun(RecordedRun("run", calls, [None] * 20), "", segments)
+    return LabeledRun(RecordedRun("run", calls, [None] * 20), "", segments)
 
 
 def figures(verdicts, *segments):
-    return score(labelled(*segments), verdicts).figures()
+    return score(labeled(*segments), verdicts).figures()
 
 
 def printed(capsys, *options):
@@ -82,9 +82,9 @@ def test_a_run_without_segments_only_costs(verdicts):
 
 def test_the_labels_belong_to_their_runs(tmp_path):
     lines = EXAMPLE.read_text("utf-8").splitlines()
-    packed = tmp_path / "labelled.jsonl.gz"
+    packed = tmp_path / "labeled.jsonl.gz"
     packed.write_bytes(gzip.compress("\n".join(reversed(lines)).encode()))
-    found = {each.run.run_id: each for each in read_labelled(packed)}
+    found = {each.run.run_id: each for each in read_labeled(packed)}
     for line in map(json.loads, lines):
         each = found[line["run_id"]]
         assert len(each.run) == len(line["steps"])
@@ -110,7 +110,7 @@ def changed(**other):
     ],
 )
 def test_a_label_that_is_none_is_named_by_its_line(tmp_path, record, what):
-    file = tmp_path / "labelled.jsonl"
+    file = tmp_path / "labeled.jsonl"
     file.write_text(EXAMPLE.read_text("utf-8") + "\n" + json.dumps(record), "utf-8")
     with pytest.raises(SystemExit, match=re.escape(f"{file}:9: ")) as error:
         main([str(file)])
@@ -118,10 +118,10 @@ def test_a_label_that_is_none_is_named_by_its_line(tmp_path, record, what):
 
 
 def test_two_runs_with_one_id_are_refused(tmp_path):
-    file = tmp_path / "labelled.jsonl"
+    file = tmp_path / "labeled.jsonl"
     file.write_text(2 * EXAMPLE.read_text("utf-8"), "utf-8")
     with pytest.raises(ValueError, match=r":8: run 'late-refund' is there already"):
-        read_labelled(file)
+        read_labeled(file)
 
 
 def test_the_page_shows_what_the_example_gives(capsys):
@@ -155,7 +155,7 @@ def test_each_detector_is_left_out_once(capsys):
 
 
 def test_sessions_that_went_well_are_counted(capsys, tmp_path):
-    stuck = [each.run.run_id for each in read_labelled(EXAMPLE) if each.segments]
+    stuck = [each.run.run_id for each in read_labeled(EXAMPLE) if each.segments]
     (tmp_path / "leave.json").write_text(json.dumps([*stuck, "awaited-reply"]), "utf-8")
     everything = printed(capsys, EXAMPLE, "--quiet", EXAMPLE)
     assert re.search(r"^of 7 quiet sessions: heard +3 +4$", everything, re.MULTILINE)
@@ -184,7 +184,7 @@ def test_thresholds_go_up_and_down_together(preset):
 
 
 def test_the_curve_passes_through_the_presets_as_they_are():
-    runs = read_labelled(EXAMPLE)
+    runs = read_labeled(EXAMPLE)
     curves = {
         **curves_of("default", LoopDetector.default(), runs),
         **curves_of("escalating", LoopDetector.escalating(), runs),

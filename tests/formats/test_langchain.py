@@ -23,7 +23,7 @@ CONVERSATION = [
 ]
 
 
-def serialised(message):
+def serialized(message):
     path = ["langchain", "schema", "messages", CLASSES[message["type"]]]
     return {"lc": 1, "type": "constructor", "id": path, "kwargs": message}
 
@@ -31,7 +31,7 @@ def serialised(message):
 SHAPES = {
     "as model_dump gives them": lambda message: message,
     "as messages_to_dict gives them": lambda message: {"type": message["type"], "data": message},
-    "as dumpd gives them": serialised,
+    "as dumpd gives them": serialized,
     "live": lambda message: SimpleNamespace(**message),
 }
 

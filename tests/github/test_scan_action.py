@@ -73,7 +73,7 @@ def test_a_run_that_got_stuck_fails_the_step_and_is_shown(tmp_path):
 def test_known_loops_pass(tmp_path):
     job = Job(tmp_path, path="docs/examples", baseline=".github/examples-baseline.jsonl")
     remedy = "antiloop scan docs/examples --write-baseline .github/examples-baseline.jsonl"
-    assert job.status == 0, f"write it anew with: {remedy}"
+    assert job.status == 0, f"write it again with: {remedy}"
     states = {each["baselineState"] for each in job.sarif()["runs"][0]["results"]}
     assert states == {"unchanged"}
     assert {row[-1] for row in job.rows() if len(row) == 5} >= {"known"}

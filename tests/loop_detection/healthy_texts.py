@@ -90,7 +90,7 @@ HEALTHY = {
     "a recipe": lines(
         *(f"Stir for {n} minutes. Add a pinch of salt. Let it rest." for n in range(2, 40))
     ),
-    "a dialogue": lines(
+    "a dialog": lines(
         *(f'"Are we there yet?" he asked. "No," I said, "{n} miles."' for n in range(60, 30, -1))
     ),
     "nothing": "",

@@ -31,7 +31,7 @@ from antiloop.loop_detection.text.canonical import (
 )
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = "red"
 
 
@@ -175,9 +175,9 @@ EQUAL = {
     "sets": ({"n": {"a", "b", "c"}}, {"n": frozenset("cba")}),
     "bytes of any kind": ({"n": b"ab"}, {"n": bytearray(b"ab")}),
     "bytes in strides": ({"n": b"ac"}, {"n": memoryview(b"abcd")[::2]}),
-    "an enum member and its value": ({"n": Colour.RED}, {"n": "red"}),
+    "an enum member and its value": ({"n": Color.RED}, {"n": "red"}),
     "an int enum member and its value": ({"n": Level.HIGH}, {"n": 3}),
-    "an enum member as key": ({Colour.RED: 1}, {"red": 1}),
+    "an enum member as key": ({Color.RED: 1}, {"red": 1}),
     "a dataclass and a mapping": (Point(1, [2]), {"y": [2], "x": 1}),
     "a model and a mapping": (Model(x=1), {"x": 1}),
     "any mapping": ({"a": MappingProxyType({"b": 1})}, {"a": {"b": 1}}),
@@ -295,7 +295,7 @@ def test_arguments_too_deep_to_parse_stay_a_text():
 
 
 def test_parsed_arguments_are_plain_json():
-    value = parsed_arguments({"when": datetime.date(2024, 1, 2), "n": (1, Colour.RED)})
+    value = parsed_arguments({"when": datetime.date(2024, 1, 2), "n": (1, Color.RED)})
     assert json.loads(json.dumps(value)) == value
     assert value["n"] == [1, "red"]
 
@@ -348,7 +348,7 @@ UNWILLING = {
     "a number that raises": UnwillingNumber(3),
     "a key that raises": {UnwillingKey(): 1},
     "keys of many kinds": {1: 1, "a": 2, None: 3, UnwillingKey(): 4},
-    "a decimal that is signalling": decimal.Decimal("sNaN"),
+    "a decimal that is signaling": decimal.Decimal("sNaN"),
     "a decimal that is too large": decimal.Decimal("1e999999"),
     "a fraction that is too large": fractions.Fraction(10**400, 3),
     "a partial function": functools.partial(len, "x"),
@@ -389,7 +389,7 @@ leaves = st.one_of(
     st.complex_numbers(),
     st.datetimes(),
     st.uuids(),
-    st.sampled_from([Colour.RED, Level.HIGH, len, int, ...]),
+    st.sampled_from([Color.RED, Level.HIGH, len, int, ...]),
     st.integers(0, 3).map(lambda n: [Unwilling, NoClass, WithUnwillingClass, object][n]()),
     st.builds(UnwillingText, st.text()),
     st.functions(),

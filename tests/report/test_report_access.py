@@ -1,4 +1,4 @@
-"""The page for all: by keys alone, on a phone, with large text, and without some colours."""
+"""The page for all: by keys alone, on a phone, with large text, and without some colors."""
 
 import pytest
 from report_pages import (

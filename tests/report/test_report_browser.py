@@ -308,13 +308,13 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(open_page, scheme, at):
 
 CONTRASTS = """() => {
   const part = (value) => (value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4);
-  const light = (colour) => {
-    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map(part);
+  const light = (color) => {
+    const [r, g, b] = color.match(/[\\d.]+/g).map(Number).map(part);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
   };
   const ground = (element) => {
-    const colour = getComputedStyle(element).backgroundColor;
-    return /^rgba.* 0\\)$/.test(colour) ? ground(element.parentElement) : colour;
+    const color = getComputedStyle(element).backgroundColor;
+    return /^rgba.* 0\\)$/.test(color) ? ground(element.parentElement) : color;
   };
   const hasText = (element) => element.checkVisibility()
     && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());

@@ -1,4 +1,4 @@
-"""The colours of marks, as eyes see them that lack one of the three kinds of cones."""
+"""The colors of marks, as eyes see them that lack one of the three kinds of cones."""
 
 import itertools
 import re
@@ -14,7 +14,7 @@ STYLE = "\n".join(
     (resources.files("antiloop.report") / "styles" / name).read_text(encoding="utf-8")
     for name in ("base.css", "steps.css")
 )
-# Machado, Oliveira, Fernandes 2009: a colour, in linear light, as it is seen.
+# Machado, Oliveira, Fernandes 2009: a color, in linear light, as it is seen.
 VIEWS = {
     "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "no red": (
@@ -50,13 +50,13 @@ def times(matrix, vector):
     return [sum(a * b for a, b in zip(row, vector)) for row in matrix]
 
 
-def light(colour):
-    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+def light(color):
+    parts = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
 
 
-def seen(colour, view):
-    inside = [min(1, max(0, part)) for part in times(VIEWS[view], light(colour))]
+def seen(color, view):
+    inside = [min(1, max(0, part)) for part in times(VIEWS[view], light(color))]
     cones = [copysign(abs(part) ** (1 / 3), part) for part in times(TO_CONES, inside)]
     return times(TO_LAB, cones)
 
@@ -70,7 +70,7 @@ def palettes():
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_two_colours_are_far_apart_for_all_eyes(scheme, view):
-    points = [seen(colour, view) for colour in palettes()[scheme]]
+    points = [seen(color, view) for color in palettes()[scheme]]
     assert min(dist(*pair) for pair in itertools.combinations(points, 2)) > 0.085
 
 

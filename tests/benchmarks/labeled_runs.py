@@ -34,7 +34,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LabelledRun:
+class LabeledRun:
     """A recorded run and where its agent is stuck."""
 
     run: RecordedRun
@@ -82,25 +82,25 @@ def verdicts_on(run: RecordedRun, detector: LoopDetector) -> Verdicts:
     return [(step, verdict.action.value) for step, verdict in replay(run, detector)]
 
 
-def score(labelled: LabelledRun, verdicts: Verdicts) -> Tally:
+def score(labeled: LabeledRun, verdicts: Verdicts) -> Tally:
     """Count what one run adds to the figures."""
-    tally = Tally(Counter({"steps": len(labelled.run), "clean": not labelled.wanted}))
-    name = labelled.run.run_id
-    for each in labelled.wanted:
+    tally = Tally(Counter({"steps": len(labeled.run), "clean": not labeled.wanted}))
+    name = labeled.run.run_id
+    for each in labeled.wanted:
         _score_segment(each, verdicts, tally, name)
     for step, action in verdicts:
-        if not any(each.start <= step <= each.end + 1 for each in labelled.segments):
+        if not any(each.start <= step <= each.end + 1 for each in labeled.segments):
             tally.counts["false notices"] += 1
             tally.troubles.append(f"false {action}: {name}, step {step}")
     stops = [step for step, action in verdicts if action in STOPS]
     if verdicts:
         tally.counts["spoken runs"] += 1
-        tally.counts["right words"] += _is_right(verdicts[0][0], labelled, "start")
+        tally.counts["right words"] += _is_right(verdicts[0][0], labeled, "start")
     if stops:
-        is_right = _is_right(stops[0], labelled, "nudge_at")
+        is_right = _is_right(stops[0], labeled, "nudge_at")
         tally.counts["stopped runs"] += 1
         tally.counts["right stops"] += is_right
-        tally.counts["clean stopped"] += not is_right and not labelled.wanted
+        tally.counts["clean stopped"] += not is_right and not labeled.wanted
         tally.troubles += [] if is_right else [f"wrong stop: {name}, step {stops[0]}"]
     return tally
 
@@ -121,11 +121,11 @@ def _score_segment(each: Segment, verdicts: Verdicts, tally: Tally, name: str) -
             tally.troubles.append(f"not stopped: {name}, steps {each.start} to {each.end}")
 
 
-def _is_right(step: int, labelled: LabelledRun, since: str) -> bool:
-    return any(getattr(each, since) <= step <= each.end + 1 for each in labelled.segments)
+def _is_right(step: int, labeled: LabeledRun, since: str) -> bool:
+    return any(getattr(each, since) <= step <= each.end + 1 for each in labeled.segments)
 
 
-def read_labelled(path: Union[str, Path]) -> List[LabelledRun]:
+def read_labeled(path: Union[str, Path]) -> List[LabeledRun]:
     """Read runs and their labels.
 
     Raises:
@@ -144,7 +144,7 @@ def read_labelled(path: Union[str, Path]) -> List[LabelledRun]:
         if name in labels:
             raise ValueError(f"{place}: run {name!r} is there already; give each run its own id")
         labels[name] = corpus, [_segment(each, len(record["steps"]), place) for each in label]
-    return [LabelledRun(run, *labels[run.run_id]) for run in read_runs(str(path))]
+    return [LabeledRun(run, *labels[run.run_id]) for run in read_runs(str(path))]
 
 
 def _segment(given: Any, steps: int, place: str) -> Segment:
