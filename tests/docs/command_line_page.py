@@ -42,7 +42,7 @@ These options work before or after a command:
 EVERYWHERE = ("verbosity", "color")
 NAMES = {
     "presets:": "\nThe page [Presets](presets.md) describes them.\n",
-    "formats:": "\nThe page [Trace formats](formats.md) says what each reader reads.\n",
+    "formats:": "\nThe page [Formats of recorded runs](formats.md) says what each reader reads.\n",
 }
 
 
