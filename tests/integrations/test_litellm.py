@@ -57,8 +57,19 @@ def proxy():
         config = Path(folder, "config.yaml")
         config.write_text(CONFIG.format(url=model.url), encoding="utf-8")
         os.environ["CONFIG_FILE_PATH"] = str(config)
-        with served(app) as url:
+        with served(closing_its_clients) as url:
             yield url, model, guard_by
+
+
+async def closing_its_clients(scope, receive, send):
+    """Run the proxy; when it ends, close what it calls models with, which it leaves open itself."""
+
+    async def sending(message):
+        if message["type"] == "lifespan.shutdown.complete":
+            await litellm.close_litellm_async_clients()
+        await send(message)
+
+    await app(scope, receive, sending)
 
 
 class LiteLLMContract(GatewayContract):
@@ -109,6 +120,6 @@ def test_observers_hear_of_which_session():
 
 def test_what_goes_wrong_harms_no_request(monkeypatch, caplog):
     guard = LoopGuard()
-    monkeypatch.setattr(guard, "judge_request", lambda *_: 1 / 0)
+    monkeypatch.setattr(guard, "ajudge_request", lambda *_: 1 / 0)
     assert hooked(chat(repeated(3)), "acompletion", guard) is None
     assert "could not be judged" in caplog.text
