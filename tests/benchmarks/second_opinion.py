@@ -11,22 +11,17 @@ chooses bound and gap without each corpus in turn, and scores that corpus with w
 """
 
 import argparse
-import gzip
 import json
 import random
-import statistics
-from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+
+from labeled_runs import STOPS, LabeledRun, Segment, Tally, Verdicts, read_labeled, score, total
 
 from antiloop.loop_detection import CaseFile, LoopAction, LoopDetector, Opinion, SecondOpinion
 from antiloop.traces import RecordedRun, read_runs
 
-Segment = Dict[str, Any]
-Verdicts = List[Tuple[int, str]]
 Judge = Callable[[CaseFile], Optional[Opinion]]
-STOPS = ("block", "stop", "raise")
 GRID = [(bound, gap) for bound in (0.4, 0.45, 0.5, 0.6) for gap in (4, 6, 8)]
 MOST_QUESTIONS = 25.0
 """For 1,000 steps, where bound and gap are chosen."""
@@ -40,18 +35,13 @@ def main() -> None:
     parser.add_argument("--left-out", action="store_true")
     parser.add_argument("--confirm", action="store_true")
     options = parser.parse_args()
-    labels = segments_of(options.labeled)
-    corpora = corpora_of(options.labeled)
-    runs = list(read_runs(options.labeled))
+    runs = read_labeled(options.labeled)
     if options.left_out:
-        print_left_out(runs, labels, corpora)
+        print_left_out(runs)
         return
     for name, make in JUDGES.items():
-        found = {}
-        for run in runs:
-            judge = make(labels[run.run_id]) if make else None
-            found[run.run_id] = watched(run, judge, confirm=options.confirm)
-        print(f"{name:12}", figures(runs, found, labels))
+        found = [judged(each, make and make(each.segments), options.confirm) for each in runs]
+        print(f"{name:12}", figures(found))
     if options.quiet:
         leave = set(json.loads(Path(options.leave).read_text())) if options.leave else set()
         print_quiet(options.quiet, leave, options.confirm)
@@ -86,18 +76,19 @@ JUDGES: Dict[str, Any] = {
 
 
 def is_stuck(segments: Sequence[Segment], step: int) -> bool:
-    return any((s["nudge_at"] or s["start"]) <= step <= s["end"] for s in segments)
+    return any(each.nudge_at <= step <= each.end for each in segments)
 
 
 def watched(
     run: RecordedRun, judge: Optional[Judge], bound: float = 0.0, gap: int = 0, *, confirm: bool
 ) -> Tuple[Verdicts, int]:
-    """Give the verdicts on a run, and how many questions were asked."""
+    """Return the verdicts on a run, and how many questions were asked."""
     chosen = {name: value for name, value in (("suspicion", bound), ("gap", gap)) if value}
     opinion = judge and SecondOpinion(judge, confirm=confirm, **chosen)
     monitor = LoopDetector.escalating(second_opinion=opinion).monitor()
     monitor.consultation.run_id = run.run_id
-    spoken, verdicts, questions = set(run.turn_starts), [], 0
+    spoken, questions = set(run.turn_starts), 0
+    verdicts: List[Tuple[int, str]] = []
     for start, stop in run.rounds():
         if start in spoken:
             monitor.user_message()
@@ -117,88 +108,59 @@ def asked(judge: Judge, case: CaseFile) -> Optional[Opinion]:
         return None
 
 
-def figures(
-    runs: Iterable[RecordedRun],
-    found: Dict[str, Tuple[Verdicts, int]],
-    labels: Dict[str, List[Segment]],
-) -> str:
-    """Give the figures as one line."""
-    tally: Counter[str] = Counter()
-    delays: List[int] = []
-    for run in runs:
-        verdicts, questions = found[run.run_id]
-        tally["steps"] += len(run)
-        tally["questions"] += questions
-        score(verdicts, labels[run.run_id], tally, delays)
-    share = partial(_share, tally)
-    per_thousand = 1000 / max(1, tally["steps"])
+def judged(
+    labeled: LabeledRun,
+    judge: Optional[Judge],
+    confirm: bool = False,
+    bound: float = 0.0,
+    gap: int = 0,
+) -> Tally:
+    """Count what one run adds to the figures, and its questions."""
+    verdicts, questions = watched(labeled.run, judge, bound, gap, confirm=confirm)
+    tally = score(labeled, verdicts)
+    tally.counts["questions"] = questions
+    return tally
+
+
+def figures(tallies: Iterable[Tally]) -> str:
+    """Return the figures as one line."""
+    tally = total(tallies)
+    found = tally.figures()
     return (
-        f"caught {share('caught', 'wanted')}  stopped {share('stopped', 'to_stop')}"
-        f"  stop precision {share('right', 'stops')}"
-        f"  false notices {tally['false'] * per_thousand:.2f}"
-        f"  false stops of clean runs {share('false_clean', 'clean')}"
-        f"  median delay {statistics.median(delays) if delays else None}"
-        f"  questions {tally['questions'] * per_thousand:.1f}"
+        f"caught {found['caught']:.3f}  stopped {found['stopped']:.3f}"
+        f"  stop precision {found['stop precision']:.3f}"
+        f"  false notices {found['false notices per 1,000 steps']:.2f}"
+        f"  false stops of clean runs {found['clean runs stopped']:.3f}"
+        f"  median delay {found['median delay, steps']}"
+        f"  questions {question_rate(tally):.1f}"
     )
 
 
-def score(
-    verdicts: Verdicts, segments: Sequence[Segment], tally: "Counter[str]", delays: List[int]
-) -> None:
-    """Count what one run adds to the figures."""
-    wanted = [each for each in segments if each["confidence"] != "low"]
-    stops = [step for step, action in verdicts if action in STOPS]
-    tally["wanted"] += len(wanted)
-    tally["clean"] += not wanted
-    for each in wanted:
-        inside = [step for step, _ in verdicts if each["start"] <= step <= each["end"]]
-        tally["caught"] += bool(inside)
-        delays += [step - each["nudge_at"] for step in inside[:1]]
-        if each["stop_at"] is not None:
-            tally["to_stop"] += 1
-            tally["stopped"] += any(each["nudge_at"] <= step <= each["end"] for step in stops)
-    tally["false"] += sum(
-        not any(each["start"] <= step <= each["end"] + 1 for each in segments)
-        for step, _ in verdicts
-    )
-    if stops:
-        is_right = any((e["nudge_at"] or e["start"]) <= stops[0] <= e["end"] + 1 for e in segments)
-        tally["stops"] += 1
-        tally["right"] += is_right
-        tally["false_clean"] += not is_right and not wanted
+def question_rate(tally: Tally) -> float:
+    """Return the questions for 1,000 steps."""
+    return 1000 * tally.counts["questions"] / max(1, tally.counts["steps"])
 
 
-def print_left_out(
-    runs: List[RecordedRun], labels: Dict[str, List[Segment]], corpora: Dict[str, str]
-) -> None:
+def print_left_out(runs: Sequence[LabeledRun]) -> None:
     """Choose bound and gap without each corpus in turn, and print the figures of all together."""
     tried = {
-        (bound, gap): {
-            run.run_id: watched(run, knowing(labels[run.run_id]), bound, gap, confirm=False)
-            for run in runs
-        }
+        (bound, gap): [judged(each, knowing(each.segments), False, bound, gap) for each in runs]
         for bound, gap in GRID
     }
-    together: Dict[str, Tuple[Verdicts, int]] = {}
-    for corpus in sorted(set(corpora.values())):
-        rest = [run for run in runs if corpora[run.run_id] != corpus]
-        best = max(GRID, key=lambda chosen: worth(rest, tried[chosen], labels))
+    together: List[Tally] = []
+    for corpus in sorted({each.corpus for each in runs}):
+        is_left_out = [each.corpus == corpus for each in runs]
+        best = max(GRID, key=lambda chosen: worth(tried[chosen], is_left_out))
         print(f"without {corpus:24} bound {best[0]}, gap {best[1]}")
-        together.update((i, tried[best][i]) for i, name in corpora.items() if name == corpus)
-    print("left out in turn:", figures(runs, together, labels))
+        together += [each for each, out in zip(tried[best], is_left_out) if out]
+    print("left out in turn:", figures(together))
 
 
-def worth(
-    runs: List[RecordedRun],
-    found: Dict[str, Tuple[Verdicts, int]],
-    labels: Dict[str, List[Segment]],
-) -> float:
-    """Give the share of loops that are caught; less where too many questions are asked."""
-    tally: Counter[str] = Counter()
-    for run in runs:
-        score(found[run.run_id][0], labels[run.run_id], tally, [])
-    asked_for = 1000 * sum(found[run.run_id][1] for run in runs) / sum(map(len, runs))
-    return tally["caught"] / tally["wanted"] - max(0.0, asked_for - MOST_QUESTIONS)
+def worth(tallies: Sequence[Tally], is_left_out: Sequence[bool]) -> float:
+    """Return the share of loops that are caught; less where too many questions are asked."""
+    rest = total(each for each, out in zip(tallies, is_left_out) if not out)
+    caught = rest.counts["caught"] / rest.counts["wanted"]
+    return caught - max(0.0, question_rate(rest) - MOST_QUESTIONS)
 
 
 def print_quiet(path: str, leave: Set[str], confirm: bool) -> None:
@@ -216,24 +178,6 @@ def print_quiet(path: str, leave: Set[str], confirm: bool) -> None:
         f"quiet: {sessions} sessions, {rate:.1f} questions for 1,000 steps,"
         f" {spoken} hear a word, {stopped} are stopped"
     )
-
-
-def segments_of(path: str) -> Dict[str, List[Segment]]:
-    return {run["run_id"]: run["label"]["segments"] for run in lines_of(path)}
-
-
-def corpora_of(path: str) -> Dict[str, str]:
-    return {run["run_id"]: run.get("corpus", "") for run in lines_of(path)}
-
-
-def lines_of(path: str) -> Iterable[Dict[str, Any]]:
-    opener: Any = gzip.open if path.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        yield from (json.loads(line) for line in file if line.strip())
-
-
-def _share(tally: "Counter[str]", part: str, whole: str) -> str:
-    return f"{tally[part] / tally[whole]:.3f}" if tally[whole] else "-"
 
 
 if __name__ == "__main__":
