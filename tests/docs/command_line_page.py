@@ -41,7 +41,7 @@ These options work before or after a command:
 """
 EVERYWHERE = ("verbosity", "color")
 NAMES = {
-    "presets:": "\nThe page [Presets](presets.md) describes them.\n",
+    "presets:": "\nThe page [Presets](presets.md) describes each preset.\n",
     "formats:": "\nThe page [Formats of recorded runs](formats.md) says what each reader reads.\n",
 }
 

@@ -33,7 +33,7 @@ class Calibration:
     after: Tally
     """What the new ones do."""
     changes: Tuple[Change, ...]
-    """What was set anew."""
+    """What was changed."""
     max_false_stops: float
     """The share of good runs that may be stopped."""
     confidence: float

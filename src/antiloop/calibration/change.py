@@ -24,7 +24,7 @@ class Change:
 
 
 def changes(before: LoopDetector, after: LoopDetector) -> Tuple[Change, ...]:
-    """List what was set anew, in the order of the detectors, which must be the same."""
+    """List what was changed, in the order of the detectors, which must be the same."""
     old, new = dict(_settings(before)), dict(_settings(after))
     return tuple(
         Change(place[1], place[2], old.get(place), value)

@@ -21,7 +21,7 @@ def add_command(
 
 
 def add_verbosity(parser: argparse.ArgumentParser) -> None:
-    """Add the options for verbosity and color, which may stand before a command or after it.
+    """Add the options for verbosity and color, which work before a command and after it.
 
     Their defaults are suppressed, so that one position does not overrule the other.
     """

@@ -31,7 +31,7 @@ def add_detector(parser: argparse.ArgumentParser) -> None:
         "--config",
         type=read_config,
         metavar="FILE",
-        help="settings from FILE.toml, or a detector from JSON written by calibrate or"
+        help="settings from FILE.toml, or a detector from JSON that calibrate or"
         " LoopDetector.to_config wrote; - is JSON from standard input",
     )
     parser.add_argument(

@@ -50,7 +50,7 @@ class Count:
     indices: Tuple[int, ...] = ()
     """The calls that were counted, oldest first."""
     before: str = ""
-    """What stands before them, so that no more were counted."""
+    """What comes before them, so that no more were counted."""
     identity: str = ""
     """Which loop it is, where it is enough."""
 

@@ -38,9 +38,9 @@ def rungs_of(
         before: the snapshot before a step.
         after: the snapshot after it.
     """
-    standing_before = {identity: taken for _, identity, _, taken in _standings(before)}
+    rungs_before = {identity: taken for _, identity, _, taken in _taken_rungs(before)}
     refused = {block[0] for block in after["ladder"]["blocks"]}
-    for group, identity, climbed, taken in _standings(after):
+    for group, identity, climbed, taken in _taken_rungs(after):
         ladder = detector.escalations.get(group, detector.escalation)
         yield Rung(
             identity.rpartition(":")[0],
@@ -48,12 +48,12 @@ def rungs_of(
             tuple(action.value for action in map(LoopAction, ladder.actions)),
             climbed,
             taken,
-            taken > standing_before.get(identity, 0),
+            taken > rungs_before.get(identity, 0),
             identity in refused,
         )
 
 
-def _standings(snapshot: Mapping[str, Any]) -> Iterator[Tuple[str, str, int, int]]:
+def _taken_rungs(snapshot: Mapping[str, Any]) -> Iterator[Tuple[str, str, int, int]]:
     """Yield whose ladder it is, the loop, how far it climbed, and how many rungs it took."""
     ladder = snapshot["ladder"]
     for group, rungs in [("", ladder["main"]), *ladder["own"].items()]:

@@ -30,7 +30,7 @@ class History:
     results: Tuple[Optional[ToolResult], ...] = ()
     """As long as ``calls``; None where no result is known."""
     turn_starts: Tuple[int, ...] = ()
-    """For each user message: how many calls stood before it."""
+    """For each user message: how many calls came before it."""
     messages: Tuple[TextMessage, ...] = ()
     """What the model and the user said, oldest first."""
 

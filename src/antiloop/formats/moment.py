@@ -27,7 +27,7 @@ class KnownRun(Protocol):
 
     @property
     def turn_starts(self) -> Sequence[int]:
-        """For each user message: how many calls stood before it."""
+        """For each user message: how many calls came before it."""
         ...
 
     @property

@@ -173,7 +173,7 @@ def _attributes(row: Row) -> Dict[str, Any]:
 
 
 def _flattened(value: Any, key: str) -> Iterator[Tuple[str, Any]]:
-    """Yield what stands at the ends, as far as conventions go: an object may hold itself."""
+    """Yield the innermost values, as far as conventions go: an object may hold itself."""
     waiting, count = [(key, value, 0)], 0
     while waiting and count < _MOST:
         key, value, depth = waiting.pop()

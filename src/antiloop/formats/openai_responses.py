@@ -21,11 +21,11 @@ def from_openai_responses(items: Iterable[Any]) -> History:
 
     Args:
         items: input and output items, oldest first, as JSON objects or as the SDK's own; whole
-            responses may stand among them. Anything else is skipped.
+            responses may be among them. Anything else is skipped.
 
     Returns:
-        All calls with their results. The calls of one response are one round; where items stand
-        alone, a round ends with the first result after a call, or where the user speaks.
+        All calls with their results. The calls of one response are one round. In a list of
+        items, a round ends with the first result after a call, or with a user message.
 
     >>> history = from_openai_responses([
     ...     {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"},

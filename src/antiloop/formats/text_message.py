@@ -16,4 +16,4 @@ class TextMessage:
     text: str
     """The whole of it."""
     position: int = 0
-    """How many calls of the run stood before it; calls that the same reply asks for stand after."""
+    """How many calls of the run came before it; calls of the same reply come after it."""

@@ -108,7 +108,7 @@ class HealthWatch:
             for start, stop in bounds[-1:] if was_cut else bounds:
                 if start in history.turn_starts:
                     self.user_message(run_id)
-                # Rounds are counted anew in each part of a conversation.
+                # Rounds are counted from 0 in each part of a conversation.
                 calls = [replace(call, round=run.calls) for call in history.calls[start:stop]]
                 self.add_round(run_id, calls, history.results[start:stop])
             if len(history) in history.turn_starts:

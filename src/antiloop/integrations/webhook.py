@@ -134,7 +134,7 @@ class Webhook(AgentObserver):
         return not thread.is_alive()
 
     def _start(self) -> None:
-        """Start the thread at the first loop, and anew in a process that was forked."""
+        """Start the thread at the first loop, and again in a process that was forked."""
         with self._lock:
             is_known = self._process == os.getpid()
             if is_known and self._thread is not None:

@@ -89,7 +89,7 @@ class Ladder:
             The action, the first finding that requires it, and how many rungs its loop has
             climbed; ``continue`` and None if there is nothing to do.
         """
-        # All steps are taken from where the loops stood before: the order makes no difference.
+        # All steps start from the rungs before this round: the order makes no difference.
         steps = [self._rungs(found).step(found, round_number) for found in findings]
         for found, step in zip(findings, steps):
             self._rungs(found).remember(found, step, round_number)

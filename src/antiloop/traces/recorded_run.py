@@ -25,7 +25,7 @@ class RecordedRun:
     results: Tuple[Optional[ToolResult], ...] = ()
     """As long as ``calls``; None where no result is known."""
     turn_starts: Tuple[int, ...] = ()
-    """For each user message: how many calls stood before it."""
+    """For each user message: how many calls came before it."""
     source: str = ""
     """Where it was read, as ``name:line``."""
     events: Tuple[RunEvent, ...] = ()

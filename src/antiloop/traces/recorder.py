@@ -124,7 +124,7 @@ class RunRecorder:
     ) -> None:
         """Record a reply of a model: which one, how long it took, what it took, and what it said.
 
-        It stands before the calls that it asks for.
+        It comes before the calls that it asks for.
         """
         amounts = {"input": input_tokens, "output": output_tokens, "cached": cached_tokens}
         known = {name: amount for name, amount in amounts.items() if amount is not None}

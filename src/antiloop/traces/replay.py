@@ -16,9 +16,8 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
     verdicts are given. They are the verdicts that a live run would have got: it is one engine.
 
     Yields:
-        The index of the last step of the round, counted from 0, and the verdict; rounds after
-        which there was nothing to say are left out. A verdict on what the model said stands at the
-        last step before it.
+        The index of the last step of the round, counted from 0, and the verdict; verdicts to
+        go on are left out. A verdict on what the model said has the last step before it.
     """
     for step, verdict in replayed(run, detector):
         if verdict.action is not LoopAction.CONTINUE:

@@ -21,7 +21,7 @@ class RunEvent:
     ``memory_write``, ``handoff_started``, ``user_message``, ``run_failed``, or a recorder's own
     word."""
     step: int = 0
-    """How many calls stood before it; for a tool call: its index in the run's calls."""
+    """How many calls came before it; for a tool call: its index in the run's calls."""
     tool: Optional[str] = None
     """Which tool it is about."""
     agent: Optional[str] = None

@@ -87,7 +87,7 @@ class SdkProvider(ABC):
 
     It keeps nothing between calls but its clients. Clients that it made itself are closed by
     ``close()`` and ``with`` (the sync one), ``aclose()`` and ``async with`` (both); they are made
-    anew when the provider is used again. An async client belongs to the event loop that first
+    again when the provider is used again. An async client belongs to the event loop that first
     used it, so leave ``async with`` before that loop ends.
     """
 

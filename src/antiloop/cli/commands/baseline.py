@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..judged_run import JudgedRun
 
 _HEAD = {"antiloop": "baseline", "version": 1}
-_REMEDY = "delete the line, or write the file anew with --write-baseline"
+_REMEDY = "delete the line, or write the file again with --write-baseline"
 _Place = Tuple[str, str, int]
 
 

@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 _ABOUT = "Print a script that lets your shell complete commands and options."
 _EXAMPLE = """\
-It needs the extra "completion". Write the script anew after an update of antiloop.
+It needs the extra "completion". Write the script again after an update of antiloop.
 
 bash reads it from ~/.local/share/bash-completion/completions/antiloop, fish from
 ~/.config/fish/completions/antiloop.fish, and zsh from a file _antiloop in a folder of $fpath.

@@ -1,4 +1,4 @@
-"""``antiloop config``: show the settings in force and where each comes from."""
+"""``antiloop config``: show the active settings and where each comes from."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from ..command import add_command, add_format
 from ..detector import add_detector, detector_of, settings_of
 from ..output.terminal import line_of, named, say, tell
 
-_ABOUT = "Show the settings in force and where each comes from."
+_ABOUT = "Show the active settings and where each comes from."
 _EXAMPLE = """\
 Settings are read from antiloop.toml, or from [tool.antiloop] in pyproject.toml. The nearest file
 counts, from the working folder upwards. The command line overrides it.

@@ -61,7 +61,7 @@ def add(commands: Any) -> None:
         "--config",
         type=_checked,
         metavar="FILE",
-        help="settings from FILE.toml, or a detector from JSON written by calibrate or"
+        help="settings from FILE.toml, or a detector from JSON that calibrate or"
         " LoopDetector.to_config wrote",
     )
     parser.add_argument(

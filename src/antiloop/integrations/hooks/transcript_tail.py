@@ -94,7 +94,7 @@ class Look:
         if not all(isinstance(call, dict) for call in calls):
             return False
         own = [call.get("tool_use_id") for call in calls]
-        return all(self._is_new(call, own) and self._is_answered_anew(call, own) for call in calls)
+        return all(self._is_new(call, own) and self._has_new_result(call, own) for call in calls)
 
     def _is_new(self, call: "Dict[str, Any]", own: "Collection[Any]") -> bool:
         tool, arguments = call.get("tool_name"), call.get("tool_input")
@@ -108,7 +108,7 @@ class Look:
             if block.get("id") not in own
         )
 
-    def _is_answered_anew(self, call: "Dict[str, Any]", own: "Collection[Any]") -> bool:
+    def _has_new_result(self, call: "Dict[str, Any]", own: "Collection[Any]") -> bool:
         text = plain_text(call.get("tool_response"))
         if call.get("tool_name") in self._ignore:
             return True

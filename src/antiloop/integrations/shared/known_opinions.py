@@ -1,4 +1,4 @@
-"""What judges said about conversations, for guards that read each conversation anew."""
+"""What judges said about conversations, for guards that read each conversation again."""
 
 import json
 from hashlib import sha256

@@ -32,7 +32,7 @@ _COUNTER = (
     r"|(?:attempt|retry|try)[ =:#]*\d+"
     r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
 )
-# All but dates and paths stand at the start of a word, which is quick to rule out.
+# All but dates and paths begin a word, which is quick to rule out.
 _CLOCKS = re.compile(rf"{_DATE}|\b(?:{_CLOCK})", re.IGNORECASE)
 _CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
 _VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)

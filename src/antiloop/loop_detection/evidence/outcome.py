@@ -171,7 +171,7 @@ def _short_outcome(head: str, said: List[str], is_error: bool) -> Outcome:
 
 
 def _speaks_of_failure(head: str, said: List[str]) -> bool:
-    """Whether a word of failure stands there, in no name and in no "0 failed"."""
+    """Whether there is a word of failure, outside of names and of "0 failed"."""
     if NEGATIVE.isdisjoint(said):
         return False
     stated = " ".join(part for part in head.lower().split() if not _NAME.search(part))

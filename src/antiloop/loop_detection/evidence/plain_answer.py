@@ -55,7 +55,7 @@ def may_be_a_form(text: str, said: "list[str]") -> bool:
 
 
 def may_be_running(text: str) -> bool:
-    """Whether a state may stand at the head of a text, and may be that work is under way."""
+    """Whether a text may begin with a state, and the state may be that work is under way."""
     head = text[:STATE].lower()
     return ("status" in head or "state" in head) and any(word in head for word in WORK_WORDS)
 

@@ -164,7 +164,7 @@ class Window:
         return self.counts.get(kept_name(tool), (0, 0))[in_turn]
 
     def start_turn(self) -> None:
-        """Count the calls of a turn anew."""
+        """Count the calls of a turn from 0."""
         self.turn_start = self.call_count
         self.counts = {name: (in_run, 0) for name, (in_run, _) in self.counts.items()}
 

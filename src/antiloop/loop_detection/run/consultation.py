@@ -25,7 +25,7 @@ class Question:
 
     plan: Plan
     ladder: Ladder
-    """As it stood before the round."""
+    """As it was before the round."""
     found: str
     """What a detector found and is not certain of."""
     verdict: LoopVerdict = GO_ON

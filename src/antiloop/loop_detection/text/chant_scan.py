@@ -34,7 +34,7 @@ class Chant(NamedTuple):
 class ChantScan:
     """Looks for a stretch that repeats; each token costs the same.
 
-    Tokens in a row that stood there before give the distance at which the text may repeat itself.
+    Consecutive tokens that came before give the distance at which the text may repeat itself.
     As long as it does, the row is counted; where it does not, the latest tokens give another
     distance.
 

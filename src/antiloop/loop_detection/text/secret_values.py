@@ -1,4 +1,4 @@
-"""Secrets in values and texts: by the key that they stand under, and by their own form.
+"""Secrets in values and texts: by their key, and by their shape.
 
 A secret that is shown does harm, and an innocent value that is masked does hardly any, so in doubt
 a value is taken for a secret. Every pattern takes linear time.

@@ -68,7 +68,7 @@ def _entries(value: Dict[str, Any], left: List[int]) -> Iterator[Tuple[str, Any]
         if left[0] < 0:
             yield "...", "..."
             return
-        left[0] -= len(key)  # a key is kept whole: it tells what stands under it
+        left[0] -= len(key)  # a key is kept whole: it names what follows
         yield key, _cut(value[key], left)
 
 

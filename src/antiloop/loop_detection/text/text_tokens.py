@@ -27,7 +27,7 @@ class Token(NamedTuple):
     """A word, a number, a run of one mark, or the end of a line."""
 
     text: str
-    """As it was written, after a space where one stood before it."""
+    """As it was written, after a space if there was one before it."""
     is_prose: bool
     """Whether it is a word of a sentence: not of code, a table, a list, a rule or JSON."""
 

@@ -33,7 +33,7 @@ def recognizes(value: Any) -> bool:
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each list of events, and one for all events that stand alone."""
+    """Yield one run for each list of events, and one for all single events."""
     alone: List[Any] = []
     place = name
     for record in found:
@@ -50,7 +50,7 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
 
 
 def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
-    """Read events that stand alone while they are written, and lists of them as whole runs."""
+    """Read single events while they are written, and lists of them as whole runs."""
     alone = _EventsAlone(name)
 
     def take(record: Record) -> Iterable[RunUnderWay]:
@@ -63,7 +63,7 @@ def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
 
 
 class _EventsAlone:
-    """The run of the events that stand alone in a file."""
+    """The run of the single events of a file."""
 
     is_over = False  # a conversation can be resumed at any time
 

@@ -31,7 +31,7 @@ class Record:
     length: int = field(default=0, compare=False)
     """About how many characters it takes."""
     item: Optional[int] = None
-    """Which item of a list that stands there, counted from 0; None for the value itself."""
+    """Which item of a list on that line, counted from 0; None for the value itself."""
 
     def place(self, name: str) -> str:
         """Return where it was read."""
