@@ -58,6 +58,7 @@ AREAS: Dict[str, Area] = {
             "tests/properties/test_differential.py",
             "tests/properties/test_copies.py",
         ],
+        ["tests/loop_detection/test_step_cost.py"],
     ),
 }
 
