@@ -79,20 +79,20 @@ def imports_of(path):
 
 
 def module_of(path):
-    """Give the dotted name of a module, e.g. ``"antiloop.agent.core"``."""
+    """Return the dotted name of a module, e.g. ``"antiloop.agent.core"``."""
     parts = ("antiloop", *path.relative_to(SOURCE).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def modules_imported_by(path):
-    """Give the modules of this package that a module imports, those for the type checker too."""
+    """Return the modules of this package that a module imports, those for the type checker too."""
     known = {module_of(each) for each in MODULES}
     for name in filter(re.compile(r"antiloop\b").match, imports_of(path)):
         yield name if name in known else name.rpartition(".")[0]
 
 
 def parts_imported_by(path):
-    """Give the parts of this package that a module imports."""
+    """Return the parts of this package that a module imports."""
     names = [name.split(".") for name in imports_of(path) if name.startswith("antiloop")]
     parts = {name[1] for name in names if len(name) > 1 and name[1] in LEVEL}
     # ``from antiloop import LoopDetector`` goes through the package itself.

@@ -40,7 +40,7 @@ def run_of(text, arguments=None):
 
 
 def objects(text):
-    """Give what holds a text that came from outside, in all places where one can."""
+    """Return what holds a text that came from outside, in all places where one can."""
     result = run_of(text)
     monitor = LoopDetector.escalating().monitor()
     verdicts = [monitor.record_call(text, {"q": text}, text) for _ in range(4)]

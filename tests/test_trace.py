@@ -167,7 +167,7 @@ def test_a_long_list_is_kept_whole_and_one_that_nobody_reads_is_cut():
 
 
 def range_of(length):
-    """Give a list that is never made: who went through it all would take its time."""
+    """Return a list that is never made: who went through it all would take its time."""
 
     class Long(list):
         def __iter__(self):

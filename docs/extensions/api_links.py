@@ -47,7 +47,7 @@ def public(
 
 
 def needs_no_link(target: str, node: pending_xref) -> bool:
-    """Tell whether a name is described nowhere on this site, and rightly so.
+    """Whether a name is described nowhere on this site, and rightly so.
 
     Builtins, the standard library and the frameworks are described elsewhere. Lower-case
     names in prose are parameters and fields. Signatures and bases name private classes in full.
@@ -61,6 +61,6 @@ def needs_no_link(target: str, node: pending_xref) -> bool:
 
 
 def is_private(target: str) -> bool:
-    """Tell whether a name in full is one of the package's own that is not public."""
+    """Whether a name in full is one of the package that is not public."""
     module, _, name = target.rpartition(".")
     return find_spec(module) is not None and name not in public_names().get(module, ())

@@ -33,7 +33,7 @@ def setup(app: Sphinx) -> Dict[str, Any]:
 
 
 def folder_of(app: Sphinx) -> Path:
-    """Give the folder of the pages."""
+    """Return the folder of the pages."""
     return Path(app.srcdir) / "reference" / "api"
 
 
@@ -72,7 +72,7 @@ def entry(module: str, name: str) -> Iterator[str]:
 
 
 def value_docs(module: str, name: str) -> List[str]:
-    """Give the docstring of a value that a package took from one of its modules."""
+    """Return the docstring of a value that a package took from one of its modules."""
     for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.ImportFrom) and name in [each.name for each in node.names]:
             analyzer = ModuleAnalyzer.for_module(f"{module}.{node.module}")

@@ -20,7 +20,7 @@ MODULES = (
 
 @cache
 def public_names() -> Dict[str, List[str]]:
-    """Give the public names of each public module."""
+    """Return the public names of each public module."""
     names = {module: names_in(module) for module in (*MODULES, *adapters())}
     return {module: found for module, found in names.items() if found}
 
@@ -33,7 +33,7 @@ def adapters() -> Iterator[str]:
 
 
 def names_in(module: str) -> List[str]:
-    """Give what a module lists in ``__all__``, else what it marks as stable or beta."""
+    """Return what a module lists in ``__all__``, else what it marks as stable or beta."""
     tree = tree_of(module)
     listed = listed_in(tree)
     return marked_in(tree) if listed is None else listed
@@ -47,7 +47,7 @@ def tree_of(module: str) -> ast.Module:
 
 
 def listed_in(tree: ast.Module) -> Optional[List[str]]:
-    """Give the names of ``__all__``, or None without it."""
+    """Return the names of ``__all__``, or None without it."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             names: List[str] = ast.literal_eval(node.value)
@@ -56,7 +56,7 @@ def listed_in(tree: ast.Module) -> Optional[List[str]]:
 
 
 def marked_in(tree: ast.Module) -> List[str]:
-    """Give the classes and functions that are marked as stable or beta."""
+    """Return the classes and functions that are marked as stable or beta."""
     return [
         node.name
         for node in tree.body

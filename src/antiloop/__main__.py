@@ -6,7 +6,7 @@ _FOR_PEOPLE = {"--install", "--uninstall", "--status", "--help", "-h"}
 
 
 def main() -> int:
-    """Run a command and give its exit status."""
+    """Run a command and return its exit status."""
     # An agent starts its hook for each call of a tool: that goes round all other commands.
     if sys.argv[1:2] == ["hook"] and not _is_person():
         from .integrations.hooks.hook_agents import AGENTS

@@ -13,7 +13,7 @@ LONG = 30
 
 
 async def run(*calls, tools, **config):
-    """Give the results of one round."""
+    """Return the results of one round."""
     agent = Agent(tools, ScriptedProvider([list(calls), "Done."]), AgentConfig(**config))
     return (await agent.arun("Go")).tool_results
 

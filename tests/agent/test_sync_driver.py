@@ -31,7 +31,7 @@ NOTE = contextvars.ContextVar("NOTE", default="")
 
 
 def run(*calls, tools, **config):
-    """Give the results of one round."""
+    """Return the results of one round."""
     agent = Agent(tools, ScriptedProvider([list(calls), "Done."]), AgentConfig(**config))
     return agent.run("Go").tool_results
 

@@ -48,7 +48,7 @@ def prepared(function: Any, arguments: Any) -> Any:
 
 
 def run(function: Any, arguments: Any) -> Any:
-    """Give what the function gets."""
+    """Return what the function gets."""
     invocation = prepared(function, arguments)
     assert isinstance(invocation, Invocation), invocation
     return invocation.tool.function(*invocation.bound.args, **invocation.bound.kwargs)

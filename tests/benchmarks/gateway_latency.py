@@ -71,12 +71,12 @@ def main() -> None:
 
 
 def healthy(count: int) -> List[List[Tuple[str, Dict[str, Any], str]]]:
-    """Give rounds of which each reads something else."""
+    """Return rounds of which each reads something else."""
     return [[("read", {"path": f"src/module_{n}.py"}, page(n))] for n in range(count)]
 
 
 def polled(count: int) -> List[List[Tuple[str, Dict[str, Any], str]]]:
-    """Give rounds of which the last is a call that was made before, with another answer."""
+    """Return rounds of which the last is a call that was made before, with another answer."""
     return [*healthy(count - 1), [("read", {"path": "src/module_0.py"}, page(count))]]
 
 
@@ -115,7 +115,7 @@ def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 def ratio(ports: List[int], path: str, body: str, times: int) -> float:
-    """Give the median with the guard over that without."""
+    """Return the median with the guard over that without."""
     clients = [http.client.HTTPConnection("127.0.0.1", port) for port in ports]
     asks = [asking(client, path, body.encode()) for client in clients]
     for ask in 5 * asks:

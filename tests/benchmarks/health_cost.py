@@ -54,7 +54,7 @@ def stuck(number: int) -> Step:
 
 
 def flatness(profile: HealthProfile, make: Callable[[int], Step]) -> float:
-    """Give the cost of a step late in a run over that of one early in it."""
+    """Return the cost of a step late in a run over that of one early in it."""
     monitor = HealthMonitor(profile)
     seconds(monitor, make, 0, 100)
     starts = range(100, LENGTH, PIECE)
@@ -63,7 +63,7 @@ def flatness(profile: HealthProfile, make: Callable[[int], Step]) -> float:
 
 
 def over_replay(profile: HealthProfile, make: Callable[[int], Step]) -> float:
-    """Give the cost of a step over that of the detectors alone."""
+    """Return the cost of a step over that of the detectors alone."""
     ratios = []
     for _ in range(5):
         loops = LoopDetector.escalating().monitor()
@@ -77,7 +77,7 @@ def over_replay(profile: HealthProfile, make: Callable[[int], Step]) -> float:
 
 
 def memory_ratio(profile: HealthProfile) -> float:
-    """Give the memory that a monitor holds after 20,000 steps over that after 2,000."""
+    """Return the memory that a monitor holds after 20,000 steps over that after 2,000."""
     monitor = HealthMonitor(profile)
     tracemalloc.start()
     seconds(monitor, healthy, 0, 2_000)
@@ -89,7 +89,7 @@ def memory_ratio(profile: HealthProfile) -> float:
 
 
 def seconds(monitor: HealthMonitor, make: Callable[[int], Step], first: int, last: int) -> float:
-    """Give what steps `first` to `last` cost; making them is left out, a piece at a time."""
+    """Return what steps `first` to `last` cost; making them is left out, a piece at a time."""
     spent = 0.0
     for start in range(first, last, PIECE):
         steps = [make(number) for number in range(start, min(start + PIECE, last))]

@@ -65,7 +65,7 @@ def write_session(path: Path) -> int:
 
 
 def step(number: int) -> List[Dict[str, Any]]:
-    """Give the lines of one call and its result."""
+    """Return the lines of one call and its result."""
     call = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": read(number)}
     result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": answer(number)}
     said = {"id": f"m{number}", "role": "assistant", "content": [call], "stop_reason": "tool_use"}
@@ -85,7 +85,7 @@ def answer(number: int) -> str:
 
 
 def events(path: str, last: int) -> Dict[str, Dict[str, Any]]:
-    """Give the events that are measured, by what they are."""
+    """Return the events that are measured, by what they are."""
     session = {"session_id": "s", "transcript_path": path, "cwd": "/", "permission_mode": "default"}
     before = {**session, "hook_event_name": "PreToolUse", "tool_name": "Read", "tool_use_id": "x"}
     after = {**session, "hook_event_name": "PostToolBatch"}
@@ -117,7 +117,7 @@ def report(asked: Dict[str, Dict[str, Any]], package: str, times: int) -> None:
 
 
 def seconds(command: List[str], text: str, package: str) -> float:
-    """Give what a process takes from start to end."""
+    """Return what a process takes from start to end."""
     environment = {**os.environ, "PYTHONPATH": package}
     started = time.perf_counter()
     done = subprocess.run(command, input=text.encode(), env=environment, capture_output=True)

@@ -61,7 +61,7 @@ class Tally:
         self.troubles += other.troubles
 
     def figures(self) -> Dict[str, Optional[float]]:
-        """Give the figures by their names; None where there is nothing to count."""
+        """Return the figures by their names; None where there is nothing to count."""
         return {
             "caught": self._ratio("caught", "wanted"),
             "stopped": self._ratio("stopped", "to stop"),
@@ -78,7 +78,7 @@ class Tally:
 
 
 def verdicts_on(run: RecordedRun, detector: LoopDetector) -> Verdicts:
-    """Give what a detector says about a run, as ``antiloop scan`` does."""
+    """Return what a detector says about a run, as ``antiloop scan`` does."""
     return [(step, verdict.action.value) for step, verdict in replay(run, detector)]
 
 

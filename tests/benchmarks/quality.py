@@ -167,7 +167,7 @@ def _print_detectors(preset: str, labeled: Sequence[LabeledRun]) -> None:
 
 
 def without(detector: LoopDetector, name: str) -> LoopDetector:
-    """Give a detector of loops that lacks one of its detectors."""
+    """Return a detector of loops that lacks one of its detectors."""
     config = detector.to_config()
     config["detectors"] = [
         options for options in config["detectors"] if options.get("name", options["type"]) != name

@@ -94,7 +94,7 @@ def lines_of(path: str) -> Iterator[str]:
 
 
 def peak(path: str) -> int:
-    """Give the most memory that a scan takes at a time."""
+    """Return the most memory that a scan takes at a time."""
     tracemalloc.start()
     scan(path)
     most = tracemalloc.get_traced_memory()[1]

@@ -67,7 +67,7 @@ def seconds_of_steps(monitor: LoopMonitor, first: int, last: int) -> float:
 
 
 def check_ratio(preset: str) -> float:
-    """Give the cost of one `check` of 100,000 rounds over that of 100 rounds."""
+    """Return the cost of one `check` of 100,000 rounds over that of 100 rounds."""
     detector = getattr(LoopDetector, preset)()
     rounds = [synthetic(number) for number in range(100_000)]
     calls = [each[0][0] for each in rounds]
@@ -78,7 +78,7 @@ def check_ratio(preset: str) -> float:
 
 
 def memory_ratio(preset: str) -> float:
-    """Give the memory that a monitor holds after 20,000 rounds over that after 2,000."""
+    """Return the memory that a monitor holds after 20,000 rounds over that after 2,000."""
     monitor = getattr(LoopDetector, preset)().monitor()
     tracemalloc.start()
     seconds_of_steps(monitor, 0, 2_000)
@@ -130,7 +130,7 @@ def print_ratio(preset: str, path: str) -> None:
 
 
 def own_costs(preset: str, rounds: Sequence[Round]) -> List[float]:
-    """Give the seconds of each round, the fastest of several passes with nothing cached."""
+    """Return the seconds of each round, the fastest of several passes with nothing cached."""
     passes = []
     for _ in range(REPEATS):
         monitor = getattr(LoopDetector, preset)().monitor()

@@ -52,7 +52,7 @@ Curves = Mapping[str, Sequence[Point]]
 def curves_of(
     name: str, detector: LoopDetector, labeled: Sequence[LabeledRun]
 ) -> Dict[str, List[Point]]:
-    """Give the curve of the runs that are stopped, and of those that hear a word before that.
+    """Return the curve of the runs that are stopped, and of those that hear a word before that.
 
     A point that nothing was counted for is left out.
     """
@@ -72,7 +72,7 @@ def curves_of(
 
 
 def shifted(detector: LoopDetector, shift: int) -> LoopDetector:
-    """Give a detector whose thresholds are all lower or higher, and never below 2."""
+    """Return a detector whose thresholds are all lower or higher, and never below 2."""
     config: Dict[str, Any] = deepcopy(detector.to_config())
     for options in config["detectors"]:
         for count in COUNTS:
@@ -144,7 +144,7 @@ def _frame(plane: _Plane) -> List[str]:
 
 
 def _drawn(plane: _Plane, number: int, label: str, curve: Sequence[Point]) -> List[str]:
-    """Give a line with its points, and its entry in the legend."""
+    """Return a line with its points, and its entry in the legend."""
     name, beside, below, anchor = SERIES[number % len(SERIES)]
     color = f"var(--{name})"
     places = [(point, plane.x(point.recall), plane.y(point.precision)) for point in curve]
@@ -171,7 +171,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 
 def _told(curves: Curves) -> str:
-    """Say in words what the picture shows."""
+    """Describe the picture in words."""
     told = (
         f"{label}: "
         + ", ".join(f"{_signed(p.shift)}: {p.recall:.0%} at {p.precision:.0%}" for p in curve)

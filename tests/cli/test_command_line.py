@@ -22,7 +22,7 @@ COLOR = re.compile(r"\x1b\[\d+m")
 
 
 def commands():
-    """Give the parser of each command by its name."""
+    """Return the parser of each command by its name."""
     (found,) = (each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
     return found.choices
 
@@ -62,7 +62,7 @@ def on_terminal(monkeypatch):
 
 
 def refused(arguments, capsys):
-    """Give what is said of a command line that is wrong."""
+    """Return what is said of a command line that is wrong."""
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
     assert exit_.value.code == 2

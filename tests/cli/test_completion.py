@@ -15,7 +15,7 @@ COMMANDS = {"calibrate", "completion", "config", "demo", "explain", "help", "hoo
 
 @pytest.fixture
 def script(capsys):
-    """Give the script for a shell."""
+    """Return the script for a shell."""
     pytest.importorskip("shtab", reason='needs the extra: "antiloop[completion]"')
 
     def printed(shell):

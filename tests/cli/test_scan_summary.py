@@ -29,7 +29,7 @@ def scan(tmp_path, capsys):
 
 
 def events(run_id, calls, **of_reply):
-    """Give the events of a run in which the same call is made again and again."""
+    """Return the events of a run in which the same call is made again and again."""
     for number in range(calls):
         yield {"run_id": run_id, "type": "llm_call_completed", **of_reply}
         call = {"run_id": run_id, "tool": "ls", "input": {}, "call_id": f"{number}"}

@@ -17,7 +17,7 @@ VOID = {"meta", "!doctype"}
 
 
 def events(run_id, calls, *, at=None, tool="ls", **of_reply):
-    """Give the events of a run in which the same call is made again and again."""
+    """Return the events of a run in which the same call is made again and again."""
     time = {} if at is None else {"timestamp": at.isoformat()}
     for number in range(calls):
         yield {"run_id": run_id, "type": "llm_call_completed", **time, **of_reply}

@@ -42,7 +42,7 @@ counted = st.builds(
 
 
 def looping(calls=6, **of_run):
-    """Give a run in which one call is made again and again, at a price."""
+    """Return a run in which one call is made again and again, at a price."""
     events = [
         RunEvent("llm_call_completed", step, model="small", time_s=200.0 + step, input_tokens=100)
         for step in range(calls)

@@ -47,7 +47,7 @@ PICTURES = {
 
 
 def boxes(part_of):
-    """Give the boxes, each with the files in it."""
+    """Return the boxes, each with the files in it."""
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):
         part = part_of(path.relative_to(SOURCE).with_suffix("").parts)
@@ -57,7 +57,7 @@ def boxes(part_of):
 
 
 def imports(part_of):
-    """Give the boxes that each box imports, for the type checker too."""
+    """Return the boxes that each box imports, for the type checker too."""
     found = boxes(part_of)
     return {
         part: {part_of(each) for path in paths for each in imported(path)} & found.keys() - {part}
@@ -88,7 +88,7 @@ def shortest(edges):
 
 
 def ways(edges, part):
-    """Give all parts that can be reached from a part."""
+    """Return all parts that can be reached from a part."""
     seen, waiting = set(), [part]
     while waiting:
         for each in edges[waiting.pop()] - seen:
@@ -110,7 +110,7 @@ def levels(edges):
 
 
 def picture(title, part_of):
-    """Give a drawing as SVG."""
+    """Return a drawing as SVG."""
     edges, files = imports(part_of), boxes(part_of)
     rows = levels(edges)
     height = len(rows) * ROW + GAP

@@ -34,7 +34,7 @@ def with_warnings(page):
 
 
 def blocks_of(page):
-    """Give ``(language, text, line)`` for each fenced block of a page."""
+    """Return ``(language, text, line)`` for each fenced block of a page."""
     text = page.read_text(encoding="utf-8")
     return [
         (match[1], match[2], text.count("\n", 0, match.start()) + 2)
@@ -85,13 +85,13 @@ def test_console_blocks_print_what_the_page_says(page, capsys):
 
 
 def links_of(page):
-    """Give ``(file, anchor)`` for each link of a page that leads into the repository."""
+    """Return ``(file, anchor)`` for each link of a page that leads into the repository."""
     prose = FENCE.sub("", page.read_text(encoding="utf-8"))
     return [((page.parent / to if to else page).resolve(), at) for to, at in LINK.findall(prose)]
 
 
 def anchors_of(page):
-    """Give what a link to a heading of this page may say, as code hosts make it."""
+    """Return what a link to a heading of this page may say, as code hosts make it."""
     headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

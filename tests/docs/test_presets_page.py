@@ -49,7 +49,7 @@ def rows(text):
 
 
 def played(preset, step):
-    """Give the calls at which each action is taken first, in a run that refuses what is blocked."""
+    """Return the first call with each action, in a run that refuses blocked calls."""
     monitor, said = PRESETS[preset]().monitor(), {}
     for number in range(40):
         call, result = step(number)
@@ -64,7 +64,7 @@ def played(preset, step):
 
 
 def figures_of(detector):
-    """Give what a detector of a configuration is set to, without what goes without saying."""
+    """Return what a detector of a configuration is set to, without what goes without saying."""
     options = inspect.signature(TYPES[detector["type"]]).parameters
     threshold = detector.get("threshold", detector.get("repetitions"))
     silent = {"name", *(name for name in ("patience", "varied") if detector.get(name) == threshold)}

@@ -24,7 +24,7 @@ def section(page, name):
 
 
 def table(page, name):
-    """Give the Defaults table of a section as ``{option: default}``, both as text."""
+    """Return the Defaults table of a section as ``{option: default}``, both as text."""
     part = section(page, name).partition("### Defaults\n")[2].partition("### ")[0]
     return {option: value.strip("`").replace('"', "'") for option, value in ROW.findall(part)}
 

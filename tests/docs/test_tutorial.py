@@ -23,7 +23,7 @@ PROMPTS = re.compile(r"(>>> |\.\.\. )+")
 
 
 def interactive(code):
-    """Give what the interactive Python prints, and what it complains of."""
+    """Return what the interactive Python prints, and what it complains of."""
     process = subprocess.run(
         [sys.executable, "-i", "-q"],
         input=code,

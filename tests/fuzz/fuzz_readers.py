@@ -138,7 +138,7 @@ def check_calls(told: Any) -> None:
 
 
 def call_function(corpus: Corpus, all_: Sequence[Corpus], chance: random.Random) -> None:
-    """Give damaged messages as objects to the format's function, or to another one."""
+    """Return damaged messages as objects to the format's function, or to another one."""
     own = OF_FORMAT.get(corpus.name, f"from_{corpus.name.replace('-', '_')}")
     if own not in FUNCTIONS or chance.random() < 0.3:
         own = chance.choice(list(FUNCTIONS))

@@ -41,13 +41,13 @@ class Corpus:
         return map(json.loads, self._texts)
 
     def one(self, chance: random.Random) -> List[Any]:
-        """Give the values of one fixture, to be changed at will."""
+        """Return the values of one fixture, to be changed at will."""
         values: List[Any] = json.loads(chance.choice(self._texts))
         return values
 
 
 def values_of(path: Path) -> List[Any]:
-    """Give the values that stand in a file."""
+    """Return the values that stand in a file."""
     with open_lines(str(path)) as (_, lines):
         return [found.value for found in records(lines)]
 
@@ -64,7 +64,7 @@ def places_in(value: Any) -> Iterator[Place]:
 
 
 def damaged_values(corpus: Corpus, chance: random.Random, foreign: Sequence[Corpus]) -> List[Any]:
-    """Give the values of a fixture with a few changes, anywhere in them."""
+    """Return the values of a fixture with a few changes, anywhere in them."""
     values = corpus.one(chance)
     if chance.random() < 0.2:
         values += chance.choice(foreign).one(chance)
@@ -76,7 +76,7 @@ def damaged_values(corpus: Corpus, chance: random.Random, foreign: Sequence[Corp
 
 
 def damaged_file(corpus: Corpus, chance: random.Random, foreign: Sequence[Corpus]) -> bytes:
-    """Give a file with damaged values, one a line or otherwise, itself damaged now and then."""
+    """Return a file with damaged values, one a line or otherwise, itself damaged now and then."""
     values = damaged_values(corpus, chance, foreign)
     indent = chance.choice((None, None, None, 1))
     listed = values[0] if len(values) == 1 else values

@@ -44,7 +44,7 @@ class Job:
         self.status = self.done.returncode
 
     def rows(self):
-        """Give the cells of the summary's tables, as they are shown."""
+        """Return the cells of the summary's tables, as they are shown."""
         lines = self.summary.read_text(encoding="utf-8").splitlines()
         return [
             [html.unescape(cell.strip()) for cell in line.strip("|").split("|")]

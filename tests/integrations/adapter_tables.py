@@ -18,7 +18,7 @@ TABLE = re.compile(r"^\| (adapter|hole) .*?(?=\n\n|\n?\Z)", re.MULTILINE | re.DO
 
 
 def adapter_row(adapter: Adapter) -> List[str]:
-    """Tell where an adapter is found, and what it is tested with."""
+    """Return where an adapter is, and what it is tested with."""
     title = (HOW_TO / adapter.page).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
     oldest = ", ".join(f"`{pin}`" for pin in adapter.oldest)
     tested = f"{oldest} and the newest" if oldest else "the newest" if adapter.extra else "-"
@@ -44,7 +44,7 @@ def dotted(version: Tuple[int, int]) -> str:
 
 
 def hole_rows(adapter: Adapter) -> List[List[str]]:
-    """Tell what of the contract a framework cannot do, and why not."""
+    """Return what of the contract a framework cannot do, and why not."""
     return [[f"`{adapter.name}`: {line}", why] for line, why in adapter.holes.items()]
 
 
@@ -54,7 +54,7 @@ def table(header: List[str], rows: List[List[str]]) -> str:
 
 
 def tables() -> "dict[str, str]":
-    """Give the tables by their first word."""
+    """Return the tables by their first word."""
     adapters = list(ADAPTERS.values())
     header = ["adapter", "page", "extra", "modes", "oldest Python", "versions tested"]
     return {
@@ -64,7 +64,7 @@ def tables() -> "dict[str, str]":
 
 
 def written(page: str) -> str:
-    """Give the page with its tables made anew."""
+    """Return the page with its tables made anew."""
     made = tables()
     return TABLE.sub(lambda match: made[match[1]], page)
 

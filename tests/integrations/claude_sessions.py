@@ -118,7 +118,7 @@ def results_of(messages):
 
 
 def texts_of(content):
-    """Give the texts of a message, those in results too."""
+    """Return the texts of a message, those in results too."""
     if isinstance(content, str):
         return [content]
     texts = [block["text"] for block in content if "text" in block]

@@ -20,7 +20,7 @@ def said(text):
 
 
 def rounds(count, text="nothing", first=0, **arguments):
-    """Give the lines of equal calls."""
+    """Return the lines of equal calls."""
     arguments = arguments or {"command": "ls"}
     numbers = range(first, first + count)
     return [line for n in numbers for line in (called(n, **arguments), answered(n, text))]

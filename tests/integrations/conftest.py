@@ -17,7 +17,7 @@ def pytest_configure(config):
 
 @pytest.fixture
 def thread_loop():
-    """Give the thread an event loop: sync runs of some frameworks make one and leave it open."""
+    """Return the thread an event loop: sync runs of some frameworks make one and leave it open."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     yield
@@ -27,6 +27,6 @@ def thread_loop():
 
 @pytest.fixture(scope="session")
 def gateway_of():
-    """Give what starts a gateway once, and gives what it is made of."""
+    """Return what starts a gateway once, and gives what it is made of."""
     with ExitStack() as stack:
         yield lru_cache(lambda start: stack.enter_context(start()))

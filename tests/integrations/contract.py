@@ -47,14 +47,14 @@ class Script:
     """The reply at which the connection to the model breaks, counted from 0."""
 
     def reply(self, number: int, seen: Sequence[str]) -> Sequence[Call]:
-        """Give the calls of a reply, counted from 0; none: the model says that it is done."""
+        """Return the calls of a reply, counted from 0; none: the model says that it is done."""
         if number == self.breaks_at:
             raise ConnectionError("the connection to the model broke")
         told = self.heeds and any(NOTICE_MARKER in text for text in seen)
         return () if told or number >= len(self.rounds) else self.rounds[number]
 
     def text(self, number: int, calls: Sequence[Any]) -> str:
-        """Give the words of a reply with these calls."""
+        """Return the words of a reply with these calls."""
         if not calls:
             return "done"
         return self.says[number] if number < len(self.says) else ""
@@ -84,7 +84,7 @@ class Ran:
 
 
 def functions(script: Script, ran: Ran) -> List[Callable[[str], str]]:
-    """Give the tools of a script as plain functions."""
+    """Return the tools of a script as plain functions."""
 
     def search(query: str) -> str:
         """Search."""
@@ -137,7 +137,7 @@ def broken_off(adapter, store, script, options):
 
 
 def same(parallel: bool = False, times: int = TIMES) -> List[List[Call]]:
-    """Give the rounds of a model that repeats one call, alone or beside calls that differ."""
+    """Return the rounds of a model that repeats one call, alone or beside calls that differ."""
     beside = [[("note", {"text": f"line {number}"})] if parallel else [] for number in range(times)]
     return [[SAME, *other] for other in beside]
 
@@ -166,7 +166,7 @@ class Judge:
 
 
 def asking(judge, **options) -> LoopDetector:
-    """Give a detector that finds nothing in vain searches by itself."""
+    """Return a detector that finds nothing in vain searches by itself."""
     asked = judge and SecondOpinion(judge, **options)
     same_result = RepeatDetector(3, require_same_result=True)
     return LoopDetector([same_result], Escalation(), second_opinion=asked)
@@ -352,7 +352,7 @@ class Contract:
 
     @pytest.fixture
     def hanging(self):
-        """Give judges that never answer, sync and async."""
+        """Return judges that never answer, sync and async."""
         is_over = threading.Event()
 
         async def hang(case):

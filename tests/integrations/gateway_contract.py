@@ -19,7 +19,7 @@ class GatewayContract(Contract):
 
     @staticmethod
     def start():
-        """Give a context of the gateway: its URL, the model behind it, and what sets its guard."""
+        """Return a context of the gateway: its URL, its model, and what sets its guard."""
         raise NotImplementedError
 
     @pytest.fixture(autouse=True)

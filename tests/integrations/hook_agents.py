@@ -37,7 +37,7 @@ class ScriptedAgent:
         return json.loads(json.dumps(self.guard.answer(json.loads(json.dumps(event)))))
 
     def call(self, name, arguments):
-        """Give what events tell of a call."""
+        """Return what events tell of a call."""
         beside = {"tool_use_id": f"c{next(self.number)}"} if self.has_ids else {}
         return {"tool_name": name, "tool_input": arguments, **beside}
 
@@ -50,7 +50,7 @@ class ScriptedAgent:
         return answer.get("hookSpecificOutput", {}).get("additionalContext")
 
     def result(self, text):
-        """Give what events tell of a result."""
+        """Return what events tell of a result."""
         return {"tool_response": text}
 
     def ends(self, answer):

@@ -37,7 +37,7 @@ class Recorder:
 
 
 def cell(outcomes: List[str]) -> str:
-    """Say how a line of the contract went."""
+    """Return how a line of the contract went."""
     passed = outcomes.count("passed")
     if not outcomes:
         return "-"
@@ -47,7 +47,7 @@ def cell(outcomes: List[str]) -> str:
 
 
 def printed(matrix: Matrix) -> str:
-    """Give the matrix as a text table, a row for each line of the contract."""
+    """Return the matrix as a text table, a row for each line of the contract."""
     lines = list(dict.fromkeys(line for column in matrix.values() for line in column))
     names = list(ADAPTERS)
     rows = [["contract", *names]]

@@ -32,7 +32,7 @@ class ModelServer(ThreadingHTTPServer):
         self.received.clear()
 
     def calls(self, request):
-        """Give the calls of the reply to a request, as ``(id, name, arguments)``, and its words."""
+        """Return the calls in the reply to a request, ``(id, name, arguments)``, and its text."""
         text = json.dumps(request)
         number = max((int(each) + 1 for each in re.findall(r'"call-(\d+)-', text)), default=0)
         self.ran.asked += 1
@@ -45,7 +45,7 @@ class ModelServer(ThreadingHTTPServer):
 
 
 def texts_of(value):
-    """Give all texts in a conversation."""
+    """Return all texts in a conversation."""
     if isinstance(value, str):
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

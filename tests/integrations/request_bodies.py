@@ -7,7 +7,7 @@ SEARCH = ("search", {"query": "refunds"})
 
 
 def chat(rounds, words=(), **more):
-    """Give a chat completion request; a round is a list of ``(name, arguments, result)``."""
+    """Return a chat completion request; a round is a list of ``(name, arguments, result)``."""
     messages = [{"role": "user", "content": "Go"}]
     for number, calls in enumerate(rounds):
         named = [(f"c{number}-{place}", *call) for place, call in enumerate(calls)]
@@ -39,7 +39,7 @@ def responses(rounds, words=(), **more):
 
 
 def anthropic(rounds, words=(), beside=(), **more):
-    """Give a messages request; ``beside`` are texts that stand with the results of each round."""
+    """Return a messages request; ``beside`` are texts that stand with the results of each round."""
     messages = [{"role": "user", "content": "Go"}]
     for number, calls in enumerate(rounds):
         named = [(f"c{number}-{place}", *call) for place, call in enumerate(calls)]

@@ -32,7 +32,7 @@ WITH_EXTRA = [adapter for adapter in ADAPTERS.values() if adapter.extra]
 
 
 def extras():
-    """Give the requirements of each extra, as text."""
+    """Return the requirements of each extra, as text."""
     part = PROJECT.partition("[project.optional-dependencies]\n")[2].partition("\n[")[0]
     return dict(re.findall(r"^([\w-]+) = \[(.*?)\]$", part, re.MULTILINE | re.DOTALL))
 

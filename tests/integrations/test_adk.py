@@ -65,7 +65,7 @@ class ScriptedModel(BaseLlm):
 
 
 def texts_of(content):
-    """Give the texts of a content, those of responses too."""
+    """Return the texts of a content, those of responses too."""
     for part in content.parts:
         answer = part.function_response.response if part.function_response else {"text": part.text}
         yield from (str(text) for text in answer.values())

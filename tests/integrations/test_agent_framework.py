@@ -66,7 +66,7 @@ class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClien
 
 
 def texts_of(message):
-    """Give the texts of a message, those in results too."""
+    """Return the texts of a message, those in results too."""
     return [content.text or content.result or "" for content in message.contents]
 
 

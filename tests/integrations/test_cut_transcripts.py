@@ -56,7 +56,7 @@ TEXT = '{"a": ["x\\u00e4\\n", 1.5e3, -7, true, false, null, {"b": {}}, []], "c":
 
 @pytest.fixture
 def loads(monkeypatch):
-    """Give the reader of a process in which `json` was not imported yet, at each use."""
+    """Return the reader of a process in which `json` was not imported yet, at each use."""
     reader = hook_process._reader()
 
     def read(text):

@@ -81,7 +81,7 @@ class TestFunctions(Contract):
 
 
 def calls_of(guard):
-    """Give what a guarded run has asked for, in short, from the words of its detection."""
+    """Return what a guarded run has asked for, in short, from the words of its detection."""
     return [call["arguments"] for call in guard.verdict.detection.details["calls"]]
 
 

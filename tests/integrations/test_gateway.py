@@ -36,7 +36,7 @@ kinds = pytest.mark.parametrize("kind", BODIES)
 
 
 def last_words(kind, body):
-    """Give the text that stands at the end of a conversation."""
+    """Return the text that stands at the end of a conversation."""
     last = body[PLACES[kind]][-1]
     return last["content"] if kind != "anthropic" else last["content"][-1]["text"]
 

@@ -156,7 +156,7 @@ def searches(steps, ids=True):
 
 
 def judged_live(judge, steps):
-    """Give the actions of a monitor that is told each round as it comes."""
+    """Return the actions of a monitor that is told each round as it comes."""
     monitor = LoopDetector.escalating(second_opinion=judge).monitor()
     for word, text in steps:
         verdict = monitor.record_call("search", {"q": word}, text)
@@ -220,7 +220,7 @@ def spoken(*texts, role=Role.ASSISTANT, position=0):
 
 
 def told_live(replies):
-    """Give the actions of a monitor that is told each reply as it comes."""
+    """Return the actions of a monitor that is told each reply as it comes."""
     monitor = LoopDetector.escalating().monitor()
     for number, (text, word) in enumerate(replies):
         words = monitor.said(text) if text else GO_ON

@@ -99,7 +99,7 @@ def test_the_hook_goes_round_the_command_line(agent):
 
 
 def calls_of(agent, times):
-    """Give the events of a call that is repeated, as the agent sends them."""
+    """Return the events of a call that is repeated, as the agent sends them."""
     spoken = {"gemini-cli": ("BeforeTool", "AfterTool")}.get(agent, ("PreToolUse", "PostToolUse"))
     for number in range(times):
         for kind in spoken:

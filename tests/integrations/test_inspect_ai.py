@@ -59,13 +59,13 @@ def scripted(script, ran):
 
 
 def texts_of(message):
-    """Give what a model reads of a message; of a call that failed it is the error."""
+    """Return what a model reads of a message; of a call that failed it is the error."""
     error = getattr(message, "error", None)
     return [message.text, *([error.message] if error else [])]
 
 
 def tools_of(script, ran):
-    """Give the tools of a script, which Inspect wants to be coroutines that are described."""
+    """Return the tools of a script, which Inspect wants to be coroutines that are described."""
 
     async def search(query: str) -> str:
         return ran.answer(script, "search")

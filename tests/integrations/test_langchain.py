@@ -211,7 +211,7 @@ def decided(agent, decision):
 
 
 def summarizing():
-    """Give what keeps the last two messages and a summary; its options had other names once."""
+    """Return what keeps the last two messages and a summary; its options had other names once."""
     options = {"trigger": ("messages", 3), "keep": ("messages", 2)}
     if "trigger" not in inspect.signature(SummarizationMiddleware).parameters:
         options = {"max_tokens_before_summary": 1, "messages_to_keep": 2}

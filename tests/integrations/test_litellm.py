@@ -90,7 +90,7 @@ class TestMessages(LiteLLMContract):
 
 
 def hooked(data, call_type, guard=None):
-    """Give what the hook gives for a request."""
+    """Return what the hook gives for a request."""
     guard = guard or LoopGuard(detector(LoopPolicy.INJECT_MESSAGE))
     return asyncio.run(guard.async_pre_call_hook(None, None, data, call_type))
 

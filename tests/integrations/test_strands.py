@@ -57,7 +57,7 @@ class ScriptedModel(Model):
 
 
 def texts_of(message):
-    """Give the texts of a message, those in results too."""
+    """Return the texts of a message, those in results too."""
     blocks = list(message["content"])
     blocks += [part for block in blocks for part in block.get("toolResult", {}).get("content", ())]
     return [block["text"] for block in blocks if "text" in block]

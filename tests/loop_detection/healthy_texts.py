@@ -5,7 +5,7 @@ import json
 
 
 def lines(*each, times=1):
-    """Give lines of text, all of them several times."""
+    """Return lines of text, all of them several times."""
     return "\n".join(each * times) + "\n"
 
 

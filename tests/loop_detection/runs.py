@@ -24,7 +24,7 @@ def failed(tool, text, /, **arguments):
 
 
 def in_rounds(*rounds):
-    """Give calls and results of rounds of steps, numbered from 0, as `check` takes them."""
+    """Return calls and results of rounds of steps, numbered from 0, as `check` takes them."""
     calls, results = [], []
     for number, steps in enumerate(rounds):
         for made, result in steps:
@@ -34,7 +34,7 @@ def in_rounds(*rounds):
 
 
 def in_a_row(*steps):
-    """Give calls and results of a run in which each step is a round of its own."""
+    """Return calls and results of a run in which each step is a round of its own."""
     return in_rounds(*([each] for each in steps))
 
 
@@ -49,7 +49,7 @@ def ask_rounds(detector, *rounds):
 
 
 def verdicts(detector, *rounds):
-    """Give the verdict after each round of a run, from a monitor of its own."""
+    """Return the verdict after each round of a run, from a monitor of its own."""
     monitor = detector.monitor()
     return [
         monitor.after([made for made, _ in steps], [result for _, result in steps])

@@ -93,7 +93,7 @@ class TestBlocking:
 
 
 def over_budget(detector, steps):
-    """Give the monitor of a run that has just gone over a budget of two calls."""
+    """Return the monitor of a run that has just gone over a budget of two calls."""
     monitor = LoopDetector([detector], Escalation(("block",))).monitor()
     for call, result in steps[:3]:
         monitor.after([call], [result])

@@ -28,7 +28,7 @@ INJECTIONS = [
 
 
 def case_of(rounds, mask="secrets", **options):
-    """Give the case after the last of these rounds: lists of tool, arguments and result."""
+    """Return the case after the last of these rounds: lists of tool, arguments and result."""
     asked = SecondOpinion(lambda _: None, suspicion=0.001, gap=1, limit=999)
     detector = LoopDetector(
         LoopDetector.escalating().detectors[:1], second_opinion=asked, mask=mask, **options
@@ -52,7 +52,7 @@ def one(tool, arguments, result):
 
 
 def record_of(prompt):
-    """Give the lines between the two marked ones."""
+    """Return the lines between the two marked ones."""
     lines = prompt.split("\n")
     first, last = (n for n, line in enumerate(lines) if line.startswith("=== record "))
     assert lines[first].split()[2] == lines[last].split()[2]

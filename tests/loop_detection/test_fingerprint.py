@@ -135,7 +135,7 @@ class EndlessMapping(collections.abc.Mapping):
 
 
 def nested(depth, inside=()):
-    """Give lists in lists, so deep."""
+    """Return lists in lists, so deep."""
     value = list(inside)
     for _ in range(depth):
         value = [value]
@@ -143,7 +143,7 @@ def nested(depth, inside=()):
 
 
 def ring(length=1):
-    """Give a list that contains itself, so many steps down."""
+    """Return a list that contains itself, so many steps down."""
     first = inner = []
     for _ in range(length - 1):
         inner.append([])
@@ -457,7 +457,7 @@ print("\\n".join(call_fingerprint("tool", value) for value in values + [*UNWILLI
 
 
 def fingerprints_elsewhere(hash_seed):
-    """Give the fingerprints of all values of this file, made in another process."""
+    """Return the fingerprints of all values of this file, made in another process."""
     path = [str(pathlib.Path(__file__).parent), *sys.path]
     done = subprocess.run(
         [sys.executable, "-c", PROBE.format(path=path)],

@@ -12,7 +12,7 @@ from antiloop.traces import RecordedRun, replay
 
 
 def played(name, calls):
-    """Give the number of the call and the action, for every verdict."""
+    """Return the number of the call and the action, for every verdict."""
     monitor = PRESETS[name]().monitor()
     verdicts = [monitor.record_call(*call) for call in calls]
     return [

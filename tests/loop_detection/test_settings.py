@@ -29,7 +29,7 @@ def settings_of(**values):
 
 
 def refused(**values):
-    """Give the words with which settings are refused."""
+    """Return the words with which settings are refused."""
     with pytest.raises(SettingsError) as caught:
         settings_of(**values).detector(LoopDetector)
     return str(caught.value)

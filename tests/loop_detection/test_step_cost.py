@@ -32,13 +32,13 @@ def test_a_healthy_step_compares_nothing_loosely():
 
 
 def healthy(number):
-    """Give a round that reads a file of its own."""
+    """Return a round that reads a file of its own."""
     call = ToolCall("read_file", {"path": f"src/module_{number}.py"}, round=number)
     return [call], [ToolResult(HEALTHY.format(number) * 40)]
 
 
 def entered(action):
-    """Give the names of the functions of the library that are entered."""
+    """Return the names of the functions of the library that are entered."""
     names = []
 
     def note(frame, event, _):

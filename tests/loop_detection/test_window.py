@@ -15,12 +15,12 @@ LS, CAT = step("ls", "a b"), step("cat", "hello")
 
 
 def indices(window):
-    """Give the calls of a window, round by round."""
+    """Return the calls of a window, round by round."""
     return [[item.index for item in each.evidence] for each in window.rounds]
 
 
 def items(*steps, **options):
-    """Give what a window keeps of a run in which each step is a round of its own."""
+    """Return what a window keeps of a run in which each step is a round of its own."""
     return list(Window.of(*in_rounds(*([each] for each in steps)), **options))
 
 

@@ -69,7 +69,7 @@ def holds(area: Area, path: str) -> bool:
 
 
 def settings(area: Area, files: Sequence[str]) -> str:
-    """Give mutmut's table of pyproject.toml; texts and lists in JSON are TOML, too."""
+    """Return mutmut's table of pyproject.toml; texts and lists in JSON are TOML, too."""
     options = {
         "source_paths": ["src"],
         "only_mutate": [path for path in files if holds(area, path)] or [*area.sources],
@@ -102,7 +102,7 @@ def mutants_of(path: str, before: Optional[str]) -> Iterator[str]:
 
 
 def text_at(revision: str, path: str) -> str:
-    """Give a file as it was; nothing, where it was not there."""
+    """Return a file as it was; nothing, where it was not there."""
     shown = ["git", "show", f"{revision}:{path}"]
     return subprocess.run(shown, capture_output=True, encoding="utf-8").stdout
 

@@ -68,7 +68,7 @@ def _example(tree):
 
 
 def _part(kind, value):
-    """Give a text that one part of a pattern matches."""
+    """Return a text that one part of a pattern matches."""
     if kind is names.LITERAL:
         return chr(value)
     if kind is names.NOT_LITERAL:
@@ -85,7 +85,7 @@ def _part(kind, value):
 
 
 def _inner(kind, value):
-    """Give the patterns inside a part."""
+    """Return the patterns inside a part."""
     if kind in _REPEATS:
         return [value[2]]
     if kind is names.BRANCH:

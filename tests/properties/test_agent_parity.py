@@ -155,7 +155,7 @@ def agent(case: Case, *observers: Any) -> Agent:
 
 
 def outcome(run: Any, case: Case) -> Any:
-    """Give how a run ended, and what its observers heard."""
+    """Return how a run ended, and what its observers heard."""
     recorder = Recorder()
     try:
         ended = anonymous(run(agent(case, recorder), case.schema))

@@ -110,7 +110,7 @@ async def streamed(agent, prompt, touch):
 
 
 def outcome(run):
-    """Give all that is recorded of a run, apart from its random id."""
+    """Return all that is recorded of a run, apart from its random id."""
     try:
         result, error = run(), None
     except LoopDetectedError as raised:

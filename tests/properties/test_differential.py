@@ -31,7 +31,7 @@ LONG = "mcp__a_server_with_a_name__" + "and_a_tool_with_another_" * 12
 
 
 def ladders():
-    """Give a detector whose ladders are full, with tools that are counted."""
+    """Return a detector whose ladders are full, with tools that are counted."""
     return LoopDetector(
         [
             RecurrenceDetector(3),
@@ -45,7 +45,7 @@ def ladders():
 
 
 def declared():
-    """Give a detector to which much is declared, with a window that is soon full."""
+    """Return a detector to which much is declared, with a window that is soon full."""
     tools = {
         "look": ToolPolicy(poll=True),
         "press": ToolPolicy(idempotent=False),
@@ -57,7 +57,7 @@ def declared():
 
 
 def small():
-    """Give a detector whose window holds few calls."""
+    """Return a detector whose window holds few calls."""
     detectors = [RepeatDetector(2), RecurrenceDetector(3)]
     return LoopDetector(detectors, LoopPolicy.BLOCK, window=5)
 
@@ -177,7 +177,7 @@ class Play:
 
 
 def without_arguments(verdict):
-    """Give a verdict without the long form of arguments: in the midst of a round, it is lost."""
+    """Return a verdict without the long form of arguments: in the midst of a round, it is lost."""
     found = verdict.detection
     if found is not None:
         details = {name: each for name, each in found.details.items() if name != "arguments"}
@@ -186,7 +186,7 @@ def without_arguments(verdict):
 
 
 def decided(play, shift=0):
-    """Give what the verdicts come to, apart from words and names."""
+    """Return what the verdicts come to, apart from words and names."""
     found = [each.detection for each in play.verdicts]
     return [
         (verdict.action, each and (each.detector_name, [at + shift for at in each.indices]))

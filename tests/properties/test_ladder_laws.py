@@ -54,7 +54,7 @@ choices = st.dictionaries(
 
 
 def judged(run, chosen, policy):
-    """Give the action after each round of a run."""
+    """Return the action after each round of a run."""
     detector = LoopDetector(
         [DETECTORS[name]() for name in chosen],
         policy,
@@ -66,7 +66,7 @@ def judged(run, chosen, policy):
 
 
 def until_over(actions):
-    """Give the actions up to the first that ends the run: nothing is asked of it afterwards."""
+    """Return the actions up to the first that ends the run: nothing is asked of it afterwards."""
     ends = (at for at, action in enumerate(actions, 1) if action.ends_run)
     return actions[: next(ends, len(actions))]
 

@@ -85,7 +85,7 @@ def in_calls(run, arguments=lambda value: value, ids=lambda number: None):
 
 
 def verdicts(make, run, **changes):
-    """Give the verdict of a new monitor after each round of a run."""
+    """Return the verdict of a new monitor after each round of a run."""
     monitor = make().monitor()
     calls, results = in_calls(run, **changes)
     return [monitor.after(*batch) for batch in batches(run, calls, results)]
@@ -170,7 +170,7 @@ def test_calls_and_results_that_all_differ_are_no_loop(make, sizes):
 
 
 def first_found(make, run):
-    """Give the first finding of a check after each round, and after which."""
+    """Return the first finding of a check after each round, and after which."""
     calls, results = in_calls(run)
     length = 0
     for number, each in enumerate(run):
@@ -221,7 +221,7 @@ def test_a_verdict_never_depends_on_what_comes_later(make, run, later):
 
 
 def first_loop(judged):
-    """Give the first round that was more than to go on, None if none was."""
+    """Return the first round that was more than to go on, None if none was."""
     return next((number for number, each in enumerate(judged) if each.detection), None)
 
 
@@ -342,7 +342,7 @@ def test_a_stall_is_what_it_says(run, threshold):
 
 
 def naive_laps(names, longest, repetitions):
-    """Give period and laps of the shortest cycle at the end, (0, 0) where there is none."""
+    """Return period and laps of the shortest cycle at the end, (0, 0) where there is none."""
     for period in range(2, longest + 1):
         lap = names[-period:]
         laps = 0

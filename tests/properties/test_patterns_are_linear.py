@@ -78,7 +78,7 @@ WAYS = {
 
 
 def uses_of(name):
-    """Give the ways in which a pattern is used; where they are not seen, the hardest."""
+    """Return the ways in which a pattern is used; where they are not seen, the hardest."""
     module, variable, _ = f"antiloop.{name}".rsplit(".", 2)
     source = "" if name in MADE else inspect.getsource(importlib.import_module(module))
     called = re.findall(rf"\b{re.escape(variable)}\.(\w+)", source)

@@ -50,7 +50,7 @@ def runs(draw, values=arguments):
 
 
 def played(monitor, run):
-    """Give the verdict on each call, refused where it was refused."""
+    """Return the verdict on each call, refused where it was refused."""
     for tool, given_arguments, result in run:
         call = ToolCall(tool, given_arguments)
         refusal = monitor.before(call)
@@ -91,7 +91,7 @@ def decided(verdict):
 
 
 def masked_by(mask, made):
-    """Give a detector like another, with a mask of its own."""
+    """Return a detector like another, with a mask of its own."""
     return LoopDetector(
         made.detectors,
         made.policy,
@@ -157,7 +157,7 @@ COMMANDS = (
 
 
 def printed(command, path):
-    """Give all that a command prints."""
+    """Return all that a command prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         assert main([command[0], path, *command[1:]]) in (0, 1)

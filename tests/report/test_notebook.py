@@ -70,7 +70,7 @@ class Parsed(HTMLParser):
 
 
 def shown(thing):
-    """Give the text of a picture, spaces and breaks alike."""
+    """Return the text of a picture, spaces and breaks alike."""
     return " ".join(Parsed(thing._repr_html_()).text.split())
 
 
@@ -87,7 +87,7 @@ def result_of(query, answer, said=None):
 
 
 def pictured(text):
-    """Give one of each object, with a text in every place that can hold one."""
+    """Return one of each object, with a text in every place that can hold one."""
     run = run_of(*[(text, {text: text}, text)] * 6, run_id=text, source=text)
     error = AgentResult(text, RunStatus.FAILED, error=text, tool_calls=run.calls)
     step = TraceStep(StepType.GRAPH_STALL, text, {"action": text, "details": {"indices": [text]}})
@@ -100,7 +100,7 @@ def pictured(text):
 
 @pytest.fixture(scope="module")
 def known():
-    """Give the styles of pictures of harmless texts."""
+    """Return the styles of pictures of harmless texts."""
     return {style for thing in pictured("cats") for style in styles(thing._repr_html_())}
 
 

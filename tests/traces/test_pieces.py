@@ -79,7 +79,7 @@ def read_in_pieces(text, is_stdin):
 
 
 def outcome(read, text, is_stdin):
-    """Give where runs were read, what was told, and why not further."""
+    """Return where runs were read, what was told, and why not further."""
     told, found = [], []
     with tempfile.NamedTemporaryFile("w") as file:
         file.write(text)

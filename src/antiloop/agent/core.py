@@ -194,7 +194,7 @@ def _verdict(ctx: _RunContext) -> Optional[LoopVerdict]:
 
 
 def _second_opinion(ctx: _RunContext, case: CaseFile) -> Steps[Optional[LoopVerdict]]:
-    """Ask the judge about the run, and give the final verdict."""
+    """Ask the judge about the run, and return the final verdict."""
     detector, monitor = ctx.config.loop_detector, ctx.monitor
     if detector is None or detector.second_opinion is None or monitor is None:
         return None

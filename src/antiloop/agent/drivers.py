@@ -135,7 +135,7 @@ class _Worker:
 def _await_all(
     invocations: Sequence[Invocation], futures: Sequence["Future[Any]"], started: float
 ) -> Set["Future[Any]"]:
-    """Wait for each until its own deadline, and give those that were in time.
+    """Wait for each until its own deadline, and return those that were in time.
 
     The earliest deadline comes first, so that none is looked at too late.
     """
@@ -149,7 +149,7 @@ def _await_all(
 
 
 def finished(future: "Future[Any]", deadline: Optional[float] = None) -> bool:
-    """Wait until a future is done or the deadline has come, and give which."""
+    """Wait until a future is done or the deadline has come, and return which."""
     while not future.done():
         left = _SLICE_S if deadline is None else deadline - time.monotonic()
         if left <= 0:

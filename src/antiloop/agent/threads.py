@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def start_in_thread(function: Callable[[], T], name: str = "antiloop-tool") -> "Future[T]":
-    """Start a function with the caller's context variables, and give the future of its result.
+    """Start a function with the caller's context variables, and return the future of its result.
 
     A daemon thread, not a pool: a tool that hangs must keep neither the run nor the interpreter
     from ending, and the threads of an executor are joined at exit.

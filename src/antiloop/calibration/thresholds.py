@@ -68,7 +68,7 @@ class Thresholds:
         return self._only_notify(("escalations", detector_name))
 
     def lower_one(self, place: Place) -> Any:
-        """Take the last step of a setting back, and give the value that it led to."""
+        """Take the last step of a setting back, and return the value that it led to."""
         values = self._steps[place]
         value = values.pop()
         if not values:

@@ -33,7 +33,7 @@ class Counter:
         self._tallies: Latest[Hashable, Tally] = Latest(REMEMBERED)
 
     def add(self, key: Hashable, item: Item) -> Optional[Tally]:
-        """Count an item under a name; give the tally if it is enough for a warning."""
+        """Count an item under a name; return the tally if it is enough for a warning."""
         rule = self.rule
         tally = self._tallies.get(key)
         if tally is None:

@@ -102,7 +102,7 @@ class _Run:
     """What is to be done in each request after those results."""
 
     def note(self, response: Any) -> Any:
-        """Remember what the model asks for; give the response as it came."""
+        """Remember what the model asks for; return the response as it came."""
         self.reply, self.is_judged = field_of(response, "messages") or (), False
         return response
 

@@ -78,7 +78,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     def _carried_out(
         self, state: Any, monitor: LoopMonitor, verdict: LoopVerdict
     ) -> Dict[str, Any]:
-        """Do what a verdict says, and give what is to be kept."""
+        """Do what a verdict says, and return what is to be kept."""
         self.tell(verdict, thread())
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()

@@ -65,7 +65,7 @@ class PrometheusMetrics(LoopMetrics):
         )
 
     def serve(self, port: int, address: str = "127.0.0.1") -> Any:
-        """Serve the text endpoint in a thread; give the server and its thread."""
+        """Serve the text endpoint in a thread; return the server and its thread."""
         return start_http_server(port, address, self._registry)
 
     def text(self) -> str:

@@ -7,7 +7,7 @@ _CHANGES = ("worse", "better", "same", "new", "gone")
 
 
 def compare(ours: List[Dict[str, Any]], others: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Note in the lines of the overview how each run changed, and give all of them.
+    """Note in the lines of the overview how each run changed, and return all of them.
 
     Runs with the same id are a pair; where an id comes several times, in their order. A run is
     better if its score is higher.

@@ -17,7 +17,7 @@ class Texts:
         self._whole: List[str] = []
 
     def add(self, text: str) -> int:
-        """Take a text, and give its number."""
+        """Take a text, and return its number."""
         self._whole.append(text)
         return len(self._whole) - 1
 

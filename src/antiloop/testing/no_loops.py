@@ -50,7 +50,7 @@ class NoLoops(AgentObserver):
             raise AssertionError(said)
 
     def watch(self, guard: _Guard) -> _Guard:
-        """Listen to a guard that is there already, and give it back."""
+        """Listen to a guard that is there already, and return it."""
         guard.observers = (*guard.observers, self)
         return guard
 

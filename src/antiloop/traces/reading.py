@@ -87,7 +87,7 @@ def read_records(
 def _recognize(
     stream: Iterator[Record], name: str, source: Optional[str]
 ) -> Tuple[TraceFormat, List[Record]]:
-    """Find the format of a stream, and give back what was taken from it."""
+    """Find the format of a stream, and return what was taken from it."""
     recognition = Recognition(source)
     for record in stream:
         known = recognition.look(record)

@@ -33,7 +33,7 @@ class Recognition:
         return len(self.looked_at) >= LOOK_AHEAD or length > MAX_LENGTH
 
     def look(self, record: Record) -> Optional[TraceFormat]:
-        """Take the next record, and give the format once it is clear."""
+        """Take the next record, and return the format once it is clear."""
         self.looked_at.append(record)
         if not record.broken:
             known = self._named or _found_in(record.value, recognize)

@@ -29,7 +29,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @contextmanager
 def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, Iterator[Line]]]:
-    """Open a file, or standard input for ``-``; give its name and its lines that are not blank.
+    """Open a file, or standard input for ``-``; return its name and its lines that are not blank.
 
     Gzip, byte order marks and logs of Inspect AI are recognized by the first bytes; each sample of
     such a log is a line. Undecodable bytes are kept

@@ -21,7 +21,7 @@ def answering(call_id=None):
 
 
 def ids_of(messages):
-    """Give the ids of calls and of results, in order."""
+    """Return the ids of calls and of results, in order."""
     paired = with_call_ids(messages)
     calls = [call.id for message in paired for call in message.tool_calls]
     return calls, [m.tool_call_id for m in paired if m.role is Role.TOOL]

@@ -74,7 +74,7 @@ class CallGuard(Lookout):
         self.__dict__.update(state, _lock=RLock())
 
     def begin(self, call: ToolCall) -> Optional[ToolResult]:
-        """Note that a call begins; give its result if it is refused.
+        """Note that a call begins; return its result if it is refused.
 
         `end` must follow, with the same object. The arguments count as they are now,
         because the call may change them.

@@ -39,7 +39,7 @@ class SpanRun:
         self._reported: Latest[Tuple[str, LoopAction], None] = Latest(_VERDICTS_REMEMBERED)
 
     def take(self, one: AgentSpan) -> List[LoopVerdict]:
-        """Record the span of a tool, a model or an agent; give what is new to say."""
+        """Record the span of a tool, a model or an agent; return what is new to say."""
         self._note_trace(one)
         round_, _, asked = self._rounds.place(one)
         if one.call is None:

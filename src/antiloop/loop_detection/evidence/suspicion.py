@@ -35,7 +35,7 @@ class Suspicion:
         self._value = self._before = 0.0
 
     def after(self, window: Window) -> float:
-        """Take the last round of the window into account, and give the suspicion, 0 to below 1."""
+        """Take in the last round of the window, and return the suspicion, 0 to below 1."""
         if not window.rounds:
             return 0.0
         last = window.rounds[-1]

@@ -24,12 +24,12 @@ class Speech:
         ]
 
     def saying(self, piece: str) -> List[LoopDetection]:
-        """Take a piece of the reply that is under way, and give what it shows."""
+        """Take a piece of the reply that is under way, and return what it shows."""
         self._begin()
         return [found for _, watch in self._watches for found in _some(watch.saying(piece))]
 
     def said(self, text: str) -> List[LoopDetection]:
-        """Take a whole reply, after its pieces if there were any, and give what it shows."""
+        """Take a whole reply, after its pieces if there were any, and return what it shows."""
         self._begin()
         self._is_open = False
         return [found for _, watch in self._watches for found in _some(watch.said(text))]

@@ -60,7 +60,7 @@ class ChantScan:
         return self._run // self._distance + 1 if self._run else None
 
     def add(self, piece: str) -> Optional[Chant]:
-        """Take the next piece, and give the first chant that it shows."""
+        """Take the next piece, and return the first chant that it shows."""
         return self._take(self._tokens.add(piece))
 
     def end(self) -> Optional[Chant]:
