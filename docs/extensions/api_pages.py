@@ -89,7 +89,7 @@ def found_in(module: str, name: str) -> Any:
 
 @cache
 def homes() -> Dict[str, str]:
-    """Give, for each public name, the name under which the thing is described."""
+    """Return, for each public name, the name under which the thing is described."""
     first: Dict[int, str] = {}
     found = {}
     for module, names in public_names().items():
