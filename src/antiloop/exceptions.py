@@ -5,7 +5,7 @@
     AntiloopError
     ├── AgentError              the agent core loop could not go on
     │   ├── LoopDetectedError   the agent was stuck in a tool-call loop
-    │   └── ProviderError       a model provider answered with something unusable
+    │   └── ProviderError       a model could not be asked, or its answer is unusable
     ├── CallRefused             a guarded function was called again in a loop, and did not run
     ├── SettingsError           a settings file is malformed
     ├── SnapshotError           a monitor's snapshot cannot be restored
@@ -33,7 +33,19 @@ class AgentError(AntiloopError):
 
 @beta
 class ProviderError(AgentError):
-    """A model provider returned something that is not a reply."""
+    """A model could not be asked, or what it returned is not a reply.
+
+    The message names the model, the status and what to do. ``__cause__`` is the error of the SDK,
+    if there is one.
+    """
+
+    model: str = ""
+    """The model that was asked; empty if the provider does not say."""
+    status: Optional[int] = None
+    """The HTTP status of the refusal, e.g. 429; None if the failure has none."""
+    partial_result: Any = None
+    """What the run had achieved up to here, an `AgentResult`, or None. Its messages can be given to
+    `Agent.run`, to continue."""
 
 
 @beta

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Optional, Sequence, Tuple, Union
 
-from ..exceptions import LoopDetectedError
+from ..exceptions import LoopDetectedError, ProviderError
 from ..frozen import frozen
 from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection.evidence.outcome import REFUSED_MARKER
@@ -232,6 +232,8 @@ def _fail(ctx: _RunContext, error: Exception) -> Steps[None]:
     status = RunStatus.LOOP_DETECTED if ctx.detection else RunStatus.FAILED
     ctx.error = f"{type(error).__name__}: {error}"
     ctx.record(StepType.ERROR, ctx.error)
+    if isinstance(error, ProviderError):
+        error.partial_result = ctx.result(status)
     yield from tell("on_error", ctx.run_id, error)
     yield from _end(ctx, status)
 

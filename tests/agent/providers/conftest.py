@@ -2,8 +2,9 @@
 
 A server keeps no state. What it answers stands in the request, as JSON in the name of the model:
 ``text``, ``calls`` as ``[name, arguments as text, id]`` and ``usage`` make a proper reply;
-``status``, ``body``, ``events`` and ``endless`` make the other kind. With ``until``, the
-script is ``then`` once that text is in the conversation.
+``status`` (with ``headers``), ``body``, ``events`` and ``endless`` make the other kind; ``fails``
+are statuses that come first, ``silent`` waits until the client gives up, and ``cut`` breaks a
+stream off. With ``until``, the script is ``then`` once that text is in the conversation.
 """
 
 import json
@@ -40,16 +41,25 @@ class Handler(BaseHTTPRequestHandler):
         script = json.loads(request["model"])
         if "until" in script and script["until"] in json.dumps(request["messages"]):
             script = script["then"]
-        if "status" in script:
-            self.send_whole({"error": {"message": "as asked"}}, script["status"])
+        tries = [each["model"] for each in self.server.received].count(request["model"]) - 1
+        fails = script.get("fails", [])
+        status = [*fails, script.get("status")][tries % (len(fails) + 1)]
+        if script.get("silent"):
+            self.connection.recv(1)
+            self.close_connection = True
+        elif status:
+            error = {"error": {"message": script.get("said", "as asked")}}
+            self.send_whole(error, status, script.get("headers", {}))
         elif request.get("stream"):
             self.send_events(script)
         else:
             self.send_whole(script.get("body", self.server.whole(script)))
 
-    def send_whole(self, body, status=200):
+    def send_whole(self, body, status=200, headers=()):
         data = json.dumps(body).encode()
         self.send_response(status)
+        for name in headers:
+            self.send_header(name, headers[name])
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -59,8 +69,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
+        if script.get("cut"):
+            self.send_header("Content-Length", "1000000")
         self.end_headers()
         events = script.get("events", self.server.events(script))
+        events = events[:-2] if script.get("cut") else events
         rounds = 100_000 if script.get("endless") else 1
         try:
             for event in (event for _ in range(rounds) for event in events):

@@ -57,6 +57,7 @@ class AnthropicProvider(SdkProvider):
     ) -> None:
         if client is None and async_client is None:
             _sdk()
+        self._model = model
         self._native_schema = native_schema
         self._options: Dict[str, Any] = {"model": model, "max_tokens": max_tokens}
         self._options.update(checked_options(options, _RESERVED))

@@ -19,6 +19,7 @@ from typing import (
     TypeVar,
 )
 
+from .failures import named_failures
 from .protocol import ModelReply, ModelRequest, StreamItem
 
 P = TypeVar("P", bound="SdkProvider")
@@ -92,6 +93,7 @@ class SdkProvider(ABC):
     """
 
     _clients: Clients
+    _model: str
 
     @abstractmethod
     def _endpoint(self, client: Any) -> Callable[..., Any]:
@@ -110,39 +112,51 @@ class SdkProvider(ABC):
         """Return what reads the events of one stream."""
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Ask, and wait for the reply; what the SDK raises passes unchanged."""
-        ask = self._endpoint(self._clients.get("client"))
-        return self._reply(ask(**self._arguments(request, stream=False)))
+        """Ask, and wait for the reply.
+
+        Raises:
+            ProviderError: if the SDK raises, or the answer is not a reply.
+        """
+        client, arguments = self._clients.get("client"), self._arguments(request, stream=False)
+        with named_failures(self._model, client):
+            return self._reply(self._endpoint(client)(**arguments))
 
     async def acomplete(self, request: ModelRequest) -> ModelReply:
-        """Ask without blocking the event loop; what the SDK raises passes unchanged."""
-        ask = self._endpoint(self._clients.get("async_client"))
-        return self._reply(await ask(**self._arguments(request, stream=False)))
+        """Ask without blocking the event loop; otherwise like `complete`."""
+        client = self._clients.get("async_client")
+        arguments = self._arguments(request, stream=False)
+        with named_failures(self._model, client):
+            return self._reply(await self._endpoint(client)(**arguments))
 
     def stream(self, request: ModelRequest) -> Iterator[StreamItem]:
         """Ask, and yield text as it arrives; the last item is the whole reply.
 
-        Closing the iterator early closes the connection.
+        Closing the iterator early closes the connection. Errors are those of `complete`.
         """
-        ask = self._endpoint(self._clients.get("client"))
+        client, arguments = self._clients.get("client"), self._arguments(request, stream=True)
         collector = self._collector()
-        with ask(**self._arguments(request, stream=True)) as events:
-            for event in events:
-                text = collector.add(event)
-                if text:
-                    yield text
-        yield collector.reply()
+        with named_failures(self._model, client):
+            answer = self._endpoint(client)(**arguments)
+            with answer as events, named_failures(self._model, client, has_begun=True):
+                for event in events:
+                    text = collector.add(event)
+                    if text:
+                        yield text
+            yield collector.reply()
 
     async def astream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         """Like `stream`, without blocking the event loop."""
-        ask = self._endpoint(self._clients.get("async_client"))
+        client = self._clients.get("async_client")
+        arguments = self._arguments(request, stream=True)
         collector = self._collector()
-        async with await ask(**self._arguments(request, stream=True)) as events:
-            async for event in events:
-                text = collector.add(event)
-                if text:
-                    yield text
-        yield collector.reply()
+        with named_failures(self._model, client):
+            async with await self._endpoint(client)(**arguments) as events:
+                with named_failures(self._model, client, has_begun=True):
+                    async for event in events:
+                        text = collector.add(event)
+                        if text:
+                            yield text
+            yield collector.reply()
 
     def close(self) -> None:
         """Close the sync client that this provider made, if any."""
