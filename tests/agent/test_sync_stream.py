@@ -13,7 +13,7 @@ from antiloop import (
     ScriptedProvider,
     ToolCall,
 )
-from antiloop.agent import RunFinished, RunStarted, TextDelta, providers
+from antiloop.agent import ModelReply, RunFinished, RunStarted, TextDelta, providers
 
 
 def look() -> str:
@@ -41,13 +41,75 @@ def test_the_run_waits_while_nobody_asks_for_more():
     assert asked == []
 
 
-def test_leaving_early_ends_the_run_and_its_thread():
-    before = threading.active_count()
-    events = Agent([look], ScriptedProvider([ToolCall("look")] * 9 + ["Done."])).stream("Go")
-    next(events)
-    assert threading.active_count() > before
+class Heard(ScriptedProvider):
+    """A model whose streams say when they are closed."""
+
+    def __init__(self, replies):
+        super().__init__(replies)
+        self.closed = 0
+
+    def stream(self, request):
+        try:
+            yield from super().stream(request)
+        finally:
+            self.closed += 1
+
+
+def test_leaving_early_closes_the_stream_of_the_model():
+    model = Heard(["One two three."])
+    events = Agent([], model).stream("Go")
+    assert any(isinstance(event, TextDelta) for event in events)
+    assert model.closed == 0
     events.close()
-    assert [each for each in threading.enumerate() if each.name == "antiloop-loop"] == []
+    assert model.closed == 1
+
+
+def test_it_needs_no_thread_and_no_event_loop():
+    before = threading.active_count()
+    events = Agent([look], ScriptedProvider([ToolCall("look"), "Done."])).stream("Go")
+    assert {threading.active_count() for _ in events} == {before}
+
+
+def test_an_error_of_the_stream_reaches_the_caller():
+    class Broken(ScriptedProvider):
+        def stream(self, request):
+            yield "One "
+            raise OSError("gone")
+
+    heard = []
+    with pytest.raises(OSError, match="gone"):
+        heard.extend(heard.append(event) for event in Agent([], Broken(["x"])).stream("Go"))
+    assert TextDelta("One ") in heard
+
+
+@pytest.mark.parametrize("pieces", [iter(["a", ModelReply("a")]), ["a", ModelReply("a")]])
+def test_a_stream_may_be_any_iterable(pieces):
+    class Plain(ScriptedProvider):
+        def stream(self, request):
+            return pieces
+
+    assert list(Agent([], Plain(["x"])).stream("Go"))[-1].result.text == "a"
+
+
+def test_a_stream_that_cannot_be_closed_harms_nothing(caplog):
+    class Stuck(list):
+        def close(self):
+            raise OSError("gone")
+
+    class Plain(ScriptedProvider):
+        def stream(self, request):
+            return Stuck([ModelReply("a")])
+
+    assert list(Agent([], Plain(["x"])).stream("Go"))[-1].result.text == "a"
+    assert "the model's stream could not be closed" in caplog.text
+
+
+def test_a_reply_that_repeats_itself_without_end_is_broken_off():
+    endless = Heard([ModelReply("I will look at the file again. " * 5_000), "Done."])
+    config = AgentConfig(loop_detector=LoopDetector.escalating())
+    pieces = [e for e in Agent([], endless, config).stream("Go") if isinstance(e, TextDelta)]
+    assert len(pieces) < 10_000
+    assert endless.closed == 2
 
 
 def test_what_the_run_raises_reaches_the_caller():

@@ -7,10 +7,12 @@ what it prints.
 
 import re
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from adapters import FRAMEWORKS, WARNINGS
+from page_models import page_models
 
 from antiloop.cli import main
 
@@ -20,7 +22,11 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 ENTRY = re.compile(r"^- \[([^]]+)\]\(([^)]+)\)", re.MULTILINE)
+_OLD_MODEL = "ignore:The model:DeprecationWarning"  # an SDK knows when a model goes out of use
 INDEX = ROOT / "docs" / "README.md"
+NEEDS = {**FRAMEWORKS, "real-models.md": ("openai", "anthropic")}
+SERVED = {"real-models.md": page_models}
+"""What runs while the examples of a page do; it gives what stands for the addresses of the page."""
 
 
 def named(path):
@@ -29,7 +35,7 @@ def named(path):
 
 def with_warnings(page):
     """Let pass what the framework of a page warns of by itself."""
-    marks = map(pytest.mark.filterwarnings, WARNINGS.get(page.name, ()))
+    marks = map(pytest.mark.filterwarnings, (*WARNINGS.get(page.name, ()), _OLD_MODEL))
     return pytest.param(page, marks=list(marks), id=named(page))
 
 
@@ -60,16 +66,26 @@ def _in_the_clone(monkeypatch):
 
 @pytest.mark.parametrize("page", list(map(with_warnings, PAGES)))
 def test_python_blocks_run_and_print_what_the_page_says(page, capsys):
-    for framework in FRAMEWORKS.get(page.name, ()):
+    for framework in NEEDS.get(page.name, ()):
         pytest.importorskip(framework, reason=f"{named(page)} needs {framework}")
+    with SERVED.get(page.name, nullcontext)() as addresses:
+        run_blocks(page, capsys, addresses or {})
+
+
+def run_blocks(page, capsys, addresses):
+    """Run the blocks of a page; addresses of the page stand for others."""
     blocks = blocks_of(page)
     names = {"__name__": "__main__"}
     for (language, code, line), following in zip(blocks, [*blocks[1:], ("", "", 0)]):
         if language != "python":
             continue
+        for shown, used in addresses.items():
+            code = code.replace(shown, used)
         # Empty lines before the code make a traceback point at the line of the page.
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
         printed = capsys.readouterr().out
+        for shown, used in addresses.items():
+            printed = printed.replace(used, shown)
         if following[0] == "text":
             assert as_lines(printed) == as_lines(following[1])
 

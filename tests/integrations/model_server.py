@@ -13,6 +13,10 @@ _KINDS = {
 }
 
 
+class Refused(Exception):
+    """What is answered instead of a reply: a status and what went wrong."""
+
+
 class ModelServer(ThreadingHTTPServer):
     """Says what a script says; which reply it is, is read off the ids of the calls."""
 
@@ -64,6 +68,10 @@ class Handler(BaseHTTPRequestHandler):
         except ConnectionError as error:
             self.send(500, "application/json", json.dumps({"error": {"message": str(error)}}))
             return
+        except Refused as refused:
+            status, said = refused.args
+            self.send(status, "application/json", json.dumps({"error": {"message": said}}))
+            return
         if request.get("stream"):
             self.send(200, "text/event-stream", EVENTS[kind](*reply))
         else:
@@ -82,9 +90,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def model_server():
+def model_server(server=None):
     """Run a server, and give it."""
-    server = ModelServer()
+    server = server or ModelServer()
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield server

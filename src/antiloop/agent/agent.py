@@ -101,14 +101,13 @@ class Agent:
     def stream(
         self, prompt: Union[str, Sequence[Message]], *, response_format: Any = None
     ) -> Generator[AgentEvent, None, None]:
-        """Run, and yield what happens as it happens; like `astream`, for code that is not async.
+        """Run and yield events as they happen; like `astream`, for code that is not async.
 
-        The run has an event loop in a thread. A caller that leaves early closes the generator
-        (``events.close()``), and everything that the run had open closes with it.
+        It asks the provider with its sync ``stream``. To leave early, close the generator
+        (``events.close()``); this closes everything that the run has open.
         """
-        from .sync_stream import in_step
-
-        return in_step(self._events(prompt, response_format, streaming=True))
+        loop = self._loop(prompt, response_format)
+        return drive(loop, self._provider, self._config.observers, streaming=True)
 
     def _events(
         self, prompt: Union[str, Sequence[Message]], response_format: Any, *, streaming: bool

@@ -24,8 +24,8 @@ from typing import (
 
 from ..types import ToolResult
 from .asking import ask
-from .events import AgentEvent
-from .providers.protocol import ModelRequest, Provider
+from .events import AgentEvent, TextDelta
+from .providers.protocol import ModelReply, ModelRequest, Provider
 from .requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
 from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
@@ -37,18 +37,53 @@ _SLICE_S = 0.5
 
 
 def drive(
-    loop: Steps[None], provider: Provider, observers: Sequence[Any]
+    loop: Steps[None], provider: Provider, observers: Sequence[Any], *, streaming: bool = False
 ) -> Generator[AgentEvent, None, None]:
-    """Carry out a run and yield its events; closing the iterator closes everything."""
+    """Carry out a run and yield its events; closing the iterator closes everything.
+
+    With ``streaming`` the model's text is asked for piece by piece, and the pieces are events too.
+    """
     with closing(loop), closing(_Worker(provider, observers)) as worker:
         request = advance(loop, Outcome())
         while request is not None:
+            outcome = Outcome()
             if isinstance(request, Emit):
                 yield request.event
-                outcome = Outcome()
+            elif isinstance(request, AskModel) and streaming:
+                outcome = yield from _read_stream(provider, request)
             else:
                 outcome = worker.carry_out(request)
             request = advance(loop, outcome)
+
+
+def _read_stream(provider: Provider, question: AskModel) -> Generator[AgentEvent, None, Outcome]:
+    """Yield the text as it arrives, and return how it went."""
+    outcome, said = Outcome(), []
+    stream: Any = None
+    try:
+        stream = provider.stream(question.request)
+        for item in stream:
+            if isinstance(item, ModelReply):
+                outcome = Outcome(item)
+                continue
+            said.append(item)
+            yield TextDelta(item)
+            if question.is_enough(item):
+                outcome = Outcome(ModelReply("".join(said)))
+                break
+    except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
+        outcome = Outcome(error=error)
+    finally:
+        _close(stream)
+    return outcome
+
+
+def _close(stream: Any) -> None:
+    """Close the model's stream; an iterator may lack `close` if it is not a generator."""
+    try:
+        getattr(stream, "close", bool)()
+    except Exception:
+        logger.exception("the model's stream could not be closed")
 
 
 class _Worker:

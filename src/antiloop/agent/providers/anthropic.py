@@ -28,7 +28,7 @@ class AnthropicProvider(SdkProvider):
     """A Claude model behind Anthropic's messages.
 
     Args:
-        model: the model's name, e.g. ``"claude-sonnet-4-5"``.
+        model: the model's name, e.g. ``"claude-sonnet-5"``.
         client: an ``anthropic.Anthropic`` of the user's; made when first needed otherwise.
         async_client: an ``anthropic.AsyncAnthropic`` of the user's, likewise.
         client_options: keywords for the clients that this provider makes, e.g. ``base_url``.

@@ -1,7 +1,7 @@
 """What went wrong between us and a model, in words that name the model, the status and the remedy.
 
 The SDKs wait and ask again by themselves after a failure that may pass, so what arrives here is
-final. Their errors are told by where their classes come from, so that no SDK is imported here.
+final. The module of a class says which library it belongs to, so no SDK is imported here.
 """
 
 from contextlib import contextmanager

@@ -19,7 +19,7 @@ class OpenAIProvider(SdkProvider):
     """A model behind the chat completions of OpenAI or of a server that is compatible with it.
 
     Args:
-        model: the model's name, e.g. ``"gpt-4.1-mini"``.
+        model: the model's name, e.g. ``"gpt-5.4-mini"``.
         client: an ``openai.OpenAI`` of the user's; made when first needed otherwise.
         async_client: an ``openai.AsyncOpenAI`` of the user's, likewise.
         client_options: keywords for the clients that this provider makes, e.g. ``base_url``.

@@ -14,10 +14,12 @@ from typing import (
     Dict,
     Iterator,
     Mapping,
+    MutableMapping,
     Optional,
     Protocol,
     TypeVar,
 )
+from weakref import WeakKeyDictionary
 
 from .failures import named_failures
 from .protocol import ModelReply, ModelRequest, StreamItem
@@ -40,6 +42,9 @@ class Collector(Protocol):
 class Clients:
     """The sync and the async client of a provider: the user's, or ones made when first needed.
 
+    An async client is bound to the event loop in which it opened its connections, so each loop has
+    an async client made for it.
+
     Args:
         make: makes a sync client.
         make_async: makes an async client.
@@ -56,7 +61,7 @@ class Clients:
     ) -> None:
         self._make = {"client": make, "async_client": make_async}
         self._given = {"client": client, "async_client": async_client}
-        self._made: Dict[str, Any] = {}
+        self._made: MutableMapping[Any, Any] = WeakKeyDictionary()
         # Many runs share one provider: without the lock two threads would make a client each,
         # and one of them would never be closed.
         self._lock = threading.Lock()
@@ -72,15 +77,29 @@ class Clients:
             return self._given[kind]
         if any(client is not None for client in self._given.values()):
             raise ValueError(f"this call needs {kind}=, and only the other client was given")
+        user = self._user_of(kind)
         with self._lock:
-            if kind not in self._made:
-                self._made[kind] = self._make[kind]()
-            return self._made[kind]
+            if user not in self._made:
+                self._made[user] = self._make[kind]()
+            return self._made[user]
 
     def forget(self, kind: str) -> Optional[Any]:
-        """Return our client of a kind to be closed, or None; the next `get` makes a new one."""
+        """Hand over our own client of a kind to be closed, or None; the next `get` makes one.
+
+        Of the async clients it is that of the running event loop.
+        """
+        user = self._user_of(kind)
         with self._lock:
-            return self._made.pop(kind, None)
+            return self._made.pop(user, None)
+
+    def _user_of(self, kind: str) -> Any:
+        """Return what has a client to itself: these clients, or the running event loop."""
+        if kind == "client":
+            return self
+        # Imported here, so that who never runs async never loads it.
+        from asyncio import get_running_loop
+
+        return get_running_loop()
 
 
 class SdkProvider(ABC):
@@ -88,8 +107,8 @@ class SdkProvider(ABC):
 
     It keeps nothing between calls but its clients. Clients that it made itself are closed by
     ``close()`` and ``with`` (the sync one), ``aclose()`` and ``async with`` (both); they are made
-    again when the provider is used again. An async client belongs to the event loop that first
-    used it, so leave ``async with`` before that loop ends.
+    again when the provider is used again. Each event loop has an async client made for it, so leave
+    ``async with`` before the loop ends.
     """
 
     _clients: Clients
