@@ -1,7 +1,15 @@
 """The frameworks of the adapters, which the site is built without."""
 
 MOCKED = [
-    *("agent_framework", "agents", "anthropic", "claude_agent_sdk", "distributed", "google"),
+    *(
+        "agent_framework",
+        "agents",
+        "anthropic",
+        "claude_agent_sdk",
+        "crewai",
+        "distributed",
+        "google",
+    ),
     *(
         "inspect_ai",
         "langchain",

@@ -1,9 +1,11 @@
 """The adapters that the project has; needs no framework.
 
 python tests/integrations/adapters.py           # the environments that .ci/integrations makes
+WEEKLY=1 python tests/integrations/adapters.py  # those that are tested once a week
 python tests/integrations/adapters.py absent    # files whose framework is not installed here
 """
 
+import os
 import sys
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -36,6 +38,8 @@ class Adapter:
     """The same of its newest version, where that needs a later one."""
     warnings: Tuple[str, ...] = ()
     """What the framework itself warns of, as filters that let it pass."""
+    weekly: bool = False
+    """Whether the framework is too large to be installed for every change."""
 
 
 SINGLE_CALLS = {
@@ -117,6 +121,19 @@ ADAPTERS = {
             modes=("async", "stream"),
             holes={"sync": "the framework is async"},
             oldest=("agent-framework-core==1.3.0",),
+        ),
+        Adapter(
+            "crewai",
+            "crewai",
+            ("crewai",),
+            "guard-crewai.md",
+            holes={
+                "resumed_elsewhere": "a task that broke off starts from the beginning",
+                **SINGLE_CALLS,
+            },
+            oldest=("crewai==1.15.19",),
+            warnings=("ignore::DeprecationWarning",),
+            weekly=True,
         ),
         Adapter(
             "mcp",
@@ -333,9 +350,15 @@ FRAMEWORKS = {each.page: each.modules for each in (*ADAPTERS.values(), *RECIPES)
 """What must be installed to run the examples of a page, by the page's name."""
 
 
-def environments() -> Iterator[str]:
-    """Yield a line for each: name, which end, Python, page, what is shown, requirements."""
+def environments(weekly: bool = False) -> Iterator[str]:
+    """Yield a line for each: name, which end, Python, page, what is shown, requirements.
+
+    Args:
+        weekly: those that are tested once a week, and not those that are tested with every change.
+    """
     for adapter in ADAPTERS.values():
+        if adapter.weekly is not weekly:
+            continue
         python = ".".join(map(str, adapter.python))
         extras = ",".join(filter(None, [adapter.extra, "test"]))
         shown = ",".join(pin.partition("==")[0] for pin in adapter.oldest) or "-"
@@ -343,7 +366,7 @@ def environments() -> Iterator[str]:
         yield " ".join((adapter.name, "newest", *own))
         if adapter.oldest:
             yield " ".join((adapter.name, "oldest", *own, *adapter.oldest))
-    for recipe in RECIPES:
+    for recipe in () if weekly else RECIPES:
         python = ".".join(map(str, recipe.python))
         wanted = (recipe.package, ".[test]", recipe.package)
         yield " ".join((f"recipe-{recipe.name}", "newest", python, recipe.page, *wanted))
@@ -367,4 +390,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["absent"]:
         print(",".join(absent()))
     else:
-        print("\n".join(environments()))
+        print("\n".join(environments(weekly="WEEKLY" in os.environ)))

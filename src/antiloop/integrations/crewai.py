@@ -1,0 +1,153 @@
+"""CrewAI crews, through hooks that hold for one block of code."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+try:
+    from crewai.hooks.dispatch import (
+        HookAborted,
+        InterceptionPoint,
+        get_scoped_hooks,
+        scoped_hooks,
+    )
+except ImportError as error:
+    raise ImportError(
+        'antiloop.integrations.crewai needs crewai 1.15.19 or later: pip install "antiloop[crewai]"'
+    ) from error
+
+from ..exceptions import LoopDetectedError
+from ..formats.content import text_of
+from ..frozen import frozen
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..stability import beta
+from ..types import ToolCall, ToolResult
+from .shared.lookout import Lookout
+
+
+@beta
+class LoopAborted(LoopDetectedError, HookAborted):
+    """The error that ends a crew's run: CrewAI swallows all others that a hook raises."""
+
+
+@beta
+class LoopGuard(Lookout):
+    """Guards the crews that run in ``with guard.watch():``; see `Lookout` for its arguments.
+
+    Each round of an agent's task is judged before the next model call: the model gets a notice, or
+    `LoopAborted` reaches the caller of ``kickoff``. Refused calls get the words of the refusal as
+    their result. Other crews of the process are not seen. One guard may watch several blocks, also
+    at the same time.
+    """
+
+    can_ask = True
+
+    @contextmanager
+    def watch(self) -> "Iterator[LoopGuard]":
+        """Watch what runs in this block, and in the tasks and threads that it begins."""
+        block = _Block(self)
+        ours = {
+            InterceptionPoint.PRE_MODEL_CALL: block.before_model,
+            InterceptionPoint.PRE_TOOL_CALL: block.before_tool,
+            InterceptionPoint.POST_TOOL_CALL: block.after_tool,
+        }
+        theirs = {point: get_scoped_hooks(point) for point in InterceptionPoint}
+        hooks = {point: [*theirs[point], *filter(None, [ours.get(point)])] for point in theirs}
+        with scoped_hooks(hooks):
+            yield self
+
+
+@dataclass
+class _Run:
+    """What is known of one agent's work at one task."""
+
+    owners: Tuple[Any, Any]
+    """The agent and the task, held so that nothing else gets their ids."""
+    monitor: LoopMonitor
+    lock: Any = field(default_factory=RLock)
+    together: List[Tuple[ToolCall, ToolResult]] = field(default_factory=list)
+    """The calls since the last reply of the model."""
+
+    def refusal(self, call: ToolCall) -> Optional[str]:
+        with self.lock:
+            verdict = self.monitor.before(call)
+        return verdict.message if verdict.action is LoopAction.BLOCK else None
+
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        with self.lock:
+            self.together.append((call, result))
+
+    def judged(self) -> LoopVerdict:
+        """Judge the calls since the last reply, as one round."""
+        with self.lock:
+            calls, results = zip(*self.together)
+            self.together.clear()
+            return self.monitor.after(calls, results)
+
+
+class _Block:
+    """The hooks of one block, and the runs in it."""
+
+    def __init__(self, guard: LoopGuard) -> None:
+        self._guard = guard
+        self._runs: Dict[Tuple[int, int], _Run] = {}
+
+    def before_tool(self, context: Any) -> Optional[bool]:
+        """Refuse a call; CrewAI takes ``False`` for that."""
+        return False if self._run(context).refusal(_call(context)) else None
+
+    def after_tool(self, context: Any) -> Optional[str]:
+        """Note what a call gave; put the words of a refusal in the place of CrewAI's."""
+        run, call = self._run(context), _call(context)
+        refusal = run.refusal(call)
+        run.note(call, ToolResult(refusal or _given(context), bool(refusal)))
+        return refusal
+
+    def before_model(self, context: Any) -> None:
+        """Judge the round whose results have just come in."""
+        if context.executor is None:  # a model that is asked beside the agents' work
+            return
+        if context.iterations == 0:
+            self._runs.pop(_key(context), None)
+        run = self._run(context)
+        if run.together:
+            run_id = _run_id(context)
+            verdict = self._guard.asked(run.monitor, run.judged(), run_id)
+            self._guard.tell(verdict, run_id)
+            self._carry_out(verdict, context.messages)
+
+    def _carry_out(self, verdict: LoopVerdict, messages: List[Any]) -> None:
+        if verdict.action is LoopAction.NOTIFY:
+            messages.append({"role": "user", "content": self._guard.notice(verdict)})
+        if verdict.action.ends_run:
+            found = verdict.as_error()
+            error = LoopAborted(found.message, found.detector, found.details)
+            error.detection, error.source = found.detection, "antiloop"
+            raise error
+
+    def _run(self, context: Any) -> _Run:
+        key = _key(context)
+        if key not in self._runs:
+            owners = (context.agent, context.task)
+            self._runs[key] = _Run(owners, self._guard.monitor(_run_id(context)))
+        return self._runs[key]
+
+
+def _key(context: Any) -> Tuple[int, int]:
+    return id(context.agent), id(context.task)
+
+
+def _run_id(context: Any) -> str:
+    return str(getattr(context.crew, "id", ""))
+
+
+def _given(context: Any) -> str:
+    """Give a result without the reminders that CrewAI adds to some of them."""
+    raw = context.raw_tool_result
+    return text_of(context.tool_result if raw is None else raw)
+
+
+def _call(context: Any) -> ToolCall:
+    """Give a call as it is now; a tool may change its arguments."""
+    return ToolCall(context.tool_name, frozen(context.tool_input))
