@@ -8,9 +8,12 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.exceptions import NoTrace, TraceUnreadable
+from antiloop.formats import growing_history
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS, read_runs, replay
+from antiloop.traces.live import live_lines
 from antiloop.traces.live.live_lines import LiveLines
+from antiloop.traces.readers import event_log
 from antiloop.traces.shared.run_under_way import not_by_record
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -54,7 +57,8 @@ def call(result="nothing", run_id="r", tool="look", **fields):
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("path", LINES, ids=lambda path: str(path.relative_to(FOLDER)))
-def test_line_by_line_the_verdicts_are_those_of_a_scan(path, preset):
+def test_line_by_line_the_verdicts_are_those_of_a_scan(path, preset, monkeypatch):
+    monkeypatch.setattr(growing_history, "_AT_ONCE", 1)
     detector, trouble = PRESETS[preset](), []
     lines = LiveLines(str(path), detector, None, trouble.append)
     found = []
@@ -199,6 +203,63 @@ def test_the_reference_names_the_formats_that_are_followed():
     refused, followed = (re.findall(r"`([\w-]+)`", part) for part in told.split("whose records"))
     assert refused == [name for name in FORMATS if name not in FOLLOWED]
     assert followed == [name for name in FOLLOWED if FORMATS[name].follow]
+
+
+LONG = {
+    "event-log": lambda n: [call(f"{n}", call_id=str(n), input={"n": n}), event("user_message")],
+    "claude-code": lambda n: [
+        {"sessionId": "s", "type": "assistant", "uuid": f"a{n}", "message": said(n)},
+        {"sessionId": "s", "type": "user", "uuid": f"b{n}", "message": answered(n)},
+    ],
+    "codex": lambda n: [
+        *[{"type": "session_meta", "payload": {"id": "s"}}] * (n == 0),
+        item(type="function_call", call_id=str(n), name="look", arguments=f'{{"n": {n}}}'),
+        item(type="function_call_output", call_id=str(n), output="o" * 500 + str(n)),
+    ],
+    "gemini-cli": lambda n: [
+        *[{"sessionId": "s", "projectHash": "h"}] * (n == 0),
+        {"id": f"m{n}", "type": "gemini", "content": "", "toolCalls": [used(n)]},
+    ],
+    "openhands": lambda n: [
+        {"id": 2 * n, "source": "agent", "action": "run", "args": {"command": str(n)}},
+        {"id": 2 * n + 1, "source": "agent", "cause": 2 * n, "observation": "run", "content": "o"},
+    ],
+}
+
+
+def said(n):
+    use = {"type": "tool_use", "id": f"t{n}", "name": "look", "input": {"n": n}}
+    return {"id": f"m{n}", "role": "assistant", "content": [use]}
+
+
+def answered(n):
+    block = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n}" * 500}
+    return {"role": "user", "content": [block]}
+
+
+def item(**fields):
+    return {"type": "response_item", "payload": fields}
+
+
+def used(n):
+    return {"id": f"t{n}", "name": "look", "args": {"n": n}, "status": "success", "result": "o"}
+
+
+@pytest.mark.parametrize("source", LONG)
+def test_what_is_judged_is_forgotten(source):
+    recording = Recording(source=source)
+    recording.take(*(value for n in range(400) for value in LONG[source](n)))
+    (run,) = recording.lines._replays
+    assert len(run.history(398).calls) == 2
+    assert len(run.history(0).calls) <= 70
+
+
+def test_a_run_heard_of_longest_ago_begins_anew(monkeypatch):
+    monkeypatch.setattr(live_lines, "RUNS_UNDER_WAY", 2)
+    monkeypatch.setattr(event_log, "RUNS_UNDER_WAY", 2)
+    recording = Recording()
+    assert recording.take(call(), call(), *[call(run_id=name) for name in "abab"], call()) == []
+    assert recording.take(call(run_id="b"), call(), call()) == [("b", 2), ("r", 2)]
 
 
 def test_runs_that_are_over_are_forgotten():

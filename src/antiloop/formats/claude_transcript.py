@@ -1,16 +1,20 @@
 """Claude Code: the lines of a session's transcript, or of its output as ``stream-json``."""
 
-from typing import Any, Dict, Iterable, Set
+from typing import Any, Dict, Iterable
 
+from ..latest import Latest
 from ..stability import beta
 from .anthropic import add_blocks, blocks_of, replies_of, words_of
 from .content import field_of, flag_of, optional_text, tag_of, text_of
+from .growing_history import keep_latest
 from .history import History, HistoryBuilder
 
 SYNTHETIC = "<synthetic>"
 """What stands for the model where Claude Code wrote a reply itself, such as an API's error."""
 MAIN_AGENT = ""
 """The agent that the user talks to."""
+_SIDE_LINES = 10_000
+"""Lines of subagents that are remembered; the line that one answers is near."""
 _REMINDER = "<system-reminder>"  # how Claude Code itself speaks, in the place of the user
 
 
@@ -57,7 +61,7 @@ class AgentsOfLines:
     """Finds the agent that each line belongs to; takes the lines in order."""
 
     def __init__(self) -> None:
-        self._of_line: Dict[str, str] = {}
+        self._of_line: Latest[str, str] = Latest(_SIDE_LINES)
 
     def agent_of(self, line: Any) -> str:
         """Return the id of a subagent, or `MAIN_AGENT`."""
@@ -78,7 +82,8 @@ class TranscriptBuilder:
     def __init__(self) -> None:
         self._history = HistoryBuilder()
         self._rounds: Dict[str, int] = {}
-        self._lines: Set[str] = set()
+        self._round = 0
+        self._lines: Dict[str, None] = {}
 
     def add(self, line: Any) -> None:
         """Add one line; one that holds no message, or was there before, is passed over."""
@@ -100,15 +105,22 @@ class TranscriptBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step, sooner or later."""
+        self._history.forget(before)
+        keep_latest(self._rounds)
+        keep_latest(self._lines)
+
     def _is_copy(self, line: Any) -> bool:
         """Whether a line was there before, by its own id, or by those of what it asks for."""
         own, asked = text_of(field_of(line, "uuid")), ""
         if tag_of(line, "type") == "assistant":
             asked = _calls_of(field_of(line, "message"))
         known = own in self._lines or asked in self._lines
-        self._lines.update(filter(None, (own, asked)))
+        self._lines.update(dict.fromkeys(filter(None, (own, asked))))
         return known
 
     def _round_of(self, message: Any) -> int:
-        number = len(self._rounds)
-        return self._rounds.setdefault(text_of(field_of(message, "id")) or f"#{number}", number)
+        number, own = self._round, text_of(field_of(message, "id"))
+        self._round += own not in self._rounds
+        return self._rounds.setdefault(own or f"#{number}", number)

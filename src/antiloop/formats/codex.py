@@ -61,6 +61,10 @@ class RolloutBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._items.build(since)
 
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step, sooner or later."""
+        self._items.forget(before)
+
 
 def _result_of_command(item: Any) -> ToolResult:
     result = result_of(item)

@@ -72,6 +72,10 @@ class SessionBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step, sooner or later; ids stay, as all may come again."""
+        self._history.forget(before)
+
     def _add_call(self, call: Any) -> None:
         arguments = arguments_of(field_of(call, "args"))
         self._history.add_call(_name(call), arguments, _call_id(call), self._round)

@@ -9,6 +9,7 @@ from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Uni
 from ..loop_detection.messages import NOTICE_MARKER
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
+from .growing_history import GrowingHistory, keep_latest
 from .text_message import TextMessage
 from .unrecorded import unlike_others
 
@@ -42,15 +43,38 @@ class History:
         results: Sequence[Optional[ToolResult]],
         turn_starts: Sequence[int],
         messages: Sequence[TextMessage] = (),
+        forgotten: int = 0,
     ) -> "History":
-        """Make a history without its first calls; what was said before them is left out too."""
+        """Make a history without its first calls; what was said before them is left out too.
+
+        Args:
+            first: the first call that is in it.
+            calls: those that are known.
+            results: of these calls.
+            turn_starts: as all positions, counted from the first call of the conversation.
+            messages: what was said.
+            forgotten: how many calls came before ``calls``.
+        """
+        start = max(0, first - forgotten)
         turns = turn_starts[bisect_left(turn_starts, first) :]
         later = (each for each in messages if each.position >= first)
         return cls(
-            tuple(calls[first:]),
-            tuple(results[first:]),
+            tuple(calls[start:]),
+            tuple(results[start:]),
             tuple(start - first for start in turns),
             tuple(replace(each, position=each.position - first) for each in later),
+        )
+
+    @classmethod
+    def of_growing(cls, growing: GrowingHistory, since: int) -> "History":
+        """Make a history of a conversation that goes on, without its first calls."""
+        return cls.since(
+            since,
+            growing.calls,
+            growing.results,
+            growing.turn_starts,
+            growing.messages,
+            growing.forgotten,
         )
 
     def __len__(self) -> int:
@@ -137,10 +161,9 @@ class HistoryBuilder:
 
     def __init__(self, *, last_answer_counts: bool = False) -> None:
         self._last_answer_counts = last_answer_counts
-        self._calls: List[ToolCall] = []
-        self._results: List[Optional[ToolResult]] = []
-        self._turn_starts: List[int] = []
-        self._messages: List[TextMessage] = []
+        self._history = GrowingHistory()
+        self._calls, self._results = self._history.calls, self._history.results
+        self._turn_starts = self._history.turn_starts
         self._open: Dict[Optional[str], List[int]] = {}
         self._answered: Dict[Optional[str], int] = {}
 
@@ -153,8 +176,7 @@ class HistoryBuilder:
     ) -> None:
         """Add one call of the model reply ``round``."""
         self._open.setdefault(call_id, []).append(len(self._calls))
-        self._calls.append(ToolCall(tool_name, arguments, call_id, round))
-        self._results.append(None)
+        self._history.add(ToolCall(tool_name, arguments, call_id, round))
 
     def add_result(
         self, result: ToolResult, call_id: Optional[str], tool_name: Optional[str] = None
@@ -186,7 +208,7 @@ class HistoryBuilder:
         """Note that the user spoke here, unless all ``texts`` are antiloop's own."""
         is_users = not all(map(_NOTICE.match, texts))
         if is_users:
-            self._turn_starts.append(len(self._calls))
+            self._turn_starts.append(len(self))
         self._add_message(Role.USER if is_users else Role.SYSTEM, "\n".join(texts))
 
     def add_reply(self, *texts: str, position: Optional[int] = None) -> None:
@@ -200,17 +222,30 @@ class HistoryBuilder:
 
     def _add_message(self, role: Role, text: str, position: Optional[int] = None) -> None:
         if text and not text.isspace():
-            before = len(self._calls) if position is None else position
-            self._messages.append(TextMessage(role, text, before))
+            before = len(self) if position is None else position
+            self._history.messages.append(TextMessage(role, text, before))
 
     def __len__(self) -> int:
         """Count the calls so far."""
-        return len(self._calls)
+        return len(self._history)
 
     def build(self, since: int = 0) -> History:
-        """Return what was collected so far, without the first ``since`` calls."""
-        calls, results = self._calls, self._results
-        return History.since(since, calls, results, self._turn_starts, self._messages)
+        """Give what was collected so far, without the first ``since`` calls."""
+        return History.of_growing(self._history, since)
+
+    def forget(self, before: int) -> None:
+        """Let go of calls before a step, and of ids from long ago; what is left is as before."""
+        count = self._history.forget(before)
+        if count:
+            keep_latest(self._open)
+            keep_latest(self._answered)
+            for waiting in self._open.values():
+                waiting[:] = [index - count for index in waiting if index >= count]
+            self._answered = {
+                call_id: index - count
+                for call_id, index in self._answered.items()
+                if index >= count
+            }
 
     def _is_unseen(self, call_id: Optional[str], tool_name: Optional[str]) -> bool:
         """Whether a result is of a call that did not stand here, and no second answer to one."""
@@ -220,9 +255,10 @@ class HistoryBuilder:
         return tool_name is not None and all(call.tool_name != tool_name for call in latest)
 
     def _add_unseen(self, call_id: Optional[str], tool_name: str) -> None:
-        place = f"call {call_id}" if call_id else f"step {len(self._calls)}"
+        place = f"call {call_id}" if call_id else f"step {len(self)}"
         call = unlike_others(ToolCall(tool_name), place)
-        round_ = round_of_unseen(self._calls, self._turn_starts)
+        has_turn = len(self) in self._turn_starts[-1:]
+        round_ = round_of_unseen(self._calls, [len(self._calls)] * has_turn)
         self.add_call(call.tool_name, call.arguments, call_id, round_)
 
     def _first_of_latest_round(self, call_id: str) -> Optional[int]:

@@ -111,6 +111,10 @@ class ItemsBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step, sooner or later."""
+        self._history.forget(before)
+
     def _add_item(self, item: Any) -> None:
         if is_call(item):
             self._add_call(item)

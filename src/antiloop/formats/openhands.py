@@ -10,6 +10,7 @@ from ..loop_detection.text.canonical import plain
 from ..stability import beta
 from ..types import ToolResult
 from .content import arguments_of, field_of, filled_field, items_of, optional_text, tag_of, text_of
+from .growing_history import keep_latest
 from .history import History, HistoryBuilder
 
 _NO_TOOLS = frozenset(
@@ -120,6 +121,11 @@ class EventsBuilder:
     def build(self, since: int = 0) -> History:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
+
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step, sooner or later."""
+        self._history.forget(before)
+        keep_latest(self._ids)
 
     def _add_call(self, event: Any) -> None:
         reply = reply_of(event)

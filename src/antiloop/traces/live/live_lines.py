@@ -1,18 +1,25 @@
 """From the lines of a recording that is still written to what a detector says about its runs."""
 
-from typing import Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Callable, Iterator, List, Optional, Tuple
 
 from ...exceptions import NoTrace
-from ...loop_detection import LoopDetector, LoopVerdict
+from ...latest import Latest
+from ...loop_detection import LoopAction, LoopDetector, LoopVerdict
 from ..reading import good_records
 from ..recognition import Recognition
 from ..registry import EMPTY, TraceFormat, expected
 from ..shared.records import Record, record_of
-from ..shared.run_under_way import RunUnderWay, TakeRecord, each_by_itself
+from ..shared.run_under_way import RUNS_UNDER_WAY, RunUnderWay, TakeRecord, each_by_itself
 from .live_replay import LiveReplay
 
 LiveVerdict = Tuple[RunUnderWay, int, LoopVerdict]
 """A run, a step of it, and what is said there."""
+OnVerdict = Callable[[RunUnderWay, int, LoopVerdict], None]
+"""Called with a run, how many of its calls are judged, and what is said of the last ones."""
+
+
+def _nobody(run: RunUnderWay, judged: int, verdict: LoopVerdict) -> None:
+    """Listen to nothing."""
 
 
 class LiveLines:
@@ -26,6 +33,7 @@ class LiveLines:
         detector: who judges.
         source: a name in ``FORMATS``, to overrule recognition.
         on_trouble: called with ``"name:line: what is wrong"`` for each part that is skipped.
+        on_verdict: called with every verdict, also those to go on.
     """
 
     def __init__(
@@ -34,13 +42,15 @@ class LiveLines:
         detector: LoopDetector,
         source: Optional[str],
         on_trouble: Callable[[str], None],
+        on_verdict: OnVerdict = _nobody,
     ) -> None:
         self._name = name
         self._detector = detector
         self._on_trouble = on_trouble
+        self._on_verdict = on_verdict
         self._recognition = Recognition(source)
         self._known: Optional[Tuple[TraceFormat, TakeRecord]] = None
-        self._replays: Dict[RunUnderWay, LiveReplay] = {}
+        self._replays: Latest[RunUnderWay, LiveReplay] = Latest(RUNS_UNDER_WAY)
 
     def take(self, number: int, line: str) -> Iterator[LiveVerdict]:
         """Take the next line, and yield what is to be said now.
@@ -71,8 +81,8 @@ class LiveLines:
             if self._recognition.likely is None:
                 raise self._no_trace()
             yield from self._begun(self._recognition.likely)
-        for run, replay in self._replays.items():
-            yield from ((run, *said) for said in replay.verdicts(is_over=True))
+        for replay in self._replays.values():
+            yield from self._judged(replay, is_over=True)
 
     def _begun(self, named: TraceFormat) -> Iterator[LiveVerdict]:
         """Begin to judge with what was looked at until its format was clear."""
@@ -94,12 +104,18 @@ class LiveLines:
                 yield from self._said_of(run)
 
     def _said_of(self, run: RunUnderWay) -> Iterator[LiveVerdict]:
-        replay = self._replays.get(run)
-        if replay is None:
-            replay = self._replays[run] = LiveReplay(run, self._detector)
-        yield from ((run, *said) for said in replay.verdicts())
+        replay = self._replays.get(run) or LiveReplay(run, self._detector)
+        self._replays[run] = replay
+        yield from self._judged(replay)
+        run.forget(replay.judged)
         if run.is_over:
             del self._replays[run]
+
+    def _judged(self, replay: LiveReplay, is_over: bool = False) -> Iterator[LiveVerdict]:
+        for step, verdict in replay.verdicts(is_over):
+            self._on_verdict(replay.run, replay.judged, verdict)
+            if verdict.action is not LoopAction.CONTINUE:
+                yield replay.run, step, verdict
 
     def _report(self, line: int, what: str) -> None:
         self._on_trouble(f"{self._name}:{line}: {what}; skipped")

@@ -5,7 +5,7 @@ from typing import Iterator, List, Tuple
 
 from ...formats import History, TextMessage
 from ...formats.moment import Moment, judged, moments_of, step_of
-from ...loop_detection import LoopAction, LoopDetector, LoopVerdict
+from ...loop_detection import LoopDetector, LoopVerdict
 from ..shared.run_under_way import RunUnderWay
 
 _PATIENCE = 2
@@ -24,7 +24,8 @@ class LiveReplay:
         self.run = run
         self._monitor = detector.monitor(live=False)
         self._monitor.consultation.begin(is_possible=False)
-        self._judged = 0
+        self.judged = 0
+        """How many calls are judged."""
         self._heard = 0
 
     def verdicts(self, is_over: bool = False) -> Iterator[Tuple[int, LoopVerdict]]:
@@ -34,27 +35,26 @@ class LiveReplay:
             is_over: whether nothing more comes, whatever the run itself says.
 
         Yields:
-            The index of the last step of a round, counted from 0, and what is said about it.
+            The index of the last step of a round, counted from 0, and what is said about it; also
+            where that is to go on.
         """
-        before, history = self._judged, self.run.history(self._judged)
+        before, history = self.judged, self.run.history(self.judged)
         rounds = list(history.rounds())
         count = len(rounds) if is_over or self.run.is_over else _complete(history, rounds)
         complete = sum(map(len, rounds[:count]))
         for moment in islice(moments_of(history), self._heard, None):
             if not self._note(moment, before, complete):
                 return
-            verdict = judged(self._monitor, history, moment)
-            if verdict.action is not LoopAction.CONTINUE:
-                yield step_of(moment, before), verdict
+            yield step_of(moment, before), judged(self._monitor, history, moment)
 
     def _note(self, moment: Moment, before: int, complete: int) -> bool:
         """Note how far the run is judged with a moment, and say whether that may be done now."""
         if isinstance(moment, TextMessage):
-            self._heard += before + moment.position == self._judged
+            self._heard += before + moment.position == self.judged
             return True
         if moment[1] > complete:
             return False
-        self._judged, self._heard = before + moment[1], 0
+        self.judged, self._heard = before + moment[1], 0
         return True
 
 

@@ -16,9 +16,11 @@ from ...formats.claude_transcript import (
     is_message_line,
 )
 from ...formats.content import field_of, text_of
+from ...formats.growing_history import keep_latest
+from ...latest import Latest
 from ..recorded_run import RecordedRun
 from ..shared.records import OnTrouble, Record
-from ..shared.run_under_way import TakeRecord
+from ..shared.run_under_way import RUNS_UNDER_WAY, TakeRecord
 from ..shared.usage import Usage, reply_event, total_usage
 from .anthropic import anthropic_usage
 
@@ -32,7 +34,7 @@ def recognizes(value: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield one run for each session, and one for each of its subagents."""
-    sessions = _Sessions(name, on_trouble)
+    sessions = _Sessions(name, on_trouble, {})
     for record in found:
         sessions.take(record)
     for run in sessions.runs.values():
@@ -41,7 +43,7 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
 
 def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
     """Read a session line by line while it is written."""
-    return _Sessions(name, on_trouble).take
+    return _Sessions(name, on_trouble, Latest(RUNS_UNDER_WAY)).take
 
 
 def _session_of(line: Any) -> str:
@@ -51,8 +53,10 @@ def _session_of(line: Any) -> str:
 class _Sessions:
     """The runs of a file, each an agent's part in a session."""
 
-    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
-        self.runs: Dict[Tuple[str, str], _Run] = {}
+    def __init__(
+        self, name: str, on_trouble: OnTrouble, runs: "Dict[Tuple[str, str], _Run]"
+    ) -> None:
+        self.runs = runs
         self._agents = AgentsOfLines()
         self._name = name
         self._on_trouble = on_trouble
@@ -66,7 +70,8 @@ class _Sessions:
             session, agent = key = _session_of(line), self._agents.agent_of(line)
             run = self.runs.get(key)
             if run is None:
-                run = self.runs[key] = _Run(session, agent, record.place(self._name))
+                run = _Run(session, agent, record.place(self._name))
+            self.runs[key] = run
             run.add(line)
             return [run]
         return []
@@ -102,6 +107,10 @@ class _Run:
 
     def history(self, since: int = 0) -> History:
         return self._transcript.build(since)
+
+    def forget(self, before: int) -> None:
+        self._transcript.forget(before)
+        keep_latest(self._replies)
 
     def recorded(self) -> RecordedRun:
         history, agent = self.history(), self._agent or None

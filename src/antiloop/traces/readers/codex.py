@@ -6,6 +6,7 @@ from ...formats import History
 from ...formats.amounts import moment_s
 from ...formats.codex import RolloutBuilder, item_of, seconds_of
 from ...formats.content import field_of, optional_text, text_of
+from ...formats.growing_history import keep_latest
 from ...formats.openai_responses import is_call, is_result, tool_of
 from ..recorded_run import RecordedRun
 from ..run_event import RunEvent
@@ -95,6 +96,11 @@ class _Run:
 
     def history(self, since: int = 0) -> History:
         return self._rollout.build(since)
+
+    def forget(self, before: int) -> None:
+        self._rollout.forget(before)
+        self._events.clear()
+        keep_latest(self._begun)
 
     def recorded(self) -> RecordedRun:
         history = self.history()

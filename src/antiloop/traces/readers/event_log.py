@@ -12,10 +12,11 @@ only the runs that are under way at one time are held.
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Set
 
 from ...formats.content import text_of
+from ...latest import Latest
 from ..recorded_run import RecordedRun
 from ..shared.open_run import OpenRun
 from ..shared.records import OnTrouble, Record
-from ..shared.run_under_way import TakeRecord
+from ..shared.run_under_way import RUNS_UNDER_WAY, TakeRecord
 
 _TYPES = frozenset(
     """
@@ -38,7 +39,7 @@ def _is_known(type_: Any) -> bool:
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
     """Yield each run when it is over, and at the end those that never said so."""
-    log = _Log(name, on_trouble)
+    log = _Log(name, on_trouble, {})
     given: Set[str] = set()
     for record in found:
         for run in log.take(record):
@@ -47,20 +48,20 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
                 yield run.close()
     for run in log.under_way.values():
         # What comes after the end of a run and calls nothing is an afterword, not a further run.
-        if run.calls or run.run_id not in given:
+        if len(run) or run.run_id not in given:
             yield run.close()
 
 
 def follow(name: str, on_trouble: OnTrouble) -> TakeRecord:
     """Read a log event by event while it is written."""
-    return _Log(name, on_trouble).take
+    return _Log(name, on_trouble, Latest(RUNS_UNDER_WAY)).take
 
 
 class _Log:
     """Sorts events by run, and holds the runs that are not over."""
 
-    def __init__(self, name: str, on_trouble: OnTrouble) -> None:
-        self.under_way: Dict[str, OpenRun] = {}
+    def __init__(self, name: str, on_trouble: OnTrouble, under_way: Dict[str, OpenRun]) -> None:
+        self.under_way = under_way
         self._name = name
         self._on_trouble = on_trouble
 
@@ -83,5 +84,6 @@ class _Log:
         run_id = self._name if given is None else text_of(given)
         run = self.under_way.get(run_id)
         if run is None:
-            run = self.under_way[run_id] = OpenRun(run_id, record.place(self._name))
+            run = OpenRun(run_id, record.place(self._name))
+        self.under_way[run_id] = run
         return run

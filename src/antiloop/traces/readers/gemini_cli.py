@@ -57,6 +57,11 @@ class _Session:
         self._untold.clear()
         return self._session.build(since)
 
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step; ids stay, as a session may be written again."""
+        self._session.forget(before)
+        self._messages = dict.fromkeys(self._messages)
+
     def recorded(self) -> RecordedRun:
         messages = list(self._messages.values())
         history = from_gemini_session(messages)

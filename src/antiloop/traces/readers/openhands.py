@@ -81,6 +81,10 @@ class _EventsAlone:
         """Return what is known by now, without the first ``since`` calls."""
         return self._conversation.build(since)
 
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step."""
+        self._conversation.forget(before)
+
 
 def _events(value: Any) -> List[Any]:
     held = [value.get(key) for key in _HOLDERS] if isinstance(value, dict) else [value]

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 from ...formats import History, TextMessage
 from ...formats.amounts import moment_s, number, whole_number
 from ...formats.content import arguments_of, field_of, optional_text, text_of
+from ...formats.growing_history import GrowingHistory, keep_latest
 from ...formats.unrecorded import made_unique
 from ...latest import Latest
 from ...loop_detection.evidence.fingerprint import call_fingerprint
@@ -46,15 +47,13 @@ class OpenRun:
         self.run_id = run_id
         self.source = source
         self.is_over = False
-        self.calls: List[ToolCall] = []
-        self._results: List[Optional[ToolResult]] = []
-        self._turn_starts: List[int] = []
-        self._messages: List[TextMessage] = []
+        self._history = GrowingHistory()
         self._opinions: List[Tuple[int, Opinion]] = []
         self._events: List[RunEvent] = []
-        self._waiting: Latest[int, Mapping[str, Any]] = Latest(_WAITING)
+        self._waiting: Latest[int, Tuple[ToolCall, Mapping[str, Any]]] = Latest(_WAITING)
         self._agent: Optional[str] = None
         self._rounds: Dict[str, int] = {}
+        self._named_rounds = 0
         self._open_round: Optional[Tuple[int, Optional[str]]] = None
         self._calls_of_round: Set[str] = set()
         self._tells_replies = False
@@ -62,7 +61,7 @@ class OpenRun:
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Take the next event."""
-        step = len(self.calls)
+        step = len(self._history)
         self._agent = self._agent or optional_text(event.get("agent"))
         if event["type"] == "tool_call_started":
             self._start(_call(event), event, event)
@@ -73,26 +72,36 @@ class OpenRun:
         self._end_round(event)
         self._note_words(event, step)
         if event["type"] == "user_message":
-            self._turn_starts.append(step)
+            self._history.turn_starts.append(step)
         elif event["type"] == "run_failed":
             self._failed = True
         elif event["type"] == "second_opinion":
             self._note_opinion(event)
         self._events.append(_event(event, step))
 
+    def __len__(self) -> int:
+        """Count the calls so far."""
+        return len(self._history)
+
     def history(self, since: int) -> History:
-        """Return calls and results as far as they are known, without the first ``since`` calls."""
-        calls, results = self.calls, self._results
-        return History.since(since, calls, results, self._turn_starts, self._messages)
+        """Give calls and results as far as they are known, without the first ``since`` calls."""
+        return History.of_growing(self._history, since)
+
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step, sooner or later; the run can only go on then."""
+        if self._history.forget(before):
+            self._events.clear()
+            self._opinions.clear()
+            keep_latest(self._rounds)
 
     def close(self) -> RecordedRun:
-        """Return the run as far as it is known."""
-        events = self._events
+        """Give the run as far as it is known."""
+        events, known = self._events, self._history
         return RecordedRun(
             self.run_id,
-            tuple(self.calls),
-            tuple(self._results),
-            tuple(self._turn_starts),
+            tuple(known.calls),
+            tuple(known.results),
+            tuple(known.turn_starts),
             self.source,
             tuple(events),
             agent=self._agent,
@@ -102,7 +111,7 @@ class OpenRun:
             cost=total(event.cost for event in events),
             opinions=tuple(self._opinions),
             failed=self._failed,
-            messages=tuple(self._messages),
+            messages=tuple(known.messages),
             cached_tokens=total(event.cached_tokens for event in events),
         )
 
@@ -110,21 +119,21 @@ class OpenRun:
         """Take in what a judge said, about the last call where no step is named."""
         opinion, step = recorded_opinion(event), whole_number(event.get("step"))
         if opinion is not None:
-            self._opinions.append((len(self.calls) - 1 if step is None else step, opinion))
+            self._opinions.append((len(self._history) - 1 if step is None else step, opinion))
 
     def _note_words(self, event: Mapping[str, Any], step: int) -> None:
         """Take in what the user or the model said, where it was recorded as text."""
         role, field = _WORDS.get(event["type"], (Role.SYSTEM, ""))
         text = event.get(field)
         if isinstance(text, str) and text:
-            self._messages.append(TextMessage(role, text, step))
+            self._history.messages.append(TextMessage(role, text, step))
 
     def _start(self, call: ToolCall, event: Mapping[str, Any], begun: Mapping[str, Any]) -> int:
-        index = len(self.calls)
+        index = len(self._history)
         call = made_unique(call, index)
-        self.calls.append(replace(call, round=self._round_of(call, event)))
-        self._results.append(None)
-        self._waiting[index] = begun
+        call = replace(call, round=self._round_of(call, event))
+        self._history.add(call)
+        self._waiting[index] = call, begun
         return index
 
     def _end_round(self, event: Mapping[str, Any]) -> None:
@@ -139,25 +148,27 @@ class OpenRun:
     def _round_of(self, call: ToolCall, event: Mapping[str, Any]) -> int:
         if event.get("round") is not None:
             # Negative, so that they never equal the numbers of the others, which are indices.
-            return self._rounds.setdefault(text_of(event["round"]), -1 - len(self._rounds))
+            name = text_of(event["round"])
+            self._named_rounds += name not in self._rounds
+            return self._rounds.setdefault(name, -self._named_rounds)
         agent = optional_text(event.get("agent"))
         key = call_fingerprint(call.tool_name, call.arguments)
         is_again = key in self._calls_of_round and not self._tells_replies
         if self._open_round is None or self._open_round[1] != agent or is_again:
-            self._open_round = len(self.calls), agent
+            self._open_round = len(self._history), agent
             self._calls_of_round.clear()
         self._calls_of_round.add(key)
         return self._open_round[0]
 
     def _complete(self, event: Mapping[str, Any]) -> RunEvent:
         completed = _call(event)
-        found = (index for index in self._waiting if _is_of(completed, self.calls[index]))
+        found = (index for index, (call, _) in self._waiting.items() if _is_of(completed, call))
         index = next(found, None)
         if index is None:
             index = self._start(completed, event, _NOTHING)
-        begun = self._waiting.pop(index)
-        self._results[index] = _result(event)
-        if self._open_round and self._open_round[0] == self.calls[index].round:
+        call, begun = self._waiting.pop(index)
+        self._history.answer(index, _result(event))
+        if self._open_round and self._open_round[0] == call.round:
             self._open_round = None
         return _event(event, index, begun)
 

@@ -30,7 +30,13 @@ class RunUnderWay(Protocol):
         """Return what is known by now, without the first ``since`` calls."""
         ...
 
+    def forget(self, before: int) -> None:
+        """Let go of what came before a step, sooner or later; `history` is not asked for it."""
+        ...
 
+
+RUNS_UNDER_WAY = 1_000
+"""Runs of one file that are followed at a time; one heard of longest ago begins anew."""
 TakeRecord = Callable[[Record], Iterable[RunUnderWay]]
 """Takes the next record of a file and gives the runs that it belongs to."""
 Follow = Callable[[str, OnTrouble], TakeRecord]
@@ -52,6 +58,9 @@ class WholeRun:
         """Return the run without the first ``since`` calls."""
         run = self._run
         return History.since(since, run.calls, run.results, run.turn_starts, run.messages)
+
+    def forget(self, before: int) -> None:
+        """Keep all: the run is over."""
 
 
 def not_by_record(name: str, on_trouble: OnTrouble) -> TakeRecord:  # noqa: ARG001 - a `Follow`

@@ -1,0 +1,75 @@
+"""Calls, results and words of a conversation that goes on; its beginning can be forgotten."""
+
+from itertools import islice
+from typing import Dict, List, Optional, TypeVar
+
+from ..types import ToolCall, ToolResult
+from .text_message import TextMessage
+
+KEPT_IDS = 1_000
+"""Ids of a kind that are remembered of a conversation whose beginning is forgotten."""
+_AT_ONCE = 64
+"""Calls that are forgotten together, so that each costs next to nothing."""
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class GrowingHistory:
+    """What was collected of a conversation, without the calls that were forgotten."""
+
+    def __init__(self) -> None:
+        self.calls: List[ToolCall] = []
+        self.results: List[Optional[ToolResult]] = []
+        self.turn_starts: List[int] = []
+        """Counted from the first call of all, as the positions of the messages."""
+        self.messages: List[TextMessage] = []
+        self.forgotten = 0
+        """How many calls came before those that are here."""
+
+    def __len__(self) -> int:
+        """Count all calls so far."""
+        return self.forgotten + len(self.calls)
+
+    def add(self, call: ToolCall) -> None:
+        """Add a call; its result is not known yet."""
+        self.calls.append(call)
+        self.results.append(None)
+
+    def answer(self, index: int, result: Optional[ToolResult]) -> None:
+        """Set the result of a call, if the call is still here."""
+        if index >= self.forgotten:
+            self.results[index - self.forgotten] = result
+
+    def forget(self, before: int) -> int:
+        """Let go of what came before a step, sooner or later.
+
+        Args:
+            before: a step; what begins there, and the latest round, are kept.
+
+        Returns:
+            How many calls were let go now.
+        """
+        if before - self.forgotten < _AT_ONCE:
+            return 0
+        count = min(before - self.forgotten, self._latest_round())
+        del self.calls[:count], self.results[:count]
+        self.forgotten += count
+        first = self.forgotten
+        # The last turn is kept: it may say whether a round began since.
+        self.turn_starts[:-1] = [each for each in self.turn_starts[:-1] if each >= first]
+        self.messages[:] = [each for each in self.messages if each.position >= first]
+        return count
+
+    def _latest_round(self) -> int:
+        """Find the place where the latest round begins."""
+        start = len(self.calls) - 1
+        latest = self.calls[-1].round if self.calls else None
+        while latest is not None and start > 0 and self.calls[start - 1].round == latest:
+            start -= 1
+        return max(0, start)
+
+
+def keep_latest(known: Dict[_Key, _Value]) -> None:
+    """Let go of the oldest entries of a dictionary beyond `KEPT_IDS`."""
+    for key in list(islice(known, max(0, len(known) - KEPT_IDS))):
+        del known[key]
