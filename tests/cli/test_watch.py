@@ -13,6 +13,7 @@ import pytest
 from antiloop.cli import main
 from antiloop.cli.commands import watch
 from antiloop.traces import RunRecorder
+from antiloop.traces.live import live_folders, live_sessions
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +33,14 @@ def writing(monkeypatch):
         monkeypatch.setattr(watch.time, "sleep", pause)
 
     return let
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Look at everything each time."""
+    monkeypatch.setattr(live_folders, "_EVERY_S", 0)
+    monkeypatch.setattr(live_folders, "_SHARE", 0)
+    monkeypatch.setattr(live_sessions, "_SOONEST_S", 0)
 
 
 @pytest.fixture
@@ -97,7 +106,7 @@ def test_runs_that_take_turns_are_told_apart(path, writing, capsys):
     assert [head[0] for head in heads] == ["a", "b", "a", "b"]
 
 
-def test_a_folder_is_watched_for_its_newest_recording(tmp_path, path, writing, capsys):
+def test_a_folder_is_watched_for_what_is_written_there(tmp_path, path, writing, capsys, at_once):
     def later():
         run = RunRecorder(path, run_id="r")
         for _ in range(3):
@@ -108,7 +117,7 @@ def test_a_folder_is_watched_for_its_newest_recording(tmp_path, path, writing, c
     out, err = capsys.readouterr()
     assert out.startswith(f"r ({path}:1)\n")
     assert err == (
-        f"antiloop: waiting for a recording below {tmp_path}\nantiloop: watching {path}\n"
+        f"antiloop: waiting for recordings below {tmp_path}\nantiloop: watching {path}\n"
     )
 
 

@@ -32,6 +32,8 @@ _SCRIPTS = (
     *("elements", "run", "texts", "difference", "map", "loops", "timeline"),
     *("overview", "search", "compared", "page", "moving"),
 )
+_LIVE = "live"
+"""The script that a page has beside the others while it is served."""
 _STYLES = ("base", "overview", "run", "steps", "print")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
@@ -67,7 +69,8 @@ def write_page(
             summaries = compare(summaries, others)
         # A run that failed may have a good score; the healthy ones still come last.
         summaries.sort(key=lambda one: (one["status"] == "Healthy", one["score"], one["number"]))
-        before, after = _frame(summaries)
+        listed = [one for one in summaries if is_listed(one)]
+        _, before, after = frame(summaries, plain_overview(listed))
         out.write(before)
         blocks.seek(0)
         shutil.copyfileobj(blocks, out)
@@ -82,7 +85,7 @@ def _write_runs(
     for number, (run, health) in enumerate(judged, first):
         picture = drawn(run, health, masking)
         about = summary(run, health, picture, number)
-        text = json.dumps(picture.data, separators=(",", ":")).translate(_ESCAPES)
+        text = as_json(picture.data)
         blocks.write(f'<script type="application/json" id="data-{number}">{text}</script>\n')
         blocks.write(f'<noscript id="plain-{number}">\n')
         blocks.writelines(plain_run(about, picture))
@@ -90,31 +93,50 @@ def _write_runs(
         yield about
 
 
-def _frame(summaries: List[Dict[str, Any]]) -> Tuple[str, str]:
-    """Return the parts of the page before and after the data."""
-    style, script, template = _resources()
+def as_json(value: Any) -> str:
+    """Write data as JSON that may stand in a block of the page."""
+    return json.dumps(value, separators=(",", ":")).translate(_ESCAPES)
+
+
+def frame(
+    index: List[Dict[str, Any]], plain: Iterable[str], *, is_live: bool = False
+) -> Tuple[str, str, str]:
+    """Give the policy of the page, and the page as it stands before and after the data.
+
+    Args:
+        index: the rows of the overview.
+        plain: the overview for browsers that run no scripts.
+        is_live: whether the page is served, and asks for what is new.
+    """
+    style, script, template = _resources(is_live)
+    policy = "; ".join(_policy(style, script, is_live))
     page = Template(template).substitute(
-        policy="; ".join(_policy(style, script)),
+        policy=policy,
         style=style,
         script=script,
-        plain="".join(plain_overview([one for one in summaries if is_listed(one)])),
-        index=json.dumps(summaries, separators=(",", ":")).translate(_ESCAPES),
+        name="watch" if is_live else "report",
+        live=' data-live=""' if is_live else "",
+        plain="".join(plain),
+        index=as_json(index),
         data="\0",
     )
     before, _, after = page.partition("\0")
-    return before, after
+    return policy, before, after
 
 
-@lru_cache(maxsize=1)
-def _resources() -> Tuple[str, str, str]:
+@lru_cache(maxsize=2)
+def _resources(is_live: bool) -> Tuple[str, str, str]:
     """Read style, script and frame of the page."""
     style = "\n".join(_file(f"styles/{name}.css") for name in _STYLES)
-    script = "\n".join(_file(f"scripts/{name}.js") for name in _SCRIPTS)
+    scripts = (_SCRIPTS[0], _LIVE, *_SCRIPTS[1:]) if is_live else _SCRIPTS
+    script = "\n".join(_file(f"scripts/{name}.js") for name in scripts)
     return style, script, _file("page.html")
 
 
-def _policy(style: str, script: str) -> Iterator[str]:
+def _policy(style: str, script: str, is_live: bool) -> Iterator[str]:
     yield "default-src 'none'"
+    if is_live:
+        yield "connect-src 'self'"
     yield f"style-src '{_hash(style)}'"
     yield f"script-src '{_hash(script)}'"
     yield "base-uri 'none'"

@@ -16,16 +16,21 @@ if TYPE_CHECKING:
     from ...traces.live.live_lines import LiveVerdict
 
 _PAUSE_S = 0.5
-_ABOUT = "Follow a recording while it is written and report loops as they happen."
+_ABOUT = "Follow recordings while they are written and report loops as they happen."
 _EXAMPLE = """\
-The command first checks what the file already holds. It reads the file again from the start if the
+The command first checks what a file already holds. It reads the file again from the start if the
 file is truncated, rewritten or replaced. Steps count from 0.
 
-Ctrl-C ends the command, and so does the end of standard input. The exit status is 0 if nothing was
-found, 1 if something was, and 2 if the recording cannot be read line by line.
+With a directory or several paths, a terminal shows one line for each session, the newest trouble
+first; elsewhere there is one line for each finding, as with a single file. In a directory, files
+are followed that were written within the last hour, and the newest one; at most 500 at a time.
 
-example, from a clone of the repository:
+Ctrl-C ends the command, and so does the end of standard input. The exit status is 0 if nothing was
+found, 1 if something was, and 2 if a recording cannot be read line by line.
+
+examples, from a clone of the repository:
   antiloop watch docs/examples/runs.jsonl
+  antiloop watch docs/examples --serve
 """
 
 
@@ -33,10 +38,20 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "watch", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
-        "path",
+        "paths",
+        nargs="+",
         metavar="PATH",
-        help="a file that grows line by line, a directory (its newest .jsonl file is followed),"
-        " or - for standard input",
+        help="a file that grows line by line, a directory (its .jsonl files that are written now"
+        " are followed, also new ones), or - for standard input, alone",
+    )
+    parser.add_argument(
+        "--serve",
+        nargs="?",
+        type=_port,
+        const=0,
+        metavar="PORT",
+        help="serve the report as a live page on this machine, at a port that is free or at PORT;"
+        " the address holds a secret; write it after the paths",
     )
     add_source(parser)
     add_format(parser, ("text", "jsonl"))
@@ -46,6 +61,16 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print each verdict as it comes, until interrupted."""
     from ...exceptions import TraceUnreadable
+
+    if "-" in args.paths and (len(args.paths) > 1 or args.serve is not None):
+        complain("- is standard input; it must be the only path, without --serve")
+        return COULD_NOT_RUN
+    if len(args.paths) > 1 or args.serve is not None or os.path.isdir(args.paths[0]):
+        from ..live.watching import watch_many
+
+        for path in filter(os.path.isdir, args.paths):
+            note(f"waiting for recordings below {path}")
+        return watch_many(args)
     from ..output.live_output import LiveJsonlWriter, LiveTextWriter
 
     writer = LiveJsonlWriter() if args.format == "jsonl" else LiveTextWriter()
@@ -64,21 +89,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _said(args: argparse.Namespace) -> "Iterator[LiveVerdict]":
-    from ...traces.live.live_files import LiveFile, LiveFolder
+    from ...traces.live.live_files import LiveFile
     from ...traces.live.live_lines import LiveLines
 
-    detector = detector_of(args)
+    detector, (path,) = detector_of(args), args.paths
 
     def begin(name: str) -> LiveLines:
         return LiveLines(name, detector, args.source, complain)
 
-    if os.path.isdir(args.path):
-        note(f"waiting for a recording below {args.path}")
-        return _until_interrupted(LiveFolder(args.path, begin, _tell_file, complain))
-    if os.path.isfile(args.path):
-        _tell_file(args.path)
-        return _until_interrupted(LiveFile(args.path, begin))
-    return _of_stream(args.path, begin)
+    if os.path.isfile(path):
+        note(f"watching {path}")
+        return _until_interrupted(LiveFile(path, begin))
+    return _of_stream(path, begin)
 
 
 def _until_interrupted(recording: Any) -> "Iterator[LiveVerdict]":
@@ -101,5 +123,7 @@ def _of_stream(path: str, begin: "Begin") -> "Iterator[LiveVerdict]":
         yield from recording.end()
 
 
-def _tell_file(path: str) -> None:
-    note(f"watching {path}")
+def _port(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) < 1 << 16:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port; write the paths before --serve")

@@ -44,6 +44,29 @@ def columns(text: str) -> int:
     return sum(map(_columns_of_char, _STYLE.sub("", text)))
 
 
+def clipped(text: str, width: int, *, pad: bool = False) -> str:
+    """Cut the end off a text without styles that takes more columns than there are.
+
+    Args:
+        text: one line.
+        width: columns, 0 or more.
+        pad: fill up to this width.
+
+    >>> clipped("antiloop", 6), clipped("日本", 3), clipped("a", 3, pad=True)
+    ('ant...', '...', 'a  ')
+    """
+    if columns(text) > width:
+        end = "..."[:width]
+        room, kept = width - len(end), ""
+        for char in text:
+            room -= _columns_of_char(char)
+            if room < 0:
+                break
+            kept += char
+        text = kept + end
+    return text + " " * (width - columns(text)) * pad
+
+
 def _words(line: str, room: int) -> Iterator[str]:
     """Yield each word with the blanks before it, in parts where it is longer than a line."""
     for match in _WORD.finditer(line):

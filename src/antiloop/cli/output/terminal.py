@@ -103,9 +103,9 @@ def complain(what: str) -> None:
     _write_error(painted("antiloop:", "red", sys.stderr), what)
 
 
-def note(what: str) -> None:
-    """Write an informative line to standard error, escaped."""
-    if not is_quiet():
+def note(what: str, *, always: bool = False) -> None:
+    """Write an informative line to standard error, escaped, where that is not silenced."""
+    if always or not is_quiet():
         _write_error("antiloop:", what)
 
 

@@ -51,12 +51,16 @@ function arrive() {
 function go(hash) {
   forget();
   const [, number, part] = /^#run-(\d+)(?:-((?:step|said|loop)-\d+))?$/.exec(hash) || [];
-  const wanted = aboutOf(Number(number)) || (all.length === 1 ? all[0] : undefined);
+  const wanted = aboutOf(Number(number)) || (all.length === 1 && !isLive ? all[0] : undefined);
   if (!wanted) {
     showOverview();
     return false;
   }
   if (document.readyState === "loading") return true; // it is shown when it is there
+  if (isLive && !reads.has(wanted.number)) {
+    openRun(wanted.number, hash);
+    return true;
+  }
   show(wanted.number);
   if (part && part.startsWith("loop-") && byId(part)) {
     byId(part).querySelector("h4 a")?.focus({ preventScroll: true });
@@ -214,5 +218,6 @@ addEventListener("DOMContentLoaded", () => go(location.hash));
 
 drawTotals();
 drawFilters();
+drawHeads();
 list();
 go(location.hash);

@@ -1,6 +1,8 @@
 // All runs: totals, filters, and one row a run, of which only those near the screen are drawn.
 
-const STATES = ["Failed", "Likely stuck", "Warning", "Healthy"]; // worst first
+const STATES = isLive ? ["looping", "suspicious", "working", "idle", "ended"]
+  : ["Failed", "Likely stuck", "Warning", "Healthy"]; // worst first
+const SERVED = ["run", "calls", "wasted", "suspicion", "trouble"]; // the columns of a page that is served
 const CHANGES = ["worse", "new", "better", "same", "gone"];
 const MARGIN = 12; // rows that are drawn beyond the screen
 const TAIL = 14; // characters of the end of a long name that are never hidden
@@ -19,9 +21,12 @@ const COLUMNS = [
   ["tokens", "Wasted tokens", (one) => one.wasted_tokens, true],
   ["cost", "Wasted cost", (one) => one.wasted_cost ?? -1, true],
   ["score", "Score", (one) => one.score, false],
-].filter(([name]) => (name !== "change" || hasOther) && (name !== "cost" || hasCosts));
+  ["suspicion", "Suspicion", (one) => one.suspicion, true],
+  ["trouble", "Last trouble", (one) => one.trouble_s, true],
+].filter(([name]) => (isLive ? SERVED.includes(name) : (name !== "change" || hasOther)
+  && (name !== "cost" || hasCosts) && !["suspicion", "trouble"].includes(name)));
 
-const sorting = { by: hasOther ? "change" : "tokens", isTurned: false };
+const sorting = { by: isLive ? "trouble" : hasOther ? "change" : "tokens", isTurned: false };
 const chosen = {}; // filter -> value
 let hits = new Set(); // runs in whose texts the words are found
 let listed = []; // the runs that are left over, in the order of the rows
@@ -35,6 +40,7 @@ function compareRuns(one, other) {
   const [a, b] = [key(one), key(other)];
   const order = a < b ? -1 : a > b ? 1 : 0;
   return order * (isDown === sorting.isTurned ? 1 : -1) || other.wasted_tokens - one.wasted_tokens
+    || (isLive && other.suspicion - one.suspicion)
     || other.wasted_calls - one.wasted_calls || one.place - other.place;
 }
 all.forEach((one, place) => { one.place = place; });
@@ -112,7 +118,8 @@ function drawRun(one, at) {
   const figures = {
     calls: count(one.calls), wasted: count(one.wasted_calls),
     tokens: about(one.wasted_tokens, one.is_estimate),
-    cost: one.wasted_cost === null ? "" : count(one.wasted_cost), score: count(one.score),
+    cost: one.wasted_cost === null ? "" : count(one.wasted_cost), score: count(one.score ?? 0),
+    suspicion: `${one.suspicion} %`, trouble: one.last ? `${one.last[1]} at ${one.last[0]}` : "",
   };
   const row = elWith("div", "run", { role: "row", "aria-rowindex": at + 2 },
     cell("name", name, el("span", "line", el("span", state(one.status), one.status),
@@ -131,6 +138,7 @@ function drawRun(one, at) {
 // ---- totals and filters ----
 
 function totalsOf(runs) {
+  if (isLive) return totalsOfSessions(runs);
   const sum = (key) => runs.reduce((all, one) => all + (one[key] || 0), 0);
   const isEstimate = runs.some((one) => one.is_estimate && one.wasted_tokens);
   const stuck = runs.filter((one) => one.loops.length).length;
@@ -151,7 +159,8 @@ function drawTotals() {
     el("dt", "", name), el("dd", "", value, others ? el("small", "", `against ${others[at][1]}`) : ""))));
   const states = STATES.map((name) => [name, sides[0].filter(({ status }) => status === name).length])
     .filter(([, number]) => number).map(([name, number]) => `${count(number)} ${name.toLowerCase()}`);
-  byId("summary").textContent = [plural(sides[0].length, "run"), ...states].join(" \u00b7 ");
+  byId("summary").textContent = [plural(sides[0].length, "run"), ...states,
+    ...(isLive && !isConnected ? ["not connected"] : [])].join(" \u00b7 ");
 }
 
 function drawFilters() {
@@ -159,9 +168,11 @@ function drawFilters() {
     status: STATES, change: CHANGES, detector: [], tool: [], model: [],
   };
   const known = { detector: "detectors", tool: "tools" };
+  for (const select of document.querySelectorAll("#filters select")) select.remove();
   for (const key in choices) {
     const values = new Set(all.flatMap((one) => one[known[key] || key] || []));
-    const listed_ = choices[key].length ? choices[key].filter((one) => values.has(one))
+    const listed_ = choices[key].length
+      ? choices[key].filter((one) => values.has(one) || (isLive && key === "status"))
       : [...values].sort();
     if (listed_.length < 2 && !(key === "detector" && listed_.length)) continue;
     const select = elWith("select", "", { name: key, "aria-label": `Filter by ${key}` },
@@ -176,8 +187,13 @@ function drawFilters() {
       list();
       announce(`${count(listed.length)} of ${plural(all.length, "run")}`);
     });
+    select.value = listed_.includes(chosen[key]) ? chosen[key] : "";
+    chosen[key] = select.value;
     byId("filters").append(select);
   }
+}
+
+function drawHeads() {
   byId("heads").append(...COLUMNS.map(([by, title]) => {
     const button = drawRow("sort", title);
     button.addEventListener("click", () => {
@@ -189,6 +205,6 @@ function drawFilters() {
     head.dataset.by = by;
     return head;
   }));
-  byId("heads").firstChild.after(elWith("span", "picture", { role: "columnheader" }, "The run in small"));
+  byId("heads").firstChild.after(elWith("span", "picture", { role: "columnheader" }, isLive ? "Its suspicion" : "The run in small"));
   rows.parentElement.style.setProperty("--figures", COLUMNS.length - 1);
 }

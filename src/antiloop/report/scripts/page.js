@@ -13,7 +13,7 @@ const itemNamed = (name) => run.items.find((item) => item.name === name);
 
 function showOverview() {
   [byId("run").hidden, overview.hidden, run] = [true, false, undefined];
-  document.title = "antiloop report";
+  document.title = isLive ? "antiloop watch" : "antiloop report";
   drawRows();
 }
 
@@ -21,7 +21,7 @@ function show(number) {
   if (run && run.number === number) return;
   [byId("run").hidden, overview.hidden] = [false, true];
   run = readRun(number);
-  const about_ = aboutOf(number);
+  const about_ = isLive ? reads.get(number) : aboutOf(number);
   const { style } = document.documentElement;
   style.setProperty("--lanes", run.lanes);
   style.setProperty("--strip", run.lanes + (run.curve.length ? CURVE : 0));
@@ -49,7 +49,7 @@ function drawAbout(one) {
     el("p", state(one.status), one.status), title, el("p", "quiet", from.join(" \u00b7 ")),
     el("dl", "", ...figures.map(([name, value]) => el("div", "", el("dt", "", name),
       el("dd", "", typeof value === "number" ? count(value) : value)))), ...drawCompared(one));
-  const at = listed.indexOf(one);
+  const at = listed.findIndex(({ number }) => number === one.number);
   const beside = [[at - 1, "Previous"], [at + 1, "Next"]].map(([to, text]) => (
     at >= 0 && listed[to] ? link(hashOf(listed[to].number), "", text) : el("span", "quiet", text)));
   byId("crumbs").replaceChildren(...(all.length > 1 ? [link("#", "", "All runs"),

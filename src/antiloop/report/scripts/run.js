@@ -2,6 +2,7 @@
 // page that stands beside it for browsers without scripts.
 
 const index = JSON.parse(byId("index").textContent); // as the overview shows them at first
+const isLive = "live" in byId("index").dataset; // served, and kept up to date
 const aboutOf = (number) => index.find((one) => one.number === number);
 
 function textsOf(number) {

@@ -8,7 +8,7 @@ const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"' };
 /** Give what was called, said and answered in a run, in small letters. */
 function contentOf(number) {
   const parts = [];
-  for (const [, text, title] of byId(`plain-${number}`).textContent.matchAll(CONTENT)) {
+  for (const [, text, title] of (byId(`plain-${number}`)?.textContent ?? "").matchAll(CONTENT)) {
     parts.push(text ?? title);
   }
   return parts.join("\n").replace(/&(?:#(\d+)|(\w+));/g,

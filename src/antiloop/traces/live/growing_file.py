@@ -31,6 +31,7 @@ class GrowingFile:
         self.path = path
         self._max_length = max_length
         self._file: Optional[BinaryIO] = None
+        self._rested: Optional[os.stat_result] = None
         self.times_begun = 0
         """How often it started again; each time the lines are counted from 1."""
         self._begin()
@@ -57,6 +58,12 @@ class GrowingFile:
             self._file.close()
             self._file = None
 
+    def rest(self) -> None:
+        """Let go of the file until it is read again; if it is the same one then, go on in it."""
+        if self._file is not None:
+            self._rested = os.fstat(self._file.fileno())
+        self.close()
+
     def _begin(self) -> None:
         self.times_begun += 1
         self._position = 0
@@ -65,13 +72,15 @@ class GrowingFile:
 
     def _open(self) -> Optional[BinaryIO]:
         self.close()
+        rested, self._rested = self._rested, None
         try:
             self._file = open(  # noqa: SIM115 - kept open
                 self.path, "rb", buffering=0, opener=opener
             )
         except FileNotFoundError:
             return None
-        self._begin()
+        if rested is None or not os.path.samestat(rested, os.fstat(self._file.fileno())):
+            self._begin()
         return self._file
 
     def _was_rewritten(self, file: BinaryIO) -> bool:

@@ -1,0 +1,1 @@
+"""Many sessions at once: what a terminal shows of them, and a page that is served."""
