@@ -331,10 +331,8 @@ def scanned():
 @settings(max_examples=10)
 @given(st.data())
 def test_what_many_say_is_what_a_scan_says_of_each(data):
-    places = {
-        name: st.lists(st.integers(0, len(text)), max_size=4) for name, text in RECORDED.items()
-    }
-    cuts = {name: sorted(data.draw(each, name)) for name, each in places.items()}
+    lengths = {name: st.integers(0, len(text)) for name, text in RECORDED.items()}
+    cuts = {name: sorted(data.draw(st.lists(each, max_size=4))) for name, each in lengths.items()}
     order = data.draw(st.permutations([name for name in cuts for _ in [*cuts[name], 0]]))
     bounds = {name: iter([*cuts[name], None]) for name in cuts}
     with tempfile.TemporaryDirectory() as folder:

@@ -53,6 +53,8 @@ class PageRequest(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with the page, a run, or events without end."""
+        if self.request_version == "HTTP/0.9":  # it has no headers, so no policy either
+            return
         token, slash, rest = self.path[1:].partition("/")
         if not self._is_local() or not compare_digest(token.encode(), self.server.token.encode()):
             self.send_error(403)
@@ -127,7 +129,7 @@ class PageRequest(BaseHTTPRequestHandler):
         while not board.is_closed:
             news = board.news(known, HEARTBEAT_S)
             if news is None:
-                self._send(": nothing new\n\n")
+                self._send("" if board.is_closed else ": nothing new\n\n")
             else:
                 known = news.version
                 self._send(f"id: {board.epoch}.{known}\nevent: rows\ndata: {news.data}\n\n")

@@ -2,10 +2,9 @@
 
 import os
 import sys
-from collections import deque
 from contextlib import ExitStack
 from shutil import get_terminal_size
-from typing import Deque, List, Protocol
+from typing import List, Protocol
 
 from ...loop_detection import LoopVerdict
 from ...traces.live.live_session import LiveSession
@@ -80,8 +79,8 @@ class Table:
     """One line for each session, on a terminal."""
 
     def __init__(self) -> None:
-        self._served: List[str] = []
-        self._notes: Deque[str] = deque(maxlen=_NOTES)
+        self._served = ""
+        self._notes: List[str] = []
         self._last: List[LiveSession] = []
         self._drawn_s = 0.0
         self._stack = ExitStack()
@@ -92,11 +91,11 @@ class Table:
 
     def serving(self, url: str) -> None:
         """Keep the address for the last line."""
-        self._served = [f"antiloop: serving {url}"]
+        self._served = f"antiloop: serving {url}"
 
     def trouble(self, what: str) -> None:
         """Keep the trouble for the last lines."""
-        self._notes.append(f"antiloop: {what}")
+        self._notes = [*self._notes[1 - _NOTES :], f"antiloop: {what}"]
 
     def said(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:
         """Say nothing: the line of the session shows it."""
@@ -104,12 +103,13 @@ class Table:
     def draw(self, sessions: List[LiveSession], now_s: float) -> None:
         """Draw the table, as large as the terminal is now."""
         self._last, self._drawn_s = sessions, now_s
-        self._screen.show(table(sessions, now_s, _size(), [*self._notes, *self._served]))
+        self._screen.show(table(sessions, now_s, _size(), self._notes, self._served))
 
     def close(self) -> None:
-        """Give the terminal back, and leave there what was shown last."""
+        """Give the terminal back, and leave there what was found."""
         self._stack.close()
-        for line in table(self._last, self._drawn_s, (_size()[0], len(self._last) + 2)):
+        found = [each for each in self._last if each.last is not None]
+        for line in table(found, self._drawn_s, (_size()[0], len(found) + 2)) if found else ():
             tell(line.rstrip())
         for each in self._notes:
             complain(each.partition(" ")[2])

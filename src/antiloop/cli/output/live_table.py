@@ -4,8 +4,9 @@ from collections import Counter
 from typing import List, Sequence, TextIO
 
 from ...loop_detection import LoopVerdict
+from ...loop_detection.text.shortening import shortened
 from ...traces.live.live_session import LiveSession, LiveState, by_trouble
-from .fitting import clipped
+from .fitting import clipped, fitted
 from .judged_output import message
 from .terminal import line_of, named, painted
 
@@ -51,6 +52,7 @@ def table(
     now_s: float,
     size: Sequence[int],
     notes: Sequence[str] = (),
+    served: str = "",
 ) -> List[str]:
     """Give the lines that fit a terminal: the most troubled sessions, and how many more there are.
 
@@ -59,10 +61,13 @@ def table(
         now_s: the Unix time.
         size: columns and lines of the terminal.
         notes: what else is to be said, the latest last.
+        served: the line with the address of the page, which is never cut.
     """
     columns, lines = size[0], max(3, size[1])
-    kept = [clipped(line_of(each), columns) for each in notes[-max(0, lines // 4) :]]
-    room = lines - 2 - len(kept)
+    latest = notes[-(lines // 4) :] if lines // 4 else ()
+    kept = [clipped(shortened(line_of(each), columns), columns) for each in latest]
+    kept += fitted(served, columns, 0)[: lines - 3] if served else []
+    room = max(1, lines - 2 - len(kept))
     ordered = by_trouble(sessions)
     more = len(ordered) - room
     if more > 0:
