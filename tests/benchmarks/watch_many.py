@@ -1,4 +1,4 @@
-"""What ``antiloop watch FOLDER --serve`` takes with a hundred sessions that grow, in CPU and memory.
+"""What ``antiloop watch FOLDER --serve`` takes with a hundred growing sessions: CPU and memory.
 
     python tests/benchmarks/watch_many.py                 # a hundred sessions, two minutes
     python tests/benchmarks/watch_many.py --sessions 200 --seconds 30 --pages 5
@@ -110,7 +110,7 @@ class Watched:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(signal.SIGTERM)
         self._process.wait(timeout=60)
 
     def wait_for(self, calls: int) -> None:
