@@ -1,4 +1,4 @@
-"""The rows of a page that is served, and which of them are new to whom."""
+"""The rows of the live page, and which of them a client does not know yet."""
 
 from json import dumps
 from secrets import token_hex
@@ -9,11 +9,11 @@ from ...latest import Latest
 
 Row = Dict[str, Any]
 _GONE = 1_000
-"""Rows that are gone and remembered; who missed more of them is given all rows."""
+"""Removed rows that are remembered; a client that missed more of them gets all rows."""
 
 
 class News(NamedTuple):
-    """What somebody does not know yet."""
+    """What a client does not know yet."""
 
     version: int
     """With this it is known."""
@@ -22,7 +22,7 @@ class News(NamedTuple):
 
 
 class Board:
-    """Holds the latest state of each row, so that who is slow misses states and nothing waits."""
+    """Hold the latest state of each row; a slow page misses states in between and delays nothing."""
 
     def __init__(self) -> None:
         self.epoch = token_hex(4)
@@ -78,7 +78,7 @@ class Board:
             return self._made[since]
 
     def close(self) -> None:
-        """Let nobody wait any more."""
+        """End all waiting for news."""
         with self._condition:
             self.is_closed = True
             self._condition.notify_all()

@@ -1,4 +1,4 @@
-"""What the server of the live page answers, and whom."""
+"""Which requests the server of the live page answers, and with what."""
 
 from hmac import compare_digest
 from http.server import BaseHTTPRequestHandler

@@ -1,4 +1,4 @@
-"""The server of the live page: on this machine alone, and for who knows the token."""
+"""The server of the live page: for this machine only, and for clients that know the token."""
 
 import sys
 from contextlib import contextmanager, suppress
@@ -13,7 +13,7 @@ from .page_requests import PageRequest
 
 ADDRESS = "127.0.0.1"
 CONNECTIONS = 128
-"""Connections at a time. One more ends the oldest of those that have not shown the token."""
+"""Connections at a time. A further one ends the oldest that has not sent the token."""
 STREAMS = 64
 """Pages that are kept up to date at a time."""
 
@@ -110,6 +110,6 @@ class PageServer(ThreadingHTTPServer):
 
 
 def _hang_up(connection: socket) -> None:
-    """End a connection in both directions, so that nobody waits for it."""
+    """End a connection in both directions; its thread stops waiting for it."""
     with suppress(OSError):
         connection.shutdown(SHUT_RDWR)

@@ -56,7 +56,7 @@ class Lines:
         note(f"watching {path}")
 
     def serving(self, url: str) -> None:
-        """Name the page, also where little is to be said: its address is known to nobody else."""
+        """Print the address of the page, also with --quiet: it cannot be found out otherwise."""
         note(f"serving {url}", always=True)
 
     def trouble(self, what: str) -> None:
