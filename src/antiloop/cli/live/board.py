@@ -22,7 +22,7 @@ class News(NamedTuple):
 
 
 class Board:
-    """Hold the latest state of each row; a slow page misses states in between and delays nothing."""
+    """Hold the latest state of each row; a slow page misses states and delays nothing."""
 
     def __init__(self) -> None:
         self.epoch = token_hex(4)
