@@ -106,7 +106,7 @@ class TranscriptBuilder:
         return self._history.build(since)
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step, sooner or later."""
+        """Remove what came before a step, now or later."""
         self._history.forget(before)
         keep_latest(self._rounds)
         keep_latest(self._lines)

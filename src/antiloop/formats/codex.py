@@ -62,7 +62,7 @@ class RolloutBuilder:
         return self._items.build(since)
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step, sooner or later."""
+        """Remove what came before a step, now or later."""
         self._items.forget(before)
 
 

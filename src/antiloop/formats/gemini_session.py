@@ -73,7 +73,7 @@ class SessionBuilder:
         return self._history.build(since)
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step, sooner or later; ids stay, as all may come again."""
+        """Remove what came before a step, now or later; ids stay, as all may come again."""
         self._history.forget(before)
 
     def _add_call(self, call: Any) -> None:

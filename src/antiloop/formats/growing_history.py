@@ -41,13 +41,13 @@ class GrowingHistory:
             self.results[index - self.forgotten] = result
 
     def forget(self, before: int) -> int:
-        """Let go of what came before a step, sooner or later.
+        """Remove what came before a step, now or later.
 
         Args:
             before: a step; what begins there, and the latest round, are kept.
 
         Returns:
-            How many calls were let go now.
+            How many calls were removed now.
         """
         if before - self.forgotten < _AT_ONCE:
             return 0
@@ -70,6 +70,6 @@ class GrowingHistory:
 
 
 def keep_latest(known: Dict[_Key, _Value]) -> None:
-    """Let go of the oldest entries of a dictionary beyond `KEPT_IDS`."""
+    """Remove the oldest entries of a dictionary beyond `KEPT_IDS`."""
     for key in list(islice(known, max(0, len(known) - KEPT_IDS))):
         del known[key]

@@ -230,11 +230,11 @@ class HistoryBuilder:
         return len(self._history)
 
     def build(self, since: int = 0) -> History:
-        """Give what was collected so far, without the first ``since`` calls."""
+        """Return what was collected so far, without the first ``since`` calls."""
         return History.of_growing(self._history, since)
 
     def forget(self, before: int) -> None:
-        """Let go of calls before a step, and of ids from long ago; what is left is as before."""
+        """Remove calls before a step, now or later, and old ids; steps keep their numbers."""
         count = self._history.forget(before)
         if count:
             keep_latest(self._open)

@@ -112,7 +112,7 @@ class ItemsBuilder:
         return self._history.build(since)
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step, sooner or later."""
+        """Remove what came before a step, now or later."""
         self._history.forget(before)
 
     def _add_item(self, item: Any) -> None:

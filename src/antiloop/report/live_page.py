@@ -18,7 +18,7 @@ _COLUMNS = ("Run", "State", "Calls", "Wasted calls", "Suspicion", "Last verdict"
 
 
 def live_page(rows: List[Dict[str, Any]]) -> Tuple[str, str]:
-    """Give the page and its policy; it asks for ``events`` and ``runs/NUMBER`` beside itself.
+    """Return the page and its policy; it asks for ``events`` and ``runs/NUMBER`` beside itself.
 
     Args:
         rows: see `live_row`.
@@ -28,7 +28,7 @@ def live_page(rows: List[Dict[str, Any]]) -> Tuple[str, str]:
 
 
 def live_row(session: LiveSession, now_s: float) -> Dict[str, Any]:
-    """Give the row of a session.
+    """Return the row of a session.
 
     Args:
         session: the session.

@@ -101,7 +101,7 @@ def as_json(value: Any) -> str:
 def frame(
     index: List[Dict[str, Any]], plain: Iterable[str], *, is_live: bool = False
 ) -> Tuple[str, str, str]:
-    """Give the policy of the page, and the page as it stands before and after the data.
+    """Return the policy of the page, and the page as it stands before and after the data.
 
     Args:
         index: the rows of the overview.

@@ -53,12 +53,12 @@ class Board:
             self._condition.notify_all()
 
     def rows(self) -> List[Row]:
-        """Give all rows."""
+        """Return all rows."""
         with self._condition:
             return [row for _, row in self._rows.values()]
 
     def row(self, number: int) -> Optional[Row]:
-        """Give a row; None if there is none."""
+        """Return a row; None if there is none."""
         with self._condition:
             return self._rows.get(number, (0, None))[1]
 

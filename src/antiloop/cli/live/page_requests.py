@@ -31,7 +31,7 @@ class Serving(Protocol):
     hosts: Tuple[str, ...]
 
     def read(self, row: Row) -> Optional[str]:
-        """Give the run of a row as JSON, or None."""
+        """Return the run of a row as JSON, or None."""
         ...
 
     def trust(self, connection: socket) -> None:

@@ -58,7 +58,7 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{self.hosts[0]}/{self.token}/"
 
     def read(self, row: Row) -> Optional[str]:
-        """Give the run of a row as JSON, or None."""
+        """Return the run of a row as JSON, or None."""
         return self._read(row)
 
     def trust(self, connection: socket) -> None:

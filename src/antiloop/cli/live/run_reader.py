@@ -24,7 +24,7 @@ class RunReader:
         self._known: Tuple[Hashable, str] = (None, "")
 
     def read(self, row: Dict[str, Any]) -> Optional[str]:
-        """Give the run of a row as JSON for the page; None if it cannot be read now."""
+        """Return the run of a row as JSON for the page; None if it cannot be read now."""
         path = row["source"].rpartition(":")[0]
         try:
             found = os.stat(path)

@@ -106,7 +106,7 @@ class Table:
         self._screen.show(table(sessions, now_s, _size(), self._notes, self._served))
 
     def close(self) -> None:
-        """Give the terminal back, and leave there what was found."""
+        """Restore the terminal, and print the sessions with loops there."""
         self._stack.close()
         found = [each for each in self._last if each.last is not None]
         for line in table(found, self._drawn_s, (_size()[0], len(found) + 2)) if found else ():

@@ -19,7 +19,7 @@ _NAMES = 36
 
 
 class Screen:
-    """The whole terminal, given back at the end as it was.
+    """The whole terminal, restored at the end.
 
     Args:
         stream: the terminal.
@@ -54,7 +54,7 @@ def table(
     notes: Sequence[str] = (),
     served: str = "",
 ) -> List[str]:
-    """Give the lines that fit a terminal: the most troubled sessions, and how many more there are.
+    """Return the lines that fit a terminal: the most troubled sessions, and the number of others.
 
     Args:
         sessions: in any order.

@@ -59,7 +59,7 @@ class GrowingFile:
             self._file = None
 
     def rest(self) -> None:
-        """Let go of the file until it is read again; if it is the same one then, go on in it."""
+        """Close the file until it is read again; if it is the same one then, go on in it."""
         if self._file is not None:
             self._rested = os.fstat(self._file.fileno())
         self.close()

@@ -31,7 +31,7 @@ class LiveFile:
             yield from self._lines.take(number, line)
 
     def end(self) -> Iterator[LiveVerdict]:
-        """Say what is left to be said when nothing more comes.
+        """Yield the remaining verdicts when nothing more comes.
 
         Raises:
             NoTrace: if there was no recorded run.
@@ -40,7 +40,7 @@ class LiveFile:
             yield from self._lines.end()
 
     def rest(self) -> None:
-        """Let go of the file until something is added."""
+        """Close the file until something is added."""
         self._file.rest()
 
     def close(self) -> None:

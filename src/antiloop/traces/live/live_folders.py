@@ -88,7 +88,7 @@ class FoundFile(NamedTuple):
 def files_below(folder: str) -> Tuple[List[FoundFile], List[Tuple[str, str]]]:
     """Find the recordings below a folder, the one that was written to last at the end.
 
-    Beside them stands what is there and is no file, such as a pipe, with what it is.
+    The second list names what is there but is not a file, such as a pipe, with its kind.
     """
     files, others = [], []
     for path in _paths_below(folder):

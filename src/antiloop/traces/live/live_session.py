@@ -125,7 +125,7 @@ class LiveSession:
         return LiveState.SUSPICIOUS if self.suspicion >= _SUSPICIOUS else LiveState.WORKING
 
     def _level(self) -> int:
-        """Give the suspicion as a digit from 0 to 3."""
+        """Return the suspicion as a digit from 0 to 3."""
         if self.suspicion >= 1:
             return 3
         return 0 if not self.suspicion else 2 if self.suspicion >= _SUSPICIOUS else 1

@@ -108,7 +108,7 @@ class LiveSessions:
                 followed.look_s = tick_s + followed.every_s
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for followed in self._files.values():
             followed.file.close()
 
@@ -176,7 +176,7 @@ class LiveSessions:
             self._give_up(followed, str(error))
 
     def _said_at_the_end(self, followed: _Followed) -> Iterator[LiveVerdict]:
-        """Say what is left of a file that is gone; its sessions end with it."""
+        """Yield what is left of a file that is gone; its sessions end with it."""
         if followed.known is not None:
             with suppress(NoTrace):
                 yield from followed.file.said()
@@ -196,7 +196,7 @@ class LiveSessions:
             self.has_trouble = True
 
     def _make_room(self, new: List[FoundFile], now_s: float) -> List[FoundFile]:
-        """Let go of idle files for new ones, and give those that there is room for."""
+        """Drop idle files for new ones; return those that there is room for."""
         idle = sorted(
             (each.written_s, each.path)
             for each in self._files.values()

@@ -58,7 +58,7 @@ class _Session:
         return self._session.build(since)
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step; ids stay, as a session may be written again."""
+        """Remove what came before a step; ids stay, as a session may be written again."""
         self._session.forget(before)
         self._messages = dict.fromkeys(self._messages)
 

@@ -82,7 +82,7 @@ class _EventsAlone:
         return self._conversation.build(since)
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step."""
+        """Remove what came before a step."""
         self._conversation.forget(before)
 
 

@@ -84,18 +84,18 @@ class OpenRun:
         return len(self._history)
 
     def history(self, since: int) -> History:
-        """Give calls and results as far as they are known, without the first ``since`` calls."""
+        """Return calls and results as far as they are known, without the first ``since`` calls."""
         return History.of_growing(self._history, since)
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step, sooner or later; the run can only go on then."""
+        """Remove what came before a step, now or later; the run can only go on then."""
         if self._history.forget(before):
             self._events.clear()
             self._opinions.clear()
             keep_latest(self._rounds)
 
     def close(self) -> RecordedRun:
-        """Give the run as far as it is known."""
+        """Return the run as far as it is known."""
         events, known = self._events, self._history
         return RecordedRun(
             self.run_id,

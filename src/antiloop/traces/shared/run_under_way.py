@@ -31,12 +31,12 @@ class RunUnderWay(Protocol):
         ...
 
     def forget(self, before: int) -> None:
-        """Let go of what came before a step, sooner or later; `history` is not asked for it."""
+        """Remove what came before a step, now or later; `history` is not asked for it."""
         ...
 
 
 RUNS_UNDER_WAY = 1_000
-"""Runs of one file that are followed at a time; one heard of longest ago begins anew."""
+"""Runs of one file that are followed at a time; the one that was quiet for longest starts again."""
 TakeRecord = Callable[[Record], Iterable[RunUnderWay]]
 """Takes the next record of a file and gives the runs that it belongs to."""
 Follow = Callable[[str, OnTrouble], TakeRecord]
