@@ -47,7 +47,9 @@ class Board:
             for number in gone:
                 del known[number]
                 self._note_gone(number, version)
-            known.update((number, (version, now[number])) for number in changed)
+            for number in changed:
+                known[number] = version, now[number]
+                self._gone.pop(number, None)
             self._version = version
             self._made.clear()
             self._condition.notify_all()
