@@ -11,7 +11,7 @@ from antiloop.loop_detection.evidence.outcome import Outcome
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
-FOLDERS = ("README.md", "docs", "src/antiloop")
+FOLDERS = ("README.md", "CHANGELOG.md", ".github", "docs", "src/antiloop")
 
 # Pattern -> what to write instead. Each is wrong wherever it occurs.
 INSTEAD = {

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any, Dict, Iterable, Iterator, List
 
 SHOWN = 50
-"""Loops that have a row of their own."""
+"""Loops that have a table row each."""
 _SPECIAL = re.compile(r"[^\w ]", re.ASCII)
 
 
@@ -52,7 +52,7 @@ def loops_of(run: Dict[str, Any]) -> Iterator[List[Any]]:
 
 
 def table(header: List[str], rows: Iterable[List[Any]]) -> Iterator[str]:
-    """Yield the lines of a table, set off from what stands before and after."""
+    """Yield the lines of a table, with a blank line before and after."""
     yield ""
     yield row_of(header)
     yield row_of(["---"] * len(header), plain=True)
@@ -61,7 +61,7 @@ def table(header: List[str], rows: Iterable[List[Any]]) -> Iterator[str]:
 
 
 def row_of(cells: Iterable[Any], *, plain: bool = False) -> str:
-    """Write a row of a table."""
+    """Write one table row."""
     return f"| {' | '.join(str(cell) if plain else escaped(str(cell)) for cell in cells)} |"
 
 

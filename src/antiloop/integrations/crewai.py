@@ -143,11 +143,11 @@ def _run_id(context: Any) -> str:
 
 
 def _given(context: Any) -> str:
-    """Give a result without the reminders that CrewAI adds to some of them."""
+    """Return a result without the reminders that CrewAI adds to some of them."""
     raw = context.raw_tool_result
     return text_of(context.tool_result if raw is None else raw)
 
 
 def _call(context: Any) -> ToolCall:
-    """Give a call as it is now; a tool may change its arguments."""
+    """Return a call as it is now; a tool may change its arguments."""
     return ToolCall(context.tool_name, frozen(context.tool_input))

@@ -1,4 +1,4 @@
-// How one moves about. Where one is stands in the address, as #run-NUMBER-step-NUMBER, so that the
+// How one moves about. The address holds where one is, as #run-NUMBER-step-NUMBER, so that the
 // back button works and a place can be handed on.
 
 const SETTLED_MS = 200; // browsers refuse an address that changes with every repeat of a held key

@@ -55,7 +55,7 @@ function matches(one) {
       || names.some((name) => name && name.toLowerCase().includes(words)));
 }
 
-/** Choose and sort the runs anew, and say how many are left. */
+/** Choose and sort the runs again, and show how many are left. */
 function list() {
   const before = listed[active];
   const hadFocus = rows.contains(document.activeElement);

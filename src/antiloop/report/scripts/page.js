@@ -4,7 +4,7 @@ const CHUNK = 50; // items that are drawn together when they come near, and drop
 const [items, search, bar, map] = ["steps", "search", "bar", "map"].map(byId);
 let run; // the run that is shown
 let shown = []; // those of its items that the search leaves over
-let place = new Map(); // name of an item -> where it stands in `shown`
+let place = new Map(); // name of an item -> its place in `shown`
 let current = ""; // the item that keys act on
 let stop; // the one item at which the Tab key stops: the current one, or the first
 const opened = new Set();

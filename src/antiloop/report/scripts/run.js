@@ -1,5 +1,5 @@
 // One run, as it is read out of the page: its data from a block of JSON, its texts from the plain
-// page that stands beside it for browsers without scripts.
+// page for browsers without scripts.
 
 const index = JSON.parse(byId("index").textContent); // as the overview shows them at first
 const isLive = "live" in byId("index").dataset; // served, and kept up to date

@@ -1,7 +1,7 @@
 // How a text is shown: its start, with what was searched marked, or laid out as what it is.
 
 const PREVIEW = 300; // characters of a text that a closed row shows at most
-const BEFORE_MATCH = 16; // characters of it that stand before what was searched
+const BEFORE_MATCH = 16; // characters of it before what was searched
 const TABLE_ROWS = 200;
 const SHORT = 60; // characters of JSON that can be read in one line
 
