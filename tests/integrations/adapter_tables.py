@@ -21,11 +21,13 @@ def adapter_row(adapter: Adapter) -> List[str]:
     """Return where an adapter is, and what it is tested with."""
     title = (HOW_TO / adapter.page).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
     oldest = ", ".join(f"`{pin}`" for pin in adapter.oldest)
-    tested = f"{oldest} and the newest" if oldest else "the newest" if adapter.extra else "-"
+    extra = ADAPTERS[adapter.through or adapter.name].extra
+    tested = f"{oldest} and the newest" if oldest else "the newest" if extra else "-"
+    through = f", by `{adapter.through}`" if adapter.through else ""
     return [
-        f"`{adapter.name}`",
+        f"`{adapter.name}`{through}",
         f"[{title}](../how-to/{adapter.page})",
-        f"`{adapter.extra}`" if adapter.extra else "-",
+        f"`{extra}`" if extra else "-",
         ", ".join(adapter.modes) or "-",
         python(adapter),
         tested,
@@ -34,7 +36,7 @@ def adapter_row(adapter: Adapter) -> List[str]:
 
 def python(adapter: Adapter) -> str:
     """Name the oldest Python, and that of the newest version where it is another."""
-    oldest = adapter.python if adapter.extra else OWN_PYTHON
+    oldest = adapter.python if adapter.extra or adapter.through else OWN_PYTHON
     newest = f"; {dotted(adapter.newest_python)} for the newest" if adapter.newest_python else ""
     return dotted(oldest) + newest
 

@@ -38,6 +38,8 @@ class Adapter:
     """The same of its newest version, where that needs a later one."""
     warnings: Tuple[str, ...] = ()
     """What the framework itself warns of, as filters that let it pass."""
+    through: str = ""
+    """The adapter that guards it, where it has no module of its own."""
     weekly: bool = False
     """Whether the framework is too large to be installed for every change."""
 
@@ -74,6 +76,20 @@ ADAPTERS = {
             "guard-langchain.md",
             needs=("langgraph-checkpoint-sqlite",),
             oldest=("langchain==1.0.8", "langgraph-prebuilt==1.0.5"),
+        ),
+        Adapter(
+            "deepagents",
+            "",
+            ("deepagents", "langgraph_supervisor", "langgraph_swarm"),
+            "guard-deepagents.md",
+            needs=(
+                "deepagents",
+                "langgraph-supervisor",
+                "langgraph-swarm",
+                "langgraph-checkpoint-sqlite",
+            ),
+            through="langchain",
+            python=(3, 11),
         ),
         Adapter(
             "langgraph",
@@ -361,7 +377,7 @@ def environments(weekly: bool = False) -> Iterator[str]:
             continue
         python = ".".join(map(str, adapter.python))
         extras = ",".join(filter(None, [adapter.extra, "test"]))
-        shown = ",".join(pin.partition("==")[0] for pin in adapter.oldest) or "-"
+        shown = ",".join(pin.partition("==")[0] for pin in adapter.oldest or adapter.needs) or "-"
         own = (python, adapter.page, shown, f".[{extras}]", *adapter.needs)
         yield " ".join((adapter.name, "newest", *own))
         if adapter.oldest:
@@ -375,7 +391,7 @@ def environments(weekly: bool = False) -> Iterator[str]:
 def absent() -> Iterator[str]:
     """Yield the files of the adapters whose framework is not installed here."""
     for adapter in ADAPTERS.values():
-        if not all(map(is_installed, adapter.modules)):
+        if not adapter.through and not all(map(is_installed, adapter.modules)):
             yield f"*/antiloop/integrations/{adapter.name}*.py"
 
 
