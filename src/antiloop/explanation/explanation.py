@@ -108,8 +108,9 @@ class _Judging:
     def look(self, moment: Moment) -> Explanation:
         """Judge the next moment, and say what the window holds then."""
         said = judged(self._monitor, self._run, moment)
-        if self.verdict.detection is None or RANK[said.action] > RANK[self.verdict.action]:
-            self.verdict = said
+        is_stronger = RANK[said.action] > RANK[self.verdict.action]
+        if is_stronger or self.verdict.detection is None:
+            self.verdict = said if is_stronger else max(self.verdict, said, key=_suspicion_of)
             self.counts = tuple(self._counts_of_words()) if self._run.messages else ()
         return self._explained(step_of(moment), said)
 
@@ -137,6 +138,10 @@ class _Judging:
             tuple(item.index for item in window if item.is_change),
             sum(any(item.is_fresh for item in each.evidence) for each in rounds),
         )
+
+
+def _suspicion_of(verdict: LoopVerdict) -> float:
+    return verdict.suspicion
 
 
 def _parted(run: RecordedRun, step: int) -> Tuple[List[Moment], List[Moment]]:
