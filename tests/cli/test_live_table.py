@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, LoopVerdict
-from antiloop.cli.live import views
+from antiloop.cli import main
+from antiloop.cli.live import views, watching
 from antiloop.cli.output import terminal
 from antiloop.cli.output.fitting import columns
 from antiloop.cli.output.live_table import table
@@ -183,6 +184,17 @@ def test_a_terminal_is_drawn_in_place_resized_and_given_back(tmp_path, number, s
     assert after.count("\x1b[31mlooping\x1b[0m") == 20
     assert "search\\x1b[2" in seen.shown
     assert "search\x1b" not in seen.shown
+
+
+def test_a_fault_gives_the_terminal_back_too(tmp_path, monkeypatch, capsys):
+    def said(sessions):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(watching, "is_in_place", lambda format_: True)
+    monkeypatch.setattr(watching.LiveSessions, "said", said)
+    with pytest.raises(RuntimeError, match="a fault"):
+        main(["watch", str(tmp_path)])
+    assert capsys.readouterr().out.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
 
 
 def test_a_terminal_without_a_cursor_gets_lines(monkeypatch):

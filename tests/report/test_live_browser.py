@@ -156,6 +156,25 @@ def test_a_phone_shows_it_without_scrolling_sideways(page, live):
     assert boxes[1]["y"] + boxes[1]["height"] <= boxes[0]["y"] + boxes[0]["height"]
 
 
+@pytest.mark.parametrize(("scheme", "width", "at"), [("light", 1280, ""), ("dark", 360, "#run-0")])
+def test_axe_finds_nothing(page, live, scheme, width, at):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="extra 'browser'")
+    live.write("one", *STUCK)
+    live.write("two", *FINE)
+    page.set_viewport_size({"width": width, "height": 700})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(live.server.url + at)
+    page.locator("#run-id" if at else ".run").first.wait_for()
+    if at:
+        page.locator("#step-1 .row").click()
+        live.write("one", *FINE)
+        page.locator(".more").wait_for()
+    found = axe.Axe().run(page).response
+    page.emulate_media(color_scheme="light")
+    assert len(found["passes"]) > 15
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+
+
 def test_the_end_of_the_server_is_told(page, live):
     live.write("one", *FINE)
     page.goto(live.server.url)

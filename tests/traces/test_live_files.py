@@ -228,6 +228,25 @@ def test_a_file_that_is_named_and_holds_no_run_is_told(tmp_path):
     assert "no lines of a recorded run here" in sessions.told[0]
 
 
+def test_a_pipe_that_is_named_is_told_and_skipped(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    sessions = Sessions(tmp_path, tmp_path / "pipe")
+    assert (sessions.later(), sessions.told) == ([], ["pipe: a named pipe; skipped"])
+    assert sessions.has_trouble
+
+
+def test_a_file_that_is_found_in_several_ways_has_one_row(tmp_path):
+    add(tmp_path / "deep" / "a.jsonl", *LOOP)
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "deep" / "a.jsonl")
+    paths = (tmp_path, tmp_path / "deep", tmp_path / "deep" / ".." / "deep" / "a.jsonl")
+    sessions = Sessions(*paths)
+    assert (len(sessions.later()), len(sessions.later()), len(sessions.new)) == (1, 0, 1)
+    assert sessions.rows() == [("r", 3)]
+    (tmp_path / "deep" / "a.jsonl").unlink()
+    assert (sessions.later(), sessions.rows()) == ([], [])
+    sessions.close()
+
+
 def test_idle_files_make_room_for_new_ones_and_come_back_when_they_grow(tmp_path):
     sessions = Sessions(tmp_path, most=2)
     for name in "ab":

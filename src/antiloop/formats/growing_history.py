@@ -55,8 +55,7 @@ class GrowingHistory:
         del self.calls[:count], self.results[:count]
         self.forgotten += count
         first = self.forgotten
-        # The last turn is kept: it may say whether a round began since.
-        self.turn_starts[:-1] = [each for each in self.turn_starts[:-1] if each >= first]
+        self.turn_starts[:] = [each for each in self.turn_starts if each >= first]
         self.messages[:] = [each for each in self.messages if each.position >= first]
         return count
 

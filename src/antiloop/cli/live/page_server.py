@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import contextmanager, suppress
+from http.client import HTTP_PORT
 from http.server import ThreadingHTTPServer
 from secrets import token_urlsafe
 from socket import SHUT_RDWR, socket
@@ -47,8 +48,9 @@ class PageServer(ThreadingHTTPServer):
         self._open: Dict[socket, bool] = {}
         self._streams = BoundedSemaphore(STREAMS)
         super().__init__((ADDRESS, port), PageRequest)
-        self.hosts = (f"{ADDRESS}:{self.server_port}", f"localhost:{self.server_port}")
-        """What a request may name as its host."""
+        port_part = "" if self.server_port == HTTP_PORT else f":{self.server_port}"
+        self.hosts = (ADDRESS + port_part, "localhost" + port_part)
+        """What a request may name as its host; browsers leave out the usual port."""
         self._thread = Thread(target=self.serve_forever, args=(0.05,), name="antiloop page")
         self._thread.start()
 

@@ -51,7 +51,7 @@ class LiveFolders:
         Args:
             now_s: the Unix time.
             tick_s: what the looks are timed by.
-            known: paths.
+            known: real paths.
         """
         if not self.paths or tick_s < self._look_s:
             return []
@@ -70,7 +70,9 @@ class LiveFolders:
         self._others = set(others)
         self._left = {path: at for path, at in self._left.items() if path in there}
         self._look_s = tick_s + max(_EVERY_S, _SHARE * (monotonic() - began_s))
-        return sorted({each for each in files if each.path not in known and self._is_wanted(each)})
+        wanted = filter(self._is_wanted, files)
+        new = {os.path.realpath(each.path): each for each in wanted}
+        return sorted(each for path, each in new.items() if path not in known)
 
     def _is_wanted(self, file: "FoundFile") -> bool:
         return file.path not in self._left or self._left[file.path] not in (None, file.written_s)

@@ -75,6 +75,7 @@ class LiveSessions:
         self._on_file, self._on_trouble = on_file, on_trouble
         self._most, self._clock, self._ticks = most, clock, ticks
         self._files: Dict[str, _Followed] = {}
+        """By their real paths, as one file may be found in several ways."""
         self._sessions: Latest[int, LiveSession] = Latest(2 * most)
         self._of_run: WeakKeyDictionary[RunUnderWay, LiveSession] = WeakKeyDictionary()
         self._refused: Latest[str, None] = Latest(2 * most)
@@ -121,8 +122,9 @@ class LiveSessions:
             self.has_trouble = True
 
     def _follow(self, path: str, is_named: bool = False) -> None:
-        if path not in self._files:
-            self._files[path] = _Followed(path, self._file, is_named)
+        key = os.path.realpath(path)
+        if key not in self._files:
+            self._files[key] = _Followed(path, self._file, is_named)
             self._on_file(path)
 
     def _file(self, followed: _Followed) -> LiveFile:
@@ -185,7 +187,7 @@ class LiveSessions:
         followed.file.close()
         followed.begin()
         if not followed.is_named:
-            self._files.pop(followed.path, None)
+            self._forget_file(followed)
 
     def _give_up(self, followed: _Followed, why: str) -> None:
         """Follow a file no more; only one that was named is worth a word."""
@@ -206,7 +208,7 @@ class LiveSessions:
         dropped = idle[: max(0, len(new) - room)]
         for _, path in dropped:
             self._on_trouble(f"{path}: idle, and no longer followed; at most {self._most:,} are")
-            self._drop(self._files[path])
+            self._drop(self._files[os.path.realpath(path)])
         start = max(0, len(new) - room - len(dropped))
         for _, path in new[:start]:
             if path not in self._refused:
@@ -219,4 +221,7 @@ class LiveSessions:
     def _drop(self, followed: _Followed) -> None:
         followed.file.close()
         self._forget_sessions(followed)
-        self._files.pop(followed.path, None)
+        self._forget_file(followed)
+
+    def _forget_file(self, followed: _Followed) -> None:
+        self._files = {key: each for key, each in self._files.items() if each is not followed}
