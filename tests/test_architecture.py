@@ -28,7 +28,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHIN_FOUNDATION = {
-    "types": {"stability"},
+    "types": {"short_repr", "stability"},
     "exceptions": {"stability"},
     "stability": set(),
     "lazy": set(),

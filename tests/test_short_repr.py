@@ -1,8 +1,11 @@
 """Objects say what they are in one short line, whatever they hold."""
 
+import collections.abc
 import inspect
 import re
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -11,20 +14,30 @@ from hypothesis import strategies as st
 from antiloop import (
     Agent,
     AgentConfig,
+    AgentObserver,
     AgentTrace,
+    AsyncAgentObserver,
+    LoggingObserver,
     LoopDetector,
+    Message,
+    Role,
     ScriptedProvider,
     StepType,
     ToolCall,
+    ToolResult,
     TraceStep,
     loop_detection,
     tool,
 )
+from antiloop.agent import ModelJudge, Provider, Tool
+from antiloop.agent.providers import AnthropicProvider, OpenAIProvider
 from antiloop.agent.toolbox import Toolbox
-from antiloop.health import evaluate
+from antiloop.health import HealthMonitor, HealthWatch, evaluate
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection.presets import PRESETS
-from antiloop.traces import RecordedRun
+from antiloop.testing import LoopScore, NoLoops
+from antiloop.traces import RecordedRun, RunRecorder
+from test_architecture import public_names
 
 
 def run_of(text, arguments=None):
@@ -67,6 +80,94 @@ def test_whatever_an_object_holds_its_repr_is_one_short_line(text):
         assert shown.startswith(f"{type(thing).__name__}(")
         assert shown.isprintable()
         assert len(shown) <= 200
+
+
+def filled(kind, text, within=()):
+    """Make what a field of a dataclass may hold, with a text wherever one fits."""
+    inner = [each for each in get_args(kind) if each not in (type(None), Ellipsis)]
+    origin = get_origin(kind)
+    if kind is Any or kind is str:
+        return text
+    if origin is Union:
+        return filled(inner[-1], text, within)
+    if origin in (tuple, list, collections.abc.Sequence):
+        return tuple(filled(each, text, within) for each in inner)
+    if origin is not None and issubclass(origin, collections.abc.Mapping):
+        return {text: filled(inner[-1], text, within)}
+    if origin is collections.abc.Callable:
+        return len
+    if is_dataclass(kind) and kind not in within:
+        return made_of(kind, text, within)
+    if kind is LoopDetector:
+        return LoopDetector.default()
+    if kind in (bool, int, float):
+        return kind(7)
+    return next(iter(kind)) if issubclass(kind, Enum) else None
+
+
+def made_of(kind, text, within=()):
+    """Make an object of a dataclass, which checks nothing of it."""
+    thing = kind.__new__(kind)
+    hints = get_type_hints(kind)
+    for each in fields(kind):
+        value = filled(hints[each.name], text, (*within, kind))
+        object.__setattr__(thing, each.name, value)
+    return thing
+
+
+PUBLIC = {thing for _, thing in public_names() if inspect.isclass(thing)}
+DATA = sorted(filter(is_dataclass, PUBLIC), key=lambda kind: kind.__qualname__)
+ELSEWHERE = (Enum, Exception, dict, loop_detection.BaseDetector)
+"""Enums and errors say by themselves what they are; detectors have tests below."""
+
+
+def others(folder, text):
+    """Make one of each public class that is not a dataclass."""
+    model = {"client": object()}
+    return [
+        *(Agent([], ScriptedProvider([text])), ScriptedProvider([text])),
+        *(AgentObserver(), AsyncAgentObserver(), LoggingObserver(), NoLoops()),
+        *(HealthMonitor(), HealthWatch(), LoopScore(1.0, True, text)),
+        *(LoopDetector.escalating(), LoopDetector.default().monitor(), Tool(len, name=text or "a")),
+        *(OpenAIProvider(text, **model), AnthropicProvider(text, **model)),
+        *(ModelJudge(ScriptedProvider([text])), RunRecorder(folder / "runs", run_id=text)),
+    ]
+
+
+TEXTS = ["", "cats", "\x1b[2J\u202e", "a\nb", "x" * 100_000, "\ud800", "<a at 0x7f00>"]
+
+
+@pytest.mark.parametrize("kind", DATA, ids=lambda kind: kind.__qualname__)
+def test_each_public_dataclass_says_in_one_short_line_what_it_is(kind):
+    for text in TEXTS:
+        assert_is_short(made_of(kind, text))
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_each_other_public_class_says_in_one_short_line_what_it_is(tmp_path, text):
+    things = others(tmp_path, text)
+    left = PUBLIC - set(DATA) - set(map(type, things)) - {Provider}
+    assert {kind for kind in left if not issubclass(kind, ELSEWHERE)} == set()
+    for thing in things:
+        assert_is_short(thing)
+
+
+def assert_is_short(thing):
+    shown = repr(thing)
+    assert shown.startswith(f"{type(thing).__name__}(")
+    assert shown.isprintable()
+    assert len(shown) <= 200
+    assert " object at 0x" not in shown
+
+
+def test_the_repr_of_a_dataclass_names_what_is_not_the_default():
+    call = ToolCall("search", {"query": "cats", "limit": 3}, round=2)
+    assert repr(call) == "ToolCall('search', arguments={query, limit}, round=2)"
+    assert repr(ToolCall("search", '{"query": "cats"}')) == "ToolCall('search', arguments=<text>)"
+    assert repr(ToolCall("search")) == "ToolCall('search')"
+    assert repr(ToolResult("Found.", is_error=True)) == "ToolResult(text='Found.', is_error=True)"
+    message = Message(Role.ASSISTANT, "", (call, call))
+    assert repr(message) == "Message(role='assistant', tool_calls=<2 items>)"
 
 
 @pytest.mark.parametrize("name", PRESETS)

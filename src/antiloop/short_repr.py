@@ -4,9 +4,14 @@ The values of a run are long, and some are secret; a ``repr`` names what an obje
 what it holds.
 """
 
-from typing import Any
+from dataclasses import MISSING, fields
+from enum import Enum
+from typing import Any, Iterator, Mapping
 
 _PART, _WHOLE = 60, 175  # characters
+_KEYS = 20
+_ATOMS = (str, int, float, bool)
+_LISTS = (list, tuple, set, frozenset)
 
 
 def short_repr(thing: Any, *parts: str) -> str:
@@ -47,3 +52,44 @@ def counted(number: int, noun: str) -> str:
     ('1 call', '2 calls')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def repr_of_fields(thing: Any) -> str:
+    """Show the fields of a dataclass that differ from their defaults: its ``__repr__``.
+
+    A text is cut, a list is counted, and of a mapping only the keys are shown.
+    """
+    return short_repr(thing, *_fields_of(thing))
+
+
+def _fields_of(thing: Any) -> Iterator[str]:
+    for each in fields(thing):
+        value = getattr(thing, each.name)
+        if each.repr and not _is_default(value, each.default):
+            yield f"{each.name}={held(value)}"
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if default is MISSING:  # a field with a factory: what is empty was not set
+        return isinstance(value, (Mapping, *_LISTS)) and not value
+    is_atom = isinstance(value, _ATOMS) and type(value) is type(default)
+    return value is default or (is_atom and bool(value == default))
+
+
+def held(value: Any) -> str:
+    """Show a value that an object holds, in a few words.
+
+    >>> held("a"), held(["a", "b"]), held({"q": "cats", "n": 3}), held(len)
+    ("'a'", '<2 items>', '{q, n}', '<builtin_function_or_method>')
+    """
+    if isinstance(value, Enum):
+        return quoted(str(value.value))
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, (*_ATOMS, type(None))):
+        return quoted(repr(value))[1:-1]
+    if isinstance(value, Mapping):
+        return "{" + quoted(", ".join(map(str, list(value)[:_KEYS])))[1:-1] + "}"
+    if isinstance(value, _LISTS):
+        return f"<{counted(len(value), 'item')}>"
+    return f"<{getattr(type(value), '__name__', 'object')}>"

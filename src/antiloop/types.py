@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
+from .short_repr import held, repr_of_fields, short_repr
 from .stability import stable
 
 
@@ -31,6 +32,13 @@ class ToolCall:
     round: Optional[int] = None
     """Number of the round, shared by the calls of one model reply; None is a separate round."""
 
+    def __repr__(self) -> str:
+        arguments = "<text>" if isinstance(self.arguments, str) else held(self.arguments)
+        known = (self.id, "id", held(self.id)), (self.round, "round", held(self.round))
+        shown = ((self.arguments or None, "arguments", arguments), *known)
+        named = [f"{name}={text}" for value, name, text in shown if value is not None]
+        return short_repr(self, held(self.tool_name), *named)
+
     def __getstate__(self) -> Dict[str, Any]:
         # What detection remembers beside the fields stays in this process.
         return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
@@ -45,6 +53,8 @@ class ToolResult:
     """The result as the model reads it."""
     is_error: bool = False
     """Whether the tool, or the program that runs it, reports a failure."""
+
+    __repr__ = repr_of_fields
 
 
 @stable
@@ -62,3 +72,5 @@ class Message:
     """For a tool message: the id of the call that it answers."""
     is_error: bool = False
     """For a tool message: whether the call failed."""
+
+    __repr__ = repr_of_fields

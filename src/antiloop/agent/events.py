@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Union
 
 from ..loop_detection import LoopAction
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .providers.protocol import ModelReply
@@ -17,6 +18,8 @@ class RunStarted:
 
     run_id: str
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class TextDelta:
     """A piece of the model's text arrived."""
 
     text: str
+
+    __repr__ = repr_of_fields
 
 
 @beta
@@ -33,6 +38,8 @@ class ModelReplied:
 
     reply: ModelReply
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class OutputRejected:
     """The answer did not fit the response format; the text so far is void, another try follows."""
 
     reason: str
+
+    __repr__ = repr_of_fields
 
 
 @beta
@@ -49,6 +58,8 @@ class ToolStarted:
 
     call: ToolCall
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -57,6 +68,8 @@ class ToolFinished:
 
     call: ToolCall
     result: ToolResult
+
+    __repr__ = repr_of_fields
 
 
 @beta
@@ -71,6 +84,8 @@ class LoopDetected:
     action: LoopAction
     """What is done about it."""
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -78,6 +93,8 @@ class RunFinished:
     """The run is over; always the last event, unless an exception ended the run."""
 
     result: AgentResult
+
+    __repr__ = repr_of_fields
 
 
 AgentEvent = Union[

@@ -4,6 +4,7 @@ import logging
 from typing import Any, Mapping, Optional
 
 from ..loop_detection import CaseFile, LoopVerdict, Opinion
+from ..short_repr import short_repr
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .providers.protocol import ModelReply, ModelRequest
@@ -19,6 +20,9 @@ class AgentObserver:
     An observer that raises is logged, and the run goes on. An abandoned run (cancelled,
     interrupted, or its stream left early) sends no end event.
     """
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def on_run_start(self, run_id: str) -> None:
         """Hear that a run begins."""
@@ -65,6 +69,9 @@ class AgentObserver:
 @beta
 class AsyncAgentObserver:
     """Like `AgentObserver`, with coroutines; in a sync run they are run as well."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     async def a_on_run_start(self, run_id: str) -> None:
         """Hear that a run begins."""

@@ -17,6 +17,7 @@ from typing import (
 
 from ..loop_detection import ToolPolicy
 from ..loop_detection.evidence.tool_policy import KeyRule, StripRule
+from ..short_repr import quoted, short_repr
 from ..stability import beta
 from .config import check_seconds
 from .docstrings import parse_docstring
@@ -115,7 +116,7 @@ class Tool:
         return bound
 
     def __repr__(self) -> str:
-        return f"Tool({self.name!r})"
+        return short_repr(self, quoted(self.name))
 
 
 @overload

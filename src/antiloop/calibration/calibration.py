@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
 from ..loop_detection import LoopDetector
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..traces import RecordedRun
 from .bound import runs_needed, stops_allowed, upper_bound
@@ -38,6 +39,8 @@ class Calibration:
     """The share of good runs that may be stopped."""
     confidence: float
     """The confidence with which the share is to stay under that."""
+
+    __repr__ = repr_of_fields
 
     @property
     def share_before(self) -> float:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Tuple
 
 from ..loop_detection import LoopDetector
+from ..short_repr import repr_of_fields
 from ..stability import beta
 
 
@@ -21,6 +22,8 @@ class Change:
     """A number, or the names of the actions; None where nothing was set."""
     after: Any
     """Likewise."""
+
+    __repr__ = repr_of_fields
 
 
 def changes(before: LoopDetector, after: LoopDetector) -> Tuple[Change, ...]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Dict, Iterable, Iterator, Optional, Tuple, cast
 
 from ..loop_detection import LoopAction, LoopDetection, LoopDetector
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..traces import RecordedRun, replay
 
@@ -22,6 +23,8 @@ class FalseStop:
     began: LoopDetection
     """The first finding of the loop: what would have to be found later, for this not to happen."""
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Tally:
     """Runs in which the model would have received a notice, apart from the one that stopped it."""
     stops: Tuple[FalseStop, ...]
     """One for each run that would have been stopped, in the order of the runs."""
+
+    __repr__ = repr_of_fields
 
 
 @beta

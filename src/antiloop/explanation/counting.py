@@ -20,6 +20,7 @@ from ..loop_detection import (
 )
 from ..loop_detection.detectors.base import WindowDetector
 from ..loop_detection.evidence.window import Window
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from .matching import before
 
@@ -53,6 +54,8 @@ class Count:
     """What comes before them, so that no more were counted."""
     identity: str = ""
     """Which loop it is, where it is enough."""
+
+    __repr__ = repr_of_fields
 
     @property
     def is_enough(self) -> bool:

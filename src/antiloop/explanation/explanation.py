@@ -11,6 +11,7 @@ from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.policy import RANK
 from ..loop_detection.text.masking import Masking
 from ..loop_detection.verdict import GO_ON
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..traces import RecordedRun, replay
 from .counting import Count, counts_of
@@ -49,6 +50,8 @@ class Explanation:
     """What was said right before the round, and up to the next one; secrets are masked."""
 
     _repr_html_ = lazy_method("report.notebook", "explanation_html")
+
+    __repr__ = repr_of_fields
 
 
 @beta

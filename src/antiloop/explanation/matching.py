@@ -10,6 +10,7 @@ from ..loop_detection.evidence.outcome import Outcome
 from ..loop_detection.evidence.round import Round
 from ..loop_detection.evidence.sameness import differ, say_alike
 from ..loop_detection.evidence.window import Window
+from ..short_repr import repr_of_fields
 from ..stability import beta
 
 
@@ -23,6 +24,8 @@ class Seen:
     result: str
     """How its result compares: ``same``, ``same but for noise``, ``another``, ``unknown`` or
     ``refused``."""
+
+    __repr__ = repr_of_fields
 
 
 @beta
@@ -55,6 +58,8 @@ class Match:
     like_answer: Tuple[int, ...]
     """Steps at which it was unproductive in other words: other numbers, other echoes of the
     arguments."""
+
+    __repr__ = repr_of_fields
 
 
 def matches_in(window: Window) -> List[Match]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Tuple
 
 from ..loop_detection import LoopAction, LoopDetector
+from ..short_repr import repr_of_fields
 from ..stability import beta
 
 
@@ -26,6 +27,8 @@ class Rung:
     """Whether it took one at this step."""
     is_refused: bool
     """Whether its calls are refused from here on."""
+
+    __repr__ = repr_of_fields
 
 
 def rungs_of(

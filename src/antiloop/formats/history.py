@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..loop_detection.messages import NOTICE_MARKER
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
 from .growing_history import GrowingHistory, keep_latest
@@ -34,6 +35,8 @@ class History:
     """For each user message: how many calls came before it."""
     messages: Tuple[TextMessage, ...] = ()
     """What the model and the user said, oldest first."""
+
+    __repr__ = repr_of_fields
 
     @classmethod
     def since(

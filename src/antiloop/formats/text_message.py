@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..types import Role
 
@@ -17,3 +18,5 @@ class TextMessage:
     """The whole of it."""
     position: int = 0
     """How many calls of the run came before it; calls of the same reply come after it."""
+
+    __repr__ = repr_of_fields

@@ -11,6 +11,7 @@ from ..loop_detection import LoopDetection, LoopVerdict, Opinion
 from ..loop_detection.evidence.call_features import CallFeatures
 from ..loop_detection.evidence.compared import Result
 from ..loop_detection.evidence.outcome import Outcome
+from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..traces import RunEvent
 from ..traces.priced import cost_of
@@ -72,6 +73,9 @@ class HealthMonitor:
         # A finding names calls of the detector's window, which counts parallel calls once.
         self._unnamed: Latest[int, SeenCall] = Latest(4 * detector.window)
         self._waste = Waste(4 * detector.window)
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(len(self._verdicts), "verdict"))
 
     def take_opinions(self, opinions: Mapping[int, Opinion]) -> None:
         """Take what judges said about the run, by step, before its first call is added."""

@@ -5,6 +5,7 @@ from typing import Any, Optional, Tuple
 
 from ..loop_detection import LoopDetector
 from ..prices import Prices
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from .numbers import HealthNumbers
 from .rules import RULES, HealthRule
@@ -34,6 +35,8 @@ class HealthProfile(HealthNumbers):
     """Finds the loops."""
     prices: Optional[Prices] = None
     """What tokens cost, for recordings without costs."""
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Tuple
 
 from ..lazy import lazy_method
 from ..loop_detection import LoopVerdict
-from ..short_repr import counted, short_repr
+from ..short_repr import counted, repr_of_fields, short_repr
 from ..stability import beta
 
 
@@ -47,6 +47,8 @@ class HealthWarning:
     """What it takes from the score; less once it is over."""
     is_open: bool = True
     """Whether it still goes on, as far as the run is known."""
+
+    __repr__ = repr_of_fields
 
 
 @beta

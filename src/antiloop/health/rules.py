@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Callable, Hashable, Optional, Tuple
 
 from ..loop_detection.evidence.outcome import Outcome
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..traces import RunEvent
 from .empty_result import is_empty_result
@@ -59,6 +60,8 @@ class HealthRule:
     """Whether the warning is closed when the run gets on."""
     per: str = "key"
     """What gets a separate warning: each ``key``, each ``tool``, or the whole ``rule``."""
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         require_number(self, "penalty", 0)

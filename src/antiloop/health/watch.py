@@ -8,6 +8,7 @@ from ..formats import History, rounds_of
 from ..formats.agent_span import AgentSpan
 from ..latest import Latest
 from ..loop_detection.evidence.compared import Result
+from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..traces import RunEvent
 from ..traces.readers.otlp import event_of, handoff
@@ -52,6 +53,9 @@ class HealthWatch:
         self._profile = profile
         self._lock = RLock()
         self._runs: Latest[str, _WatchedRun] = Latest(runs)
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(len(self._runs), "run"))
 
     def report(self, run_id: str = "") -> HealthReport:
         """Return the report on a run; an unknown run is healthy."""

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Optional, Tuple, Union
 
 from ..choices import choice_of
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..threshold import check_threshold
 from .detection import LoopSeverity
@@ -75,6 +76,8 @@ class Escalation:
     per_lap: bool = False
     resumes: bool = True
     max_interventions: Optional[int] = None
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         if isinstance(self.actions, (str, LoopAction)):

@@ -7,6 +7,7 @@ from ..agent import AgentObserver, AgentResult
 from ..integrations.shared.lookout import Lookout
 from ..loop_detection import LoopDetection, LoopVerdict
 from ..loop_detection.text.shortening import visible
+from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..traces import RecordedRun
 from .assertion import said_of
@@ -35,6 +36,9 @@ class NoLoops(AgentObserver):
         self.runs: List[RecordedRun] = []
         self._observed: List[RecordedRun] = []
         self._heard: Dict[str, Dict[str, LoopDetection]] = {}
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(len(self.runs), "run"))
 
     def __call__(
         self,

@@ -2,6 +2,7 @@
 
 from typing import Any, Collection, NamedTuple
 
+from ..short_repr import held, short_repr
 from ..stability import beta
 from .found_loop import Preset, loops_in
 from .given_runs import runs_of
@@ -17,6 +18,10 @@ class LoopScore(NamedTuple):
     """``loop_free`` or ``stuck``."""
     explanation: str
     """What was found, one line for each loop."""
+
+    def __repr__(self) -> str:
+        said = (f"{name}={held(value)}" for name, value in zip(self._fields, self))
+        return short_repr(self, *said)
 
 
 @beta

@@ -10,6 +10,7 @@ from typing import Any, Callable, Mapping, Optional, Type, Union
 from ..loop_detection import Opinion
 from ..loop_detection.text.canonical import plain
 from ..loop_detection.text.masking import MaskRule, masking_of
+from ..short_repr import quoted, short_repr
 from ..stability import beta
 from .appended_file import AppendedFile
 
@@ -67,6 +68,9 @@ class RunRecorder:
         self._masking = None if mask is None else masking_of(mask)
         self._file = AppendedFile(path)
         self.event("run_started")
+
+    def __repr__(self) -> str:
+        return short_repr(self, quoted(self.run_id))
 
     def tool_call(
         self,

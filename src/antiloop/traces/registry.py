@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
+from ..short_repr import repr_of_fields
 from ..stability import beta
 from .readers import (
     adk,
@@ -48,6 +49,8 @@ class TraceFormat:
     """Whether a value that is recognized can be of no other format; None where none can."""
     follow: Optional[Follow] = None
     """Read a file record by record while it grows; None where each record holds whole runs."""
+
+    __repr__ = repr_of_fields
 
 
 FORMATS: Dict[str, TraceFormat] = {

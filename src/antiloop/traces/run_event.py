@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ..short_repr import repr_of_fields
 from ..stability import beta
 
 
@@ -50,6 +51,8 @@ class RunEvent:
     """What came out, as JSON; not repeated for tool calls."""
     cached_tokens: Optional[int] = None
     """How much of what the model read came from a cache."""
+
+    __repr__ = repr_of_fields
 
     @property
     def latency_s(self) -> Optional[float]:

@@ -7,6 +7,7 @@ calls, so one provider can serve many runs at once.
 from dataclasses import dataclass
 from typing import Any, AsyncIterator, Iterator, Mapping, Optional, Protocol, Tuple, Union
 
+from ...short_repr import repr_of_fields
 from ...stability import beta
 from ...types import Message, ToolCall
 
@@ -23,6 +24,8 @@ class ToolSchema:
     parameters: Mapping[str, Any]
     """JSON schema of the arguments, an object schema."""
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Usage:
 
     input_tokens: int = 0
     output_tokens: int = 0
+
+    __repr__ = repr_of_fields
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -50,6 +55,8 @@ class ModelRequest:
     response_schema: Optional[Mapping[str, Any]] = None
     """JSON schema that the final answer must meet, or None for free text."""
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -60,6 +67,8 @@ class ModelReply:
     tool_calls: Tuple[ToolCall, ...] = ()
     """In the order of the reply; arguments as a mapping, or the raw text where they are none."""
     usage: Usage = Usage()
+
+    __repr__ = repr_of_fields
 
 
 StreamItem = Union[str, ModelReply]

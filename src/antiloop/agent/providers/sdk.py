@@ -21,6 +21,7 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
+from ...short_repr import quoted, short_repr
 from .failures import named_failures
 from .protocol import ModelReply, ModelRequest, StreamItem
 
@@ -113,6 +114,9 @@ class SdkProvider(ABC):
 
     _clients: Clients
     _model: str
+
+    def __repr__(self) -> str:
+        return short_repr(self, quoted(self._model))
 
     @abstractmethod
     def _endpoint(self, client: Any) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Callable, Mapping, Optional, Sequence, Tuple, Union
 
+from ...short_repr import repr_of_fields
 from ...stability import beta
 from ...threshold import check_threshold
 
@@ -43,6 +44,8 @@ class ToolPolicy:
     key: Optional[KeyRule] = None
     strip: Optional[StripRule] = None
     thresholds: Mapping[str, int] = field(default_factory=dict)
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         for name, threshold in self.thresholds.items():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Optional, Tuple
 
+from ...short_repr import repr_of_fields
 from ...stability import beta
 
 
@@ -32,6 +33,8 @@ class CaseCall:
     is_known: bool = True
     """Whether the result is known."""
 
+    __repr__ = repr_of_fields
+
 
 @beta
 @dataclass(frozen=True)
@@ -43,3 +46,5 @@ class CaseRound:
     """Whether the user spoke just before."""
     omitted: int = 0
     """Number of further calls of the round, which are left out."""
+
+    __repr__ = repr_of_fields

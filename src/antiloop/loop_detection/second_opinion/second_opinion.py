@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Optional, Union
 
+from ...short_repr import repr_of_fields
 from ...stability import beta
 from ...threshold import check_threshold
 from .case_file import CaseFile
@@ -44,6 +45,8 @@ class SecondOpinion:
     limit: int = 10
     confirm: bool = False
     timeout: Optional[float] = 30.0
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, type) or not callable(self.judge):
