@@ -17,7 +17,7 @@ _TABLE = b"[tool.antiloop"
 
 
 def find_settings(folder: "Optional[str]" = None) -> "Optional[str]":
-    """Return the path of the nearest file of settings; None where there is none.
+    """Return the path of the nearest file of settings; None if there is none.
 
     Looked for in a folder, the working folder if None, and in each above it; in each,
     antiloop.toml counts first, then a pyproject.toml with a table ``[tool.antiloop]``.

@@ -1,4 +1,4 @@
-"""Opening a file to read it, without waiting for ever on what is none.
+"""Opening a file to read it, without waiting forever for a pipe or a device.
 
 Nothing is imported here but what the interpreter has loaded already, as the hook for Claude Code
 uses it.

@@ -143,10 +143,10 @@ class AgentTrace:
 
 @beta
 def to_plain(value: Any) -> Any:
-    """Turn any value into plain JSON data; what JSON does not know becomes its text.
+    """Turn any value into plain JSON data; other values than JSON's become their text.
 
-    What would not end, or would be far too long to read, ends in ``"..."``: objects inside
-    themselves, more than 40 levels, more than about two million characters.
+    An endless or far too long value ends in ``"..."``: objects inside themselves, more than 40
+    levels, more than about two million characters.
     """
     return _Plain().of(value)
 

@@ -44,7 +44,7 @@ def go(request):
 
 
 class Recorder(AgentObserver):
-    """Hears everything."""
+    """Receives everything."""
 
     def __init__(self):
         self.heard = []
@@ -66,7 +66,7 @@ def _hearing_later(name):
 
 
 class AsyncRecorder(AsyncAgentObserver):
-    """Hears everything, in coroutines."""
+    """Receives everything, in coroutines."""
 
     def __init__(self):
         self.heard = []

@@ -103,7 +103,7 @@ cases = st.builds(
 
 
 class Recorder(AgentObserver, AsyncAgentObserver):
-    """Hears everything twice, and keeps it without the id of the run."""
+    """Receives everything twice, and keeps it without the id of the run."""
 
     def __init__(self) -> None:
         self.heard: List[Any] = []

@@ -75,7 +75,7 @@ def _opinion_in(reply: Any, case: CaseFile) -> Optional[Opinion]:
 
 
 def read_opinion(text: str, asked: str) -> Optional[Opinion]:
-    """Read the one answer in a reply; None where there is none, or where answers disagree.
+    """Read the one answer in a reply; None if there is none, or where answers disagree.
 
     JSON that also occurs in the prompt is a quotation, not an answer.
 
@@ -105,7 +105,7 @@ def _objects(text: str) -> "Iterator[tuple[Any, str]]":
 
 
 def _opinion_of(value: Any) -> List[Opinion]:
-    """Read an answer; a confidence that is missing or no share of one is none at all."""
+    """Read an answer; a confidence that is missing or not from 0 to 1 makes it unreadable."""
     stuck, confidence = value.get("stuck"), value.get("confidence")
     try:
         return [Opinion(stuck, confidence, value.get("reason", ""))]

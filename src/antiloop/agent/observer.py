@@ -17,33 +17,33 @@ logger = logging.getLogger(__name__)
 class AgentObserver:
     """Receives the events of a run: override the methods that you need.
 
-    An observer that raises is logged, and the run goes on. An abandoned run (cancelled,
-    interrupted, or its stream left early) sends no end event.
+    If an observer raises an exception, it is logged, and the run goes on. An abandoned run
+    (cancelled, interrupted, or its stream left early) sends no end event.
     """
 
     def __repr__(self) -> str:
         return short_repr(self)
 
     def on_run_start(self, run_id: str) -> None:
-        """Hear that a run begins."""
+        """Receive the start of a run."""
 
     def on_iteration_start(self, run_id: str, iteration: int) -> None:
-        """Hear that an iteration begins, counted from 1."""
+        """Receive the start of an iteration, counted from 1."""
 
     def on_model_start(self, run_id: str, request: ModelRequest) -> None:
-        """Hear that the model is about to be asked."""
+        """Receive the request before the model is asked."""
 
     def on_model_end(self, run_id: str, reply: ModelReply) -> None:
-        """Hear what the model replied."""
+        """Receive the reply of the model."""
 
     def on_tool_start(self, run_id: str, call: ToolCall) -> None:
-        """Hear that a call is about to run; calls that never run send no event."""
+        """Receive a call before it runs; calls that never run send no event."""
 
     def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
-        """Hear a call's result, in call order; blocked and invalid calls have a result, too."""
+        """Receive each result, in call order; blocked and invalid calls have one, too."""
 
     def on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
-        """Hear the verdict on a round, even if it says continue, before the run acts on it.
+        """Receive the verdict on each round, even continue, before the run acts on it.
 
         In shadow mode it holds the decision, and `LoopVerdict.is_shadow` is true.
         """
@@ -51,19 +51,19 @@ class AgentObserver:
     def on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Hear that the agent is stuck in a tool-call loop, before the run acts on it.
+        """Receive a tool-call loop, before the run acts on it.
 
         The details of a shadow detector hold ``"shadow": True``.
         """
 
     def on_second_opinion(self, run_id: str, case: CaseFile, opinion: Optional[Opinion]) -> None:
-        """Hear what a judge says about the run; None for no opinion."""
+        """Receive a judge's opinion on the run; None for no opinion."""
 
     def on_error(self, run_id: str, error: Exception) -> None:
-        """Hear of the exception that ends the run, before `on_run_end`."""
+        """Receive the exception that ends the run, before `on_run_end`."""
 
     def on_run_end(self, run_id: str, result: AgentResult) -> None:
-        """Hear how the run ended."""
+        """Receive the result when the run has ended."""
 
 
 @beta
@@ -74,25 +74,25 @@ class AsyncAgentObserver:
         return short_repr(self)
 
     async def a_on_run_start(self, run_id: str) -> None:
-        """Hear that a run begins."""
+        """Receive the start of a run."""
 
     async def a_on_iteration_start(self, run_id: str, iteration: int) -> None:
-        """Hear that an iteration begins, counted from 1."""
+        """Receive the start of an iteration, counted from 1."""
 
     async def a_on_model_start(self, run_id: str, request: ModelRequest) -> None:
-        """Hear that the model is about to be asked."""
+        """Receive the request before the model is asked."""
 
     async def a_on_model_end(self, run_id: str, reply: ModelReply) -> None:
-        """Hear what the model replied."""
+        """Receive the reply of the model."""
 
     async def a_on_tool_start(self, run_id: str, call: ToolCall) -> None:
-        """Hear that a call is about to run; calls that never run send no event."""
+        """Receive a call before it runs; calls that never run send no event."""
 
     async def a_on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
-        """Hear a call's result, in call order; blocked and invalid calls have a result, too."""
+        """Receive each result, in call order; blocked and invalid calls have one, too."""
 
     async def a_on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
-        """Hear the verdict on a round, even if it says continue, before the run acts on it.
+        """Receive the verdict on each round, even continue, before the run acts on it.
 
         In shadow mode it holds the decision, and `LoopVerdict.is_shadow` is true.
         """
@@ -100,7 +100,7 @@ class AsyncAgentObserver:
     async def a_on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Hear that the agent is stuck in a tool-call loop, before the run acts on it.
+        """Receive a tool-call loop, before the run acts on it.
 
         The details of a shadow detector hold ``"shadow": True``.
         """
@@ -108,13 +108,13 @@ class AsyncAgentObserver:
     async def a_on_second_opinion(
         self, run_id: str, case: CaseFile, opinion: Optional[Opinion]
     ) -> None:
-        """Hear what a judge says about the run; None for no opinion."""
+        """Receive a judge's opinion on the run; None for no opinion."""
 
     async def a_on_error(self, run_id: str, error: Exception) -> None:
-        """Hear of the exception that ends the run, before `a_on_run_end`."""
+        """Receive the exception that ends the run, before `a_on_run_end`."""
 
     async def a_on_run_end(self, run_id: str, result: AgentResult) -> None:
-        """Hear how the run ended."""
+        """Receive the result when the run has ended."""
 
 
 @beta

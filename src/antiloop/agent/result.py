@@ -66,5 +66,5 @@ class AgentResult:
 
     @property
     def text(self) -> str:
-        """The text of the final message; empty where there is none."""
+        """The text of the final message; empty if there is none."""
         return self.final_message.content if self.final_message else ""

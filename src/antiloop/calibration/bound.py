@@ -24,7 +24,7 @@ def upper_bound(stops: int, runs: int, confidence: float = 0.95) -> float:
         confidence: between 0 and 1, both excluded.
 
     Raises:
-        ValueError: for numbers that cannot be.
+        ValueError: for numbers out of range.
 
     >>> round(upper_bound(0, 299), 5)
     0.00997

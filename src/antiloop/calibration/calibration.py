@@ -20,17 +20,17 @@ Progress = Callable[[str], None]
 @beta
 @dataclass(frozen=True)
 class Calibration:
-    """What a detector did to good runs, what it does with new thresholds, and what that supports.
+    """What a detector did to good runs, what it does with new thresholds, and the bound for both.
 
-    The bound is exact for the thresholds that were there before. Thresholds chosen on the same
-    runs that they are judged by look a little better than they are: calibrate the result once more
-    on other runs, and where nothing has to be raised, the bound is exact again.
+    The bound is exact for the old thresholds. New thresholds look a little better than they are,
+    because they are judged by the runs that they were chosen for. Calibrate the result again on
+    other runs: if no threshold has to be raised, the bound is exact.
     """
 
     config: Mapping[str, Any]
     """The configuration, for `LoopDetector.from_config`."""
     before: Tally
-    """What the thresholds did that were there before."""
+    """What the old thresholds did."""
     after: Tally
     """What the new ones do."""
     changes: Tuple[Change, ...]
@@ -77,22 +77,22 @@ def calibrate(
     confidence: float = 0.95,
     on_progress: Progress = lambda _: None,
 ) -> Calibration:
-    """Raise thresholds until hardly any good run is stopped.
+    """Raise thresholds until they stop at most the allowed share of good runs.
 
-    Whatever stopped a good run is raised by one step, again and again, until no more runs are
-    stopped than the bound allows, or none where the runs are too few for it. Then each step that
-    turns out not to be needed is taken back, so that no threshold could be a step lower. What
-    stopped no good run stays as it is. The same runs give the same thresholds.
+    A threshold that stopped a good run is raised step by step, until no more runs are stopped than
+    the bound allows, or none if the runs are too few for the bound. Then each step that is not
+    needed is taken back, so that no threshold could be a step lower. A threshold that stopped no
+    good run stays the same. The same runs give the same thresholds.
 
     Args:
         runs: recorded runs that went well; all are held in memory.
         detector: where to start from.
         max_false_stops: the share of good runs that may be stopped.
-        confidence: how sure the share must be.
+        confidence: the confidence with which the share holds.
         on_progress: called now and then with a short text about the current work.
 
     Raises:
-        ValueError: for a share or confidence that is none, or a detector that holds code.
+        ValueError: for a share or confidence outside 0 to 1, or a detector that holds code.
     """
     allowed = max(0, stops_allowed(len(runs), max_false_stops, confidence))
     thresholds = Thresholds(detector)

@@ -59,7 +59,7 @@ def is_result(content: Any) -> bool:
 
 
 def call_id_of(content: Any) -> str:
-    """Return the id that joins a call and its result; empty text where there is none."""
+    """Return the id that joins a call and its result; empty text if there is none."""
     return text_of(field_of(content, "call_id"))
 
 

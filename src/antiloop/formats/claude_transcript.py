@@ -52,7 +52,7 @@ def is_message_line(line: Any) -> bool:
 
 
 def _calls_of(message: Any) -> str:
-    """Name the calls of a message by its id and theirs; empty text where it makes none."""
+    """Name the calls of a message by its id and theirs; empty text if it makes no calls."""
     ids = [text_of(field_of(block, "id")) for block in blocks_of(message)]
     return " ".join([text_of(field_of(message, "id")), *ids]) if any(ids) else ""
 

@@ -15,7 +15,7 @@ _KINDS = {"tool": "tool", "generation": "model", "agent": "agent"}
 
 
 def from_langfuse_span(span: Span) -> Optional[AgentSpan]:
-    """Read one span; None if it is none of Langfuse."""
+    """Read one span; None if it is not one of Langfuse."""
     written = span.attributes.get(f"{_PREFIX}type")
     if not isinstance(written, str):
         return None

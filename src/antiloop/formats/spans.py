@@ -51,7 +51,7 @@ def is_span_document(value: Any) -> bool:
 
 
 def spans_of(value: Any) -> Iterator[Span]:
-    """Yield the spans of one JSON value, skipping what is none."""
+    """Yield the spans of one JSON value, skipping other values."""
     if not isinstance(value, dict):
         return
     if _is_printed(value):

@@ -72,7 +72,7 @@ def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
 
 
 def _add_action(history: HistoryBuilder, step: Any, index: int) -> bool:
-    """Add the call that an action is; without one, as after an unreadable reply, there is none."""
+    """Add an action as a call; after an unreadable reply there is no action and no call."""
     words = text_of(field_of(step, "action")).strip().split(None, 1)
     if not words:
         return False

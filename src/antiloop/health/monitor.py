@@ -98,14 +98,14 @@ class HealthMonitor:
         self._note_verdict(verdict)
 
     def add_message(self, message: TextMessage) -> None:
-        """Take what the model or the user said; of the user it may be text that is not known."""
+        """Take a message of the model or the user; the text of a user message may be empty."""
         if message.role is Role.USER:
             self.add(RunEvent("user_message", self._run.calls))
         elif message.role is Role.ASSISTANT:
             self._note_verdict(self._loops.said(message.text))
 
     def add(self, event: RunEvent) -> None:
-        """Take an event; those that tell more of a tool call come after the call's round."""
+        """Take an event; one with more about a tool call comes after the call's round."""
         run = self._run
         run.events += 1
         if event.type == "user_message":

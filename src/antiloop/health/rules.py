@@ -34,7 +34,7 @@ class HealthRule:
 
     Raises:
         ValueError: for a negative penalty, a threshold below 1, a window below the threshold, or
-            a message that asks for what there is not.
+            a message with an unknown field.
     """
 
     name: str

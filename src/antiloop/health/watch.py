@@ -94,12 +94,12 @@ class HealthWatch:
     def follow(
         self, run_id: str, messages: Sequence[Any], read: Callable[[Sequence[Any]], History]
     ) -> None:
-        """Take what a conversation has more than the last time.
+        """Take the new part of a conversation.
 
-        Where it has become shorter, since messages were taken away, its last round is what is new.
+        If it is shorter than the last time, because messages were removed, its last round is new.
 
         Args:
-            run_id: of which run; one that is not known, as after a restart, is read from its start.
+            run_id: of which run; an unknown one, as after a restart, is read from its start.
             messages: the conversation after a round, with the results of all its calls.
             read: reads messages in their format.
         """

@@ -21,7 +21,7 @@ def last_round(messages: List[Any]) -> List[Any]:
 
 
 def id_of(together: List[Any]) -> Optional[str]:
-    """Return the id of the reply; None where there is none."""
+    """Return the id of the reply; None if there is none."""
     return together[0].id if together else None
 
 

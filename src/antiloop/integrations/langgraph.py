@@ -102,5 +102,5 @@ def refusal_of(call: Any, verdict: LoopVerdict) -> ToolMessage:
 
 
 def thread() -> str:
-    """Name the thread that runs now; empty where there is none."""
+    """Name the thread that runs now; empty if there is none."""
     return str(ensure_config().get("configurable", {}).get("thread_id", ""))

@@ -132,7 +132,7 @@ class LoopGuard(Guard):
         return verdict
 
     def _history(self, agent: Any) -> History:
-        """Return the rounds that have run; a call that is pending is none of them."""
+        """Return the rounds that have run, without pending calls."""
         messages = self.recent(agent.messages)
         if messages and not _end_in_results(messages):
             messages = messages[:-1] if _ids(messages) else messages

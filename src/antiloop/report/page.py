@@ -48,18 +48,18 @@ def write_page(
 ) -> Dict[str, int]:
     """Write runs, each with its health, as one HTML page that needs no other file.
 
-    Memory is that of one run and a line for each of them; the runs wait in a temporary file. The
-    same runs make the same bytes, and these are ASCII.
+    Memory is that of one run and a line for each run; the runs are in a temporary file meanwhile.
+    The same runs make the same bytes, in ASCII.
 
     Args:
         judged: the runs, each with its health.
-        out: where to.
-        mask: what of arguments and results is shown, as for `LoopDetector`.
-        against: other runs, to which those with the same id are compared.
+        out: the file to write to.
+        mask: what to hide of arguments and results, as for `LoopDetector`.
+        against: earlier runs; runs with the same id are compared.
 
     Returns:
-        How many runs are ``worse``, ``better``, the ``same``, ``new`` and ``gone``; empty where
-        there is nothing to compare with.
+        How many runs are ``worse``, ``better``, the ``same``, ``new`` and ``gone``; empty without
+        runs to compare with.
     """
     masking = masking_of(mask)
     with TemporaryFile("w+", encoding="ascii", newline="") as blocks:

@@ -21,8 +21,8 @@ _Guard = TypeVar("_Guard", bound=Lookout)
 class NoLoops(AgentObserver):
     """Fail a test at its end if an agent got stuck in it.
 
-    It is an observer: a guard tells it of loops, and an `Agent` of its whole run, which is judged
-    when the test ends. Or call it with what was recorded otherwise, as `assert_no_loops`.
+    It is an observer: a guard reports loops to it, and an `Agent` its whole run, which is judged
+    when the test ends. For other recordings, call it like `assert_no_loops`.
 
     Attributes:
         preset: what looks for loops in runs.
@@ -54,7 +54,7 @@ class NoLoops(AgentObserver):
             raise AssertionError(said)
 
     def watch(self, guard: _Guard) -> _Guard:
-        """Listen to a guard that is there already, and return it."""
+        """Listen to an existing guard, and return it."""
         guard.observers = (*guard.observers, self)
         return guard
 

@@ -10,7 +10,7 @@ from .given_runs import runs_of
 
 @beta
 class LoopScore(NamedTuple):
-    """What an evaluator gives: a number, a word, and why."""
+    """What an evaluator returns: a score, a label, and an explanation."""
 
     score: float
     """1 for a run without loops, 0 for one that got stuck: the mean is the share without."""

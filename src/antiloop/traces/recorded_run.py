@@ -59,7 +59,7 @@ class RecordedRun:
         return len(self.calls)
 
     def to_jsonl(self) -> str:
-        """Return the run as one line of our own format; events and amounts are left out."""
+        """Return the run as one line of antiloop's own format, without events and amounts."""
         return run_line(self.run_id, self._steps(), self.messages, self.opinions)
 
     def _steps(self) -> Iterator[Dict[str, Any]]:

@@ -27,19 +27,19 @@ _NAMES_AND_NUMBERS = frozenset(
 class RunRecorder:
     """Append what a run does to a file, one JSON event a line, readable at any time.
 
-    An event a line, and not a run a line, because a run that is killed in the middle is the one
-    that somebody wants to look at: all but the event under way is in the file. Several threads,
-    processes and runs may write to one file; each event is one write at the end of the file. What
-    cannot be written, e.g. to a full disk, is logged, and the run goes on.
+    A line is an event and not a run, so that the file also contains a run that is killed in the
+    middle, up to its last event. Several threads, processes and runs may write to one file; each
+    event is one write at the end of the file. What cannot be written, e.g. to a full disk, is
+    logged, and the run goes on.
 
     Args:
-        path: the file; it is made if it is missing, and added to if not.
-        run_id: names the run; a fresh one by default.
-        agent: who runs, where a single event says nothing else.
-        clock: gives seconds since 1970.
-        mask: what is written of arguments, results and other texts, as for `LoopDetector`. Left
-            out, all of it is written as it is: a run that is judged from its recording must hold
-            what the detectors compared.
+        path: the file; it is created if it is missing.
+        run_id: names the run; a new random id by default.
+        agent: the name of the agent, for events that name none.
+        clock: returns seconds since 1970.
+        mask: what to hide of arguments, results and other texts, as for `LoopDetector`. By
+            default nothing is hidden, because detectors need the whole texts to judge the
+            recording.
 
     Raises:
         OSError: if the file cannot be opened.

@@ -12,8 +12,8 @@ from .recorded_run import RecordedRun
 def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
     """Feed a run to a new monitor, round by round, and yield its verdicts.
 
-    A recorded run goes on after a verdict, also where a live one would have ended, so all of its
-    verdicts are given. They are the verdicts that a live run would have got: it is one engine.
+    A recorded run goes on after a verdict, even if a live run would have ended there, so the
+    replay yields all verdicts. A live run gets the same ones from the same engine.
 
     Yields:
         The index of the last step of the round, counted from 0, and the verdict; verdicts to

@@ -10,11 +10,11 @@ from ..stability import beta
 @beta
 @dataclass(frozen=True)
 class RunEvent:
-    """One thing that happened in a recorded run beside calls and results.
+    """One event of a recorded run, beside its calls and results.
 
-    Detectors look at calls and results only; events serve to judge a run as a whole:
-    what it cost, what failed, who handed over to whom. Tool calls are among the events where the
-    format knows more of them than that, e.g. how long they took. What was not recorded is None.
+    Detectors look only at calls and results. Events help to judge a run as a whole: what it cost,
+    what failed, which agent handed over to which. A tool call is also an event if the format
+    records more of it, e.g. how long it took. What was not recorded is None.
     """
 
     type: str

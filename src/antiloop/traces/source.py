@@ -110,7 +110,7 @@ def _encoding(stream: io.BufferedReader, name: str) -> str:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file that begins so holds no text; padding at its very start is none of it."""
+    """Whether a file that begins so is not text; padding at its start does not count."""
     return b"\0" in head.lstrip(b"\0")
 
 

@@ -65,7 +65,7 @@ class ModelReply:
 
     text: str = ""
     tool_calls: Tuple[ToolCall, ...] = ()
-    """In the order of the reply; arguments as a mapping, or the raw text where they are none."""
+    """In the order of the reply; arguments as a mapping, or as raw text if they are not one."""
     usage: Usage = Usage()
 
     __repr__ = repr_of_fields

@@ -21,12 +21,12 @@ _WORDS = re.compile(r"\s*\S+\s*|\s+")
 class ScriptedProvider:
     """Reply with the lines of a script, one after the other.
 
-    Which line is next is read from the request: as many as the conversation has replies already.
-    So it keeps nothing, serves many runs at once, and goes on rightly in a resumed one.
+    The number of replies in the conversation decides which line is next. So the provider keeps no
+    state, serves many runs at once, and continues a resumed run correctly.
 
     Args:
         replies: a `ModelReply`, a text, a `ToolCall`, several of them for one reply, or a function
-            of the request that gives one of these.
+            of the request that returns one of these.
         repeat_last: give the last reply again and again when the script is over.
 
     Raises:

@@ -128,7 +128,7 @@ class SdkProvider(ABC):
 
     @abstractmethod
     def _reply(self, answer: Any) -> ModelReply:
-        """Read a whole answer; ProviderError if it is none."""
+        """Read a whole answer; ProviderError if it cannot be read."""
 
     @abstractmethod
     def _collector(self) -> Collector:

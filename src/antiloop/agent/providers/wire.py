@@ -22,7 +22,7 @@ def part(thing: Any, name: str) -> Any:
 
 
 def number(thing: Any, name: str) -> int:
-    """Return a member that should be a count; 0 where it is none."""
+    """Return a member that should be a count; 0 if it is not one."""
     value = part(thing, name)
     return value if isinstance(value, int) else 0
 

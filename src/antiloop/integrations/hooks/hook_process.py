@@ -1,6 +1,6 @@
 """One run of ``antiloop hook AGENT``: an event on standard input, an answer on output.
 
-Whatever goes wrong, the exit status is 0 and the answer is none: agents take status 2 for a
+Whatever goes wrong, the exit status is 0 and there is no answer: agents take status 2 for a
 refusal, and a guard that breaks must not break the session.
 """
 

@@ -134,7 +134,7 @@ class CallGuard(Lookout):
         return Together(self)
 
     def take_notice(self) -> str:
-        """Return the notice that the model has yet to read, once; empty where there is none."""
+        """Return the notice that the model has yet to read, once; empty if there is none."""
         with self._lock:
             notice, self._notice = self._notice, ""
         return notice
@@ -146,7 +146,7 @@ class CallGuard(Lookout):
             self._notice, self._asking = "", None
 
     def reset(self) -> None:
-        """Begin another run; listeners stay. What is still under way is none of its calls."""
+        """Begin another run; listeners stay. Calls that are still running are not part of it."""
         with self._lock:
             self.run.reset()
             self.verdict, self._notice, self._asking = GO_ON, "", None

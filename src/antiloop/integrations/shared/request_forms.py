@@ -25,7 +25,7 @@ class Form:
     with_words: Callable[[Sequence[Any], str], List[Any]]
     """Adds words at the end of a conversation."""
     no_tools: Mapping[str, Any]
-    """By field that names tools: what else is set so that none is called."""
+    """By field that names tools: what else is set so that no tool is called."""
 
     def conversation(self, body: Mapping[str, Any]) -> Sequence[Any]:
         """Return the messages of a request; none where it has no list of them."""

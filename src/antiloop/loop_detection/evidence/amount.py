@@ -21,9 +21,9 @@ _MOST = 10**9
 
 
 def amount_left(text: str) -> Optional[int]:
-    """Return how much is left to do by what an answer says: what fails or waits, or in percent.
+    """Return how much an answer says is left to do: what fails or waits, or in percent.
 
-    Only two amounts of one kind can be compared; None is given where there is none.
+    Only two amounts of one kind can be compared. Returns None if the answer has no amount.
 
     >>> amount_left("12 failed, 8 passed") > amount_left("7 failed, 13 passed")
     True

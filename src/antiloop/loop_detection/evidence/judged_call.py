@@ -30,8 +30,8 @@ class JudgedCall:
         self.is_fresh = is_fresh
         """Whether the answer is a success that the window has not seen from this tool.
 
-        An answer that is none is fresh if less is left to do by it than by the one before: fewer
-        tests fail, more of a job is done.
+        Another answer is also fresh if it leaves less to do than the one before:
+        fewer tests fail, more of a job is done.
         """
         self.is_new = is_new
         """Whether the window has not seen the call."""

@@ -17,7 +17,7 @@ _LISTS = (list, tuple, set, frozenset)
 @beta
 @dataclass(frozen=True)
 class ToolPolicy:
-    """Facts that you declare about a tool. Options that are not set are inferred.
+    """What you declare about a tool. Options that are not set are inferred.
 
     Args:
         poll: the tool reports on work elsewhere, so asking again is normal and only its results
@@ -67,7 +67,7 @@ class ToolPolicy:
         )
 
     def compared_arguments(self, arguments: Any) -> Any:
-        """Return what of the parsed arguments is compared; all where the key does not apply."""
+        """Return the compared part of the parsed arguments; all if the key does not apply."""
         if callable(self.key):
             return self.key(arguments)
         if self.key is None or not isinstance(arguments, Mapping):
@@ -76,7 +76,7 @@ class ToolPolicy:
         return named or arguments
 
     def compared_text(self, text: str) -> str:
-        """Return what of a result is compared."""
+        """Return the part of a result that is compared."""
         if self.strip is None:
             return text
         if callable(self.strip):

@@ -13,7 +13,7 @@ _SECRET_NAME = re.compile(
     r"|session(?:id|key)|token(?:value|string)?\d*$"
 )
 _SHORT_NAMES = frozenset(["pass", "pwd", "auth", "jwt", "creds", "session", "sessid", "bearer"])
-_PLAIN_NAME = re.compile(  # what tells about a secret and holds none, and what is none
+_PLAIN_NAME = re.compile(  # names about secrets whose values are not secrets
     r"(?:count|limit|length|size|usage|budget|type|name|polic(?:y|ie)|file|path|dir|ur[li]|endpoint"
     r"|expiry|expires(?:at|in)?|expiration|ttl|required|enabled|valid|method|stdin|prompt|total"
     r"|strength|hint|field|index|rate|cost)s?\d*$"

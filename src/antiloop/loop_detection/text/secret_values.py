@@ -106,7 +106,7 @@ _FORMS: Tuple[Tuple[Tuple[str, ...], "re.Pattern[str]", str], ...] = tuple(
         ),
     )
 )
-"""Secrets by their form: texts without which there is none, a pattern, and what is left."""
+"""Secrets by their shape: texts that each one contains, a pattern, and what remains of it."""
 
 _HINT = re.compile(r"pass|pwd|secret|cred|auth|cookie|key|token|sess|jwt|bearer")
 """What every name of a secret holds."""

@@ -39,7 +39,7 @@ def recognizes(value: Any) -> bool:
 def read(
     found: Iterable[Record], name: str, on_trouble: Callable[[int, str], None]
 ) -> Iterator[RecordedRun]:
-    """Yield one run for each record, skipping what is none."""
+    """Yield one run for each record, skipping other values."""
     for record in found:
         if recognizes(record.value):
             yield _run(record.value, record.place(name))

@@ -25,7 +25,7 @@ def recognizes(value: Any) -> bool:
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each trajectory, skipping what is none."""
+    """Yield one run for each trajectory, skipping other values."""
     for record in found:
         if recognizes(record.value):
             yield from _runs(record.value, record.place(name))

@@ -27,7 +27,7 @@ def recognizes(value: Any) -> bool:
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each sample, skipping what is none."""
+    """Yield one run for each sample, skipping other values."""
     for record in found:
         if _is_sample(record.value):
             yield _run(record.value, record.place(name))

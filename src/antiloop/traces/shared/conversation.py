@@ -53,7 +53,7 @@ class ConversationFormat:
     def read(
         self, found: Iterable[Record], name: str, on_trouble: OnTrouble
     ) -> Iterator[RecordedRun]:
-        """Yield one run for each conversation, skipping what is none."""
+        """Yield one run for each conversation, skipping other values."""
         for record in found:
             messages = self.messages_in(record.value)
             if messages is None:
