@@ -47,7 +47,7 @@ INSTEAD = {
 BANNED = re.compile(rf"\b({'|'.join(INSTEAD)})\b".replace(" ", r"(?: |\n *(?:# )?)"), re.IGNORECASE)
 LINE_END = "\n"
 NAME = re.compile(r"\w*_\w*")
-OPENING = re.compile(r'^\s*r?"""(Gives?|Tells?|Says?|Hears?)\b', re.MULTILINE)
+OPENING = re.compile(r'^\s*r?"""(Gives?|Tells?|Hears?)\b', re.MULTILINE)
 TERM = re.compile(r"^\| ([a-z][a-z ]*) \| (.+) \|$", re.MULTILINE)
 OUTPUT = re.compile(r"^```(?:text|console)\n.*?^```$", re.MULTILINE | re.DOTALL)
 

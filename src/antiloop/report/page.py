@@ -94,14 +94,14 @@ def _write_runs(
 
 
 def as_json(value: Any) -> str:
-    """Write data as JSON that may stand in a block of the page."""
+    """Write data as JSON for a block of the page."""
     return json.dumps(value, separators=(",", ":")).translate(_ESCAPES)
 
 
 def frame(
     index: List[Dict[str, Any]], plain: Iterable[str], *, is_live: bool = False
 ) -> Tuple[str, str, str]:
-    """Return the policy of the page, and the page as it stands before and after the data.
+    """Return the policy of the page, and the parts of the page before and after the data.
 
     Args:
         index: the rows of the overview.

@@ -26,7 +26,7 @@ class Board:
 
     def __init__(self) -> None:
         self.epoch = token_hex(4)
-        """Tells this board from those of other processes."""
+        """Identifies this board among those of other processes."""
         self.is_closed = False
         self._version = 0
         self._rows: Dict[int, Tuple[int, Row]] = {}

@@ -18,7 +18,7 @@ OnVerdict = Callable[[RunUnderWay, int, LoopVerdict], None]
 """Called with a run, how many of its calls are judged, and what is said of the last ones."""
 
 
-def _nobody(run: RunUnderWay, judged: int, verdict: LoopVerdict) -> None:
+def _unheard(run: RunUnderWay, judged: int, verdict: LoopVerdict) -> None:
     """Listen to nothing."""
 
 
@@ -42,7 +42,7 @@ class LiveLines:
         detector: LoopDetector,
         source: Optional[str],
         on_trouble: Callable[[str], None],
-        on_verdict: OnVerdict = _nobody,
+        on_verdict: OnVerdict = _unheard,
     ) -> None:
         self._name = name
         self._detector = detector
