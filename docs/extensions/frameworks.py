@@ -2,6 +2,7 @@
 
 MOCKED = [
     *(
+        "ag2",
         "agent_framework",
         "agents",
         "anthropic",

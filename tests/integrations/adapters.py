@@ -139,6 +139,15 @@ ADAPTERS = {
             oldest=("agent-framework-core==1.3.0",),
         ),
         Adapter(
+            "ag2",
+            "ag2",
+            ("ag2",),
+            "guard-ag2.md",
+            modes=("async", "stream"),
+            holes={"sync": "the framework is async"},
+            oldest=("ag2==1.0.0",),
+        ),
+        Adapter(
             "crewai",
             "crewai",
             ("crewai",),

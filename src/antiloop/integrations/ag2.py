@@ -1,0 +1,138 @@
+"""AG2 agents, from version 1.0 on."""
+
+from typing import Any, Awaitable, Callable, Iterable, List, Optional, Sequence
+
+try:
+    from ag2.events import (
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        TextInput,
+        ToolErrorEvent,
+        ToolResultEvent,
+        ToolResultsEvent,
+    )
+    from ag2.middleware import BaseMiddleware
+except ImportError as error:
+    raise ImportError(
+        'antiloop.integrations.ag2 needs ag2 1.0 or later: pip install "antiloop[ag2]"'
+    ) from error
+
+from ..formats import History
+from ..formats.content import field_of, text_of
+from ..formats.history import HistoryBuilder
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..loop_detection.verdict import GO_ON
+from ..stability import beta
+from ..types import ToolCall, ToolResult
+from .guard import Guard, stopped
+
+
+@beta
+class LoopGuard(Guard):
+    """Middleware for ``Agent(..., middleware=[LoopGuard()])``; see `Guard` for its arguments.
+
+    Each round is judged before the next model call: the model gets a notice, or the turn ends with
+    a reply that says why, or `LoopDetectedError` reaches the caller. Refused calls get the words of
+    the refusal as their result.
+
+    A turn begins with what the history of its stream tells; from then on it is remembered, since a
+    compaction takes events away. One guard serves all agents of a process.
+    """
+
+    def __call__(self, event: Any, context: Any) -> Any:
+        """Give the middleware of one turn; AG2 calls this."""
+        return _Turn(event, context, self)
+
+
+class _Turn(BaseMiddleware):
+    """What is known of one turn, and what is done in it."""
+
+    def __init__(self, event: Any, context: Any, guard: LoopGuard) -> None:
+        super().__init__(event, context)
+        self._guard, self._run_id = guard, str(context.stream.id)
+        self._run: Optional[LoopMonitor] = None
+        self._judged: Any = None
+        self._verdict = GO_ON
+
+    async def on_llm_call(
+        self, call_next: Callable[..., Awaitable[Any]], events: Sequence[Any], context: Any
+    ) -> Any:
+        """Judge the round whose results have just come in; the notice is sent, not stored."""
+        verdict = await self._verdict_on(list(filter(_is_told, events)))
+        if verdict.action is LoopAction.RAISE:
+            raise verdict.as_error()
+        if verdict.action is LoopAction.STOP:
+            return ModelResponse(ModelMessage(stopped(verdict)))
+        if verdict.action is LoopAction.NOTIFY:
+            events = [*events, ModelRequest([TextInput(self._guard.notice(verdict))])]
+        return await call_next(events, context)
+
+    async def on_tool_execution(
+        self, call_next: Callable[..., Awaitable[Any]], event: Any, context: Any
+    ) -> Any:
+        """Refuse the call, or let it run."""
+        if self._run is None:  # a turn that goes on from its calls
+            events = await context.stream.history.get_events()
+            self._run = self._known_from(list(filter(_is_told, events)))
+        verdict = self._run.before(ToolCall(event.name, event.arguments, event.id))
+        if verdict.action is LoopAction.BLOCK:
+            return ToolResultEvent.from_call(event, verdict.message)
+        return await call_next(event, context)
+
+    async def _verdict_on(self, events: Sequence[Any]) -> LoopVerdict:
+        if self._run is None:
+            self._run = self._known_from(events)
+        together = events[_last_reply(events) :]
+        # Others may ask the model again after the same round.
+        if together[-1:] and together[-1] is not self._judged:
+            self._judged = together[-1]
+            self._verdict = self._guard.replay(self._run, _read(together), may_ask=True)
+            self._verdict = await self._guard.aasked(self._run, self._verdict, self._run_id)
+            if isinstance(self._judged, ToolResultsEvent):
+                self._guard.tell(self._verdict, self._run_id)
+        return self._verdict
+
+    def _known_from(self, events: Sequence[Any]) -> LoopMonitor:
+        """Give what is known of the turn before the last reply."""
+        past = self._guard.recent(events[: _last_reply(events)])
+        return self._guard.replayed(_read(past), self._run_id)
+
+
+def _is_told(event: Any) -> bool:
+    """Whether an event is of the conversation; the others tell how it came about."""
+    return isinstance(event, (ModelRequest, ModelResponse, ToolResultsEvent))
+
+
+def _last_reply(events: Sequence[Any]) -> int:
+    """Give where the last reply of the model stands; the end where there is none."""
+    for at in range(len(events) - 1, -1, -1):
+        if isinstance(events[at], ModelResponse):
+            return at
+    return len(events)
+
+
+def _read(events: Iterable[Any]) -> History:
+    history = HistoryBuilder()
+    for index, event in enumerate(events):
+        if isinstance(event, ModelResponse):
+            history.add_reply(text_of(event.content))
+            for call in event.tool_calls.calls:
+                history.add_call(call.name, call.arguments, call.id, index)
+        elif isinstance(event, ToolResultsEvent):
+            for given in event.results:
+                failed = isinstance(given, ToolErrorEvent)
+                text = "\n".join(_texts_of(given.result.parts))
+                history.add_result(ToolResult(text, failed), given.parent_id, given.name)
+        else:
+            history.add_user_message(*_texts_of(event.parts))
+    return history.build()
+
+
+def _texts_of(parts: Sequence[Any]) -> List[str]:
+    """Give the texts of inputs; of data, and of what is shown, their content as it is."""
+    kinds = ("content", "data", "url", "file_id")
+    return [
+        text_of(next(filter(None, (field_of(part, kind) for kind in kinds)), None))
+        for part in parts
+    ]
