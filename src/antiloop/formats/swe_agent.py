@@ -16,7 +16,7 @@ def from_swe_agent(steps: Iterable[Any]) -> History:
     """Read the tool calls and results of a SWE-agent run.
 
     The first word of an action is taken as the tool, the rest as its argument ``input``. An entry
-    of the older or the inner form, a chat message, is read by its ``tool_calls`` if it has some.
+    of the older or the inner format, a chat message, is read by its ``tool_calls`` if it has some.
 
     Args:
         steps: the list under ``trajectory``, or the one under ``history``.

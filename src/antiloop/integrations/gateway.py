@@ -169,7 +169,7 @@ def judge_request(
 
     Returns:
         Notify: a body with the notice at its end. Block: a body in which no tool may be called,
-        and the model learns why. Stop: an answer that says why, in the API's own form. Raise: an
+        and the model learns why. Stop: an answer that says why, in the format of the API. Raise: an
         error of the API, with the status 400. Otherwise the body as it came.
 
     Raises:

@@ -40,7 +40,7 @@ def check_version(snapshot: Any, version: int) -> None:
 def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
     """Write a window as plain JSON.
 
-    The fingerprints of a call form one text, in the order of `_keys`. Arguments and ids are
+    The fingerprints of a call are one text, in the order of `_keys`. Arguments and ids are
     kept only for calls that a detection may still name: those of the last round, which may not be
     over, and the last `SHOWN_CALLS`.
 
@@ -115,18 +115,18 @@ def _normalized(kind: Outcome, mutates: bool, is_last: bool) -> List[str]:
     """List the fingerprints that a later comparison may need."""
     if kind is Outcome.UNKNOWN:
         return ["near"]
-    forms = ["steady", "near", "wording"] if kind.counts_down or is_last else ["steady", "near"]
+    looser = ["steady", "near", "wording"] if kind.counts_down or is_last else ["steady", "near"]
     if kind.counts_down:
-        forms.append("left")
-    return [*forms, "template"] if mutates else forms
+        looser.append("left")
+    return [*looser, "template"] if mutates else looser
 
 
 def _keys(features: CallFeatures, is_last: bool) -> List[str]:
-    forms = [
+    looser = [
         features.normalized(name)
         for name in _normalized(features.outcome, features.mutates, is_last)
     ]
-    return [key for key in (features.call, features.result, *forms) if key is not None]
+    return [key for key in (features.call, features.result, *looser) if key is not None]
 
 
 def _evidence(step: Any, tools: List[str], is_last: bool) -> JudgedCall:
@@ -141,8 +141,8 @@ def _evidence(step: Any, tools: List[str], is_last: bool) -> JudgedCall:
     features = CallFeatures(tools[int(tool)], call, mutates, result, kind, is_long)
     for name, place in _RESTORED.items():
         setattr(features, name, bool(flags & place))
-    forms = dict(zip(_normalized(kind, mutates, is_last), keys))
-    features.restore(forms, changes_world, bool(is_whole))
+    looser = dict(zip(_normalized(kind, mutates, is_last), keys))
+    features.restore(looser, changes_world, bool(is_whole))
     features.label = None if label is None else str(label)
     return JudgedCall(
         int(index), features, call_id, *(bool(flags & place) for place in _WORTH.values())

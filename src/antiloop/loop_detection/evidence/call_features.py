@@ -18,18 +18,18 @@ from .outcome import Outcome, is_busy, names_no_tool
 from .tool_policy import NO_POLICY, ToolPolicy
 
 _LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
-ACKNOWLEDGEMENT_LENGTH = 400
+ACKNOWLEDGMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
 
 
 class CallFeatures:
     """The content of one call and its result, as fingerprints.
 
-    ``call`` and ``result`` are exact. The looser forms are made when they are first asked for,
+    ``call`` and ``result`` are exact. The looser keys are made when they are first asked for,
     since most steps of a healthy run are never compared that far: ``steady`` is the result without
     noise, ``wording`` its words without numbers and echoes of the arguments, ``near`` the arguments
     without cosmetic differences, ``template`` the result's different lines without numbers. An
-    unknown result is None, and so are its forms. At most a few kB of both texts are kept.
+    unknown result is None, and so are its keys. At most a few kB of both texts are kept.
     """
 
     __slots__ = (
@@ -110,7 +110,7 @@ class CallFeatures:
     ) -> "CallFeatures":
         text, kind = answer_of(result, asked.tool, policy)
         key = None if text is None else text_fingerprint(text)[:KEY_LENGTH]
-        is_long = text is not None and len(text) > ACKNOWLEDGEMENT_LENGTH
+        is_long = text is not None and len(text) > ACKNOWLEDGMENT_LENGTH
         features = cls(asked.tool, asked.key, asked.mutates, key, kind, is_long)
         features.masking = masking
         features._arguments = asked.arguments
@@ -166,15 +166,15 @@ class CallFeatures:
             self._normalized[name] = self._made(name)
         return self._normalized[name]
 
-    def restore(self, forms: Mapping[str, str], alters: bool, is_whole: bool) -> None:
+    def restore(self, looser: Mapping[str, str], alters: bool, is_whole: bool) -> None:
         """Take over what was derived of the texts earlier, perhaps elsewhere.
 
         Args:
-            forms: the looser forms.
+            looser: the looser keys, by name.
             alters: whether the call changes the world.
             is_whole: whether the label holds the whole arguments.
         """
-        self._normalized = dict(forms)
+        self._normalized = dict(looser)
         self._alters = alters
         self._is_whole = is_whole
 

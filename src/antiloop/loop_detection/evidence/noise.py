@@ -1,7 +1,7 @@
 """What in a text says nothing new: times, ids, counters, echoes, cosmetic differences.
 
 There is no list of fields that are always noise: a duration is noise in the answer of a shell and
-the answer itself in that of a job. So every form of a text kept here is compared only between
+the answer itself in that of a job. So every key of a text made here is compared only between
 answers to the same or nearly the same call, and a text that is nothing but noise is left as it is.
 """
 

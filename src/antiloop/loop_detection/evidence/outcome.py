@@ -12,7 +12,7 @@ from .plain_answer import (
     STATE,
     WORK_WORDS,
     is_plain_success,
-    may_be_a_form,
+    may_be_a_phrase,
     words,
 )
 
@@ -135,12 +135,12 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
         return Outcome.FAILURE if is_error else Outcome.SUCCESS
     head = text[:HEAD]
     said = words(head)
-    brief = _brief_outcome(text) if may_be_a_form(text, said) else None
+    brief = _brief_outcome(text) if may_be_a_phrase(text, said) else None
     return brief or _short_outcome(head, said, is_error)
 
 
 def _brief_outcome(text: str) -> Optional[Outcome]:
-    """Judge an answer of a line or two by its form."""
+    """Judge an answer that may be a usual phrase."""
     if _NOTHING.match(text):
         return Outcome.EMPTY
     # Many commands answer "no" with exit status 1; for grep, test and diff it is not a failure.

@@ -1,13 +1,13 @@
 """Answers that are plain successes, recognized without a regular expression.
 
-Most answers of a healthy run are, so most need no closer look. Nothing is imported here: a hook
-that is started for each call asks this first.
+Most answers of a healthy run are plain successes, so most need no closer look. Nothing is imported
+here: a hook that is started for each call asks this first.
 """
 
 SHORT = 1_000
 """Characters: in a longer answer the word "error" is part of what was asked for."""
 BRIEF = 300
-"""Characters of the longest answer that is judged by its form."""
+"""Characters of the longest answer that may be one of the usual phrases, such as "no output"."""
 STATE = 200
 """Characters in which a long answer names the state of what it is about."""
 WORK_WORDS = ("pending", "processing", "progress", "queued", "running", "starting", "waiting")
@@ -26,7 +26,7 @@ NEGATIVE = frozenset(
     """.split()
 )
 """Words of failure."""
-_FORMAL = frozenset(  # every answer that is judged by its form contains one of these
+_PHRASE_WORDS = frozenset(  # each usual phrase contains one of these
     """
     0 429 503 exit later limit limited limits nil no none nothing null output overloaded pending
     processing progress queued ready requests running starting stderr stdout temporarily undefined
@@ -46,12 +46,12 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
     if len(text) > SHORT:
         return True
     said = words(text[:HEAD])
-    return not may_be_a_form(text, said) and NEGATIVE.isdisjoint(said)
+    return not may_be_a_phrase(text, said) and NEGATIVE.isdisjoint(said)
 
 
-def may_be_a_form(text: str, said: "list[str]") -> bool:
-    """Whether an answer is so short, and has such first words, that its form may be its meaning."""
-    return len(text) <= BRIEF and not (said and _FORMAL.isdisjoint(said))
+def may_be_a_phrase(text: str, said: "list[str]") -> bool:
+    """Whether an answer may be a usual phrase, by its length and its first words."""
+    return len(text) <= BRIEF and not (said and _PHRASE_WORDS.isdisjoint(said))
 
 
 def may_be_running(text: str) -> bool:

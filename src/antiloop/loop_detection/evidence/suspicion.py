@@ -1,6 +1,6 @@
 """How close a run is to being stuck, as one number.
 
-Every kind of evidence that the detectors weigh is counted here in its cheapest form, far below the
+Every kind of evidence that the detectors weigh is counted here in the cheapest way, far below the
 thresholds. One kind alone says little; the number grows as kinds agree.
 """
 

@@ -1,1 +1,1 @@
-"""What is done to text: normal form, masking, shortening, comparing."""
+"""What is done to text: canonical JSON, masking, shortening, comparing."""
