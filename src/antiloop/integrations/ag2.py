@@ -41,7 +41,7 @@ class LoopGuard(Guard):
     """
 
     def __call__(self, event: Any, context: Any) -> Any:
-        """Give the middleware of one turn; AG2 calls this."""
+        """Return the middleware of one turn; AG2 calls this."""
         return _Turn(event, context, self)
 
 
@@ -59,7 +59,7 @@ class _Turn(BaseMiddleware):
         self, call_next: Callable[..., Awaitable[Any]], events: Sequence[Any], context: Any
     ) -> Any:
         """Judge the round whose results have just come in; the notice is sent, not stored."""
-        verdict = await self._verdict_on(list(filter(_is_told, events)))
+        verdict = await self._verdict_on(list(filter(_is_message, events)))
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
         if verdict.action is LoopAction.STOP:
@@ -74,7 +74,7 @@ class _Turn(BaseMiddleware):
         """Refuse the call, or let it run."""
         if self._run is None:  # a turn that goes on from its calls
             events = await context.stream.history.get_events()
-            self._run = self._known_from(list(filter(_is_told, events)))
+            self._run = self._known_from(list(filter(_is_message, events)))
         verdict = self._run.before(ToolCall(event.name, event.arguments, event.id))
         if verdict.action is LoopAction.BLOCK:
             return ToolResultEvent.from_call(event, verdict.message)
@@ -94,18 +94,18 @@ class _Turn(BaseMiddleware):
         return self._verdict
 
     def _known_from(self, events: Sequence[Any]) -> LoopMonitor:
-        """Give what is known of the turn before the last reply."""
+        """Return the monitor of the turn, up to before the last reply."""
         past = self._guard.recent(events[: _last_reply(events)])
         return self._guard.replayed(_read(past), self._run_id)
 
 
-def _is_told(event: Any) -> bool:
-    """Whether an event is of the conversation; the others tell how it came about."""
+def _is_message(event: Any) -> bool:
+    """Whether an event is part of the conversation; others describe how it came about."""
     return isinstance(event, (ModelRequest, ModelResponse, ToolResultsEvent))
 
 
 def _last_reply(events: Sequence[Any]) -> int:
-    """Give where the last reply of the model stands; the end where there is none."""
+    """Return the index of the model's last reply; the end if there is none."""
     for at in range(len(events) - 1, -1, -1):
         if isinstance(events[at], ModelResponse):
             return at
@@ -130,7 +130,7 @@ def _read(events: Iterable[Any]) -> History:
 
 
 def _texts_of(parts: Sequence[Any]) -> List[str]:
-    """Give the texts of inputs; of data, and of what is shown, their content as it is."""
+    """Return the texts of inputs; data and shown parts as their content."""
     kinds = ("content", "data", "url", "file_id")
     return [
         text_of(next(filter(None, (field_of(part, kind) for kind in kinds)), None))
