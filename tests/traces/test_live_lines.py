@@ -14,6 +14,7 @@ from antiloop.traces import FORMATS, read_runs, replay
 from antiloop.traces.live import live_lines
 from antiloop.traces.live.live_lines import LiveLines
 from antiloop.traces.readers import event_log
+from antiloop.traces.shared.records import Record
 from antiloop.traces.shared.run_under_way import not_by_record
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -250,8 +251,27 @@ def test_what_is_judged_is_forgotten(source):
     recording = Recording(source=source)
     recording.take(*(value for n in range(400) for value in LONG[source](n)))
     (run,) = recording.lines._replays
-    assert len(run.history(398).calls) == 2
-    assert len(run.history(0).calls) <= 70
+    assert len(run.history(399).calls) == 1
+    assert len(run.history(0).calls) <= 9
+
+
+def test_words_without_calls_are_forgotten_too_and_judged_all_the_same():
+    recording = Recording(LoopDetector.escalating())
+    words = [event("llm_call_completed", output=f"words {n}") for n in range(1_000)]
+    asked = [event("user_message", input=f"question {n}") for n in range(300)]
+    assert recording.take(call("other"), *words, *asked) == []
+    (run,) = recording.lines._replays
+    assert len(run.history(1).messages) < 100
+    same = [event("llm_call_completed", output="I will look into the matter now.")] * 9
+    found = recording.take(*same, *[call()] * 4)
+    whole = [call("other"), *words, *asked, *same, *[call()] * 4]
+    assert [step for _, step in found] == expected_steps(whole) != []
+
+
+def expected_steps(events):
+    records = (Record(number, value) for number, value in enumerate(events, 1))
+    (run,) = event_log.read(records, "f", print)
+    return [step for step, _ in replay(run, LoopDetector.escalating())]
 
 
 def test_a_run_heard_of_longest_ago_begins_anew(monkeypatch):

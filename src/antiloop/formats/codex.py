@@ -61,9 +61,9 @@ class RolloutBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._items.build(since)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Remove what came before a step, now or later."""
-        self._items.forget(before)
+        self._items.forget(before, heard)
 
 
 def _result_of_command(item: Any) -> ToolResult:

@@ -72,9 +72,9 @@ class SessionBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Remove what came before a step, now or later; ids stay, as all may come again."""
-        self._history.forget(before)
+        self._history.forget(before, heard)
 
     def _add_call(self, call: Any) -> None:
         arguments = arguments_of(field_of(call, "args"))

@@ -1,14 +1,15 @@
 """Calls, results and words of a conversation that goes on; its beginning can be forgotten."""
 
+from bisect import bisect_left
 from itertools import islice
 from typing import Dict, List, Optional, TypeVar
 
-from ..types import ToolCall, ToolResult
+from ..types import Role, ToolCall, ToolResult
 from .text_message import TextMessage
 
 KEPT_IDS = 1_000
 """Ids of a kind that are remembered of a conversation whose beginning is forgotten."""
-_AT_ONCE = 64
+_AT_ONCE = 8
 """Calls that are forgotten together, so that each costs next to nothing."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -40,15 +41,18 @@ class GrowingHistory:
         if index >= self.forgotten:
             self.results[index - self.forgotten] = result
 
-    def forget(self, before: int) -> int:
+    def forget(self, before: int, heard: int = 0) -> int:
         """Remove what came before a step, now or later.
 
         Args:
             before: a step; what begins there, and the latest round, are kept.
+            heard: how many messages at this step are removed too, with a turn of the user there.
 
         Returns:
             How many calls were removed now.
         """
+        if heard:
+            self._forget_words(before, heard)
         if before - self.forgotten < _AT_ONCE:
             return 0
         count = min(before - self.forgotten, self._latest_round())
@@ -58,6 +62,14 @@ class GrowingHistory:
         self.turn_starts[:] = [each for each in self.turn_starts if each >= first]
         self.messages[:] = [each for each in self.messages if each.position >= first]
         return count
+
+    def _forget_words(self, step: int, count: int) -> None:
+        """Remove the first messages at a step, and those before it."""
+        start = bisect_left([each.position for each in self.messages], step)
+        removed = self.messages[start : start + count]
+        del self.messages[: start + count]
+        if any(each.role is Role.USER for each in removed):
+            self.turn_starts[:] = [each for each in self.turn_starts if each != step]
 
     def _latest_round(self) -> int:
         """Find the place where the latest round begins."""

@@ -236,9 +236,9 @@ class HistoryBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return History.of_growing(self._history, since)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Remove calls before a step, now or later, and old ids; steps keep their numbers."""
-        count = self._history.forget(before)
+        count = self._history.forget(before, heard)
         if count:
             keep_latest(self._open)
             keep_latest(self._answered)

@@ -111,9 +111,9 @@ class ItemsBuilder:
         """Return what was collected so far, without the first ``since`` calls."""
         return self._history.build(since)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Remove what came before a step, now or later."""
-        self._history.forget(before)
+        self._history.forget(before, heard)
 
     def _add_item(self, item: Any) -> None:
         if is_call(item):

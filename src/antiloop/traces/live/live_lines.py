@@ -107,7 +107,7 @@ class LiveLines:
         replay = self._replays.get(run) or LiveReplay(run, self._detector)
         self._replays[run] = replay
         yield from self._judged(replay)
-        run.forget(replay.judged)
+        replay.forget()
         if run.is_over:
             del self._replays[run]
 

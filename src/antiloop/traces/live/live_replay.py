@@ -8,6 +8,8 @@ from ...formats.moment import Moment, judged, moments_of, step_of
 from ...loop_detection import LoopDetector, LoopVerdict
 from ..shared.run_under_way import RunUnderWay
 
+_WORDS = 100
+"""How many messages without a call between them are kept at most."""
 _PATIENCE = 2
 """How many later rounds are waited for where a call has no result yet."""
 
@@ -27,6 +29,7 @@ class LiveReplay:
         self.judged = 0
         """How many calls are judged."""
         self._heard = 0
+        self._has_calls = False
 
     def verdicts(self, is_over: bool = False) -> Iterator[Tuple[int, LoopVerdict]]:
         """Judge what was completed since the last time.
@@ -40,12 +43,19 @@ class LiveReplay:
         """
         before, history = self.judged, self.run.history(self.judged)
         rounds = list(history.rounds())
+        self._has_calls = bool(rounds)
         count = len(rounds) if is_over or self.run.is_over else _complete(history, rounds)
         complete = sum(map(len, rounds[:count]))
         for moment in islice(moments_of(history), self._heard, None):
             if not self._note(moment, before, complete):
                 return
             yield step_of(moment, before), judged(self._monitor, history, moment)
+
+    def forget(self) -> None:
+        """Let the run forget what is judged; words that no call follows only when they are many."""
+        heard = self._heard if self._heard >= _WORDS and not self._has_calls else 0
+        self.run.forget(self.judged, heard)
+        self._heard -= heard
 
     def _note(self, moment: Moment, before: int, complete: int) -> bool:
         """Note how far the run is judged with a moment, and say whether that may be done now."""

@@ -108,8 +108,8 @@ class _Run:
     def history(self, since: int = 0) -> History:
         return self._transcript.build(since)
 
-    def forget(self, before: int) -> None:
-        self._transcript.forget(before)
+    def forget(self, before: int, heard: int = 0) -> None:
+        self._transcript.forget(before, heard)
         keep_latest(self._replies)
 
     def recorded(self) -> RecordedRun:

@@ -97,8 +97,8 @@ class _Run:
     def history(self, since: int = 0) -> History:
         return self._rollout.build(since)
 
-    def forget(self, before: int) -> None:
-        self._rollout.forget(before)
+    def forget(self, before: int, heard: int = 0) -> None:
+        self._rollout.forget(before, heard)
         self._events.clear()
         keep_latest(self._begun)
 

@@ -57,9 +57,9 @@ class _Session:
         self._untold.clear()
         return self._session.build(since)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Remove what came before a step; ids stay, as a session may be written again."""
-        self._session.forget(before)
+        self._session.forget(before, heard)
         self._messages = dict.fromkeys(self._messages)
 
     def recorded(self) -> RecordedRun:

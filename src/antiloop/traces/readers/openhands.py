@@ -81,9 +81,9 @@ class _EventsAlone:
         """Return what is known by now, without the first ``since`` calls."""
         return self._conversation.build(since)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Remove what came before a step."""
-        self._conversation.forget(before)
+        self._conversation.forget(before, heard)
 
 
 def _events(value: Any) -> List[Any]:

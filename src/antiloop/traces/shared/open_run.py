@@ -87,12 +87,12 @@ class OpenRun:
         """Return calls and results as far as they are known, without the first ``since`` calls."""
         return History.of_growing(self._history, since)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Remove what came before a step, now or later; the run can only go on then."""
-        if self._history.forget(before):
-            self._events.clear()
-            self._opinions.clear()
-            keep_latest(self._rounds)
+        self._history.forget(before, heard)
+        self._events.clear()
+        self._opinions.clear()
+        keep_latest(self._rounds)
 
     def close(self) -> RecordedRun:
         """Return the run as far as it is known."""

@@ -30,8 +30,13 @@ class RunUnderWay(Protocol):
         """Return what is known by now, without the first ``since`` calls."""
         ...
 
-    def forget(self, before: int) -> None:
-        """Remove what came before a step, now or later; `history` is not asked for it."""
+    def forget(self, before: int, heard: int = 0) -> None:
+        """Remove what came before a step, now or later; `history` is not asked for it.
+
+        Args:
+            before: the step.
+            heard: how many of the messages at this step are removed too.
+        """
         ...
 
 
@@ -59,7 +64,7 @@ class WholeRun:
         run = self._run
         return History.since(since, run.calls, run.results, run.turn_starts, run.messages)
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int, heard: int = 0) -> None:
         """Keep all: the run is over."""
 
 
