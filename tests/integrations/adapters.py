@@ -356,6 +356,8 @@ class Recipe:
     """What is installed for it."""
     python: Tuple[int, int] = (3, 10)
     """The oldest Python that the framework runs on."""
+    warnings: Tuple[str, ...] = ()
+    """What the framework itself warns of, as filters that let it pass."""
 
     @property
     def page(self) -> str:
@@ -365,10 +367,16 @@ class Recipe:
 RECIPES = (
     Recipe("agno", ("agno",), "agno"),
     Recipe("haystack", ("haystack",), "haystack-ai", (3, 11)),
+    Recipe(
+        "llama-index",
+        ("llama_index.core",),
+        "llama-index-core",
+        warnings=("ignore::DeprecationWarning",),
+    ),
     Recipe("smolagents", ("smolagents",), "smolagents"),
 )
 
-WARNINGS = {adapter.page: adapter.warnings for adapter in ADAPTERS.values() if adapter.warnings}
+WARNINGS = {each.page: each.warnings for each in (*ADAPTERS.values(), *RECIPES) if each.warnings}
 """What else than an error the examples of a page may give rise to."""
 
 FRAMEWORKS = {each.page: each.modules for each in (*ADAPTERS.values(), *RECIPES)}
