@@ -4,12 +4,19 @@ python tests/report/screenshot.py, in an environment with the extra browser
 """
 
 import os
+import shutil
 import tempfile
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from report_pages import CHROMIUM, SWITCHES
 
+from antiloop import LoopDetector
 from antiloop.cli import main
+from antiloop.cli.live.board import Board
+from antiloop.cli.live.page_server import PageServer
+from antiloop.report.live_page import live_row
+from antiloop.traces.live.live_sessions import LiveSessions
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -20,10 +27,29 @@ PICTURES = [
     ("report-narrow.png", "light", {"width": 360, "height": 720}, "#run-0-step-9"),
 ]
 
+LIVE = ("watch.png", "light", {"width": 1280, "height": 560}, "")
+WATCHED = ["claude-code-session", "codex-session", "runs"]
+NOW_S = 1_700_000_000
+"""When the sessions of the live page are looked at."""
+
 
 def write_examples(path):
     """Write the page that the pictures show; run it in the root of the repository."""
     main(["report", *RUNS, "--preset", "escalating", "-o", str(path)])
+
+
+@contextmanager
+def served_examples(folder):
+    """Serve the live page with sessions that were written a minute ago, one after the other."""
+    for number, name in enumerate(WATCHED):
+        path = shutil.copy(ROOT / "docs" / "examples" / f"{name}.jsonl", folder)
+        os.utime(path, (NOW_S, NOW_S - 60 - number))
+    options = {"on_file": str, "on_trouble": print, "clock": lambda: NOW_S}
+    sessions = LiveSessions([str(folder)], LoopDetector.escalating(), **options)
+    with closing(sessions), closing(PageServer(Board(), str, print)) as server:
+        list(sessions.said())
+        server.board.show(live_row(each, NOW_S) for each in sessions.sessions)
+        yield server.url
 
 
 def picture_of(browser, page_url, scheme, viewport, at):
@@ -36,13 +62,14 @@ def picture_of(browser, page_url, scheme, viewport, at):
     return taken
 
 
-def take_pictures(page_url):
+def take_pictures(page_url, live_url):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
         for name, *how in PICTURES:
             (IMAGES / name).write_bytes(picture_of(browser, page_url, *how))
+        (IMAGES / LIVE[0]).write_bytes(picture_of(browser, live_url, *LIVE[1:]))
         browser.close()
 
 
@@ -50,4 +77,5 @@ if __name__ == "__main__":
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         write_examples(Path(folder) / "report.html")
-        take_pictures((Path(folder) / "report.html").as_uri())
+        with served_examples(folder) as live_url:
+            take_pictures((Path(folder) / "report.html").as_uri(), live_url)

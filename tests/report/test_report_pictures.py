@@ -7,7 +7,7 @@ difference, a part of the page that is missing or has moved does.
 from base64 import b64encode
 
 import pytest
-from screenshot import IMAGES, PICTURES, ROOT, picture_of, write_examples
+from screenshot import IMAGES, LIVE, PICTURES, ROOT, picture_of, served_examples, write_examples
 
 CELL = 16  # pixels of the page that become one
 # Share of the cells that may differ by more than this many parts of 255. Other fonts reach half.
@@ -67,6 +67,13 @@ def test_the_pictures_in_the_documentation_show_the_page_as_it_is(
         f"docs/images/{name} shows another page; look at the page, then run "
         "python tests/report/screenshot.py"
     )
+
+
+def test_the_picture_of_the_live_page_shows_it_as_it_is(browser, are_alike, tmp_path):
+    name, *how = LIVE
+    with served_examples(tmp_path) as live_url:
+        taken = picture_of(browser, live_url, *how)
+    assert are_alike((IMAGES / name).read_bytes(), taken)
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,6 @@ function drawHeads() {
     head.dataset.by = by;
     return head;
   }));
-  byId("heads").firstChild.after(elWith("span", "picture", { role: "columnheader" }, isLive ? "Its suspicion" : "The run in small"));
+  byId("heads").firstChild.after(elWith("span", "picture", { role: "columnheader" }, isLive ? "Suspicion over time" : "The run in small"));
   rows.parentElement.style.setProperty("--figures", COLUMNS.length - 1);
 }
