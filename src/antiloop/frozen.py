@@ -19,7 +19,7 @@ def frozen(value: Any) -> Any:
 
     >>> frozen({"a": [1]})["a"].append(2)
     Traceback (most recent call last):
-    TypeError: this list of 1 item is on record and cannot be changed; copy.deepcopy() it first
+    TypeError: this list of 1 item is recorded and cannot be changed; copy.deepcopy() it first
     """
     try:
         return _frozen(value)
@@ -62,7 +62,7 @@ def _copied(value: Any) -> Any:
 def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
     kind = "dict" if isinstance(self, dict) else "list"
     raise TypeError(
-        f"this {kind} of {counted(len(self), 'item')} is on record and cannot be changed;"
+        f"this {kind} of {counted(len(self), 'item')} is recorded and cannot be changed;"
         " copy.deepcopy() it first"
     )
 

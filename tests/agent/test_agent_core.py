@@ -217,7 +217,7 @@ def test_an_exception_of_the_provider_is_told_and_goes_on():
 @pytest.mark.parametrize("nothing", [None, "text"])
 def test_a_provider_that_gives_no_reply_is_told_so(nothing):
     hand = Hand()
-    with pytest.raises(ProviderError, match=f"gave no ModelReply but {nothing!r}"):
+    with pytest.raises(ProviderError, match=f"returned {nothing!r}, not a ModelReply"):
         hand._on(advance(hand.loop, Outcome(nothing)))
 
 

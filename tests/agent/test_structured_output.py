@@ -82,7 +82,7 @@ def test_the_model_is_given_the_schema():
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ("Fine!", "no valid JSON: Expecting value"),
+        ("Fine!", "not valid JSON: Expecting value"),
         ('{"mood": "good"}', "answer.lines: missing"),
         ('{"mood": "so-so", "lines": []}', "answer.mood: expected one of 'good', 'bad'"),
         (
@@ -90,7 +90,7 @@ def test_the_model_is_given_the_schema():
             "answer.lines[0].text: expected a string, got 1",
         ),
         ('{"mood": "good", "lines": []}', "answer: lines must not be empty"),
-        ("[" * 100_000, "no valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
     ],
 )
 def test_a_bad_answer_is_asked_for_again_with_what_was_wrong(bad, problem):
@@ -128,7 +128,7 @@ def test_all_entry_points_validate_alike():
     assert isinstance(events[-1], RunFinished)
     assert events[-1].result.output == REVIEW
     [rejected] = [event for event in events if isinstance(event, OutputRejected)]
-    assert rejected.reason.startswith("no valid JSON")
+    assert rejected.reason.startswith("not valid JSON")
 
 
 @pytest.mark.parametrize("wanted", [int, "json", Review(Mood.BAD, [Line("x")])])

@@ -243,10 +243,10 @@ def test_arguments_may_be_json_text():
         ({"place": {"city": 1}}, "arguments.place.city: expected a string, got 1"),
         ({"place": {"city": "R"}, "unit": "f"}, "arguments.unit: expected one of 'c', 'k'"),
         ({"place": {"city": ""}}, "city must not be empty"),
-        ('{"place":', "no valid JSON"),
+        ('{"place":', "not valid JSON"),
         ("[1]", "expected a JSON object, got list"),
         (["x"], "expected a JSON object, got list"),
-        ("[" * 100_000, "no valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
     ],
 )
 def test_wrong_arguments_are_told_by_name(arguments, problem):

@@ -67,7 +67,7 @@ def test_what_others_find_is_printed_as_if_found_here(archive, capsys, output, p
     asked = ["--format", output, "--preset", preset, archive, f"{archive}/nothing"]
     here = scanned(capsys, *asked)
     assert here[0] == 2
-    assert re.search(r"cut.gz:1\d\d: cannot read on", here[2])
+    assert re.search(r"cut.gz:1\d\d: reading failed", here[2])
     assert "damaged.jsonl:21: not JSON" in here[2]
     assert scanned(capsys, *asked, "--engine", THREADS, "--jobs", "3") == here
 

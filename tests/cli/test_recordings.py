@@ -81,7 +81,7 @@ def test_why_a_file_is_given_up_is_told_after_what_is_skipped(tmp_path, capsys):
     assert (status, run_ids) == (2, ["a"])
     *_, more, last = err.splitlines()
     assert more.endswith("like these skipped")
-    assert "cannot read on" in last
+    assert "reading failed" in last
 
 
 def test_a_directory_without_any_run_is_2(tmp_path, capsys):
@@ -103,7 +103,7 @@ def test_a_trace_in_a_directory_that_is_cut_off_is_told(archive, capsys):
     (archive / "c.gz").write_bytes(data[:-20])
     status, run_ids, err = scanned(capsys, archive)
     assert (status, run_ids) == (2, ["first", "second", "third"])
-    assert f"{archive / 'c.gz'}:1: cannot read on" in err
+    assert f"{archive / 'c.gz'}:1: reading failed" in err
 
 
 def place(kind, path):

@@ -231,7 +231,7 @@ def test_without_runs_it_is_2_and_nothing_is_printed(two_weeks, tmp_path, capsys
     assert main(["summary", "--from", "openai-chat", two_weeks]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.endswith("no recorded runs in what was given, so nothing was counted\n")
+    assert err.endswith("no recorded runs found, nothing was counted\n")
     (tmp_path / "empty").touch()
     assert main(["summary", str(tmp_path / "empty")]) == 2
     out, err = capsys.readouterr()

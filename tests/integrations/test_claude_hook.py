@@ -200,7 +200,7 @@ def event(transcript, **beside):
         ("[]", (), "standard input: expected a JSON object, got list"),
         ("{}", (), 'standard input: no "hook_event_name" in it; --install lets Claude Code send'),
         ('{"hook_event_name": "Stop"}', (), 'standard input: no "transcript_path" in it'),
-        (None, (), "standard input: nothing is sent; --install lets Claude Code send"),
+        (None, (), "standard input: it is empty; --install lets Claude Code send"),
         (event("x"), ("--presett", "x"), "unknown option '--presett'"),
         (event("x"), ("--preset",), "--preset needs a value"),
         (event("x"), ("--preset", "x"), "no preset 'x'; choose from default"),

@@ -83,7 +83,7 @@ class Own(BaseDetector):
 @pytest.mark.parametrize(
     ("detector", "complaint"),
     [
-        (LoopDetector([Own()]), "detectors: Own is not one of ours"),
+        (LoopDetector([Own()]), "detectors: Own is not built in"),
         (LoopDetector([RepeatDetector()], inject_message=str), "inject_message: a function"),
         (LoopDetector([RepeatDetector()], mask=str), "mask: a function"),
         (

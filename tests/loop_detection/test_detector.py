@@ -125,7 +125,7 @@ class TestOwnDetectors:
         detector = LoopDetector([broken, RepeatDetector(3)])
         with caplog.at_level(logging.ERROR, "antiloop"):
             assert ask(detector, LS, LS, LS).detector_name == "repeat"
-        assert f"detector {broken.name!r} raised; it is left out this time" in caplog.text
+        assert f"detector {broken.name!r} raised; it is skipped for this round" in caplog.text
         assert "out of order" in caplog.text
 
     def test_one_that_raises_does_not_end_a_run(self, caplog):

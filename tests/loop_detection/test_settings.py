@@ -134,7 +134,7 @@ def test_another_detector_takes_the_place_of_what_is_said_about_detectors():
         ({"tools": {"x": {"thresholds": {"repeet": 4}}}}, "tools: x: no detector 'repeet'"),
         ({"policy": {"actions": ["stop", "notify"]}}, "policy: actions must not become milder"),
         ({"policy": "stopp"}, "policy: expected one of 'raise', 'inject_message'"),
-        ({"preset": "default", "config": "x.json"}, "preset and config are one too many"),
+        ({"preset": "default", "config": "x.json"}, "preset and config exclude each other"),
     ],
 )
 def test_a_mistake_names_file_key_and_remedy(values, words):

@@ -144,7 +144,7 @@ def test_padding_is_no_binary_data(path, growing):
 
 def test_what_is_no_text_is_refused_by_name(path, growing):
     add(path, b"\x1f\x8b\x08\0\0\0\n")
-    with pytest.raises(NoTrace, match=r"run\.jsonl:1: no lines of text"):
+    with pytest.raises(NoTrace, match=r"run\.jsonl:1: not lines of text"):
         lines(growing)
 
 

@@ -133,7 +133,7 @@ def test_a_sample_that_is_too_long_is_named_and_not_kept(archive):
 
 
 def test_a_zip_file_of_something_else_is_no_recorded_run(archive):
-    with pytest.raises(NoTrace, match="a zip file, but no log of Inspect AI"):
+    with pytest.raises(NoTrace, match="a zip file, not a log of Inspect AI"):
         runs_of(archive(("word/document.json", sample())))
 
 

@@ -158,7 +158,7 @@ def test_a_full_disk_is_logged_and_the_run_goes_on(path, monkeypatch, caplog):
         patch.setattr(os, "write", no_space)
         run.tool_call("lost")
     run.tool_call("ls")
-    assert "runs.jsonl: a line is not written: no space" in caplog.text
+    assert "runs.jsonl: a line could not be written: no space" in caplog.text
     assert [call.tool_name for call in only(path).calls] == ["ls"]
 
 

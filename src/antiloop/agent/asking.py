@@ -20,9 +20,9 @@ def ask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     try:
         return _read(start_in_thread(lambda: _judged(options.judge, case)).result(options.timeout))
     except NotInTime:
-        logger.warning("the judge took longer than %s s; it is left out", options.timeout)
+        logger.warning("the judge took longer than %s s; it is ignored", options.timeout)
     except Exception:
-        logger.exception("the judge raised; it is left out")
+        logger.exception("the judge raised; it is ignored")
     return None
 
 
@@ -42,9 +42,9 @@ async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
         await asyncio.wait({work}, timeout=options.timeout)
         if work.done():
             return _read(work.result())
-        logger.warning("the judge took longer than %s s; it is left out", options.timeout)
+        logger.warning("the judge took longer than %s s; it is ignored", options.timeout)
     except Exception:
-        logger.exception("the judge raised; it is left out")
+        logger.exception("the judge raised; it is ignored")
     finally:
         await end_all([work])
     return None
@@ -77,5 +77,8 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
 def _read(answer: Any) -> Optional[Opinion]:
     opinion = opinion_of(answer)
     if opinion is None and answer is not None:
-        logger.warning("the judge gave no opinion but a %s", type(answer).__name__)
+        logger.warning(
+            "the judge returned a %s, not an Opinion or a bool; it is ignored",
+            type(answer).__name__,
+        )
     return opinion

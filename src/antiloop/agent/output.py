@@ -38,7 +38,7 @@ class ResponseFormat:
         try:
             value = json.loads(fenced.group(1) if fenced else text)
         except (ValueError, RecursionError) as error:
-            return None, f"no valid JSON: {error}"
+            return None, f"not valid JSON: {error}"
         problems = schema_errors(value, self.schema, "answer")
         if problems:
             return None, "; ".join(problems)

@@ -74,7 +74,7 @@ def ask_model(request: ModelRequest, is_enough: Callable[[str], bool]) -> Steps[
     """
     reply = yield AskModel(request, is_enough)
     if not isinstance(reply, ModelReply):
-        raise ProviderError(f"the provider gave no ModelReply but {reply!r}")
+        raise ProviderError(f"the provider returned {reply!r}, not a ModelReply")
     return reply
 
 

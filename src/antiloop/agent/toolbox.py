@@ -142,7 +142,7 @@ def _parse_arguments(arguments: Any) -> Mapping[str, Any]:
     try:
         parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"no valid JSON ({error})") from None
+        raise ValueError(f"not valid JSON ({error})") from None
     if not isinstance(parsed, Mapping):
         raise ValueError(f"expected a JSON object, got {type(parsed).__name__}")
     return parsed

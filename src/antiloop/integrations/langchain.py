@@ -119,7 +119,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
                 monitor.restore(known.get("run", {}))
                 return monitor
             except SnapshotError as error:
-                _logger.warning("the checkpoint is of no use, the messages are read: %s", error)
+                _logger.warning("the checkpoint cannot be used, the messages are read: %s", error)
         past = messages[: len(messages) - len(last_round(messages))]
         return self.replayed(from_langchain(self.recent(past)), thread())
 

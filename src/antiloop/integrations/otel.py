@@ -78,7 +78,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
                 if self._health is not None:
                     self._note_agent(agent_span_of(span))
         except Exception:
-            _logger.exception("a span could not be read; it is left out")
+            _logger.exception("a span could not be read; it is ignored")
 
     def on_end(self, span: ReadableSpan) -> None:
         """Judge the call of a span."""
@@ -91,7 +91,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
                 with trace.use_span(around) if around else nullcontext():
                     self.tell(verdict, run_id)
         except Exception:
-            _logger.exception("a span could not be judged; it is left out")
+            _logger.exception("a span could not be judged; it is ignored")
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Return True, as nothing waits; older SDKs would take None for a failure."""

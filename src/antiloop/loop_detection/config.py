@@ -106,7 +106,7 @@ def _written_detector(detector: BaseDetector) -> Dict[str, Any]:
         if type(detector) is kind:
             options = inspect.signature(kind).parameters
             return {"type": name, **{option: getattr(detector, option) for option in options}}
-    raise ValueError(f"detectors: {type(detector).__name__} is not one of ours, so it has no name")
+    raise ValueError(f"detectors: {type(detector).__name__} is not built in, so it has no name")
 
 
 def _read_detectors(listed: Any) -> List[BaseDetector]:

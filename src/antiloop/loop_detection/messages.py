@@ -105,7 +105,7 @@ def words_of_notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     try:
         return notice(rule, found, rung)
     except Exception:
-        _logger.exception("inject_message raised; our own words are used")
+        _logger.exception("inject_message raised; the default text is used")
         return notice(None, found, rung)
 
 

@@ -39,7 +39,7 @@ class Settings:
         if errors:
             raise self._error(errors[0].lstrip("."))
         if "preset" in self.file.values and "config" in self.file.values:
-            raise self._error("preset and config are one too many: take one of them out")
+            raise self._error("preset and config exclude each other: remove one of them")
 
     @classmethod
     def read(cls, path: Optional[str] = None) -> "Settings":

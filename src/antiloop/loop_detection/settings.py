@@ -79,7 +79,7 @@ class DetectorSettings:
                     found = found and _completed(found, window, len(tool_calls))
                     found = found and _masked(found, self.masking)
             except Exception:
-                _logger.exception("detector %r raised; it is left out this time", detector.name)
+                _logger.exception("detector %r raised; it is skipped for this round", detector.name)
             else:
                 if found is not None:
                     yield found

@@ -32,7 +32,7 @@ def check_version(snapshot: Any, version: int) -> None:
     given = snapshot.get("version") if isinstance(snapshot, Mapping) else None
     if given != version:
         raise SnapshotError(
-            f"no snapshot of version {version}: its version is {given!r};"
+            f"expected a snapshot of version {version}, got version {given!r};"
             " take one with LoopMonitor.snapshot() of this version of antiloop"
         )
 

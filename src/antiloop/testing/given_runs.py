@@ -51,7 +51,7 @@ def _read(given: Any) -> List[RecordedRun]:
         text = given.to_jsonl() if _has_trace(given) else json.dumps(plain(given))
         runs = list(read_lines([(1, text)], _GIVEN, None, trouble.append))
     if trouble:
-        raise TraceUnreadable(f"not all of it can be judged: {trouble[0]}")
+        raise TraceUnreadable(f"a part of it cannot be judged: {trouble[0]}")
     if not runs:
         raise NoTrace(f"{given}: no recorded runs here")
     return runs

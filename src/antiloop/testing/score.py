@@ -39,7 +39,7 @@ def loop_score(run: Any, preset: Preset = "default", allow: Collection[str] = ()
     """
     runs = runs_of(run)
     if len(runs) > 1:
-        raise ValueError(f"{len(runs)} runs where one is scored; score each of read_runs(...)")
+        raise ValueError(f"expected one run, got {len(runs)}; score each of read_runs(...)")
     found = loops_in(runs[0], preset, allow)
     if not found:
         return LoopScore(1.0, "loop_free", "No tool-call loop.")

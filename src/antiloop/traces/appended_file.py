@@ -49,7 +49,7 @@ class AppendedFile:
                 self._before = b""
             except OSError as error:
                 self._before = b"\n"
-                _log.warning("%s: a line is not written: %s", self._name, error)
+                _log.warning("%s: a line could not be written: %s", self._name, error)
             if is_last:
                 os.close(self._file)
                 self._file = None

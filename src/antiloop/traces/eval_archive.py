@@ -45,11 +45,11 @@ def members(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[M
         with ZipFile(stream) as archive:
             wanted = _wanted(archive)
             if not wanted:
-                raise NoTrace(f"{name}: no tool calls here; a zip file, but no log of Inspect AI")
+                raise NoTrace(f"{name}: no tool calls here; a zip file, not a log of Inspect AI")
             for number, info in enumerate(wanted.values(), 1):
                 yield (number, *_content(archive, stream, info, name, max_length))
     except _BROKEN as error:
-        raise TraceUnreadable(f"{name}: cannot read on: {error}") from error
+        raise TraceUnreadable(f"{name}: reading failed: {error}") from error
 
 
 def _directory_length(stream: io.BufferedReader) -> int:

@@ -76,7 +76,7 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
             for number, line in splitter.take(chunk):
                 yield number, too_long if line is None else decoded(line)
     except (OSError, EOFError, zlib.error) as error:
-        raise TraceUnreadable(f"{name}:{splitter.number + 1}: cannot read on: {error}") from error
+        raise TraceUnreadable(f"{name}:{splitter.number + 1}: reading failed: {error}") from error
     yield from ((number, decoded(line)) for number, line in splitter.end() if line)
 
 

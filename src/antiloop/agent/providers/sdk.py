@@ -211,5 +211,5 @@ def checked_options(options: Mapping[str, Any], reserved: str) -> Dict[str, Any]
     """Return the request options, or raise ValueError if one is set by each request itself."""
     clash = sorted(set(options) & set(reserved.split()))
     if clash:
-        raise ValueError(f"{', '.join(clash)}: set by each request, so no option of the provider")
+        raise ValueError(f"{', '.join(clash)}: set by each request, not by the provider")
     return dict(options)

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         _print(summary, args.format)
         return COULD_NOT_RUN if recordings.is_incomplete else 0
     if not recordings.is_incomplete:
-        complain("no recorded runs in what was given, so nothing was counted")
+        complain("no recorded runs found, nothing was counted")
     return COULD_NOT_RUN
 
 

@@ -72,7 +72,7 @@ def main(arguments: "Sequence[str]", name: str = "claude-code") -> int:
     agent = AGENTS[name]
     try:
         if sys.stdin is None or sys.stdin.isatty():
-            raise NoEvent("nothing is sent", agent)
+            raise NoEvent("it is empty", agent)
         text = sys.stdin.buffer.read().decode("utf-8", _KEPT)
         answer = _answer(agent, text, Options(arguments))
         if answer:

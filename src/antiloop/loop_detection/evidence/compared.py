@@ -103,5 +103,5 @@ def _declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> A
     try:
         return rule(value)
     except Exception:
-        _logger.exception("the %s= declared for tool %r raised; it is left out", name, tool)
+        _logger.exception("the %s= declared for tool %r raised; it is ignored", name, tool)
         return value

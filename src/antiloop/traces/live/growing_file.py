@@ -99,7 +99,7 @@ class GrowingFile:
         file.seek(self._position)
         for chunk in iter(lambda: file.read(_CHUNK), b""):
             if self._position == 0 and is_binary(chunk[:_HEAD]):
-                raise NoTrace(f"{self.path}:1: no lines of text here that could be followed")
+                raise NoTrace(f"{self.path}:1: not lines of text, so it cannot be followed")
             self._position += len(chunk)
             self._kept = (self._kept + chunk)[-_KEPT:]
             for number, line in self._lines.take(chunk):

@@ -71,7 +71,7 @@ class WholeRun:
 def not_by_record(name: str, on_trouble: OnTrouble) -> TakeRecord:  # noqa: ARG001 - a `Follow`
     """Refuse a format whose records come in any order, or are written again."""
     raise TraceUnreadable(
-        f"{name}: a run of this format is known when its file is complete; scan it then"
+        f"{name}: this format can be read only when the file is complete; scan it then"
     )
 
 
