@@ -1,8 +1,10 @@
 """``antiloop watch``, as a person and as a script use it."""
 
+import http.client
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 
 from antiloop.cli import main
 from antiloop.cli.commands import watch
+from antiloop.cli.live import watching
 from antiloop.traces import RunRecorder
 from antiloop.traces.live import live_folders, live_sessions
 
@@ -119,6 +122,51 @@ def test_a_folder_is_watched_for_what_is_written_there(tmp_path, path, writing, 
     assert err == (
         f"antiloop: waiting for recordings below {tmp_path}\nantiloop: watching {path}\n"
     )
+
+
+def test_standard_input_stands_alone(path, capsys):
+    for others in ([path], ["--serve"]):
+        assert main(["watch", "-", *others]) == 2
+        message = "antiloop: - is standard input; it must be the only path, without --serve\n"
+        assert capsys.readouterr().err == message
+
+
+def test_several_files_are_watched_and_one_that_is_missing_is_2(tmp_path, writing, at_once, capsys):
+    runs = [RunRecorder(str(tmp_path / f"{name}.jsonl"), run_id=name) for name in "ab"]
+    for run in runs:
+        search(run)()
+    paths = [str(tmp_path / f"{name}.jsonl") for name in "abc"]
+    writing(*[search(run) for run in runs] * 2)
+    assert main(["watch", *paths]) == 2
+    out, err = capsys.readouterr()
+    assert [line[0] for line in out.splitlines() if not line.startswith(" ")] == ["a", "b"]
+    assert f"antiloop: {paths[2]}: No such file or directory; skipped\n" in err
+
+
+def test_nothing_to_follow_ends_the_command(tmp_path, capsys):
+    assert main(["watch", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+
+
+def test_sessions_are_served_while_they_are_shown(tmp_path, run, writing, at_once, capsys):
+    events = []
+
+    def look():
+        out = capsys.readouterr().out
+        port, token = re.search(r"http://127.0.0.1:(\d+)/([\w-]+)/", out).groups()
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=10)
+        connection.request("GET", f"/{token}/events")
+        with connection.getresponse() as answer:
+            data = next(line for line in answer if line.startswith(b"data: "))
+            events.extend(json.loads(data[6:])["rows"])
+        connection.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watching, "is_in_place", lambda format_: True)
+        writing(*[search(run)] * 3, look, lambda: None)
+        assert main(["watch", str(tmp_path), "--serve"]) == 1
+    assert [(each["id"], each["status"], each["calls"]) for each in events] == [("r", "looping", 3)]
+    after = capsys.readouterr().out.partition("\x1b[?1049l")[2]
+    assert after.splitlines()[0] == "1 session: 1 looping"
 
 
 def test_standard_input_ends_by_itself(run, path, monkeypatch, capsys):

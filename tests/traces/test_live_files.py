@@ -228,6 +228,20 @@ def test_a_file_that_is_named_and_holds_no_run_is_told(tmp_path):
     assert "no lines of a recorded run here" in sessions.told[0]
 
 
+def test_a_folder_or_a_file_that_becomes_something_else_ends_its_rows(sessions, tmp_path):
+    for name in "ab":
+        sessions.write(tmp_path / name / "run.jsonl", *LOOP)
+    sessions.later(1)
+    assert len(sessions.rows()) == 2
+    for name in "ab":
+        (tmp_path / name / "run.jsonl").unlink()
+    (tmp_path / "a").rmdir()
+    (tmp_path / "a").write_text("a file")
+    (tmp_path / "b" / "run.jsonl").symlink_to(tmp_path / "b" / "run.jsonl")
+    assert (sessions.later(), sessions.rows(), sessions.has_trouble) == ([], [], False)
+    assert sessions.told == ["b/run.jsonl: Too many levels of symbolic links; skipped"]
+
+
 def test_a_pipe_that_is_named_is_told_and_skipped(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     sessions = Sessions(tmp_path, tmp_path / "pipe")

@@ -156,7 +156,7 @@ class LiveSessions:
     def _said_in(self, followed: _Followed, now_s: float) -> Iterator[LiveVerdict]:
         try:
             found = os.stat(followed.path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             yield from self._said_at_the_end(followed)
             return
         except OSError as error:
@@ -180,8 +180,9 @@ class LiveSessions:
     def _said_at_the_end(self, followed: _Followed) -> Iterator[LiveVerdict]:
         """Yield what is left of a file that is gone; its sessions end with it."""
         if followed.known is not None:
-            with suppress(NoTrace):
+            with suppress(TraceUnreadable):
                 yield from followed.file.said()
+            with suppress(NoTrace):
                 yield from followed.file.end()
             self._forget_sessions(followed)
         followed.file.close()
