@@ -95,7 +95,7 @@ class _Judging:
     """Judges a round and what was said after it, and keeps the strongest verdict.
 
     Args:
-        detector: who judges.
+        detector: judges the run.
         monitor: that of the run, which knows what came before.
         run: the run.
     """

@@ -27,8 +27,8 @@ _ERRORS_REMEMBERED = 1_000  # of sessions whose messages never reach `raising`
 class LoopGuard(_ClaudeCodeGuard):
     """Hooks for `ClaudeAgentOptions`; see `Guard` for its arguments.
 
-    No exception of a hook reaches who asked. Where the policy is to raise, the run ends like with
-    ``stop``; `raising` then raises `LoopDetectedError` after its last message.
+    An exception of a hook does not reach the caller. If the policy is to raise, the run ends as
+    with ``stop``; `raising` then raises `LoopDetectedError` after its last message.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

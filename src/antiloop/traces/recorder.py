@@ -96,7 +96,7 @@ class RunRecorder:
             latency_ms: how long it took.
             cost: what it cost, in a currency of your choice.
             tokens: what it took of a model.
-            agent: who called.
+            agent: the name of the agent that called.
             call_id: the provider's id of the call.
             round: equal for the calls of one model reply; by default each call is a separate round.
         """

@@ -30,7 +30,7 @@ class LiveLines:
 
     Args:
         name: what the recording is called.
-        detector: who judges.
+        detector: judges the runs.
         source: a name in ``FORMATS``, to overrule recognition.
         on_trouble: called with ``"name:line: what is wrong"`` for each part that is skipped.
         on_verdict: called with every verdict, also those to go on.

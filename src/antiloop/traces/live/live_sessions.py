@@ -48,7 +48,7 @@ class LiveSessions:
 
     Args:
         paths: files and folders.
-        detector: who judges.
+        detector: judges the runs.
         source: a name in ``FORMATS``, to overrule recognition.
         on_file: called with each file that is followed from now on.
         on_trouble: called with what is skipped and what cannot be read.
