@@ -5,7 +5,9 @@ import json
 import os
 import pickle
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from adapters import ADAPTERS
@@ -240,6 +242,25 @@ def test_arguments_count_as_they_were_when_the_call_began():
     with LoopGuard(**BLOCK).watch():
         made_crew(script, ran, tools=[uncached(search)]).kickoff()
     assert ran.searches == 3
+
+
+class Reader:
+    """An agent, for a hook."""
+
+
+def test_a_long_block_keeps_only_the_latest_runs():
+    def use_tool(agent):
+        told = {"agent": agent, "task": None, "crew": None}
+        hook(SimpleNamespace(tool_name="search", tool_input={}, **told))
+        return weakref.ref(agent)
+
+    with LoopGuard().watch():
+        hook = get_scoped_hooks(InterceptionPoint.PRE_TOOL_CALL)[0]
+        first = use_tool(Reader())
+        assert first() is not None
+        for _ in range(1_000):
+            use_tool(Reader())
+        assert first() is None
 
 
 def test_observers_hear_of_which_crew():

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
 try:
     from crewai.hooks.dispatch import (
@@ -20,10 +20,13 @@ except ImportError as error:
 from ..exceptions import LoopDetectedError
 from ..formats.content import text_of
 from ..frozen import frozen
+from ..latest import Latest
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from .shared.lookout import Lookout
+
+_KEPT_RUNS = 1_000
 
 
 @beta
@@ -91,7 +94,7 @@ class _Block:
 
     def __init__(self, guard: LoopGuard) -> None:
         self._guard = guard
-        self._runs: Dict[Tuple[int, int], _Run] = {}
+        self._runs: Latest[Tuple[int, int], _Run] = Latest(_KEPT_RUNS)
 
     def before_tool(self, context: Any) -> Optional[bool]:
         """Refuse a call; CrewAI takes ``False`` for that."""
