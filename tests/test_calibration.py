@@ -319,7 +319,7 @@ RUNS = st.lists(
 SOME_SHARE = st.sampled_from([0.01, 0.4, 0.6, 0.9])
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(RUNS, st.sampled_from(sorted(PRESETS)), SOME_SHARE)
 def test_replayed_with_its_configuration_the_good_runs_stay_under_the_bound(runs, preset, share):
     done = calibrate(runs, PRESETS[preset](), max_false_stops=share)
@@ -329,7 +329,7 @@ def test_replayed_with_its_configuration_the_good_runs_stay_under_the_bound(runs
     assert done.holds == (done.share_after <= share)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(RUNS, st.sampled_from(sorted(PRESETS)), SOME_SHARE)
 def test_calibrating_the_result_again_changes_nothing(runs, preset, share):
     done = calibrate(runs, PRESETS[preset](), max_false_stops=share)
@@ -338,14 +338,14 @@ def test_calibrating_the_result_again_changes_nothing(runs, preset, share):
     assert again.changes == ()
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(RUNS, st.sampled_from(sorted(PRESETS)))
 def test_the_same_runs_give_the_same_thresholds_whatever_their_names(runs, preset):
     renamed = [replace(run, run_id=f"{at}") for at, run in enumerate(runs)]
     assert calibrate(runs, PRESETS[preset]()).config == calibrate(renamed, PRESETS[preset]()).config
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(RUNS)
 def test_no_threshold_could_be_a_step_lower(runs):
     done = calibrate(runs, LoopDetector([RepeatDetector(3), StallDetector(3)]))

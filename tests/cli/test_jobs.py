@@ -61,8 +61,13 @@ def scanned(capsys, *arguments):
     return status, *capsys.readouterr()
 
 
-@pytest.mark.parametrize("output", ["text", "json", "jsonl", "sarif"])
-@pytest.mark.parametrize("preset", ["default", "escalating"])
+@pytest.mark.parametrize(
+    ("output", "preset"),
+    [
+        *((output, "default") for output in ("text", "json", "jsonl", "sarif")),
+        ("jsonl", "escalating"),
+    ],
+)
 def test_what_others_find_is_printed_as_if_found_here(archive, capsys, output, preset):
     asked = ["--format", output, "--preset", preset, archive, f"{archive}/nothing"]
     here = scanned(capsys, *asked)
