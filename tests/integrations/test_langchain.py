@@ -95,7 +95,7 @@ class TestTheStateOfARun:
         agent.update_state(THREAD, {"antiloop": old}, as_node="LoopGuard.before_model")
         agent.invoke(None, THREAD)
         assert ran.searches == 1
-        assert f"its version is {version}" in caplog.text
+        assert f"got version {version}" in caplog.text
 
     def test_a_subclass_may_keep_more(self):
         class Counted(LoopGuardState):
