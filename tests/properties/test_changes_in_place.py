@@ -208,7 +208,7 @@ def test_a_copy_of_a_frozen_value_can_be_changed(value):
 
 
 def test_the_details_of_a_detection_cannot_be_changed():
-    with pytest.raises(TypeError, match=r"this dict of 1 item is on record.*copy\.deepcopy"):
+    with pytest.raises(TypeError, match=r"this dict of 1 item is recorded.*copy\.deepcopy"):
         LoopDetection("mine", "stuck", {"a": 1}).details["b"] = 2
-    with pytest.raises(TypeError, match="this list of 2 items is on record"):
+    with pytest.raises(TypeError, match="this list of 2 items is recorded"):
         frozen([1, 2]).append(3)
