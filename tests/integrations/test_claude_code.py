@@ -78,6 +78,12 @@ def test_a_third_equal_round_brings_a_notice(session):
     assert set(answer) == {"hookSpecificOutput"}
 
 
+@pytest.mark.parametrize("policy", [LoopPolicy.BLOCK, LoopPolicy.STOP])
+def test_the_answers_to_async_code_are_the_same(session, policy):
+    for event in (session.write(*rounds(2)).after(), session.before()):
+        assert asyncio.run(guard(policy).aanswer(event)) == guard(policy).answer(event)
+
+
 def test_two_equal_rounds_are_not_yet_a_loop(session):
     assert guard(LoopPolicy.STOP).answer(session.write(*rounds(1)).after()) == {}
 
