@@ -329,7 +329,7 @@ async def test_a_models_stream_need_not_be_a_generator():
 
 
 async def test_a_models_stream_without_a_reply_is_an_error():
-    with pytest.raises(ProviderError, match="gave no ModelReply"):
+    with pytest.raises(ProviderError, match="not a ModelReply"):
         await stream_of(PlainIterator(["Hi"]))
 
 

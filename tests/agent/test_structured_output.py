@@ -108,7 +108,7 @@ def test_a_bad_answer_is_asked_for_again_with_what_was_wrong(bad, problem):
 def test_when_the_retries_are_used_up_the_run_has_failed_and_says_why():
     result = agent("bad", "worse", "worst", GOOD).run("Go", response_format=Review)
     assert (result.status, result.output, result.text) == (RunStatus.FAILED, None, "worst")
-    assert result.error.startswith("no answer fitted the response format; the last one: no valid")
+    assert result.error.startswith("no answer fitted the response format; the last one: not valid")
     assert len(result.trace.of_type(StepType.STRUCTURED_RETRY)) == 2
 
 

@@ -217,7 +217,7 @@ def test_a_run_that_is_resumed_after_each_round_is_judged_as_the_unbroken_one(ma
     assert broken.refusals == unbroken.refusals
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(make=makes, run=runs(max_size=20))
 def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(make, run):
     unbroken = Play(make, run, one_by_one=True)

@@ -237,7 +237,7 @@ def test_the_order_inside_a_round_does_not_matter(make, run, data):
 
 
 @presets
-@settings(max_examples=40)
+@settings(max_examples=8)
 @given(run=runs())
 def test_a_restored_run_decides_as_the_unbroken_one(make, run):
     unbroken = verdicts(make, run)
@@ -257,7 +257,7 @@ def test_a_restored_run_decides_as_the_unbroken_one(make, run):
 
 
 @presets
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(run=runs(), count=st.integers(40, 200))
 def test_a_snapshot_stays_small_however_long_the_run(make, run, count):
     endless = (run * count)[:count]

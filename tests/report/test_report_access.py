@@ -121,7 +121,14 @@ def test_a_key_that_is_held_does_not_wear_the_address_out(open_page):
         }"""
     )
     before = page.evaluate("history.length")
-    press(page, *["j"] * 150)
+    # At once: what a slow machine takes for real keys does not count.
+    page.evaluate(
+        """() => {
+          const key = { key: "j", bubbles: true };
+          for (let n = 0; n < 150; n += 1)
+            document.body.dispatchEvent(new KeyboardEvent("keydown", key));
+        }"""
+    )
     wait_for_address(page, "#run-0-step-149")
     assert page.evaluate("[history.length, written < 50]") == [before, True]
 
