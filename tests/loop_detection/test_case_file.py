@@ -1,10 +1,13 @@
 """What a judge is shown: little, masked, and behind a fence."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import CaseFile, LoopDetector, SecondOpinion
+from antiloop.loop_detection.second_opinion.case_prompt import prompt_of
 from antiloop.loop_detection.second_opinion.case_round import CaseCall, CaseRound
 from antiloop.types import ToolCall, ToolResult
 
@@ -93,6 +96,13 @@ def test_a_prompt_is_short_and_keeps_its_fence_whatever_is_called(rounds):
     assert len(case.rounds) <= 20
     starts = ("| ", "#", "(", "result")
     assert all(line.startswith(starts) for line in record_of(prompt))
+
+
+def test_a_round_that_does_not_fit_at_all_is_cut():
+    latest = case_of([[("read", {"path": "a.py"}, "a line\n" * 9)]]).rounds[-1]
+    prompt = prompt_of([replace(latest, calls=latest.calls * 99)], "")
+    assert LIMIT - 100 < len(prompt) <= LIMIT
+    assert all(line.startswith(("| ", "#", "(", "result")) for line in record_of(prompt))
 
 
 def test_a_repeat_is_named_instead_of_shown_again():

@@ -11,7 +11,7 @@ from planted import KEYS, MARK, PLAIN_KEYS, is_told, planted
 
 from antiloop import BaseDetector, LoopDetection, LoopDetector, RepeatDetector, ToolCall
 from antiloop.loop_detection import mask_secrets
-from antiloop.loop_detection.text.masking import MASK, masking_of
+from antiloop.loop_detection.text.masking import MASK, SECRETS, masking_of
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -108,6 +108,14 @@ def test_what_lies_too_deep_is_masked_whole():
     for _ in range(100):
         deep = {"a": deep}
     assert not is_told(json.dumps(mask_secrets(deep)))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_secret_with_quotes_is_masked_however_deep_it_is_quoted(depth):
+    text, expected = '{"token": "hun\\"ter2 more", "b": 1}', '{"token": "***", "b": 1}'
+    for _ in range(depth):
+        text, expected = json.dumps(text)[1:-1], json.dumps(expected)[1:-1]
+    assert SECRETS.text(f"log: {text}") == f"log: {expected}"
 
 
 def test_keys_that_are_no_text_and_keys_that_are_secrets_are_masked():
