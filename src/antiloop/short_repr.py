@@ -70,10 +70,13 @@ def _fields_of(thing: Any) -> Iterator[str]:
 
 
 def _is_default(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
     if default is MISSING:  # a field with a factory: what is empty was not set
         return isinstance(value, (Mapping, *_LISTS)) and not value
-    is_atom = isinstance(value, _ATOMS) and type(value) is type(default)
-    return value is default or (is_atom and bool(value == default))
+    # An empty tuple is not the same object everywhere.
+    is_plain = isinstance(value, _ATOMS) or (isinstance(value, tuple) and not value)
+    return is_plain and type(value) is type(default) and bool(value == default)
 
 
 def held(value: Any) -> str:
