@@ -14,8 +14,9 @@ from .asking import aask
 from .cancellation import end_all
 from .drivers import hooks, shielded
 from .events import AgentEvent, TextDelta
-from .providers.protocol import ModelReply, ModelRequest, Provider
+from .providers.protocol import ModelRequest, Provider
 from .requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
+from .streamed_reply import StreamedReply
 from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
 
@@ -72,25 +73,20 @@ async def _read_stream(
     provider: Provider, question: AskModel
 ) -> AsyncGenerator[Union[TextDelta, Outcome], None]:
     """Yield the text as it arrives, and last how it went."""
-    outcome = Outcome()
+    reply = StreamedReply(question)
     stream: Any = None
-    said: List[str] = []
     try:
         stream = provider.astream(question.request)
         async for item in stream:
-            if isinstance(item, ModelReply):
-                outcome = Outcome(item)
-                continue
-            said.append(item)
-            yield TextDelta(item)
-            if question.is_enough(item):
-                outcome = Outcome(ModelReply("".join(said)))
+            for event in reply.take(item):
+                yield event
+            if reply.is_over:
                 break
     except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
-        outcome = Outcome(error=error)
+        reply.outcome = Outcome(error=error)
     finally:
         await _close(stream)
-    yield outcome
+    yield reply.outcome
 
 
 async def _close(stream: Any) -> None:

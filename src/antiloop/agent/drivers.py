@@ -24,9 +24,10 @@ from typing import (
 
 from ..types import ToolResult
 from .asking import ask
-from .events import AgentEvent, TextDelta
-from .providers.protocol import ModelReply, ModelRequest, Provider
+from .events import AgentEvent
+from .providers.protocol import ModelRequest, Provider
 from .requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
+from .streamed_reply import StreamedReply
 from .threads import start_in_thread
 from .toolbox import Invocation, cancelled_result, timeout_result
 
@@ -58,24 +59,19 @@ def drive(
 
 def _read_stream(provider: Provider, question: AskModel) -> Generator[AgentEvent, None, Outcome]:
     """Yield the text as it arrives, and return how it went."""
-    outcome, said = Outcome(), []
+    reply = StreamedReply(question)
     stream: Any = None
     try:
         stream = provider.stream(question.request)
         for item in stream:
-            if isinstance(item, ModelReply):
-                outcome = Outcome(item)
-                continue
-            said.append(item)
-            yield TextDelta(item)
-            if question.is_enough(item):
-                outcome = Outcome(ModelReply("".join(said)))
+            yield from reply.take(item)
+            if reply.is_over:
                 break
     except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
-        outcome = Outcome(error=error)
+        reply.outcome = Outcome(error=error)
     finally:
         _close(stream)
-    return outcome
+    return reply.outcome
 
 
 def _close(stream: Any) -> None:
