@@ -28,7 +28,7 @@ class LastRequest:
     """What else was in the reply: what it said, and calls that the provider has run."""
 
     def followed_by(self, results: Iterable[Any]) -> List[Any]:
-        """Return the conversation with the calls since, and with these results of theirs."""
+        """Return the conversation, followed by the calls made since and their results."""
         return [*self.items, *self.kept, *self.calls.values(), *results]
 
 
