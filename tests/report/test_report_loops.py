@@ -51,6 +51,14 @@ def test_a_row_of_failures_does_not_join_the_loops_that_it_spans():
     assert "failure_streak" in [name for loop in found for name in loop.detectors]
 
 
+def test_a_row_of_calls_of_several_loops_belongs_to_the_one_that_has_most_of_them():
+    search = ("search", {"query": "cats"}, "No results.")
+    read, other = (("read", {"path": name}, f"text of {name}") for name in "ab")
+    found = loops(search, search, search, read, other, search, search, other, other, read, read)
+    assert all(loop.steps for loop in found)
+    assert "failure_streak" in [name for loop in found for name in loop.detectors]
+
+
 def test_a_cycle_is_named_by_its_laps():
     (loop,) = loops(*cycle(5))
     assert loop.label == "read \u00d7 5 laps"

@@ -106,10 +106,14 @@ class _Groups:
         self.wasted.update(found.indices[len(found.indices) - found.wasted_calls :])
 
     def _sharing(self, steps: Sequence[int]) -> Optional[_Group]:
-        """Find the group that shares half of these calls, or of which these are half."""
+        """Find the group that shares half of these calls, or of which these are half.
+
+        Where each of these calls belongs to some group, it is the one that shares the most.
+        """
         shared = Counter(self._owners[step] for step in steps if step in self._owners)
+        none_is_free = sum(shared.values()) == len(steps)
         for group, count in shared.most_common(1):
-            if 2 * count >= min(len(steps), len(group.steps)):
+            if none_is_free or 2 * count >= min(len(steps), len(group.steps)):
                 return group
         return None
 
