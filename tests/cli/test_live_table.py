@@ -1,20 +1,14 @@
 """One line a session on a terminal, in place."""
 
-import fcntl
 import os
-import pty
 import re
-import select
 import signal
-import struct
-import subprocess
 import sys
-import termios
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from terminals import Terminal
 
 from antiloop import LoopDetector, LoopVerdict
 from antiloop.cli import main
@@ -27,7 +21,6 @@ from antiloop.traces.live.live_session import LiveSession
 from antiloop.traces.shared.run_under_way import WholeRun
 from antiloop.types import ToolCall, ToolResult
 
-ROOT = Path(__file__).parents[2]
 WORDS = ("looping", "suspicious", "working", "idle", "ended", "state", "and ")
 
 
@@ -121,45 +114,6 @@ def test_it_fits_any_terminal_and_cannot_command_it(rows, size, notes):
     assert len(lines) <= max(3, size[1])
     assert all(columns(line) <= size[0] for line in lines)
     assert all(line.isprintable() for line in lines)
-
-
-class Terminal:
-    """A program in a terminal of its own."""
-
-    def __init__(self, *arguments, size=(90, 12)):
-        self.master, slave = pty.openpty()
-        self.resize(*size)
-        self.shown = ""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "antiloop", *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "TERM": "xterm", "COLUMNS": ""},
-        )
-        os.close(slave)
-
-    def resize(self, columns_, lines):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns_, 0, 0))
-
-    def read_until(self, *words):
-        """Read until the latest screen has all these words; give its lines."""
-        while select.select([self.master], [], [], 20)[0]:
-            try:
-                part = os.read(self.master, 65536)
-            except OSError:  # the other end is closed
-                part = b""
-            self.shown += part.decode("utf-8", "replace")
-            screen = self.shown.rpartition("\x1b[H")[2].partition("\x1b[J")
-            if not part or (screen[1] and all(word in screen[0] for word in words)):
-                return re.sub(r"\x1b\[[?\d]*[a-zA-Z]", "", screen[0]).replace("\r", "").split("\n")
-        raise AssertionError(f"never shown: {words}")
-
-    def end(self, number):
-        self.process.send_signal(number)
-        self.read_until("\0")
-        os.close(self.master)
-        return self.process.wait(timeout=20)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals are others there")

@@ -2,6 +2,7 @@
 
 import http.client
 import io
+import itertools
 import json
 import os
 import re
@@ -167,6 +168,50 @@ def test_sessions_are_served_while_they_are_shown(tmp_path, run, writing, at_onc
     assert [(each["id"], each["status"], each["calls"]) for each in events] == [("r", "looping", 3)]
     after = capsys.readouterr().out.partition("\x1b[?1049l")[2]
     assert after.splitlines()[0] == "1 session: 1 looping"
+
+
+def test_the_address_of_the_page_is_printed_where_no_table_is_shown(path, run, writing, capsys):
+    writing()
+    assert main(["-q", "watch", path, "--serve"]) == 0
+    address = r"http://127\.0\.0\.1:\d+/[\w-]+/"
+    assert re.fullmatch(rf"antiloop: serving {address}\n", capsys.readouterr().err)
+
+
+def test_what_went_wrong_beside_the_table_is_printed_at_its_end(
+    path, run, writing, monkeypatch, capsys
+):
+    monkeypatch.setattr(watching, "is_in_place", lambda format_: True)
+    search(run)()
+    writing()
+    assert main(["watch", path, path + "2"]) == 2
+    told = f"{path}2: No such file or directory; skipped"
+    out, err = capsys.readouterr()
+    assert "2: No such file or directory; skipped\x1b[K" in out
+    assert err == f"antiloop: {told}\n"
+
+
+def test_the_table_is_drawn_also_while_much_is_read(path, writing, monkeypatch, at_once):
+    said, drawn = [], []
+    minutes = itertools.count(60, 60)  # a drawing is due after each verdict
+    monkeypatch.setattr(watching.time, "monotonic", lambda: next(minutes))
+    monkeypatch.setattr(watching.Lines, "draw", lambda *_: drawn.append(len(said)))
+    monkeypatch.setattr(watching.Lines, "said", lambda *verdict: said.append(verdict))
+    for run_id in "ab":
+        run = RunRecorder(path, run_id=run_id)
+        for _ in range(3):
+            search(run)()
+    writing()
+    assert main(["watch", path, str(Path(path).parent)]) == 1
+    assert drawn == [1, 2, 2]
+
+
+def test_a_request_to_end_closes_what_was_begun(path, run, writing, capsys):
+    writing(search(run), lambda: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as exit_:
+        main(["watch", str(Path(path).parent)])
+    assert exit_.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_standard_input_ends_by_itself(run, path, monkeypatch, capsys):

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from threading import Thread, current_thread, main_thread
-from typing import Iterator, Optional, Sequence, Tuple
+from threading import Thread
+from typing import ContextManager, Iterator, Optional, Sequence, Tuple
+
+from ..signals import signals_handled
 
 _PATIENCE_S = 5.0
 
@@ -43,20 +45,12 @@ def _end(workers: Sequence[BaseProcess]) -> None:
             wait([worker.sentinel])
 
 
-@contextmanager
-def interrupts_ignored() -> Iterator[None]:
+def interrupts_ignored() -> ContextManager[None]:
     """Ignore interrupts for now; processes that are started meanwhile keep ignoring them.
 
     Ctrl-C goes to all processes in the foreground, and only this one must act on it.
     """
-    if current_thread() is not main_thread():  # it cannot be changed there, and none comes there
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return signals_handled({"SIGINT": signal.SIG_IGN})
 
 
 def _begin() -> None:  # pragma: no cover - in another process

@@ -10,8 +10,9 @@ from ...loop_detection import LoopVerdict
 from ...traces.live.live_session import LiveSession
 from ...traces.shared.run_under_way import RunUnderWay
 from ..output.live_output import LiveJsonlWriter, LiveTextWriter
-from ..output.live_table import Screen, table
+from ..output.live_table import table
 from ..output.terminal import complain, note, tell
+from .screen import Screen
 
 _NOTES = 10
 """Messages that are kept of those that came while a table was shown."""
@@ -84,7 +85,7 @@ class Table:
         self._last: List[LiveSession] = []
         self._drawn_s = 0.0
         self._stack = ExitStack()
-        self._screen = self._stack.enter_context(Screen(sys.stdout))
+        self._screen = self._stack.enter_context(Screen(sys.stdout, self._lines))
 
     def file(self, path: str) -> None:
         """Say nothing: its sessions have their lines."""
@@ -103,7 +104,7 @@ class Table:
     def draw(self, sessions: List[LiveSession], now_s: float) -> None:
         """Draw the table, as large as the terminal is now."""
         self._last, self._drawn_s = sessions, now_s
-        self._screen.show(table(sessions, now_s, _size(), self._notes, self._served))
+        self._screen.show()
 
     def close(self) -> None:
         """Restore the terminal, and print the sessions with loops there."""
@@ -113,6 +114,9 @@ class Table:
             tell(line.rstrip())
         for each in self._notes:
             complain(each.partition(" ")[2])
+
+    def _lines(self) -> List[str]:
+        return table(self._last, self._drawn_s, _size(), self._notes, self._served)
 
 
 def is_in_place(format_: str) -> bool:

@@ -3,13 +3,14 @@
 import argparse
 import signal
 import time
-from contextlib import ExitStack, closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Callable, Iterator, List, Optional
+from contextlib import ExitStack, closing, suppress
+from typing import TYPE_CHECKING, Callable, List, Optional
 
 from ...traces.live.live_sessions import LiveSessions
 from ..command import COULD_NOT_RUN, FOUND, reason_of
 from ..detector import detector_of
 from ..output.terminal import complain
+from ..signals import signals_handled
 from .views import Lines, Table, View, is_in_place
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def watch_many(args: argparse.Namespace) -> int:
             args.paths, detector, args.source, on_file=view.file, on_trouble=view.trouble
         )
         stack.enter_context(closing(sessions))
-        stack.enter_context(_terminable())
+        stack.enter_context(signals_handled({"SIGTERM": _end}))
         watching = Watching(sessions, view, None if server is None else server.board)
         with suppress(KeyboardInterrupt):
             watching.go_on()
@@ -92,19 +93,6 @@ def _served(
     return PageServer(Board(), reader.read, lambda what: troubles[0](what), args.serve)
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let a request to end unwind what was begun, so that the terminal is given back."""
-
-    def end(*_: object) -> None:
-        raise SystemExit(128 + signal.SIGTERM)
-
-    try:
-        before = signal.signal(signal.SIGTERM, end)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _end(*_: object) -> None:
+    """Unwind what was begun, so that the terminal is given back."""
+    raise SystemExit(128 + signal.SIGTERM)

@@ -1,7 +1,7 @@
-"""What a terminal shows of many sessions: one line each, in place."""
+"""What a terminal shows of many sessions: one line each."""
 
 from collections import Counter
-from typing import List, Sequence, TextIO
+from typing import List, Sequence
 
 from ...loop_detection import LoopVerdict
 from ...loop_detection.text.shortening import shortened
@@ -16,35 +16,6 @@ _NARROW = 56
 """Columns below which only state and name are shown."""
 _NAMES = 36
 """Columns of a name at most."""
-
-
-class Screen:
-    """The whole terminal, restored at the end.
-
-    Args:
-        stream: the terminal.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._shown: List[str] = []
-
-    def __enter__(self) -> "Screen":
-        self._write("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._write("\x1b[?7h\x1b[?25h\x1b[?1049l")
-
-    def show(self, lines: Sequence[str]) -> None:
-        """Replace what is shown, if that is something else."""
-        if list(lines) != self._shown:
-            self._shown = list(lines)
-            self._write("\x1b[H" + "\r\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
 
 
 def table(
