@@ -55,7 +55,9 @@ def test_the_result_of_a_call_that_failed_is_its_error_after_what_came_back():
 
 
 def test_objects_are_read_as_json_is_and_thoughts_are_no_words():
-    thought, said = SimpleNamespace(type="reasoning", reasoning="hm"), SimpleNamespace(text="Well")
+    # Inspect's own object gives its thoughts under the name of words, too.
+    thought = SimpleNamespace(type="reasoning", reasoning="hm", text="hm", redacted=False)
+    said = SimpleNamespace(text="Well")
     asked = SimpleNamespace(id="1", function="search", arguments={"q": "a"})
     message = SimpleNamespace(role="assistant", content=[thought, said], tool_calls=[asked])
     result = SimpleNamespace(role="tool", content="", tool_call_id="1", function="search")
@@ -63,4 +65,7 @@ def test_objects_are_read_as_json_is_and_thoughts_are_no_words():
     history = from_inspect([message, result, 7])
     assert history.calls[0].arguments == {"q": "a"}
     assert history.results == (ToolResult("no", True),)
-    assert [each.text for each in history.messages] == ["Well"]
+    assert [(each.text, each.is_thought) for each in history.messages] == [
+        ("hm", True),
+        ("Well", False),
+    ]

@@ -84,6 +84,54 @@ def test_a_run_of_words_alone_shows_them(open_page):
     assert page.locator("#loops h4").inner_text().startswith("monologue")
 
 
+# ---- thoughts ----
+
+PLAN = "<i>First</i> I look, password=hunter2, then I write. " * 10
+THOUGHT = (
+    TextMessage(Role.ASSISTANT, "Let me look.", 0),
+    TextMessage(Role.ASSISTANT, PLAN, 1, is_thought=True),
+    TextMessage(Role.ASSISTANT, "Done.", 2),
+)
+
+
+def test_thoughts_are_folded_in_their_place_and_opened_with_a_click(open_page):
+    page = open_page(run_of(*STEPS, messages=THOUGHT))
+    assert rows_of(page) == ["said-0", "step-0", "said-1", "step-1", "said-2"]
+    assert page.locator(".speaker").all_inner_texts() == ["Model", "Thoughts", "Model"]
+    folded = page.locator("#said-1 .row")
+    assert folded.bounding_box()["height"] < 50
+    assert folded.locator(".notes").inner_text() == f"{len(PLAN) - 50} characters"
+    folded.click()
+    shown = page.locator("#said-1 pre").inner_text()
+    assert shown.startswith("<i>First</i> I look, password=*** then")
+    assert page.locator("#said-1 i").count() == 0
+    folded.click()
+    assert page.locator("#said-1 pre").count() == 0
+
+
+def test_thoughts_are_searched_as_what_was_said(open_page):
+    page = open_page(run_of(*STEPS, messages=THOUGHT))
+    page.locator("#search").fill("then I write")
+    wait_for_text(page, "#found", "1 of 5 rows")
+    assert rows_of(page) == ["said-1"]
+    assert page.locator("#said-1 mark").first.inner_text() == "then I write"
+
+
+def test_all_runs_are_searched_for_thoughts(open_page):
+    page = open_page(run_of(*STEPS, messages=THOUGHT), run_of(*STEPS, run_id="other"))
+    page.locator("#words").fill("then I write")
+    wait_for_text(page, "#listed", "1 of 2 runs")
+
+
+def test_printed_thoughts_are_not_clamped(open_page):
+    page = open_page(run_of(*STEPS, messages=THOUGHT))
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    words = page.locator("#said-1 .words")
+    assert words.evaluate("cell => cell.scrollHeight <= cell.clientHeight + 1")
+    assert words.bounding_box()["height"] > 30
+
+
 # ---- how a text is shown ----
 
 RECORDS = '[{"id": 1, "name": "<b>a</b>"}, {"id": 2, "name": null}]'

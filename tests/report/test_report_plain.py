@@ -6,7 +6,11 @@ from report_pages import DISTINCT, REPEAT, cycle, run_of, write_report
 from antiloop import Role
 from antiloop.formats import TextMessage
 
-SAID = (TextMessage(Role.USER, "<b>Find</b> the cats.", 0), TextMessage(Role.ASSISTANT, "Done.", 7))
+SAID = (
+    TextMessage(Role.USER, "<b>Find</b> the cats.", 0),
+    TextMessage(Role.ASSISTANT, "<i>Or</i> dogs? password=hunter2", 6, is_thought=True),
+    TextMessage(Role.ASSISTANT, "Done.", 7),
+)
 RUNS = [run_of(*REPEAT, DISTINCT[0], run_id="stuck<i>", messages=SAID), run_of(*cycle(1))]
 
 
@@ -44,10 +48,26 @@ def test_a_run_shows_its_loops_its_calls_and_what_was_said(plain):
             "No results.",
         ),
         *("1 search (A)", "The call of step 0. Nothing new.", "The result of step 0."),
-        *("6 read", "text of 0", "Said by the assistant", "Done."),
+        *("Thoughts", "6 read", "text of 0", "Said by the assistant", "Done."),
     ]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
+
+
+def test_thoughts_are_folded_and_open_without_a_script(plain):
+    thoughts = plain.locator("#plain-run-0 details.thoughts")
+    assert not thoughts.locator("pre").is_visible()
+    thoughts.locator("summary").click()
+    assert thoughts.locator("pre").inner_text() == "<i>Or</i> dogs? password=***"
+    thoughts.locator("summary").click()
+
+
+def test_thoughts_are_printed_without_a_script(plain):
+    thoughts = plain.locator("#plain-run-0 details.thoughts pre")
+    assert not thoughts.is_visible()
+    plain.emulate_media(media="print")
+    assert thoughts.is_visible()
+    plain.emulate_media(media="screen")
 
 
 def test_a_healthy_run_is_folded_and_opens_without_a_script(plain):

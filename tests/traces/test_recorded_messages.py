@@ -43,7 +43,8 @@ def as_lines(values):
 
 
 def told(run):
-    return [(each.role.value, each.text, each.position) for each in run.messages]
+    said = [each for each in run.messages if not each.is_thought]
+    return [(each.role.value, each.text, each.position) for each in said]
 
 
 def run_of(*moments, run_id="r"):

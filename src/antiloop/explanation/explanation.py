@@ -6,6 +6,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from ..formats import TextMessage
 from ..formats.moment import Moment, judged, moments_of, step_of
+from ..formats.text_message import without_thoughts
 from ..lazy import lazy_method
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.policy import RANK
@@ -67,6 +68,7 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     Raises:
         ValueError: if the run has no such step.
     """
+    run = replace(run, messages=tuple(without_thoughts(run.messages)))
     count = len(run) or bool(run.messages)
     if not count:
         raise ValueError(f"run {run.run_id!r} has no steps")

@@ -38,6 +38,7 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
         if author == "user":
             history.add_user_message(*words_in(content))
         if author != "user" and agent in (None, author):
+            history.add_thoughts(*words_in(content, thoughts=True))
             history.add_reply(*words_in(content))
         if agent is None or author in (agent, "user"):
             # The user answers long-running calls, also those of agents that are not asked for.

@@ -4,7 +4,16 @@ from typing import Any, Iterable, List
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, flag_of, items_of, optional_text, tag_of, text_of
+from .content import (
+    arguments_of,
+    field_of,
+    flag_of,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+    thoughts_in,
+)
 from .history import History, HistoryBuilder
 
 
@@ -35,6 +44,7 @@ def from_agent_framework(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         contents = contents_of(message)
         if tag_of(message, "role") == "assistant":
+            history.add_thoughts(*thoughts_in(contents))
             history.add_reply(*_texts_in(contents))
         for content in contents:
             _add(history, content, index)

@@ -4,7 +4,16 @@ from typing import Any, Iterable, List
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of, texts_in
+from .content import (
+    arguments_of,
+    field_of,
+    flag_of,
+    optional_text,
+    tag_of,
+    text_of,
+    texts_in,
+    thoughts_in,
+)
 from .history import History, HistoryBuilder
 
 
@@ -34,7 +43,7 @@ def from_anthropic(messages: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, message in enumerate(messages):
-        history.add_reply(*replies_of(message))
+        add_words(history, message)
         add_blocks(history, message, index)
         history.add_user_message(*words_of(message))
     return history.build()
@@ -56,11 +65,12 @@ def words_of(message: Any) -> List[str]:
     return [text_of([block]) for block in blocks_of(message) if not is_result(block)]
 
 
-def replies_of(message: Any) -> List[str]:
-    """Return what the model says in a message."""
-    if tag_of(message, "role") != "assistant":
-        return []
-    return texts_in(field_of(message, "content"))
+def add_words(history: HistoryBuilder, message: Any) -> None:
+    """Add what the model thinks and says in a message."""
+    if tag_of(message, "role") == "assistant":
+        content = field_of(message, "content")
+        history.add_thoughts(*thoughts_in(content))
+        history.add_reply(*texts_in(content))
 
 
 def blocks_of(message: Any) -> List[Any]:

@@ -36,6 +36,7 @@ def from_atif(trajectory: Any) -> History:
         if tag_of(step, "source") == "user":
             history.add_user_message(text_of(field_of(step, "message")))
         elif tag_of(step, "source") == "agent":
+            history.add_thoughts(*texts_in(field_of(step, "reasoning_content")))
             history.add_reply(*texts_in(field_of(step, "message")))
         for call in items_of(field_of(step, "tool_calls")):
             history.add_call(

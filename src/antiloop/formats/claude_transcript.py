@@ -4,7 +4,7 @@ from typing import Any, Dict, Iterable
 
 from ..latest import Latest
 from ..stability import beta
-from .anthropic import add_blocks, blocks_of, replies_of, words_of
+from .anthropic import add_blocks, add_words, blocks_of, words_of
 from .content import field_of, flag_of, optional_text, tag_of, text_of
 from .growing_history import keep_latest
 from .history import History, HistoryBuilder
@@ -91,7 +91,7 @@ class TranscriptBuilder:
             return
         message = field_of(line, "message")
         if field_of(message, "model") != SYNTHETIC:
-            self._history.add_reply(*replies_of(message))
+            add_words(self._history, message)
         add_blocks(self._history, message, self._round_of(message))
         if not flag_of(line, "isMeta") and not flag_of(line, "isCompactSummary"):
             said = [words for words in words_of(message) if not words.startswith(_REMINDER)]

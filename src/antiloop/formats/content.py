@@ -2,11 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, List, Optional, Union
+from typing import Any, List, Optional, Tuple, Union
 
 from ..loop_detection.text.canonical import canonical_json
 
 _UNPARSABLE = (ValueError, RecursionError)
+_THOUGHTS: Mapping[str, Tuple[str, ...]] = {
+    "reasoning": ("reasoning", "summary", "content", "text"),
+    "reasoning_content": ("reasoning_content",),
+    "text_reasoning": ("text",),
+    "thinking": ("thinking", "text"),
+}
+"""The types of blocks that hold thoughts, and the fields that may have their text."""
 
 
 def field_of(thing: Any, name: str) -> Any:
@@ -62,8 +69,22 @@ def texts_in(content: Any) -> List[str]:
     ['Hello']
     """
     parts = content if isinstance(content, (list, tuple)) else [content]
-    texts = (part if isinstance(part, str) else field_of(part, "text") for part in parts)
+    spoken = (part for part in parts if tag_of(part, "type") not in _THOUGHTS)
+    texts = (part if isinstance(part, str) else field_of(part, "text") for part in spoken)
     return [text for text in texts if isinstance(text, str) and text]
+
+
+def thoughts_in(content: Any) -> List[str]:
+    """Return the texts of the blocks that hold thoughts; redacted ones have none.
+
+    >>> thoughts_in([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello"}])
+    ['hm']
+    >>> thoughts_in([{"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}])
+    ['hm']
+    """
+    readable = (block for block in items_of(content) if not flag_of(block, "redacted"))
+    named = ((block, _THOUGHTS.get(tag_of(block, "type"), ())) for block in readable)
+    return [text for block, names in named for text in texts_in(filled_field(block, *names))]
 
 
 def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:

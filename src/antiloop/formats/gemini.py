@@ -38,6 +38,7 @@ def from_gemini(contents: Iterable[Any]) -> History:
     history = HistoryBuilder()
     for index, content in enumerate(contents):
         if tag_of(content, "role") == "model":
+            history.add_thoughts(*words_in(content, thoughts=True))
             history.add_reply(*words_in(content))
         add_parts(history, content, index)
         if tag_of(content, "role") == "user":
@@ -81,10 +82,10 @@ def response_in(part: Any) -> Any:
     return _either(part, "functionResponse", "function_response")
 
 
-def words_in(content: Any) -> List[str]:
-    """Return the texts of a content; what the model thought is left out."""
-    spoken = [part for part in parts_of(content) if not flag_of(part, "thought")]
-    texts = (field_of(part, "text") for part in spoken)
+def words_in(content: Any, *, thoughts: bool = False) -> List[str]:
+    """Return the texts of a content: what was said, or what the model thought."""
+    parts = [part for part in parts_of(content) if flag_of(part, "thought") is thoughts]
+    texts = (field_of(part, "text") for part in parts)
     return [text for text in texts if isinstance(text, str) and text]
 
 

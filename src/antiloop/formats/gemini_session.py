@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 from ..stability import beta
 from ..types import ToolResult
 from .amounts import moment_s
-from .content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
+from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
 from .gemini import response_in, result_of
 from .history import History, HistoryBuilder
 
@@ -66,6 +66,7 @@ class SessionBuilder:
         if tag_of(message, "type") == "user":
             self._history.add_user_message(_text_of_parts(content))
         elif tag_of(message, "type") == "gemini":
+            self._history.add_thoughts(*map(_thought, items_of(field_of(message, "thoughts"))))
             self._history.add_reply(*texts_in(content))
 
     def build(self, since: int = 0) -> History:
@@ -116,6 +117,12 @@ def _result_of_part(part: Any) -> ToolResult:
         return result_of(field_of(response, "response"))
     text = field_of(part, "text")
     return ToolResult(text_of(part if text is None else text))
+
+
+def _thought(thought: Any) -> str:
+    """Return what the model thought: a heading, and what is under it."""
+    texts = (text_of(field_of(thought, name)) for name in ("subject", "description"))
+    return ": ".join(filter(None, texts))
 
 
 def _text_of_parts(content: Any) -> str:

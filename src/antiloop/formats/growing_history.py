@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Dict, List, Optional, TypeVar
 
 from ..types import Role, ToolCall, ToolResult
-from .text_message import TextMessage
+from .text_message import TextMessage, without_thoughts
 
 KEPT_IDS = 1_000
 """Ids of a kind that are remembered of a conversation whose beginning is forgotten."""
@@ -42,15 +42,17 @@ class GrowingHistory:
             self.results[index - self.forgotten] = result
 
     def forget(self, before: int, heard: int = 0) -> int:
-        """Remove what came before a step, now or later.
+        """Remove what came before a step, now or later, and all thoughts.
 
         Args:
             before: a step; what begins there, and the latest round, are kept.
-            heard: how many messages at this step are removed too, with a turn of the user there.
+            heard: how many messages at this step are removed too, thoughts not counted, with a
+                turn of the user there.
 
         Returns:
             How many calls were removed now.
         """
+        self.messages[:] = without_thoughts(self.messages)
         if heard:
             self._forget_words(before, heard)
         if before - self.forgotten < _AT_ONCE:

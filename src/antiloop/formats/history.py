@@ -11,7 +11,7 @@ from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
 from .growing_history import GrowingHistory, keep_latest
-from .text_message import TextMessage
+from .text_message import TextMessage, without_thoughts
 from .unrecorded import unlike_others
 
 # Where an API takes no system message in a conversation, a tag tells the model who speaks.
@@ -34,7 +34,7 @@ class History:
     turn_starts: Tuple[int, ...] = ()
     """For each user message: how many calls came before it."""
     messages: Tuple[TextMessage, ...] = ()
-    """What the model and the user said, oldest first."""
+    """What the model and the user said, and what the model thought, oldest first."""
 
     __repr__ = repr_of_fields
 
@@ -89,11 +89,11 @@ class History:
             yield History(self.calls[start:stop], self.results[start:stop])
 
     def replies(self) -> "Iterator[History]":
-        """Yield each round with the messages since the previous one, as a separate history.
+        """Yield each round with what was said since the previous one, as a separate history.
 
-        What the model said after all rounds comes last, without calls.
+        What the model said after all rounds comes last, without calls. Thoughts are left out.
         """
-        waiting = list(reversed(self.messages))
+        waiting = without_thoughts(reversed(self.messages))
         for start, stop in rounds_of(self.calls):
             said = []
             while waiting and waiting[-1].position <= start:
@@ -223,10 +223,16 @@ class HistoryBuilder:
         """
         self._add_message(Role.ASSISTANT, "\n".join(texts), position)
 
-    def _add_message(self, role: Role, text: str, position: Optional[int] = None) -> None:
+    def add_thoughts(self, *texts: str, position: Optional[int] = None) -> None:
+        """Note what the model thought before its reply; the arguments are those of `add_reply`."""
+        self._add_message(Role.ASSISTANT, "\n".join(texts), position, is_thought=True)
+
+    def _add_message(
+        self, role: Role, text: str, position: Optional[int] = None, *, is_thought: bool = False
+    ) -> None:
         if text and not text.isspace():
             before = len(self) if position is None else position
-            self._history.messages.append(TextMessage(role, text, before))
+            self._history.messages.append(TextMessage(role, text, before, is_thought))
 
     def __len__(self) -> int:
         """Count the calls so far."""

@@ -12,6 +12,7 @@ from .content import (
     tag_of,
     text_of,
     texts_in,
+    thoughts_in,
 )
 from .history import History, HistoryBuilder
 
@@ -41,7 +42,9 @@ def from_inspect(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         role = tag_of(message, "role")
         if role == "assistant":
-            history.add_reply(*texts_in(field_of(message, "content")))
+            content = field_of(message, "content")
+            history.add_thoughts(*thoughts_in(content))
+            history.add_reply(*texts_in(content))
             _add_calls(history, message, index)
         elif role == "tool":
             _add_result(history, message)

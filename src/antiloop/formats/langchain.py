@@ -4,7 +4,16 @@ from typing import Any, Iterable, List, Mapping
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
+from .content import (
+    arguments_of,
+    field_of,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+    texts_in,
+    thoughts_in,
+)
 from .history import History, HistoryBuilder
 
 _CALLS = ("tool_calls", "invalid_tool_calls")
@@ -35,6 +44,7 @@ def from_langchain(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         kind, body = kind_of(message), body_of(message)
         if kind == "ai":
+            history.add_thoughts(*_thoughts_of(body))
             history.add_reply(*texts_in(field_of(body, "content")))
             _add_calls(history, body, index)
         elif kind == "tool":
@@ -70,6 +80,12 @@ def calls_of(message: Any) -> List[Any]:
     """Return the calls that a message asks for, parsed or not."""
     body = body_of(message)
     return [call for name in _CALLS for call in items_of(field_of(body, name))]
+
+
+def _thoughts_of(body: Any) -> List[str]:
+    """Return what the model thought, of which some providers' messages have a copy beside."""
+    beside = field_of(field_of(body, "additional_kwargs"), "reasoning_content")
+    return thoughts_in(field_of(body, "content")) or texts_in(beside)
 
 
 def _add_calls(history: HistoryBuilder, body: Any, index: int) -> None:

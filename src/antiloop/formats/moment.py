@@ -6,7 +6,7 @@ from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..loop_detection.verdict import GO_ON
 from ..types import Role, ToolCall, ToolResult
 from .history import rounds_of
-from .text_message import TextMessage
+from .text_message import TextMessage, without_thoughts
 
 Moment = Union[TextMessage, Tuple[int, int]]
 """A message, or the start and stop of a round as for a slice."""
@@ -32,17 +32,17 @@ class KnownRun(Protocol):
 
     @property
     def messages(self) -> Sequence[TextMessage]:
-        """What was said, oldest first."""
+        """What was said and thought, oldest first."""
         ...
 
 
 def moments_of(run: KnownRun) -> Iterator[Moment]:
-    """Yield rounds and messages in their order.
+    """Yield rounds and messages in their order, without thoughts.
 
     A turn of the user without known text becomes a message without text. A user message in the
     middle of a round does not begin a turn and is left out.
     """
-    spoken, waiting = set(run.turn_starts), list(reversed(run.messages))
+    spoken, waiting = set(run.turn_starts), without_thoughts(reversed(run.messages))
     for start, stop in rounds_of(run.calls):
         has_text = False
         while waiting and waiting[-1].position <= start:

@@ -14,6 +14,7 @@ from .content import (
     tag_of,
     text_of,
     texts_in,
+    thoughts_in,
 )
 from .history import History, HistoryBuilder
 
@@ -41,7 +42,10 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         role = tag_of(message, "role")
         if role == "assistant":
-            history.add_reply(*texts_in(field_of(message, "content")))
+            content = field_of(message, "content")
+            thoughts = texts_in(filled_field(message, "reasoning_content", "reasoning"))
+            history.add_thoughts(*(thoughts or thoughts_in(content)))
+            history.add_reply(*texts_in(content))
             _add_calls(history, message, index)
         elif role in ("tool", "function"):
             _add_result(history, message)

@@ -4,7 +4,15 @@ from typing import Any, Callable, Iterable, Optional
 
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
+from .content import (
+    arguments_of,
+    field_of,
+    optional_text,
+    tag_of,
+    text_of,
+    texts_in,
+    thoughts_in,
+)
 from .history import History, HistoryBuilder
 
 _ARGUMENTS = ("arguments", "input", "action", "actions", "operation", "queries", "code")
@@ -122,11 +130,16 @@ class ItemsBuilder:
             self._history.add_result(self._read_result(item), _id_of(item))
             self._is_round_over = True
         elif is_message(item):
-            # What stands between calls and their results was said with the calls.
-            position = None if self._is_round_over else self._first
-            self._history.add_reply(*texts_in(field_of(item, "content")), position=position)
+            said = texts_in(field_of(item, "content"))
+            self._history.add_reply(*said, position=self._position())
+        elif tag_of(item, "type") == "reasoning":
+            self._history.add_thoughts(*thoughts_in([item]), position=self._position())
         elif tag_of(item, "role") == "user":
             self.add_user_message(text_of(field_of(item, "content")))
+
+    def _position(self) -> Optional[int]:
+        """Return where words belong: between calls and their results they are of the calls."""
+        return None if self._is_round_over else self._first
 
     def _add_call(self, item: Any) -> None:
         if self._is_round_over:

@@ -4,12 +4,21 @@ Read are the events of OpenHands up to 1.0 (``action`` and ``observation`` name 
 those of its agent SDK (``kind`` does).
 """
 
-from typing import Any, Dict, Iterable, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 from ..loop_detection.text.canonical import plain
 from ..stability import beta
 from ..types import ToolResult
-from .content import arguments_of, field_of, filled_field, items_of, optional_text, tag_of, text_of
+from .content import (
+    arguments_of,
+    field_of,
+    filled_field,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+    texts_in,
+)
 from .growing_history import keep_latest
 from .history import History, HistoryBuilder
 
@@ -131,6 +140,7 @@ class EventsBuilder:
         reply = reply_of(event)
         if reply is None or reply != self._reply:
             self._round = self._events
+            self._history.add_thoughts(*_thoughts_of(event))
         self._reply = reply
         own = _named(field_of(event, "id"))
         call_id = _call_id(event) or own
@@ -162,6 +172,13 @@ def _message_in(event: Any) -> str:
     if tag_of(event, "kind") == "MessageEvent":
         return text_of(field_of(field_of(event, "llm_message"), "content"))
     return ""
+
+
+def _thoughts_of(action: Any) -> List[str]:
+    """Return what the model thought and said with an action, which the format does not part."""
+    holder = action if is_of_sdk(action) else field_of(action, "args")
+    thought = texts_in(field_of(holder, "thought"))
+    return texts_in(field_of(action, "reasoning_content")) + thought
 
 
 def _named(event_id: Any) -> str:

@@ -46,10 +46,10 @@ def parts_of(message: Any) -> List[Any]:
 
 
 def _add(history: HistoryBuilder, parts: List[Any], round_: int) -> None:
-    said = [text_of(field_of(part, "content")) for part in parts if _kind(part) == "user-prompt"]
+    said = _texts_of("user-prompt", parts)
     answers = [part for part in parts if _is_answer(part)]
-    replies = [text_of(field_of(part, "content")) for part in parts if _kind(part) == "text"]
-    history.add_reply(*replies)
+    history.add_thoughts(*_texts_of("thinking", parts))
+    history.add_reply(*_texts_of("text", parts))
     for part in parts:
         if _kind(part).endswith("tool-call"):  # or builtin-tool-call, which the provider runs
             arguments = arguments_of(field_of(part, "args"))
@@ -69,6 +69,10 @@ def _result(part: Any, beside: List[str]) -> ToolResult:
     outcome = "retried" if _kind(part) == "retry-prompt" else tag_of(part, "outcome")
     text = "\n".join([text_of(field_of(part, "content")), *beside])
     return ToolResult(text, outcome not in ("", "success"))
+
+
+def _texts_of(kind: str, parts: List[Any]) -> List[str]:
+    return [text_of(field_of(part, "content")) for part in parts if _kind(part) == kind]
 
 
 def _kind(part: Any) -> str:

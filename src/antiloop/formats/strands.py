@@ -34,6 +34,7 @@ def from_strands(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         blocks = blocks_of(message)
         if tag_of(message, "role") == "assistant":
+            history.add_thoughts(*texts_in(list(map(_thought_in, blocks))))
             history.add_reply(*texts_in(blocks))
         for block in blocks:
             _add(history, block, index)
@@ -60,6 +61,10 @@ def _use_in(block: Any) -> Any:
 
 def _result_in(block: Any) -> Any:
     return field_of(block, "toolResult")
+
+
+def _thought_in(block: Any) -> Any:
+    return field_of(field_of(block, "reasoningContent"), "reasoningText")
 
 
 def _add(history: HistoryBuilder, block: Any, round_: int) -> None:

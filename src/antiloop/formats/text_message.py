@@ -1,6 +1,7 @@
 """What was said in a run, beside its calls."""
 
 from dataclasses import dataclass
+from typing import Iterable, List
 
 from ..short_repr import repr_of_fields
 from ..stability import beta
@@ -18,5 +19,12 @@ class TextMessage:
     """The whole of it."""
     position: int = 0
     """How many calls of the run came before it; calls of the same reply come after it."""
+    is_thought: bool = False
+    """Whether it is what the model thought before its reply; thoughts are never judged."""
 
     __repr__ = repr_of_fields
+
+
+def without_thoughts(messages: Iterable[TextMessage]) -> List[TextMessage]:
+    """Return what was said, which is all that is judged."""
+    return [each for each in messages if not each.is_thought]

@@ -98,10 +98,13 @@ class HealthMonitor:
         self._note_verdict(verdict)
 
     def add_message(self, message: TextMessage) -> None:
-        """Take a message of the model or the user; the text of a user message may be empty."""
+        """Take a message of the model or the user; thoughts do not count.
+
+        The text of a user message may be empty.
+        """
         if message.role is Role.USER:
             self.add(RunEvent("user_message", self._run.calls))
-        elif message.role is Role.ASSISTANT:
+        elif message.role is Role.ASSISTANT and not message.is_thought:
             self._note_verdict(self._loops.said(message.text))
 
     def add(self, event: RunEvent) -> None:

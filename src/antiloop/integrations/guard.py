@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
 from ..formats import History, TextMessage, rounds_of
+from ..formats.text_message import without_thoughts
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict, Opinion
 from ..loop_detection.policy import RANK
 from ..loop_detection.text.shortening import visible
@@ -172,7 +173,7 @@ class Guard(Lookout):
 def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:
     """Pass what was said before a round to a monitor, and return its verdict on the last reply."""
     verdict = GO_ON
-    for each in messages:
+    for each in without_thoughts(messages):
         if each.role is Role.ASSISTANT:
             verdict = monitor.said(each.text)
         elif each.role is Role.USER:

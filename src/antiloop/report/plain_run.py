@@ -84,8 +84,11 @@ class _Timeline:
             yield from self._message(message)
 
     def _message(self, message: Dict[str, Any]) -> Iterator[str]:
-        yield f"<h4>Said by the {html(message['role'])}</h4>\n"
-        yield preformatted(self._texts[message["text"]])
+        text = preformatted(self._texts[message["text"]])
+        if "is_thought" in message:
+            yield f'<details class="thoughts"><summary>Thoughts</summary>\n{text}</details>\n'
+        else:
+            yield f"<h4>Said by the {html(message['role'])}</h4>\n{text}"
 
     def _step(self, step: int) -> Iterator[str]:
         number, answer, _, is_seen = self._data["steps"][step]

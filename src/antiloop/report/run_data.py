@@ -106,7 +106,8 @@ def _content(
 
 def _message(message: Any, texts: Texts, masking: Masking) -> Dict[str, Any]:
     text = texts.add(masking.text(message.text))
-    return {"position": message.position, "role": message.role.value, "text": text}
+    thought = {"is_thought": True} if message.is_thought else {}
+    return {"position": message.position, "role": message.role.value, "text": text, **thought}
 
 
 class _Numbered:

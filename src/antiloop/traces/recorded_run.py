@@ -45,7 +45,7 @@ class RecordedRun:
     failed: bool = False
     """Whether the recording says that the run as a whole ended in an error."""
     messages: Tuple[TextMessage, ...] = ()
-    """What the model and the user said, oldest first; empty where the format does not tell."""
+    """What the user and the model said and thought, oldest first; empty where it is not known."""
     cached_tokens: Optional[int] = None
     """How much of what the models read came from a cache, over the whole run."""
 

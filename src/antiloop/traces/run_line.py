@@ -20,18 +20,20 @@ def run_line(
     Args:
         run_id: its id.
         steps: as `step_of` gives them.
-        messages: what was said.
+        messages: what was said and thought.
         opinions: what judges said, each with the step that they were asked at.
     """
     value: Dict[str, Any] = {"run_id": run_id, "steps": list(steps)}
     if messages:
-        value["messages"] = [
-            {"role": each.role.value, "text": each.text, "position": each.position}
-            for each in messages
-        ]
+        value["messages"] = list(map(_message, messages))
     if opinions:
         value["opinions"] = [{"step": step, **opinion.to_dict()} for step, opinion in opinions]
     return json.dumps(value) + "\n"
+
+
+def _message(message: TextMessage) -> Dict[str, Any]:
+    value = {"role": message.role.value, "text": message.text, "position": message.position}
+    return {**value, "thought": True} if message.is_thought else value
 
 
 def step_of(

@@ -20,10 +20,11 @@ function drawRow(name, ...children) {
   return row;
 }
 
-function drawMessage(run, { message: { role, text, length } }) {
-  const size = role === "system" || text.length > PREVIEW
+function drawMessage(run, { message: { role, text, length, is_thought: isThought } }) {
+  const size = role === "system" || isThought || text.length > PREVIEW
     ? el("span", "notes", plural(length || text.length, "character")) : "";
-  return el("div", `item said by-${role}`, drawRow("row", el("b", "speaker", SPEAKERS[role] || role),
+  const [name, speaker] = isThought ? ["thoughts", "Thoughts"] : [`by-${role}`, SPEAKERS[role] || role];
+  return el("div", `item said ${name}`, drawRow("row", el("b", "speaker", speaker),
     el("span", "words", ...preview(text || "(nothing that is known)", run.words)), size));
 }
 

@@ -6,7 +6,8 @@
                                 "result": "nothing", "is_error": false, "round": 0}],
      "messages": [{"role": "assistant", "text": "Let me look.", "position": 0}]}
 
-A step with ``"after_user": true`` comes after a message of the user. Further keys are ignored. A
+A message of the assistant with ``"thought": true`` is what the model thought before its reply. A
+step with ``"after_user": true`` comes after a message of the user. Further keys are ignored. A
 step without ``result`` (or with null) has an unknown one; a step without ``round`` is a
 separate round; one with neither ``tool_name`` nor ``arguments`` is like no other.
 """
@@ -81,7 +82,8 @@ def _messages(listed: Any, count: int) -> Iterator[TextMessage]:
         if role not in _ROLES or not isinstance(text, str):
             continue
         last = max(last, min(whole_number(position) or 0, count))
-        yield TextMessage(Role(role), text, last)
+        is_thought = role == Role.ASSISTANT.value and field_of(each, "thought") is True
+        yield TextMessage(Role(role), text, last, is_thought)
 
 
 def _call(step: Dict[str, Any], number: Optional[int], index: int) -> ToolCall:
