@@ -98,6 +98,8 @@ def test_thoughts_are_folded_in_their_place_and_opened_with_a_click(open_page):
     page = open_page(run_of(*STEPS, messages=THOUGHT))
     assert rows_of(page) == ["said-0", "step-0", "said-1", "step-1", "said-2"]
     assert page.locator(".speaker").all_inner_texts() == ["Model", "Thoughts", "Model"]
+    label = page.locator("#said-1 .speaker")
+    assert label.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
     folded = page.locator("#said-1 .row")
     assert folded.bounding_box()["height"] < 50
     assert folded.locator(".notes").inner_text() == f"{len(PLAN) - 50} characters"
