@@ -224,6 +224,20 @@ def test_what_was_said_is_kept_before_the_calls_of_the_same_reply(read, reply):
     assert run.turn_starts == (0, 1)
 
 
+@pytest.mark.parametrize("kind", ["reasoning", "thinking"])
+def test_thoughts_are_kept_before_the_reply(read, kind):
+    parts = [{"type": kind, "content": "hm"}, {"type": "text", "content": "Let me look."}]
+    output = json.dumps([{"role": "assistant", "parts": parts}, {"role": "assistant"}])
+    told = {"gen_ai__operation__name": "chat", "gen_ai__output__messages": output}
+    (run,) = read(exported(1, 1, gen_ai__input__messages=gen_ai_messages("Go"), **told))
+    assert [(each.text, each.is_thought) for each in run.messages] == [
+        ("Go", False),
+        ("hm", True),
+        ("Let me look.", False),
+    ]
+    assert read(tool(2), exported(1, 1, **told))[0].messages == ()
+
+
 @REPLIES
 def test_a_reply_that_repeats_itself_is_found_in_a_trace(read, reply):
     chant = "I should look at the file again before I go on. " * 60

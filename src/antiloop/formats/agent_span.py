@@ -43,5 +43,7 @@ class AgentSpan:
     """For a model: whether it was given a new message of the user; None where not recorded."""
     heard: str = ""
     """For a model: what the user said in it, where that is recorded."""
+    thought: str = ""
+    """For a model: what it thought before its reply, where its conversation is recorded, too."""
     said: str = ""
-    """For a model: what it replied in words, where its conversation is recorded, too."""
+    """For a model: what it replied in words, under the same condition."""

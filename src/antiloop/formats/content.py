@@ -11,7 +11,7 @@ _THOUGHTS: Mapping[str, Tuple[str, ...]] = {
     "reasoning": ("reasoning", "summary", "content", "text"),
     "reasoning_content": ("reasoning_content",),
     "text_reasoning": ("text",),
-    "thinking": ("thinking", "text"),
+    "thinking": ("thinking", "content", "text"),
 }
 """The types of blocks that hold thoughts, and the fields that may have their text."""
 

@@ -127,6 +127,7 @@ class _Reader:
         if one.user_spoke:
             self.turn_starts.append(len(self.calls))
         self._note_words(Role.USER, one.heard)
+        self._note_words(Role.ASSISTANT, one.thought, is_thought=True)
         self._note_words(Role.ASSISTANT, one.said)
         for call in () if self.has_tools else one.requests:
             self._add_call(replace(self._asked(one, call), round=round_), None)
@@ -137,9 +138,9 @@ class _Reader:
         history = History(calls, results, turns, tuple(self.messages))
         return SpanContent(history, tuple(self.spans), self.unknown)
 
-    def _note_words(self, role: Role, text: str) -> None:
+    def _note_words(self, role: Role, text: str, *, is_thought: bool = False) -> None:
         if text and not text.isspace():
-            self.messages.append(TextMessage(role, text, len(self.calls)))
+            self.messages.append(TextMessage(role, text, len(self.calls), is_thought))
 
     def _note_trace(self, one: AgentSpan) -> None:
         """Take a further trace of a conversation as a new turn, unless its messages are there."""
