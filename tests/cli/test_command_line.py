@@ -18,12 +18,17 @@ from antiloop.cli.output.fitting import columns, fitted
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 EXAMPLE = str(EXAMPLES / "runs.jsonl")
+THREADS = "concurrent.futures:ThreadPoolExecutor"
 COLOR = re.compile(r"\x1b\[\d+m")
+
+
+PARSER = _parser()
+"""What `main` makes anew for each call."""
 
 
 def commands():
     """Return the parser of each command by its name."""
-    (found,) = (each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    (found,) = (each for each in PARSER._actions if isinstance(each, argparse._SubParsersAction))
     return found.choices
 
 
@@ -61,10 +66,10 @@ def on_terminal(monkeypatch):
     return run
 
 
-def refused(arguments, capsys):
+def refused(arguments, capsys, read=main):
     """Return what is said of a command line that is wrong."""
     with pytest.raises(SystemExit) as exit_:
-        main(arguments)
+        read(arguments)
     assert exit_.value.code == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -83,7 +88,7 @@ def misspelt(name):
 @pytest.mark.parametrize("name", commands())
 def test_a_misspelt_command_is_told_what_it_may_mean(name, capsys):
     for word in misspelt(name):
-        assert refused([word], capsys) == (
+        assert refused([word], capsys, PARSER.parse_args) == (
             f"antiloop: error: unknown command {word!r}; did you mean {name!r}?"
         )
         assert refused(["help", word], capsys).endswith(f"did you mean {name!r}?")
@@ -98,7 +103,7 @@ def test_a_command_like_no_other_is_told_which_there_are(capsys):
 def test_a_misspelt_option_is_told_what_it_may_mean(command, name, capsys):
     known = [each for which, each in OPTIONS if which == command]
     for word in set(misspelt(name)) - set(known):
-        told = refused([command, word], capsys)
+        told = refused([command, word], capsys, PARSER.parse_args)
         assert told.startswith(f"antiloop {command}: error: unknown option {word!r}; did you mean")
         assert any(repr(each) in told for each in known)
 
@@ -108,7 +113,7 @@ def test_no_option_is_abbreviated(command, name, capsys):
     known = [each for which, each in OPTIONS if which == command]
     for length in range(3, len(name)):
         if name[:length] not in known:
-            told = refused([command, f"{name[:length]}=1", "f"], capsys)
+            told = refused([command, f"{name[:length]}=1", "f"], capsys, PARSER.parse_args)
             assert f"error: unknown option {name[:length]!r}" in told
 
 
@@ -374,7 +379,7 @@ def test_the_width_is_what_the_terminal_says(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\n", "\ufeff"])
-@pytest.mark.parametrize("options", [[], ["--from", "openai-chat"], ["--jobs", "2"]])
+@pytest.mark.parametrize("options", [[], ["--from", "openai-chat"], ["--engine", THREADS]])
 def test_an_empty_file_is_called_so(text, options, tmp_path, capsys):
     path = tmp_path / "empty"
     path.write_text(text, encoding="utf-8")
