@@ -2,7 +2,7 @@
 
 The ``python`` blocks of a page run in order and share their names. A ``text`` block right after one
 is what it prints. In ``console`` blocks each ``$ antiloop ...`` is run, and the lines after it are
-what it prints.
+what it prints; one that waits for more gets Ctrl-C.
 """
 
 import re
@@ -15,6 +15,7 @@ from adapters import FRAMEWORKS, WARNINGS
 from page_models import page_models
 
 from antiloop.cli import main
+from antiloop.cli.commands import watch
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -90,8 +91,14 @@ def run_blocks(page, capsys, addresses):
             assert as_lines(printed) == as_lines(following[1])
 
 
+def ctrl_c(_):
+    """Interrupt a command where it waits for more, as a person does."""
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_console_blocks_print_what_the_page_says(page, capsys):
+def test_console_blocks_print_what_the_page_says(page, capsys, monkeypatch):
+    monkeypatch.setattr(watch.time, "sleep", ctrl_c)
     for language, block, _ in blocks_of(page):
         for command, output in commands_in(block) if language == "console" else ():
             program, *arguments = shlex.split(command)

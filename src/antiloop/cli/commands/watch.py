@@ -21,12 +21,14 @@ _EXAMPLE = """\
 The command first checks what a file already holds. It reads the file again from the start if the
 file is truncated, rewritten or replaced. Steps count from 0.
 
-With a directory or several paths, a terminal shows one line for each session, the newest trouble
-first; elsewhere there is one line for each finding, as with a single file. In a directory, files
-are followed that were written within the last hour, and the newest one; at most 500 at a time.
+With a directory, several paths or --serve, a terminal shows one line for each session, the newest
+verdict first. A pipe or a file gets one line for each finding, and so does a terminal if there is a
+single file. In a directory and below it, the command follows the .jsonl files that were written
+within the last hour, the newest one even if it is older, and those that are written later; at most
+500 files in all.
 
 Ctrl-C ends the command, and so does the end of standard input. The exit status is 0 if nothing was
-found, 1 if something was, and 2 if a recording cannot be read line by line.
+found, 1 if something was, and 2 if a path is missing or cannot be read line by line.
 
 examples, from a clone of the repository:
   antiloop watch docs/examples/runs.jsonl
@@ -41,8 +43,8 @@ def add(commands: Any) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="a file that grows line by line, a directory (its .jsonl files that are written now"
-        " are followed, also new ones), or - for standard input, alone",
+        help="a file that grows line by line; a directory with such files, also new ones; or - for"
+        " standard input, as the only path",
     )
     parser.add_argument(
         "--serve",
@@ -50,8 +52,8 @@ def add(commands: Any) -> None:
         type=_port,
         const=0,
         metavar="PORT",
-        help="serve the report as a live page on this machine, at a port that is free or at PORT;"
-        " the address holds a secret; write it after the paths",
+        help="also serve a live page for browsers on this machine, at PORT or at a free port, and"
+        " print its address, which holds a secret; write --serve after the paths",
     )
     add_source(parser)
     add_format(parser, ("text", "jsonl"))
