@@ -6,8 +6,10 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+# The same examples each time: what breaks is due to what has changed.
 settings.register_profile(
     "antiloop",
+    derandomize=True,
     deadline=None,
     max_examples=25,
     suppress_health_check=[HealthCheck.too_slow],
@@ -15,12 +17,15 @@ settings.register_profile(
 )
 # For interpreters beyond the first: what differs there is no matter of many examples.
 settings.register_profile("few", settings.get_profile("antiloop"), max_examples=10)
+# Once a week: other examples each time, and many of them.
+settings.register_profile(
+    "many", settings.get_profile("antiloop"), derandomize=False, max_examples=400
+)
 settings.load_profile("antiloop")
-# Chosen by .ci/mutants: the same examples each time, few of them, and all tests run more than once.
+# Chosen by .ci/mutants: few examples, and all tests run more than once.
 settings.register_profile(
     "mutants",
-    derandomize=True,
-    database=None,
+    settings.get_profile("antiloop"),
     max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, List
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import Agent, AgentTrace, ScriptedProvider, StepType, ToolCall, TraceStep
@@ -195,7 +195,6 @@ def linked(links, kind):
 
 
 @given(nodes())
-@settings(deadline=None, max_examples=50)
 def test_whatever_refers_to_what_the_plain_data_are_bounded(made):
     # Six objects that all refer to each other have more paths than anybody can wait for.
     plain = to_plain(made)

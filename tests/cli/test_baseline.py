@@ -151,7 +151,7 @@ def record_all(made):
             file.write(run_line(run_id, *tools))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs, st.data())
 def test_what_was_written_passes_and_any_further_loop_fails(made, data):
     record_all(made)
@@ -163,7 +163,7 @@ def test_what_was_written_passes_and_any_further_loop_fails(made, data):
     assert check() == 1
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs)
 def test_the_file_is_text_in_an_order_of_its_own(made):
     record_all(made)

@@ -10,8 +10,8 @@ from antiloop import LoopDetector, ToolCall
 from antiloop.cli import main
 from antiloop.loop_detection.presets import PRESETS
 
-LONG = "x" * 20_000
-TOOL = "y" * 20_000
+LONG = "x" * 5_000
+TOOL = "y" * 5_000
 LINE = 2_100
 """Characters of the longest line that a command prints."""
 

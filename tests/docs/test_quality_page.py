@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from labeled_runs import LabeledRun, Segment, read_labeled, score
 from quality import main
@@ -62,7 +62,6 @@ def test_a_segment_without_a_stop_is_not_to_be_stopped():
     assert figures([(7, "stop")], SEGMENT._replace(stop_at=None))["stopped"] is None
 
 
-@settings(max_examples=40)
 @given(VERDICTS)
 def test_a_doubtful_segment_is_neither_wanted_nor_held_against_a_preset(verdicts):
     doubtful = figures(sorted(verdicts), Segment(0, 0, 0, 19, False, ""))
@@ -71,7 +70,6 @@ def test_a_doubtful_segment_is_neither_wanted_nor_held_against_a_preset(verdicts
     assert not doubtful["clean runs stopped"]
 
 
-@settings(max_examples=40)
 @given(VERDICTS)
 def test_a_run_without_segments_only_costs(verdicts):
     counted = figures(sorted(verdicts))
@@ -194,7 +192,6 @@ def test_the_curve_passes_through_the_presets_as_they_are():
     ]
 
 
-@settings(max_examples=20)
 @given(
     st.dictionaries(
         st.sampled_from(["a", "b(): stopped", "<c & 'd'>", '"e"']),

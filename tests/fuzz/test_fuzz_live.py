@@ -22,7 +22,7 @@ DETECTOR = LoopDetector.escalating()
 @pytest.fixture(params=FORMATS)
 def damaged(request):
     """Return damaged files of one format, each with the source of chance that made it."""
-    chances = [random.Random(f"{request.param} {number}") for number in range(60)]
+    chances = [random.Random(f"{request.param} {number}") for number in range(20)]
     return [
         (chance, damaged_file(CORPORA[request.param], chance, list(CORPORA.values())))
         for chance in chances

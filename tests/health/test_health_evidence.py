@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judged_runs import (
     LOOK,
@@ -163,7 +163,6 @@ counted = st.lists(
 )
 
 
-@settings(max_examples=20)
 @given(counted, st.integers(1, 3))
 def test_what_a_message_counts_is_what_there_was(steps, times):
     calls = [(tool, {"n": n}, f"answer {r}") for tool, n, r in steps for _ in range(times)]

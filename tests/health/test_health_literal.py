@@ -88,8 +88,8 @@ def test_a_warning_is_raised_once_and_its_count_grows():
 
 
 def test_large_counts_are_written_for_people():
-    repeated = warning(judged(*[LOOK] * 1234), "repeated_tool_call_exact_input")
-    assert "called 1,234 times" in repeated.message
+    repeated = warning(judged(*[LOOK] * 1_001), "repeated_tool_call_exact_input")
+    assert "called 1,001 times" in repeated.message
 
 
 @pytest.mark.parametrize(("between", "is_found"), [(5, True), (6, False)])

@@ -60,6 +60,7 @@ class Messages(BaseHTTPRequestHandler):
     """Anthropic's Messages API, as far as Claude Code asks for it."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, *args):
         """Say nothing."""

@@ -4,7 +4,7 @@ import logging
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import (
@@ -167,7 +167,6 @@ def judged_live(judge, steps):
 
 class TestSecondOpinions:
     @given(STEPS, st.lists(ANSWERS, min_size=16, max_size=16), st.booleans())
-    @settings(max_examples=30, deadline=None)
     def test_a_conversation_that_is_read_anew_gets_the_verdicts_of_a_live_run(
         self, steps, answers, ids
     ):
@@ -252,7 +251,6 @@ class TestModelWords:
         assert (verdict.action, verdict.detection.detector_name) == (LoopAction.NOTIFY, "chant")
 
     @given(st.lists(st.tuples(st.sampled_from(["", "I look.", CHANT]), st.sampled_from("ab"))))
-    @settings(max_examples=20, deadline=None)
     def test_words_that_are_read_anew_get_the_verdicts_of_a_live_run(self, replies):
         replies = replies[:12]
         calls = [

@@ -83,10 +83,12 @@ class TestChat(LiteLLMContract):
 
 class TestResponses(LiteLLMContract):
     kind = "openai_responses"
+    test_resumed_elsewhere = None  # as for `TestChat`: two more proxies start for each API
 
 
 class TestMessages(LiteLLMContract):
     kind = "anthropic"
+    test_resumed_elsewhere = None  # the same
 
 
 def hooked(data, call_type, guard=None):

@@ -1,7 +1,7 @@
 """What holds for every detector that looks at a window, asked on its own."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from runs import ask, in_rounds, step
 
@@ -36,7 +36,6 @@ STREAKS = [
 
 
 @pytest.mark.parametrize("detector", STREAKS, ids=lambda each: each.name)
-@settings(max_examples=150)
 @given(run=RUNS, repeated=st.integers(0, 8))
 def test_asked_alone_a_detector_sees_what_it_would_see_of_the_whole_run(detector, run, repeated):
     calls, results = in_rounds(*run, *(run[-3:] * repeated))

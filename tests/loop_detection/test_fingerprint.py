@@ -17,7 +17,7 @@ import sys
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import ToolCall
@@ -450,7 +450,6 @@ def test_equal_fingerprints_mean_equal_values(one, other):
         assert one == other
 
 
-@settings(max_examples=30)
 @given(st.lists(st.frozensets(st.text(max_size=3) | st.integers(), max_size=5), max_size=3))
 def test_the_order_of_a_set_never_shows(sets):
     assert same([{*sorted(each, key=repr)} for each in sets], sets)

@@ -5,7 +5,7 @@ import pickle
 from copy import deepcopy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import (
@@ -399,7 +399,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.sampled_from([None, "no", Opinion(True, 0.6), Opinion(False, 0.1), 1]))
 def test_a_judge_without_an_opinion_changes_nothing(steps, answer):
     judge = SecondOpinion(never, suspicion=0.05, gap=1, limit=99, confirm=True)
@@ -415,7 +414,6 @@ def test_a_judge_without_an_opinion_changes_nothing(steps, answer):
         assert 0 <= verdict.suspicion <= 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.lists(st.sampled_from([True, False, None]), min_size=40, max_size=40))
 def test_a_replay_with_the_opinions_says_the_same(steps, answers):
     def run(monitor, answers):

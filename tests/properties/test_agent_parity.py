@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, List
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import (
@@ -184,10 +184,6 @@ async def _events(made: Agent, schema: Any) -> Any:
     return [event async for event in made.astream("Go", response_format=schema)]
 
 
-few = settings(max_examples=80, deadline=None)
-
-
-@few
 @given(cases)
 def test_all_entry_points_end_alike_and_tell_observers_the_same(case):
     expected = outcome(run, case)
@@ -196,7 +192,6 @@ def test_all_entry_points_end_alike_and_tell_observers_the_same(case):
     assert outcome(stream, case) == expected
 
 
-@few
 @given(cases)
 def test_the_events_of_all_drivers_are_the_same_apart_from_the_pieces_of_text(case):
     made = agent(replace(case, policy=None))
@@ -213,7 +208,6 @@ def test_the_events_of_all_drivers_are_the_same_apart_from_the_pieces_of_text(ca
     assert [anonymous(event) for event in events if type(event) is not TextDelta] == sync_events
 
 
-@few
 @given(cases)
 def test_the_pieces_of_text_make_up_the_replies(case):
     made = agent(replace(case, repeat_last=True))
@@ -228,14 +222,12 @@ def test_the_pieces_of_text_make_up_the_replies(case):
     assert pieces == said
 
 
-@few
 @given(cases)
 def test_running_calls_in_parallel_or_not_changes_no_result(case):
     together = outcome(run, replace(case, parallel=True))[0]
     assert outcome(run, replace(case, parallel=False))[0] == together
 
 
-@few
 @given(cases)
 def test_an_observer_that_breaks_changes_no_result(case):
     def with_broken(made: Agent, schema: Any) -> Any:
@@ -244,7 +236,6 @@ def test_an_observer_that_breaks_changes_no_result(case):
     assert outcome(with_broken, case)[0] == outcome(run, case)[0]
 
 
-@few
 @given(cases)
 def test_every_result_is_whole(case):
     made = agent(replace(case, repeat_last=True))

@@ -7,7 +7,7 @@ import threading
 from dataclasses import fields, is_dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import (
@@ -38,6 +38,7 @@ calls = st.builds(
     st.sampled_from(["look", "alook", "nothing"]),
     st.fixed_dictionaries({"items": st.sampled_from([[], [1], {"a": []}]) | json_values}),
 )
+detectors = st.sampled_from([LoopDetector.default, LoopDetector.escalating])
 scripts = st.lists(st.lists(calls, min_size=1, max_size=3), min_size=1, max_size=3)
 
 
@@ -128,9 +129,7 @@ def outcome(run):
     )
 
 
-@pytest.mark.parametrize("detector", [LoopDetector.default, LoopDetector.escalating])
-@given(script=scripts)
-@settings(deadline=None, max_examples=40)
+@given(detector=detectors, script=scripts)
 def test_a_run_is_the_same_whoever_changes_what_it_shows(detector, script):
     def run(touch):
         return outcome(lambda: agent_of(script, touch, detector).run(prompt_of(script[0][0])))
@@ -139,7 +138,6 @@ def test_a_run_is_the_same_whoever_changes_what_it_shows(detector, script):
 
 
 @given(script=scripts)
-@settings(deadline=None, max_examples=25)
 def test_a_stream_is_the_same_whoever_changes_its_events(script):
     def run(touch):
         agent = agent_of(script, touch, LoopDetector.escalating)
@@ -148,9 +146,7 @@ def test_a_stream_is_the_same_whoever_changes_its_events(script):
     assert run(spoil) == run(keep)
 
 
-@pytest.mark.parametrize("detector", [LoopDetector.default, LoopDetector.escalating])
-@given(arguments=st.lists(json_values, min_size=1, max_size=3))
-@settings(deadline=None, max_examples=40)
+@given(detector=detectors, arguments=st.lists(json_values, min_size=1, max_size=3))
 def test_a_guarded_function_may_change_its_arguments(detector, arguments):
     def verdicts(touch):
         guard = LoopGuard(detector(), observers=[Watcher(touch)])

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, LoopPolicy, RepeatDetector, ToolCall, ToolResult
@@ -208,7 +208,6 @@ def resumed(detector):
     return restored
 
 
-@settings(max_examples=50)
 @example(make=declared, run=[[("press", {}, None)]])
 @given(make=makes, run=runs())
 def test_a_run_that_is_resumed_after_each_round_is_judged_as_the_unbroken_one(make, run):
@@ -217,7 +216,6 @@ def test_a_run_that_is_resumed_after_each_round_is_judged_as_the_unbroken_one(ma
     assert broken.refusals == unbroken.refusals
 
 
-@settings(max_examples=20)
 @given(make=makes, run=runs(max_size=20))
 def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(make, run):
     unbroken = Play(make, run, one_by_one=True)
@@ -231,7 +229,6 @@ def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(mak
 COPIES = (copy.copy, copy.deepcopy, lambda monitor: pickle.loads(pickle.dumps(monitor)))
 
 
-@settings(max_examples=30)
 @given(make=makes, copied=st.sampled_from(COPIES), run=runs(max_size=15))
 def test_a_copy_of_a_monitor_goes_on_alone(make, copied, run):
     def gone_on(monitor):
@@ -245,7 +242,6 @@ def test_a_copy_of_a_monitor_goes_on_alone(make, copied, run):
     assert (broken.verdicts, broken.refusals) == (unbroken.verdicts, unbroken.refusals)
 
 
-@settings(max_examples=50)
 @given(make=makes, run=runs())
 def test_a_replay_gives_the_verdicts_of_the_live_run(make, run):
     live = Play(make, run)
@@ -261,7 +257,6 @@ def test_a_replay_gives_the_verdicts_of_the_live_run(make, run):
 ALIKE = [[("look", {}, answer)] for answer in (*[None] * 4, *[""] * 7, "[]")]
 
 
-@settings(max_examples=50)
 @example(make=LoopDetector.default, run=[*ALIKE, USER, *ALIKE[:1]], numbers={11})
 @given(make=makes, run=runs(), numbers=st.sets(st.integers(0, 29), max_size=4))
 def test_an_explanation_gives_the_verdict_of_the_live_run(make, run, numbers):
@@ -272,7 +267,6 @@ def test_an_explanation_gives_the_verdict_of_the_live_run(make, run, numbers):
         assert explained.verdict == live.verdicts[number]
 
 
-@settings(max_examples=50)
 @given(make=makes, seed=st.integers(0, 9_999))
 def test_the_order_of_siblings_does_not_matter(make, seed):
     chance = random.Random(seed)
@@ -291,7 +285,6 @@ def unlike(siblings):
     )
 
 
-@settings(max_examples=40)
 @given(make=presets | st.just(small), run=runs())
 def test_the_names_of_tools_do_not_matter(make, run):
     # What a tool does is guessed from its name, so a name that speaks of change stays one.
@@ -302,7 +295,6 @@ def test_the_names_of_tools_do_not_matter(make, run):
     assert decided(one) == decided(other)
 
 
-@settings(max_examples=30)
 @given(make=presets, run=runs(), length=st.integers(1, 70))
 def test_what_went_well_before_changes_nothing(make, run, length):
     prefix = [

@@ -24,6 +24,7 @@ ORDINARY = 10_000
 
 PRESETS = [LoopDetector.default, LoopDetector.escalating]
 presets = pytest.mark.parametrize("make", PRESETS, ids=lambda make: make.__name__)
+makes = st.sampled_from(PRESETS)
 
 TOOLS = ("look", "read", "update_page", "shell")
 ANSWERS = (
@@ -110,8 +111,7 @@ def said(verdict):
     return verdict.action, verdict.message, verdict.detection
 
 
-@presets
-@given(run=runs())
+@given(make=makes, run=runs())
 def test_call_ids_and_the_order_of_keys_change_nothing(make, run):
     def backwards(arguments):
         return dict(reversed(list(arguments.items())))
@@ -121,16 +121,14 @@ def test_call_ids_and_the_order_of_keys_change_nothing(make, run):
     assert list(map(decided, one)) == list(map(decided, other))
 
 
-@presets
-@given(run=runs())
+@given(make=makes, run=runs())
 def test_arguments_as_json_text_change_nothing(make, run):
     one = verdicts(make, run)
     other = verdicts(make, run, arguments=json.dumps)
     assert list(map(said, one)) == list(map(said, other))
 
 
-@presets
-@given(run=runs())
+@given(make=makes, run=runs())
 def test_what_is_changed_in_place_after_it_came_changes_nothing(make, run):
     expected = verdicts(make, run)
     monitor, said_then = make().monitor(), []
@@ -143,8 +141,7 @@ def test_what_is_changed_in_place_after_it_came_changes_nothing(make, run):
     assert said_then == expected
 
 
-@presets
-@given(run=runs())
+@given(make=makes, run=runs())
 def test_calls_that_are_reused_with_other_arguments_are_other_calls(make, run):
     reused = {tool: ToolCall(tool, {}) for tool in TOOLS}
     monitor, other = make().monitor(), make().monitor()
@@ -155,8 +152,7 @@ def test_calls_that_are_reused_with_other_arguments_are_other_calls(make, run):
         assert verdict == other.after([ToolCall(tool, arguments)], [result])
 
 
-@presets
-@given(st.lists(st.integers(1, 4), max_size=25))
+@given(make=makes, sizes=st.lists(st.integers(1, 4), max_size=25))
 def test_calls_and_results_that_all_differ_are_no_loop(make, sizes):
     numbers = iter(range(1000))
     run = [
@@ -181,8 +177,7 @@ def first_found(make, run):
     return None
 
 
-@presets
-@given(run=runs())
+@given(make=makes, run=runs())
 def test_step_by_step_finds_what_a_check_of_the_prefix_finds(make, run):
     stepwise = [
         (number, verdict.detection)
@@ -199,8 +194,7 @@ def test_step_by_step_finds_what_a_check_of_the_prefix_finds(make, run):
         assert (one.indices, one.message) == (other.indices, other.message)
 
 
-@presets
-@given(run=runs())
+@given(make=makes, run=runs())
 def test_no_tool_is_believed_that_a_call_was_refused(make, run):
     calls, results = in_calls(run)
     other = REFUSED_MARKER.replace("loop", "pool")
@@ -214,8 +208,7 @@ def test_no_tool_is_believed_that_a_call_was_refused(make, run):
         )
 
 
-@presets
-@given(run=runs(), later=runs())
+@given(make=makes, run=runs(), later=runs())
 def test_a_verdict_never_depends_on_what_comes_later(make, run, later):
     assert verdicts(make, run + later)[: len(run)] == verdicts(make, run)
 
@@ -225,8 +218,7 @@ def first_loop(judged):
     return next((number for number, each in enumerate(judged) if each.detection), None)
 
 
-@presets
-@given(run=runs(), data=st.data())
+@given(make=makes, run=runs(), data=st.data())
 def test_the_order_inside_a_round_does_not_matter(make, run, data):
     unique = [
         list({(tool, str(args)): (tool, args, r) for tool, args, r in each}.values())
@@ -236,9 +228,8 @@ def test_the_order_inside_a_round_does_not_matter(make, run, data):
     assert first_loop(verdicts(make, unique)) == first_loop(verdicts(make, shuffled))
 
 
-@presets
 @settings(max_examples=8)
-@given(run=runs())
+@given(make=makes, run=runs())
 def test_a_restored_run_decides_as_the_unbroken_one(make, run):
     unbroken = verdicts(make, run)
     calls, results = in_calls(run)
@@ -256,9 +247,8 @@ def test_a_restored_run_decides_as_the_unbroken_one(make, run):
         )
 
 
-@presets
 @settings(max_examples=10)
-@given(run=runs(), count=st.integers(40, 200))
+@given(make=makes, run=runs(), count=st.integers(40, 200))
 def test_a_snapshot_stays_small_however_long_the_run(make, run, count):
     endless = (run * count)[:count]
     monitor = make().monitor()

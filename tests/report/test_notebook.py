@@ -225,7 +225,6 @@ def test_the_picture_of_a_long_run_is_small():
     assert "<code>antiloop.health.evaluate(run)</code>" in pictures[0]
 
 
-@settings(max_examples=20)
 @given(
     st.lists(
         st.builds(

@@ -5,7 +5,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from report_pages import cycle, data_of, run_of, texts_of, write_report
 
@@ -178,7 +178,6 @@ def test_no_byte_of_a_recording_becomes_markup():
     assert data_of(page, "index")[0]["id"] == EVIL
 
 
-@settings(max_examples=50)
 @given(st.lists(st.text(max_size=20), max_size=4))
 @example([EVIL])
 @example(["\n\n", " ", "\t", "\ufeff", "&#65;"])

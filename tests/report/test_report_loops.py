@@ -1,7 +1,7 @@
 """The loops of a run, their laps and what they cost: one card each."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from report_pages import DISTINCT, REPEAT, cycle, run_of
 
@@ -68,7 +68,6 @@ def test_a_cycle_is_named_by_its_laps():
 steps = st.lists(st.sampled_from([*REPEAT[:1], *DISTINCT[:2], *cycle(1)]), max_size=40)
 
 
-@settings(max_examples=40)
 @given(steps)
 def test_every_verdict_is_of_one_loop_and_no_call_is_wasted_twice(calls):
     run = run_of(*calls)
@@ -154,7 +153,6 @@ def test_of_two_stuck_runs_the_one_that_wasted_more_has_the_lower_score():
     assert all(later < earlier for earlier, later in zip(scores, scores[1:]))
 
 
-@settings(max_examples=30)
 @given(steps, st.booleans())
 def test_the_score_is_100_less_its_lines_and_that_of_health_less_the_waste(calls, failed):
     judged = health.evaluate(run_of(*calls, failed=failed))

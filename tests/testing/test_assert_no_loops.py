@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Dict, List
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import Agent, AgentConfig, LoopDetector, LoopPolicy, RepeatDetector
@@ -156,7 +156,6 @@ def test_a_preset_or_a_detector_says_what_a_loop_is():
         assert_no_loops(chat(4), preset="strict")
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.sampled_from("abc"), max_size=12))
 def test_it_fails_exactly_where_a_replay_finds_something(names):
     steps = [{"tool_name": name, "arguments": {}, "result": "none"} for name in names]

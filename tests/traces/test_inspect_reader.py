@@ -8,7 +8,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.cli import main
@@ -218,7 +218,6 @@ def test_a_damaged_frame_is_named(packed_with_zstandard, monkeypatch):
         runs_of(packed_with_zstandard)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_a_damaged_archive_gives_runs_or_is_refused(tmp_path_factory, data):
     whole = STUCK.read_bytes()

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
@@ -196,7 +196,6 @@ ROUNDS = st.lists(
 
 
 @given(ROUNDS, st.lists(ANSWERS, min_size=1), st.booleans())
-@settings(max_examples=30, deadline=None)
 def test_what_judges_said_is_kept_and_a_replay_asks_nobody(rounds, answers, is_named):
     detector = LoopDetector.escalating(second_opinion=lambda case: None)
     live, monitor = [], detector.monitor()

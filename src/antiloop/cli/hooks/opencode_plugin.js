@@ -17,10 +17,8 @@ function ask(event) {
       }
     }
     try {
-      const hook = spawn(COMMAND[0], COMMAND.slice(1), {
-        stdio: ["pipe", "pipe", "ignore"],
-        timeout: TIMEOUT_MS,
-      })
+      const hook = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
+      setTimeout(() => hook.kill(), TIMEOUT_MS).unref()
       hook.on("error", () => resolve({}))
       hook.stdin.on("error", () => {})
       hook.stdout.on("data", (chunk) => chunks.push(chunk))
