@@ -31,6 +31,7 @@ def seen(tmp_path):
 
         def start(**options):
             terminal = Terminal("watch", str(tmp_path), **options)
+            stack.callback(terminal.process.wait)
             stack.callback(terminal.process.kill)
             terminal.read_until("1 session: 1 looping")
             terminal.shown = ""
@@ -142,7 +143,7 @@ def test_an_interrupt_while_it_is_stopped_leaves_nothing_behind(monkeypatch):
 
     monkeypatch.setattr(screen.signal, "raise_signal", stop)
     stream = Stream([])
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), signals_handled({"SIGTSTP": never}):
         watch()
     assert [text for text in stream.texts if text in (BEGIN, END)] == [BEGIN, END] * 2
 
