@@ -1,6 +1,7 @@
 """The table at the end of a scan: runs by their health, and what their loops took."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from antiloop import health
 from antiloop.cli import main
 from antiloop.cli.judged_run import judge, profile_of
+from antiloop.cli.output.health_table import HealthTable
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import RecordedRun, read_runs
 
@@ -38,14 +40,26 @@ def events(run_id, calls, **of_reply):
 
 
 def test_runs_are_counted_by_health(scan):
-    fine, stuck = {"run_id": "a", "steps": [CALL]}, {"run_id": "b", "steps": [CALL] * 102}
-    assert scan(fine, fine, *[stuck] * 10)[-6:] == [
+    fine, stuck = {"run_id": "a", "steps": [CALL]}, {"run_id": "b", "steps": [CALL] * 12}
+    assert scan(fine, fine, stuck)[-6:] == [
         "                 runs    calls  wasted calls",
         "Healthy             2        2             0",
-        "Likely stuck       10    1,020         1,010",
-        "all                12    1,022         1,010",
+        "Likely stuck        1       12            11",
+        "all                 3       14            11",
         "",
-        "10 of 12 runs got stuck.",
+        "1 of 3 runs got stuck.",
+    ]
+
+
+def test_long_figures_have_commas():
+    table = HealthTable()
+    judged = judge(RecordedRun("a"), profile_of(PRESETS["default"]()))
+    long = replace(judged.health, calls=1_200, wasted_calls=1_199)
+    for _ in range(1_000):
+        table.add(replace(judged, health=long))
+    assert list(table.lines()) == [
+        "                 runs    calls  wasted calls",
+        "Healthy         1,000  1,200,000     1,199,000",
     ]
 
 
