@@ -66,8 +66,7 @@ class PageServer(ThreadingHTTPServer):
     def trust(self, connection: socket) -> None:
         """Note that a client knows the token."""
         with self._lock:
-            if connection in self._open:
-                self._open[connection] = True
+            self._open[connection] = True  # its request goes on, so it is still there
 
     @contextmanager
     def stream(self) -> Iterator[bool]:
