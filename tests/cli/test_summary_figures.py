@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from antiloop import ToolCall, ToolResult
 from antiloop.cli.judged_run import judge, profile_of
-from antiloop.cli.run_summary import NAMES, OTHERS, UNTIMED_IDS, Summary, judge_and_count
-from antiloop.cli.summary_figures import Figures, RunFigures
-from antiloop.cli.summary_period import Period
+from antiloop.cli.summary.figures import Figures, RunFigures
+from antiloop.cli.summary.period import Period
+from antiloop.cli.summary.summary import NAMES, OTHERS, UNTIMED_IDS, Summary, judge_and_count
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.loop_detection.text.masking import SECRETS
 from antiloop.prices import Price, Prices

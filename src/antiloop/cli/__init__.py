@@ -13,7 +13,6 @@ from typing import Optional, Sequence, TextIO
 
 from ..exceptions import SettingsError
 from ..version import __version__
-from . import help_page
 from .command import COULD_NOT_RUN, add_verbosity, reason_of
 from .commands import (
     calibrate,
@@ -21,12 +20,13 @@ from .commands import (
     config,
     demo,
     explain,
+    help_page,
     hook,
     report,
     scan,
-    summary,
     watch,
 )
+from .commands import summary as summary_command  # the room cli.summary is another module
 from .output.terminal import choose, complain
 from .parser import Parser
 
@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_verbosity(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (demo, scan, watch, explain, report, summary, calibrate, hook, config):
+    for command in (demo, scan, watch, explain, report, summary_command, calibrate, hook, config):
         command.add(commands)
     completion.add(commands, parser)
     help_page.add(commands, parser)

@@ -12,7 +12,7 @@ from .named_judge import Asked, consulted
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopDetector, LoopVerdict
-    from .summary_figures import RunFigures
+    from .summary.figures import RunFigures
 
 Verdicts = Sequence[Tuple[int, "LoopVerdict"]]
 

@@ -1,1 +1,1 @@
-"""The commands, one a file."""
+"""The commands, one a file, and what one command alone needs."""

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:  # noqa: ARG001 - all commands are called alike
     """Run the agent, and print what its observer saw."""
-    from ..stuck_agent import Timeline, stuck_agent
+    from .demo_agent import Timeline, stuck_agent
 
     timeline = Timeline()
     stuck_agent(timeline).run(_QUESTION)

@@ -12,11 +12,11 @@ from ..engines.engine import EngineFailed
 from ..engines.parallel import add_engine
 from ..output.terminal import complain, say
 from ..recordings import Recordings, add_recordings
-from ..summary_period import Period, Since
+from ..summary.period import Period, Since
 
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector
-    from ..run_summary import Summary
+    from ..summary.summary import Summary
 
 FORMATS = ("text", "json", "html")
 
@@ -77,7 +77,7 @@ def _counted(
     from ...loop_detection.text.masking import masking_of
     from ..engines.scanning import judged_runs
     from ..judged_run import profile_of
-    from ..run_summary import Summary, judge_and_count
+    from ..summary.summary import Summary, judge_and_count
 
     summary = Summary(period, masking_of(detector.mask))
     profile = profile_of(detector, prices_of(args))
@@ -91,10 +91,10 @@ def _print(summary: "Summary", name: str) -> None:
     if name == "json":
         say(json.dumps(summary.to_dict(), indent=2))
     elif name == "html":
-        from ..output.summary_page import summary_page
+        from ..summary.page import summary_page
 
         say(summary_page(summary), end="")
     else:
-        from ..output.summary_text import tell_summary
+        from ..summary.text import tell_summary
 
         tell_summary(summary)

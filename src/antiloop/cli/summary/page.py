@@ -3,9 +3,9 @@
 from typing import Sequence
 
 from ...report.markup import html
-from ..run_summary import Summary
-from ..summary_period import moment
-from .summary_cells import Table, remarks_of, tables_of
+from .cells import Table, remarks_of, tables_of
+from .period import moment
+from .summary import Summary
 
 _SHOWN = 100
 _HEAD = """\

@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 from typing import Any
 
-from .command import add_command
+from ..command import add_command
 
 _ABOUT = "Show what a command does and which options it has."
 _EXAMPLE = """\

@@ -3,11 +3,11 @@
 from typing import Iterator, Optional
 
 from ...loop_detection.text.shortening import visible
-from ..run_summary import Summary
-from ..summary_period import moment
-from .fitting import columns
-from .summary_cells import SHOWN, Table, remarks_of, tables_of
-from .terminal import is_verbose, line_of, page_columns, say, tell
+from ..output.fitting import columns
+from ..output.terminal import is_verbose, line_of, page_columns, say, tell
+from .cells import SHOWN, Table, remarks_of, tables_of
+from .period import moment
+from .summary import Summary
 
 _NAME = 40
 """Columns of a name at most."""

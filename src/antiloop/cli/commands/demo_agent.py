@@ -4,7 +4,7 @@
 
 from typing import Any, List, Mapping
 
-from ..agent import (
+from ...agent import (
     Agent,
     AgentConfig,
     AgentObserver,
@@ -12,8 +12,8 @@ from ..agent import (
     ModelRequest,
     ScriptedProvider,
 )
-from ..loop_detection import Escalation, LoopDetector, RepeatDetector
-from ..types import Role, ToolCall, ToolResult
+from ...loop_detection import Escalation, LoopDetector, RepeatDetector
+from ...types import Role, ToolCall, ToolResult
 
 
 def stuck_agent(timeline: "Timeline") -> Agent:

@@ -6,13 +6,13 @@ It is counted in one pass, and holds no more of the runs than their sums.
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from ..health import HealthProfile
-from ..loop_detection.text.masking import Masking
-from ..loop_detection.text.shortening import NAME_LENGTH, shortened
-from ..traces import RecordedRun
-from .judged_run import JudgedRun, judge
-from .summary_figures import Figures, figures_of
-from .summary_period import Period, moment
+from ...health import HealthProfile
+from ...loop_detection.text.masking import Masking
+from ...loop_detection.text.shortening import NAME_LENGTH, shortened
+from ...traces import RecordedRun
+from ..judged_run import JudgedRun, judge
+from .figures import Figures, figures_of
+from .period import Period, moment
 
 NAMES = 1_000
 """Agents, models or tools that are listed separately; further ones are counted together."""

@@ -3,8 +3,8 @@
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ...short_repr import counted
-from ..run_summary import Row, Summary
-from ..summary_figures import Figures
+from .figures import Figures
+from .summary import Row, Summary
 
 TITLES = {"agents": "agent", "models": "model", "tools": "tool"}
 SHOWN = 20

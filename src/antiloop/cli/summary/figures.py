@@ -5,14 +5,14 @@ from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Any, Dict, List, Mapping, Optional
 
-from ..formats.amounts import number
-from ..health import HealthReport
-from ..prices import Prices
-from ..report.loops import Loop, loops_of
-from ..report.spending import Spending
-from ..traces import RecordedRun
-from ..traces.priced import priced
-from ..traces.shared.totals import total
+from ...formats.amounts import number
+from ...health import HealthReport
+from ...prices import Prices
+from ...report.loops import Loop, loops_of
+from ...report.spending import Spending
+from ...traces import RecordedRun
+from ...traces.priced import priced
+from ...traces.shared.totals import total
 
 
 @dataclass(frozen=True)
