@@ -16,8 +16,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
-    | {"choices", "found_settings", "frozen", "json_schema", "latest", "prices"}
-    | {"regular_file", "settings_file", "short_repr", "threshold", "waste"},
+    | {"frozen", "json_schema", "latest", "prices", "regular_file", "short_repr", "waste"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces"},
@@ -33,15 +32,11 @@ WITHIN_FOUNDATION = {
     "stability": set(),
     "lazy": set(),
     "version": set(),
-    "choices": set(),
     "latest": set(),
-    "threshold": set(),
-    "found_settings": {"regular_file"},
     "json_schema": set(),
     "waste": {"latest"},
     "prices": {"regular_file", "short_repr", "stability"},
     "regular_file": set(),
-    "settings_file": {"exceptions", "found_settings", "regular_file"},
     "short_repr": set(),
     "frozen": {"short_repr"},
     "trace": {"types", "exceptions", "stability", "short_repr", "frozen"},

@@ -6,7 +6,7 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.cli import main
-from antiloop.loop_detection.settings_schema import settings_schema
+from antiloop.loop_detection.project.schema import settings_schema
 
 CALL = {"tool_name": "search", "arguments": {"q": "cats"}, "result": "no results"}
 

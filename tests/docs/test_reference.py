@@ -10,8 +10,8 @@ import pytest
 
 from antiloop import loop_detection
 from antiloop.loop_detection import Escalation, LoopPolicy, ladder, rungs
-from antiloop.loop_detection.project_settings import Settings
-from antiloop.loop_detection.settings_schema import settings_schema
+from antiloop.loop_detection.project.schema import settings_schema
+from antiloop.loop_detection.project.settings import Settings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DETECTORS = (REFERENCE / "detectors.md").read_text(encoding="utf-8")

@@ -15,10 +15,10 @@ from antiloop.exceptions import SettingsError
 from antiloop.json_schema import schema_errors
 from antiloop.loop_detection import Escalation, ToolPolicy
 from antiloop.loop_detection.presets import PRESETS
-from antiloop.loop_detection.project_settings import Settings
-from antiloop.loop_detection.settings_schema import settings_schema
+from antiloop.loop_detection.project.file import SettingsFile
+from antiloop.loop_detection.project.schema import settings_schema
+from antiloop.loop_detection.project.settings import Settings
 from antiloop.prices import Price
-from antiloop.settings_file import SettingsFile
 
 SCHEMA = settings_schema()
 SHIPPED = Path(antiloop.__file__).with_name("antiloop.schema.json")

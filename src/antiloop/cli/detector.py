@@ -9,7 +9,7 @@ from typing import Iterator, Optional, Union
 from ..exceptions import SettingsError
 from ..loop_detection import LoopDetector
 from ..loop_detection.presets import PRESETS
-from ..loop_detection.project_settings import Settings
+from ..loop_detection.project.settings import Settings
 from ..prices import Prices
 from ..regular_file import opener
 from .command import add_names, reason_of

@@ -5,8 +5,8 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Type, Union
 
-from ..choices import choice_of
 from ..types import Role
+from .choices import choice_of
 from .detectors.base import BaseDetector
 from .detectors.call_limit import CallLimitDetector
 from .detectors.chant import ChantDetector

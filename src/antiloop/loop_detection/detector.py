@@ -11,7 +11,7 @@ from .evidence.compared import Result
 from .evidence.tool_policy import ToolPolicy
 from .evidence.window import Window
 from .monitor import LoopMonitor
-from .project_settings import Settings
+from .project.settings import Settings
 from .second_opinion.second_opinion import Judge, SecondOpinion
 from .settings import DetectorSettings
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional, Tuple, Union
 
-from ..choices import choice_of
 from ..short_repr import repr_of_fields
 from ..stability import beta
-from ..threshold import check_threshold
+from .choices import choice_of
 from .detection import LoopSeverity
+from .threshold import check_threshold
 
 
 @beta

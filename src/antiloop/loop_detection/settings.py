@@ -4,11 +4,10 @@ import logging
 from dataclasses import replace
 from typing import Iterator, List, Mapping, Optional, Sequence, Union
 
-from ..choices import choice_of
 from ..short_repr import short_repr
-from ..threshold import check_threshold
 from ..types import Role, ToolCall
 from .arguments import detectors_of, ladders_of, tools_of, words_of
+from .choices import choice_of
 from .detection import LoopDetection
 from .detectors.base import BaseDetector, WindowDetector
 from .detectors.text_detector import TextDetector
@@ -19,6 +18,7 @@ from .messages import MessageRule
 from .policy import Escalation, LoopAction, LoopPolicy
 from .second_opinion.second_opinion import Judge, SecondOpinion, second_opinion_of
 from .text.masking import Masking, MaskRule, masking_of
+from .threshold import check_threshold
 
 _logger = logging.getLogger("antiloop")
 

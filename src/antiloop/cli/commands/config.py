@@ -6,8 +6,8 @@ from typing import Any, Dict, Iterator, NamedTuple
 
 from ...loop_detection import LoopDetector
 from ...loop_detection.policy import Escalation
-from ...loop_detection.project_settings import DETECTING, Settings
-from ...loop_detection.settings_schema import settings_schema
+from ...loop_detection.project.schema import settings_schema
+from ...loop_detection.project.settings import DETECTING, Settings
 from ..command import add_command, add_format
 from ..detector import add_detector, detector_of, settings_of
 from ..output.terminal import line_of, named, say, tell

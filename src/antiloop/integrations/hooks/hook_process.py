@@ -140,7 +140,7 @@ def _settings(options: Options) -> "Optional[str]":
         return options.config
     if options.is_isolated:
         return None
-    from ...found_settings import find_settings
+    from ...loop_detection.project import find_settings
 
     return find_settings()
 
@@ -148,7 +148,7 @@ def _settings(options: Options) -> "Optional[str]":
 def _detector(options: Options, settings: "Optional[str]") -> "Any":
     from ...loop_detection import LoopDetector
     from ...loop_detection.presets import PRESETS
-    from ...loop_detection.project_settings import Settings
+    from ...loop_detection.project.settings import Settings
 
     instead = None
     if options.config is not None and options.config != settings:

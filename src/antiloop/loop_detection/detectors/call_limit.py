@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import Iterable, Mapping, Optional
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
 from ..evidence.kept_name import kept_name
 from ..evidence.refusal import EVERY_TOOL, tool_key
 from ..evidence.window import Window
+from ..threshold import check_threshold
 from .base import WindowDetector, detection
 
 

@@ -3,10 +3,10 @@
 from typing import Optional, Tuple
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..text.chant_scan import Chant, ChantScan
 from ..text.masking import SECRETS, Masking
+from ..threshold import check_threshold
 from .base import times
 from .known_texts import KnownTexts
 from .text_detector import TextDetector, TextWatch, text_detection

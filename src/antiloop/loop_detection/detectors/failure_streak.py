@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Callable, List, Optional, Tuple
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
@@ -12,6 +11,7 @@ from ..evidence.outcome import Outcome
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
+from ..threshold import check_threshold
 from .base import WindowDetector, detection, times
 
 PATIENCE = 12

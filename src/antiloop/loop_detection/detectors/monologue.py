@@ -4,11 +4,11 @@ import re
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.compared import KEY_LENGTH
 from ..evidence.fingerprint import text_fingerprint
 from ..text.masking import SECRETS, Masking
+from ..threshold import check_threshold
 from .base import times
 from .text_detector import TextDetector, TextWatch, text_detection
 

@@ -3,10 +3,10 @@
 from typing import List, Optional
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
+from ..threshold import check_threshold
 from .base import WindowDetector, detection, times
 
 _COARSE = 3  # times as many rounds, where an answer only counts what is left to do

@@ -3,7 +3,6 @@
 from typing import List, Optional, Sequence, Tuple
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
@@ -12,6 +11,7 @@ from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
 from ..text.shortening import shortened
+from ..threshold import check_threshold
 from .base import SHOWN_CALLS, WindowDetector, detection, times
 
 MATCHES = ("content", "calls", "tool_names")

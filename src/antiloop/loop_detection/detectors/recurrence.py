@@ -3,13 +3,13 @@
 from typing import List, Optional
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.sameness import differ
 from ..evidence.window import Window
+from ..threshold import check_threshold
 from .base import WindowDetector, detection, times
 
 

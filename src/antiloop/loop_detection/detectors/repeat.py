@@ -3,7 +3,6 @@
 from typing import List, Optional
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
@@ -11,6 +10,7 @@ from ..evidence.outcome import Outcome
 from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
+from ..threshold import check_threshold
 from .base import WindowDetector, detection, times
 
 

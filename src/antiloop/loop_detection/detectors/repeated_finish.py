@@ -3,11 +3,11 @@
 from typing import List, Optional
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.effect import seems_to_finish
 from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
+from ..threshold import check_threshold
 from .base import WindowDetector, detection, times
 
 

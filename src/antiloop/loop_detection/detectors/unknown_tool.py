@@ -3,12 +3,12 @@
 from typing import List, Optional
 
 from ...stability import beta
-from ...threshold import check_threshold
 from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.refusal import whole_tool
 from ..evidence.window import Window
+from ..threshold import check_threshold
 from .base import WindowDetector, detection, times
 
 

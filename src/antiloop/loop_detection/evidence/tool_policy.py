@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Tuple, Union
 
 from ...short_repr import repr_of_fields
 from ...stability import beta
-from ...threshold import check_threshold
+from ..threshold import check_threshold
 
 KeyRule = Union[Sequence[str], Callable[[Any], Any]]
 StripRule = Union[Sequence[str], Callable[[str], str]]

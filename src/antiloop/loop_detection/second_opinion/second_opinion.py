@@ -6,7 +6,7 @@ from typing import Any, Awaitable, Callable, Optional, Union
 
 from ...short_repr import repr_of_fields
 from ...stability import beta
-from ...threshold import check_threshold
+from ..threshold import check_threshold
 from .case_file import CaseFile
 from .opinion import Opinion
 

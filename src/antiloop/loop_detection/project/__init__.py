@@ -1,11 +1,11 @@
-"""Finding the file of settings: ``antiloop.toml``, or a pyproject.toml with a table of ours.
+"""The settings of a project, and where they are: antiloop.toml, or a table in pyproject.toml.
 
-Only light modules are imported here, as the hooks of coding agents use it.
+The hooks of coding agents look for the file at each start, so only light modules are imported here.
 """
 
 import os
 
-from .regular_file import opener
+from ...regular_file import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

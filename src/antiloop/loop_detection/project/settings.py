@@ -4,16 +4,16 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, TypeVar
 
-from ..exceptions import SettingsError
-from ..found_settings import find_settings
-from ..json_schema import nearest, schema_errors
-from ..prices import Price, Prices
-from ..regular_file import opener
-from ..settings_file import SettingsFile, read_settings
-from .config import read_config, write_config
-from .preset_makers import MAKERS
-from .settings import DetectorSettings
-from .settings_schema import settings_schema
+from ...exceptions import SettingsError
+from ...json_schema import nearest, schema_errors
+from ...prices import Price, Prices
+from ...regular_file import opener
+from ..config import read_config, write_config
+from ..preset_makers import MAKERS
+from ..settings import DetectorSettings
+from . import find_settings
+from .file import SettingsFile, read_settings
+from .schema import settings_schema
 
 T = TypeVar("T")
 

@@ -3,12 +3,14 @@
 import os
 import sys
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Mapping
 
-from .exceptions import SettingsError
-from .found_settings import PROJECT
-from .regular_file import opener
+from ...exceptions import SettingsError
+from ...regular_file import opener
+from . import PROJECT
 
+_TOML = "tomllib" if sys.version_info >= (3, 11) else "tomli"
 _WITHOUT_TOML = 'Python {}.{} reads no TOML by itself: pip install "antiloop[toml]"'
 
 
@@ -56,16 +58,8 @@ def read_settings(path: str) -> SettingsFile:
 
 def _parsed(text: str, path: str) -> Any:
     try:
-        return _loads()(text)
+        return import_module(_TOML).loads(text)
     except ImportError as error:
         raise SettingsError(f"{path}: {_WITHOUT_TOML.format(*sys.version_info[:2])}") from error
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
-
-
-def _loads() -> Any:
-    if sys.version_info >= (3, 11):
-        from tomllib import loads
-    else:
-        from tomli import loads
-    return loads

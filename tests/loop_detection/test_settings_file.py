@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from antiloop.exceptions import SettingsError
-from antiloop.found_settings import find_settings
-from antiloop.settings_file import SettingsFile, read_settings
+from antiloop.loop_detection.project import find_settings
+from antiloop.loop_detection.project.file import SettingsFile, read_settings
 
 
 def written(folder, name, text):

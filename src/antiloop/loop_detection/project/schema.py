@@ -2,11 +2,11 @@
 
 from typing import Any, Dict
 
-from ..types import Role
-from .config import TYPES
-from .policy import LoopAction, LoopPolicy
-from .preset_makers import MAKERS
-from .text.masking import MASKINGS
+from ...types import Role
+from ..config import TYPES
+from ..policy import LoopAction, LoopPolicy
+from ..preset_makers import MAKERS
+from ..text.masking import MASKINGS
 
 _TEXT: Dict[str, Any] = {"type": "string"}
 _FLAG: Dict[str, Any] = {"type": "boolean"}
