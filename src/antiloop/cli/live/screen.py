@@ -61,7 +61,7 @@ class Screen:
         self._draw()
 
     def _stop(self) -> None:
-        """Give the terminal back and stop as any program does, until the process is continued."""
+        """Restore the terminal and stop as any program does, until the process is continued."""
         self._write(_END)
         try:
             with signals_handled({"SIGTSTP": signal.SIG_DFL, "SIGCONT": signal.SIG_DFL}):
