@@ -1,6 +1,7 @@
 """Names that a model or a file makes as long as it likes: no line that is printed grows."""
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -29,8 +30,10 @@ def long(tmp_path):
     return str(path)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("command", ["scan", "explain", "calibrate"])
+COMMANDS = [("calibrate", "escalating"), *product(("scan", "explain"), PRESETS)]
+
+
+@pytest.mark.parametrize(("command", "preset"), COMMANDS)
 def test_no_line_grows_with_the_names_in_a_recording(command, preset, long, capsys):
     main([command, long, "--preset", preset])
     out, err = capsys.readouterr()

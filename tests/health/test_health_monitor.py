@@ -55,7 +55,7 @@ def test_a_run_may_fail_by_an_event_or_at_its_end():
 
 def test_what_is_held_is_bounded():
     monitor = HealthMonitor(HealthProfile().literal())
-    for number in range(3_000):
+    for number in range(1_500):
         monitor.add_round([ToolCall(f"tool_{number}", {"n": number})], ["x"])
         monitor.add(RunEvent("tool_call_completed", number, tokens=1))
     for counter, _ in monitor._of_calls:

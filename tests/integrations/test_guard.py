@@ -407,8 +407,7 @@ def said(verdict):
     return verdict.action, verdict.message, verdict.detection
 
 
-@pytest.mark.parametrize("detector", DETECTORS, ids=["default", "escalating", "own"])
-@given(asked=ROUNDS)
+@given(detector=st.sampled_from(DETECTORS), asked=ROUNDS)
 def test_a_run_that_is_read_from_its_history_decides_as_the_unbroken_one(detector, asked):
     guarding, so_far = Guard(detector), History()
     unbroken = guarding.monitor()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import CaseFile, LoopDetector, SecondOpinion
@@ -87,6 +87,7 @@ TEXTS = st.one_of(
 CALLS = st.tuples(TEXTS, st.dictionaries(st.text(max_size=20), TEXTS, max_size=3), TEXTS)
 
 
+@settings(max_examples=10)
 @given(st.lists(st.lists(CALLS, min_size=1, max_size=9), min_size=1, max_size=25))
 def test_a_prompt_is_short_and_keeps_its_fence_whatever_is_called(rounds):
     case = case_of(rounds)
