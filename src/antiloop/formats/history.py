@@ -111,12 +111,18 @@ class History:
     def last_turn(self) -> "History":
         """Return only what came after the last user message."""
         start = self.turn_starts[-1] if self.turn_starts else 0
-        since: List[TextMessage] = []
-        for each in self.messages:
-            since = [] if each.role is Role.USER else [*since, each]
-        said = (replace(each, position=each.position - start) for each in since)
-        later = tuple(each for each in said if each.position >= 0)
-        return History(self.calls[start:], self.results[start:], (), later)
+        since = takewhile(lambda each: each.role is not Role.USER, reversed(self.messages))
+        later = [
+            replace(each, position=each.position - start)
+            for each in since
+            if each.position >= start
+        ]
+        return History(self.calls[start:], self.results[start:], (), tuple(reversed(later)))
+
+    def last_round(self) -> "History":
+        """Return only the last round, without messages; empty if there are no calls."""
+        *_, (start, stop) = ((0, 0), *rounds_of(self.calls))
+        return History(self.calls[start:stop], self.results[start:stop])
 
 
 @beta

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Tuple
 
 from ..formats import History
+from ..formats.text_message import without_thoughts
 from ..loop_detection import ChantDetector, LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
 from ..loop_detection.text.shortening import visible
@@ -124,15 +125,17 @@ class GatewayGuard(Guard):
             return None
         history = form.read(messages)
         turn = history if self.across_turns else history.last_turn()
-        *_, last = ([], *turn.rounds())
-        if not last or (self._needs_repetition and self._is_all_new(turn, last)):
+        last = turn.last_round()
+        if not len(last) or (self._needs_repetition and self._is_all_new(turn, last)):
             return None
         return turn
 
     def _is_all_new(self, turn: History, last: History) -> bool:
         """Whether the last reply cannot matter: all its results are new, and its words are few."""
-        *_, reply = turn.replies()
-        is_long = any(len(each.text) > _FEW_WORDS for each in reply.messages)
+        said = without_thoughts(turn.messages)
+        is_long = any(
+            len(each.text) > _FEW_WORDS and each.position >= len(turn) - len(last) for each in said
+        )
         return not is_long and is_all_new(turn, last, self._ignored)
 
     def _seen(
@@ -140,9 +143,8 @@ class GatewayGuard(Guard):
     ) -> LoopVerdict:
         """Report a verdict, and return it, or the block that is in force if it is to go on."""
         self.tell(verdict, run_id)
-        *_, last = turn.rounds()
         is_found = verdict.reported.action is not LoopAction.CONTINUE
-        return verdict if is_found else _standing(monitor, last)
+        return verdict if is_found else _standing(monitor, turn.last_round())
 
 
 @beta
