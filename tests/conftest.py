@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import ssl
+from functools import lru_cache
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +42,14 @@ def pytest_make_parametrize_id(val, argname):
 def _no_event_loop_by_default():
     """Have no loop that nobody closes: older interpreters make one for whoever asks."""
     asyncio.set_event_loop(None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_read_once():
+    """Let all HTTP clients share a context: each would read all certificates of the system."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", lru_cache(ssl.create_default_context))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

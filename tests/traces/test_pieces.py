@@ -99,7 +99,7 @@ def outcome(read, text, is_stdin):
 @pytest.mark.parametrize("before", ["", RUN + "\n"])
 def test_blank_lines_are_not_held(before, is_stdin, tmp_path, monkeypatch):
     path = tmp_path / "f"
-    path.write_text(before + " \n" * 600_000 + RUN)
+    path.write_text(before + " \n" * 300_000 + RUN)
     text = path.read_bytes() if is_stdin else b""
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text)))
     monkeypatch.setattr(sys, "stdin", stdin)
@@ -111,5 +111,5 @@ def test_blank_lines_are_not_held(before, is_stdin, tmp_path, monkeypatch):
         assert tracemalloc.get_traced_memory()[1] < 8_000_000
     finally:
         tracemalloc.stop()
-    assert read[-1].endswith(f":{600_001 + bool(before)}")
+    assert read[-1].endswith(f":{300_001 + bool(before)}")
     assert len(read) == 1 + bool(before)
