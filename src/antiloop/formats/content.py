@@ -18,9 +18,10 @@ _THOUGHTS: Mapping[str, Tuple[str, ...]] = {
 
 def field_of(thing: Any, name: str) -> Any:
     """Read a key of a mapping or an attribute of an object; None where there is neither."""
+    if type(thing) is dict:  # as in all recordings
+        return thing.get(name)
     try:
-        # A dictionary is found out at once; asking an abstract class takes its time.
-        is_mapping = isinstance(thing, (dict, Mapping))
+        is_mapping = isinstance(thing, Mapping)
         return thing.get(name) if is_mapping else getattr(thing, name, None)
     except Exception:  # noqa: BLE001 - foreign code ran: what it does not give is not there
         return None
@@ -68,6 +69,8 @@ def texts_in(content: Any) -> List[str]:
     >>> texts_in([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello"}])
     ['Hello']
     """
+    if isinstance(content, str):
+        return [content] if content else []
     parts = content if isinstance(content, (list, tuple)) else [content]
     spoken = (part for part in parts if tag_of(part, "type") not in _THOUGHTS)
     texts = (part if isinstance(part, str) else field_of(part, "text") for part in spoken)
