@@ -22,7 +22,7 @@ from antiloop.loop_detection import CaseFile, LoopAction, LoopDetector, Opinion,
 from antiloop.traces import RecordedRun, read_runs
 
 Judge = Callable[[CaseFile], Optional[Opinion]]
-GRID = [(bound, gap) for bound in (0.4, 0.45, 0.5, 0.6) for gap in (4, 6, 8)]
+GRID = [(bound, gap) for bound in (0.4, 0.45, 0.48, 0.55) for gap in (4, 5, 6)]
 MOST_QUESTIONS = 25.0
 """For 1,000 steps, where bound and gap are chosen."""
 
@@ -157,10 +157,11 @@ def print_left_out(runs: Sequence[LabeledRun]) -> None:
 
 
 def worth(tallies: Sequence[Tally], is_left_out: Sequence[bool]) -> float:
-    """Return the share of loops that are caught; less where too many questions are asked."""
+    """Return the shares of loops caught and stopped; less where too many questions are asked."""
     rest = total(each for each, out in zip(tallies, is_left_out) if not out)
     caught = rest.counts["caught"] / rest.counts["wanted"]
-    return caught - max(0.0, question_rate(rest) - MOST_QUESTIONS)
+    stopped = rest.counts["stopped"] / rest.counts["to stop"]
+    return caught + stopped - max(0.0, question_rate(rest) - MOST_QUESTIONS)
 
 
 def print_quiet(path: str, leave: Set[str], confirm: bool) -> None:

@@ -40,8 +40,8 @@ class SecondOpinion:
     """
 
     judge: Optional[Judge]
-    suspicion: float = 0.45
-    gap: int = 6
+    suspicion: float = 0.48
+    gap: int = 5
     limit: int = 10
     confirm: bool = False
     timeout: Optional[float] = 30.0
