@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.loop_detection import ChantDetector
+from antiloop.loop_detection.detectors import chant
 from antiloop.loop_detection.detectors.known_texts import KnownTexts
 from antiloop.loop_detection.text.chant_scan import LONGEST_LAP, ChantScan
 from antiloop.loop_detection.text.text_tokens import TextTokens
@@ -36,11 +37,21 @@ CHANTS = {
     "inside one long item": "- " + SENTENCE * 60,
     "without spaces": "我应该再看一下这个文件。" * 80,
     "in a script with marks": "मुझे यह फ़ाइल फिर से देखनी चाहिए। " * 60,
+    "lines that begin with a space": (" " + SENTENCE.strip() + "\n") * 60,
+    "words far apart": (SENTENCE + "    ") * 60,
     "in bold": "**Wait.** I have to look at this again. " * 40,
     "a stretch of 390 words": " ".join(one + other for one in LETTERS for other in LETTERS[:15])
     + " ",
 }
 CHANTS["a stretch of 390 words"] *= 8
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_known():
+    """Begin without the texts that were read before: what is known is not read again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chant, "_HEALTHY", KnownTexts(2_000))
+        yield
 
 
 def pieces(text, size):

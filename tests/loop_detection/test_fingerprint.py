@@ -153,6 +153,14 @@ def ring(length=1):
     return first
 
 
+def two_circles(inner):
+    """Return a list in a list that holds the outer or the inner one."""
+    lists = [[], []]
+    lists[0].append(lists[1])
+    lists[1].append(lists[inner])
+    return lists[0]
+
+
 def same(one, other):
     """Whether two arguments are equal for a fingerprint."""
     return call_fingerprint("tool", one) == call_fingerprint("tool", other)
@@ -227,6 +235,8 @@ DIFFERENT = {
     "huge integers": ({"n": 10**5000}, {"n": 10**5000 + 1}),
     "close floats": ({"n": 0.1}, {"n": math.nextafter(0.1, 1)}),
     "circles of different length": (ring(1), ring(2)),
+    "where a circle leads": (two_circles(0), two_circles(1)),
+    "paths of different systems": (pathlib.PurePosixPath("a"), pathlib.PureWindowsPath("a")),
     "keys that become equal": ({1: "a", "1": "b"}, {1: "a", "1": "c"}),
     "depth": (nested(5), nested(6)),
     "functions": ({"f": len}, {"f": max}),

@@ -53,6 +53,18 @@ def test_siblings_that_come_one_by_one_are_no_news_for_each_other():
     assert [item.is_fresh for item in window] == [True, True]
 
 
+def test_a_result_is_unseen_only_beside_something_new():
+    def unseen(*results):
+        calls = [ToolCall("get", {"page": number}, round=1) for number in range(len(results))]
+        window = Window()
+        window.append(calls, results)
+        return [item.is_unseen for item in window]
+
+    assert unseen(None, "a page") == [True, False]
+    assert unseen(None, None) == [False, False]
+    assert unseen(None) == [False]
+
+
 def test_an_empty_round_is_none():
     window = Window()
     window.append([], [])
