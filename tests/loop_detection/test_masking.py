@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from planted import KEYS, MARK, PLAIN_KEYS, is_told, planted
 
 from antiloop import BaseDetector, LoopDetection, LoopDetector, RepeatDetector, ToolCall
-from antiloop.loop_detection import mask_secrets
+from antiloop.loop_detection import Escalation, mask_secrets
 from antiloop.loop_detection.text.masking import MASK, SECRETS, masking_of
 
 json_values = st.recursive(
@@ -152,6 +152,16 @@ def test_the_time_grows_with_the_text_only(unit):
 
 class TestRule:
     """``LoopDetector(mask=...)``."""
+
+    def test_a_refusal_shows_what_the_mask_leaves(self):
+        detector = LoopDetector([RepeatDetector(2)], Escalation(("block",)), mask="arguments")
+        monitor = detector.monitor()
+        for _ in range(2):
+            monitor.record_call("send", {"to": "bob"}, "no")
+        refused = monitor.before(ToolCall("send", {"to": "bob"}))
+        assert refused.action == "block"
+        assert "bob" not in refused.message
+        assert MASK in refused.message
 
     @staticmethod
     def found(mask, **arguments):

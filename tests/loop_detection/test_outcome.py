@@ -8,6 +8,7 @@ from antiloop import LoopDetection
 from antiloop.loop_detection.evidence.outcome import (
     REFUSED_MARKER,
     Outcome,
+    names_no_tool,
     outcome,
     reads_like_refusal,
 )
@@ -105,6 +106,13 @@ ANSWERS = {
 )
 def test_an_answer_is_judged_at_a_glance(text, kind):
     assert outcome(text) is kind
+
+
+def test_a_tool_that_does_not_exist_is_not_a_wrong_argument():
+    assert names_no_tool("Error: unknown tool 'serch'")
+    assert names_no_tool("Tool serch not found")
+    assert not names_no_tool("Error: missing argument 'path'")
+    assert not names_no_tool("x" * 200 + " unknown tool")
 
 
 @pytest.mark.parametrize("text", ["boom", "x" * 500, "x" * 5000])
