@@ -7,7 +7,6 @@ See https://opentelemetry.io/docs/specs/semconv/gen-ai/.
 
 import json
 from dataclasses import replace
-from itertools import chain
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 from ..loop_detection.messages import NOTICE_MARKER
@@ -116,7 +115,7 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
         answers=tuple(answers),
         user_spoke=any(map(_is_of_user, latest)) if given else None,
         heard="\n".join(_words(message) for message in latest if _is_of_user(message)),
-        thought="\n".join(chain.from_iterable(map(_thoughts, written))) if given else "",
+        thought="\n".join(filter(None, map(_thoughts, written))) if given else "",
         said="\n".join(filter(None, map(_words, written))) if given else "",
     )
 
@@ -125,8 +124,8 @@ def _words(message: Mapping[str, Any]) -> str:
     return "\n".join(text_of(part.get("content")) for part in _parts(message, "text"))
 
 
-def _thoughts(message: Mapping[str, Any]) -> List[str]:
-    return thoughts_in(message.get("parts"))
+def _thoughts(message: Mapping[str, Any]) -> str:
+    return "\n".join(thoughts_in(message.get("parts")))
 
 
 def _messages(span: Span, side: str) -> List[Mapping[str, Any]]:

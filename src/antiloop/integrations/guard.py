@@ -96,10 +96,7 @@ class Guard(Lookout):
         words = heard(monitor, together.messages)
         if not together.calls:
             return words
-        calls = [
-            ToolCall(call.tool_name, call.arguments, call.id, monitor.call_count)
-            for call in together.calls
-        ]
+        calls = [replace(call, round=monitor.call_count) for call in together.calls]
         verdict = monitor.after(calls, together.results)
         return max(verdict, words, key=lambda one: RANK[one.reported.action])
 
