@@ -83,7 +83,7 @@ def calls_of(message: Any) -> List[Any]:
 
 
 def _thoughts_of(body: Any) -> List[str]:
-    """Return what the model thought, of which some providers' messages have a copy beside."""
+    """Return what the model thought; some providers put it beside the content."""
     beside = field_of(field_of(body, "additional_kwargs"), "reasoning_content")
     return thoughts_in(field_of(body, "content")) or texts_in(beside)
 

@@ -138,7 +138,7 @@ class ItemsBuilder:
             self.add_user_message(text_of(field_of(item, "content")))
 
     def _position(self) -> Optional[int]:
-        """Return where words belong: between calls and their results they are of the calls."""
+        """Return where words stand; those between calls and results belong to the calls."""
         return None if self._is_round_over else self._first
 
     def _add_call(self, item: Any) -> None:

@@ -175,7 +175,7 @@ def _message_in(event: Any) -> str:
 
 
 def _thoughts_of(action: Any) -> List[str]:
-    """Return what the model thought and said with an action, which the format does not part."""
+    """Return what the model thought and said with an action; the format keeps both together."""
     holder = action if is_of_sdk(action) else field_of(action, "args")
     thought = texts_in(field_of(holder, "thought"))
     return texts_in(field_of(action, "reasoning_content")) + thought
