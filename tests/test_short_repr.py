@@ -31,7 +31,7 @@ from antiloop import (
 )
 from antiloop.agent import ModelJudge, Provider, Tool
 from antiloop.agent.providers import AnthropicProvider, OpenAIProvider
-from antiloop.agent.toolbox import Toolbox
+from antiloop.agent.tools.toolbox import Toolbox
 from antiloop.health import HealthMonitor, HealthWatch, evaluate
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection.presets import PRESETS

@@ -20,7 +20,7 @@ from antiloop.agent.context import _RunContext, start_conversation
 from antiloop.agent.core import agent_loop
 from antiloop.agent.output import ResponseFormat
 from antiloop.agent.requests import AskModel, Emit, Outcome, RunTools, Tell, advance
-from antiloop.agent.toolbox import Toolbox
+from antiloop.agent.tools.toolbox import Toolbox
 from antiloop.exceptions import LoopDetectedError, ProviderError
 from antiloop.loop_detection import LoopPolicy, RepeatDetector
 from antiloop.trace import StepType

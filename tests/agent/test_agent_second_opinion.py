@@ -8,7 +8,7 @@ import pytest
 
 from antiloop import Agent, AgentConfig, AgentObserver, LoopDetector, RunStatus, ScriptedProvider
 from antiloop.agent import ModelJudge, ModelReply
-from antiloop.agent.asking import aask, ask
+from antiloop.agent.drivers.asking import aask, ask
 from antiloop.agent.model_judge import read_opinion
 from antiloop.loop_detection import CaseFile, Escalation, Opinion, RepeatDetector, SecondOpinion
 from antiloop.trace import StepType

@@ -20,7 +20,7 @@ from typing import (
 
 import pytest
 
-from antiloop.agent.annotations import annotation_schema, build_value
+from antiloop.agent.tools.annotations import annotation_schema, build_value
 from antiloop.json_schema import schema_errors
 
 

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from antiloop import Agent, AgentConfig, RunStatus, ScriptedProvider, ToolCall
-from antiloop.agent import background_loop, cancellation
+from antiloop.agent.drivers import background_loop, cancellation
 
 
 async def swallows_once():

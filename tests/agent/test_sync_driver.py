@@ -21,9 +21,9 @@ from antiloop import (
     ToolResult,
     tool,
 )
-from antiloop.agent.background_loop import BackgroundLoop
-from antiloop.agent.drivers import drive
-from antiloop.agent.threads import _run
+from antiloop.agent.drivers.background_loop import BackgroundLoop
+from antiloop.agent.drivers.sync_driver import drive
+from antiloop.agent.drivers.threads import _run
 from antiloop.exceptions import AgentError
 
 LONG = 30

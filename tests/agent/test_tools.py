@@ -9,8 +9,8 @@ import pytest
 
 from antiloop import ToolCall, ToolResult, tool
 from antiloop.agent import Tool
-from antiloop.agent.toolbox import Invocation, Toolbox, result_of
 from antiloop.agent.tools import ToolOptions
+from antiloop.agent.tools.toolbox import Invocation, Toolbox, result_of
 from antiloop.loop_detection import ToolPolicy
 
 

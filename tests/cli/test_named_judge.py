@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from antiloop.agent.drivers import asking
 from antiloop.cli import main
 from antiloop.loop_detection import LoopDetector, Opinion
 
@@ -85,6 +86,12 @@ def test_one_that_fails_changes_nothing_and_is_told_once(runs, capsys, judge):
     assert lines == [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     told = f"the judge gave no opinion on {questions} of {questions} questions"
     assert err == f"antiloop: {told}: PermissionError: no key\n"
+
+
+def test_errors_of_a_judge_are_not_logged_to_the_terminal(runs, capsys, monkeypatch):
+    monkeypatch.setattr(asking.logger, "propagate", False)  # as without the handlers of pytest
+    scanned(capsys, runs(vain=VAIN), "broken")
+    assert asking.logger.hasHandlers()  # else the last resort of `logging` prints the traceback
 
 
 def test_one_without_an_opinion_is_told(runs, capsys):

@@ -16,7 +16,7 @@ import pytest
 from adapters import ADAPTERS
 
 from antiloop import AgentObserver, BaseDetector, LoopDetectedError, LoopDetector, LoopPolicy
-from antiloop.agent import asking as asking_module
+from antiloop.agent.drivers import asking as asking_module
 from antiloop.loop_detection import Escalation, Opinion, RepeatDetector, SecondOpinion
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 from antiloop.loop_detection.messages import NOTICE_MARKER

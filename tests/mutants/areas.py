@@ -41,7 +41,7 @@ class Area(NamedTuple):
 AREAS: Dict[str, Area] = {
     "health": Area(["src/antiloop/health/*.py"], ["tests/health", "tests/test_short_repr.py"]),
     "agent": Area(
-        ["src/antiloop/agent/core.py", "src/antiloop/agent/*drivers.py"],
+        ["src/antiloop/agent/core.py", "src/antiloop/agent/drivers/*sync_driver.py"],
         ["tests/agent"],
         ["tests/properties/test_agent_parity.py"],
         [

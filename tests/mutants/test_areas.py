@@ -19,6 +19,13 @@ def test_every_file_and_test_of_an_area_exists(area):
         )
 
 
+def test_the_agent_is_tested_by_its_loop_and_both_drivers():
+    area = areas.AREAS["agent"]
+    paths = [path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*.py")]
+    held = {path.rpartition("/")[2] for path in paths if areas.holds(area, path)}
+    assert held == {"core.py", "sync_driver.py", "async_driver.py"}
+
+
 def test_only_changed_files_are_touched_and_slow_tests_left_out():
     area = areas.AREAS["loop_detection"]
     ladder = "src/antiloop/loop_detection/ladder.py"

@@ -10,15 +10,15 @@ from ..types import Message
 from .config import AgentConfig, checked_config
 from .context import _RunContext, start_conversation
 from .core import agent_loop
-from .drivers import drive
+from .drivers.sync_driver import drive
 from .events import AgentEvent, RunFinished
 from .output import ResponseFormat
 from .providers.protocol import Provider, checked_provider
 from .requests import Steps
 from .result import AgentResult
 from .timed_monitor import TimedMonitor
-from .toolbox import Toolbox
-from .tools import Tool
+from .tools.tool import Tool
+from .tools.toolbox import Toolbox
 
 
 @beta
@@ -113,7 +113,7 @@ class Agent:
         self, prompt: Union[str, Sequence[Message]], response_format: Any, *, streaming: bool
     ) -> AsyncGenerator[AgentEvent, None]:
         # Imported here, so that who never runs async never loads asyncio.
-        from .async_drivers import adrive
+        from .drivers.async_driver import adrive
 
         loop = self._loop(prompt, response_format)
         return adrive(loop, self._provider, self._config.observers, streaming=streaming)

@@ -12,7 +12,7 @@ from .config import AgentConfig
 from .output import ResponseFormat
 from .providers.protocol import ModelReply, ModelRequest, Usage
 from .result import AgentResult, RunStatus
-from .toolbox import Toolbox
+from .tools.toolbox import Toolbox
 
 
 @dataclass

@@ -29,7 +29,7 @@ from .events import (
 from .providers.protocol import ModelReply
 from .requests import Steps, ask_judge, ask_model, emit, run_tools, tell
 from .result import AgentResult, RunStatus
-from .toolbox import Invocation
+from .tools.toolbox import Invocation
 
 Plan = Union[Invocation, ToolResult]
 

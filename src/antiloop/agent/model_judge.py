@@ -51,7 +51,7 @@ class ModelJudge:
         """Ask, and wait for the answer."""
         if self.timeout is None:
             return _opinion_in(self._provider.complete(_request(case)), case)
-        from .threads import start_in_thread
+        from .drivers.threads import start_in_thread
 
         asked = start_in_thread(lambda: self._provider.complete(_request(case)))
         return _opinion_in(asked.result(self.timeout), case)

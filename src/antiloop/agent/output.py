@@ -6,7 +6,7 @@ from typing import Any, Mapping, Tuple
 
 from ..frozen import frozen
 from ..json_schema import schema_errors
-from .annotations import annotation_schema, build_value, is_record
+from .tools.annotations import annotation_schema, build_value, is_record
 
 _FENCED = re.compile(r"^```\w*[^\S\n]*\n(.*?)\n?```$", re.DOTALL)
 

@@ -12,7 +12,7 @@ from ..loop_detection import CaseFile, Opinion, SecondOpinion
 from ..types import ToolResult
 from .events import AgentEvent
 from .providers.protocol import ModelReply, ModelRequest
-from .toolbox import Invocation
+from .tools.toolbox import Invocation
 
 
 @dataclass(frozen=True)

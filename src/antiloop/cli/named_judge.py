@@ -66,7 +66,7 @@ class NamedJudge:
         self.trouble = ""
         """The error that it raised last."""
         # Errors are reported once, at the end, and not with a traceback for each question.
-        logging.getLogger("antiloop.agent.asking").addHandler(logging.NullHandler())
+        logging.getLogger("antiloop.agent.drivers.asking").addHandler(logging.NullHandler())
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return NamedJudge, (self.name,)
@@ -115,7 +115,7 @@ def consulted(run: "RecordedRun", detector: LoopDetector) -> "Tuple[RecordedRun,
     options = detector.second_opinion
     if options is None or not isinstance(options.judge, NamedJudge):
         return run, None
-    from ..agent.asking import ask
+    from ..agent.drivers.asking import ask
     from ..formats.moment import judged, moments_of
 
     monitor, asked = detector.monitor(live=False), Asked()

@@ -8,7 +8,7 @@ import pytest
 
 from antiloop import Agent, AgentConfig, LoopDetector, LoopPolicy, RepeatDetector, RunStatus
 from antiloop.agent import ModelJudge
-from antiloop.agent.asking import aask, ask
+from antiloop.agent.drivers.asking import aask, ask
 from antiloop.agent.providers.anthropic import AnthropicProvider
 from antiloop.agent.providers.openai import OpenAIProvider
 from antiloop.loop_detection import CaseFile, SecondOpinion

@@ -98,7 +98,7 @@ class Lookout:
         options = self.detector.second_opinion
         if case is None or options is None:
             return None
-        from ...agent.asking import ask
+        from ...agent.drivers.asking import ask
 
         return self._heard(case, ask(options, case), run_id)
 
@@ -107,7 +107,7 @@ class Lookout:
         options = self.detector.second_opinion
         if case is None or options is None:
             return None
-        from ...agent.asking import aask
+        from ...agent.drivers.asking import aask
 
         return self._heard(case, await aask(options, case), run_id)
 

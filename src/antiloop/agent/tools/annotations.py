@@ -10,8 +10,8 @@ import typing
 from enum import Enum
 from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Set, Tuple, Union
 
-from ..json_schema import schema_errors
-from ..trace import to_plain
+from ...json_schema import schema_errors
+from ...trace import to_plain
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` is new in Python 3.10
 _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

@@ -15,13 +15,13 @@ from typing import (
     overload,
 )
 
-from ..loop_detection import ToolPolicy
-from ..loop_detection.evidence.tool_policy import KeyRule, StripRule
-from ..short_repr import quoted, short_repr
-from ..stability import beta
-from .config import check_seconds
+from ...loop_detection import ToolPolicy
+from ...loop_detection.evidence.tool_policy import KeyRule, StripRule
+from ...short_repr import quoted, short_repr
+from ...stability import beta
+from ..config import check_seconds
+from ..providers.protocol import ToolSchema
 from .docstrings import parse_docstring
-from .providers.protocol import ToolSchema
 from .signature import Signature
 
 if TYPE_CHECKING:

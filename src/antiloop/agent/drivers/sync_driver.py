@@ -22,14 +22,14 @@ from typing import (
     Tuple,
 )
 
-from ..types import ToolResult
+from ...types import ToolResult
+from ..events import AgentEvent
+from ..providers.protocol import ModelRequest, Provider
+from ..requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
+from ..tools.toolbox import Invocation, cancelled_result, timeout_result
 from .asking import ask
-from .events import AgentEvent
-from .providers.protocol import ModelRequest, Provider
-from .requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
 from .streamed_reply import StreamedReply
 from .threads import start_in_thread
-from .toolbox import Invocation, cancelled_result, timeout_result
 
 logger = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from typing import Iterator, List, Union
 
-from .events import TextDelta
-from .providers.protocol import ModelReply
-from .requests import AskModel, Outcome
+from ..events import TextDelta
+from ..providers.protocol import ModelReply
+from ..requests import AskModel, Outcome
 
 
 class StreamedReply:

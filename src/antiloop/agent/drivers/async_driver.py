@@ -9,16 +9,16 @@ import logging
 from contextlib import closing
 from typing import Any, AsyncGenerator, List, Sequence, Union
 
-from ..types import ToolResult
+from ...types import ToolResult
+from ..events import AgentEvent, TextDelta
+from ..providers.protocol import ModelRequest, Provider
+from ..requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
+from ..tools.toolbox import Invocation, cancelled_result, timeout_result
 from .asking import aask
 from .cancellation import end_all
-from .drivers import hooks, shielded
-from .events import AgentEvent, TextDelta
-from .providers.protocol import ModelRequest, Provider
-from .requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
 from .streamed_reply import StreamedReply
+from .sync_driver import hooks, shielded
 from .threads import start_in_thread
-from .toolbox import Invocation, cancelled_result, timeout_result
 
 logger = logging.getLogger(__name__)
 

@@ -5,14 +5,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Awaitable, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
-from ..frozen import frozen, thawed
-from ..json_schema import schema_errors
-from ..loop_detection import ToolPolicy
-from ..short_repr import short_repr
-from ..trace import to_plain
-from ..types import ToolCall, ToolResult
-from .providers.protocol import ToolSchema
-from .tools import Tool
+from ...frozen import frozen, thawed
+from ...json_schema import schema_errors
+from ...loop_detection import ToolPolicy
+from ...short_repr import short_repr
+from ...trace import to_plain
+from ...types import ToolCall, ToolResult
+from ..providers.protocol import ToolSchema
+from .tool import Tool
 
 
 @dataclass(frozen=True)

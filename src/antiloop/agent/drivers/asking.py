@@ -5,8 +5,8 @@ import logging
 from concurrent.futures import TimeoutError as NotInTime
 from typing import Any, Awaitable, Optional
 
-from ..loop_detection import CaseFile, Opinion, SecondOpinion
-from ..loop_detection.second_opinion.opinion import opinion_of
+from ...loop_detection import CaseFile, Opinion, SecondOpinion
+from ...loop_detection.second_opinion.opinion import opinion_of
 from .threads import start_in_thread
 
 logger = logging.getLogger(__name__)

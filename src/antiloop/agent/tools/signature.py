@@ -7,7 +7,7 @@ from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, Mapping, Optional
 
-from ..trace import to_plain
+from ...trace import to_plain
 from .annotations import annotation_schema, build_value, resolved_hints
 
 # Defaults that a schema can show to a model; it cannot use a sentinel object.
