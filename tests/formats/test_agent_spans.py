@@ -5,8 +5,8 @@ import json
 import pytest
 
 from antiloop.formats import from_otlp
-from antiloop.formats.otlp import agent_span, content_of
-from antiloop.formats.spans import Span
+from antiloop.formats.spans.otlp import agent_span, content_of
+from antiloop.formats.spans.span import Span
 from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from antiloop.formats import from_openhands
-from antiloop.formats.openhands import is_call
+from antiloop.formats.transcripts.openhands import is_call
 from antiloop.loop_detection.messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 

@@ -1,34 +1,36 @@
-"""Message lists of LLM APIs and frameworks, read as tool calls and their results.
+"""Conversations in many formats, read as tool calls and their results.
 
-One file per format, each a pure function from a message list to a :class:`History`. The messages
-may be plain JSON or a library's own objects; nothing is imported from that library.
+``messages`` reads message lists of LLM APIs and frameworks, ``transcripts`` the sessions of coding
+agents and benchmarks, ``spans`` traces and what tools for observability export. There is one file
+for each format, with a pure function that returns a :class:`History`. Messages may be plain JSON or
+a library's own objects; nothing is imported from that library.
 """
 
 from ..lazy import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .adk import from_adk
-    from .agent_framework import from_agent_framework
-    from .anthropic import from_anthropic
-    from .atif import from_atif
-    from .claude_transcript import from_claude_transcript
-    from .codex import from_codex_rollout
-    from .gemini import from_gemini
-    from .gemini_session import from_gemini_session
     from .history import History, rounds_of
-    from .inspect_ai import from_inspect
-    from .langchain import from_langchain
-    from .mini_swe_agent import from_mini_swe_agent
-    from .observability import from_langfuse, from_langsmith, from_phoenix, from_weave
-    from .openai_chat import from_openai_chat
-    from .openai_responses import from_openai_responses
-    from .openhands import from_openhands
-    from .otlp import from_otlp
-    from .pydantic_ai import from_pydantic_ai
-    from .strands import from_strands
-    from .swe_agent import from_swe_agent
+    from .messages.adk import from_adk
+    from .messages.agent_framework import from_agent_framework
+    from .messages.anthropic import from_anthropic
+    from .messages.gemini import from_gemini
+    from .messages.inspect_ai import from_inspect
+    from .messages.langchain import from_langchain
+    from .messages.openai_chat import from_openai_chat
+    from .messages.openai_responses import from_openai_responses
+    from .messages.pydantic_ai import from_pydantic_ai
+    from .messages.strands import from_strands
+    from .spans.observability import from_langfuse, from_langsmith, from_phoenix, from_weave
+    from .spans.otlp import from_otlp
     from .text_message import TextMessage
+    from .transcripts.atif import from_atif
+    from .transcripts.claude_transcript import from_claude_transcript
+    from .transcripts.codex import from_codex_rollout
+    from .transcripts.gemini_session import from_gemini_session
+    from .transcripts.mini_swe_agent import from_mini_swe_agent
+    from .transcripts.openhands import from_openhands
+    from .transcripts.swe_agent import from_swe_agent
 
 __all__ = [
     "History",
@@ -59,31 +61,31 @@ __all__ = [
 ]
 
 _HOMES = {
-    "from_langfuse": "observability",
-    "from_langsmith": "observability",
-    "from_phoenix": "observability",
-    "from_weave": "observability",
-    "from_adk": "adk",
-    "from_agent_framework": "agent_framework",
-    "from_anthropic": "anthropic",
-    "from_atif": "atif",
-    "from_claude_transcript": "claude_transcript",
-    "from_codex_rollout": "codex",
-    "from_gemini": "gemini",
-    "from_gemini_session": "gemini_session",
     "History": "history",
     "rounds_of": "history",
-    "from_inspect": "inspect_ai",
-    "from_langchain": "langchain",
-    "from_mini_swe_agent": "mini_swe_agent",
-    "from_openai_chat": "openai_chat",
-    "from_openai_responses": "openai_responses",
-    "from_openhands": "openhands",
-    "from_otlp": "otlp",
-    "from_pydantic_ai": "pydantic_ai",
-    "from_strands": "strands",
-    "from_swe_agent": "swe_agent",
+    "from_adk": "messages.adk",
+    "from_agent_framework": "messages.agent_framework",
+    "from_anthropic": "messages.anthropic",
+    "from_gemini": "messages.gemini",
+    "from_inspect": "messages.inspect_ai",
+    "from_langchain": "messages.langchain",
+    "from_openai_chat": "messages.openai_chat",
+    "from_openai_responses": "messages.openai_responses",
+    "from_pydantic_ai": "messages.pydantic_ai",
+    "from_strands": "messages.strands",
+    "from_langfuse": "spans.observability",
+    "from_langsmith": "spans.observability",
+    "from_phoenix": "spans.observability",
+    "from_weave": "spans.observability",
+    "from_otlp": "spans.otlp",
     "TextMessage": "text_message",
+    "from_atif": "transcripts.atif",
+    "from_claude_transcript": "transcripts.claude_transcript",
+    "from_codex_rollout": "transcripts.codex",
+    "from_gemini_session": "transcripts.gemini_session",
+    "from_mini_swe_agent": "transcripts.mini_swe_agent",
+    "from_openhands": "transcripts.openhands",
+    "from_swe_agent": "transcripts.swe_agent",
 }
 
 if not TYPE_CHECKING:

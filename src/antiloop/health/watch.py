@@ -5,7 +5,7 @@ from threading import RLock
 from typing import Any, Callable, Optional, Sequence
 
 from ..formats import History, rounds_of
-from ..formats.agent_span import AgentSpan
+from ..formats.spans.agent_span import AgentSpan
 from ..latest import Latest
 from ..loop_detection.evidence.compared import Result
 from ..short_repr import counted, short_repr

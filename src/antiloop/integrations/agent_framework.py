@@ -22,8 +22,8 @@ except ImportError as error:
     ) from error
 
 from ..formats import from_agent_framework
-from ..formats.agent_framework import call_id_of, contents_of, is_call, is_result
 from ..formats.content import field_of, tag_of
+from ..formats.messages.agent_framework import call_id_of, contents_of, is_call, is_result
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta

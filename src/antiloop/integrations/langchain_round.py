@@ -6,7 +6,7 @@ from typing import Any, List, Optional
 
 from ..formats import History, from_langchain
 from ..formats.content import text_of
-from ..formats.langchain import calls_of, kind_of
+from ..formats.messages.langchain import calls_of, kind_of
 
 
 def last_round(messages: List[Any]) -> List[Any]:

@@ -23,7 +23,7 @@ except ImportError as error:
     ) from error
 
 from ..formats import from_openai_responses
-from ..formats.openai_responses import is_hosted_call, is_message, is_result
+from ..formats.messages.openai_responses import is_hosted_call, is_message, is_result
 from ..loop_detection import LoopAction
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta

@@ -13,10 +13,10 @@ except ImportError as error:
         'antiloop.integrations.otel needs opentelemetry-sdk: pip install "antiloop[otel]"'
     ) from error
 
-from ..formats.agent_span import AgentSpan
-from ..formats.gen_ai import conversation_of
-from ..formats.otlp import is_same_call
-from ..formats.spans import Span
+from ..formats.spans.agent_span import AgentSpan
+from ..formats.spans.gen_ai import conversation_of
+from ..formats.spans.otlp import is_same_call
+from ..formats.spans.span import Span
 from ..latest import Latest
 from ..loop_detection import LoopVerdict
 from ..loop_detection.text.shortening import visible

@@ -2,9 +2,9 @@
 
 from typing import Any, Mapping, Optional, Tuple
 
-from ..formats.agent_span import AgentSpan
-from ..formats.otlp import agent_span
-from ..formats.spans import Span
+from ..formats.spans.agent_span import AgentSpan
+from ..formats.spans.otlp import agent_span
+from ..formats.spans.span import Span
 from ..trace import to_plain
 
 Key = Tuple[str, str]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from ...formats.content import field_of
-from ...formats.openai_responses import is_call, is_result
+from ...formats.messages.openai_responses import is_call, is_result
 from ...latest import Latest
 
 _KEPT_FIRST_CALLS = 1000

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from ...formats import History, from_anthropic, from_openai_chat, from_openai_responses
-from ...formats import openai_responses as responses
-from ...formats.anthropic import blocks_of
-from ...formats.anthropic import is_result as is_result_block
 from ...formats.content import tag_of
+from ...formats.messages import openai_responses as responses
+from ...formats.messages.anthropic import blocks_of
+from ...formats.messages.anthropic import is_result as is_result_block
 
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 

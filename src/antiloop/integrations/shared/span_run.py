@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import List, Mapping, Optional, Set, Tuple
 
-from ...formats.agent_span import AgentSpan
-from ...formats.otlp import completed, like_no_other
-from ...formats.span_rounds import SpanRounds
+from ...formats.spans.agent_span import AgentSpan
+from ...formats.spans.otlp import completed, like_no_other
+from ...formats.spans.span_rounds import SpanRounds
 from ...latest import Latest
 from ...loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ...types import ToolCall, ToolResult

@@ -3,7 +3,7 @@
 from typing import Any, Callable, Optional, Protocol, Sequence
 
 from ...formats import History
-from ...formats.agent_span import AgentSpan
+from ...formats.spans.agent_span import AgentSpan
 from ...types import ToolCall, ToolResult
 
 

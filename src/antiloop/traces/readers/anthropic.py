@@ -3,8 +3,8 @@
 from typing import Any
 
 from ...formats import from_anthropic
-from ...formats.anthropic import blocks_of, is_call, is_result
 from ...formats.content import field_of
+from ...formats.messages.anthropic import blocks_of, is_call, is_result
 from ..shared.conversation import ConversationFormat
 from ..shared.usage import Usage, usage_of
 

@@ -8,8 +8,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ...formats import History, from_atif
 from ...formats.amounts import moment_s, number, whole_number
-from ...formats.atif import own_steps
 from ...formats.content import field_of, optional_text
+from ...formats.transcripts.atif import own_steps
 from ..recorded_run import RecordedRun
 from ..run_event import RunEvent
 from ..shared.records import OnTrouble, Record

@@ -8,15 +8,15 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ...formats import History
 from ...formats.amounts import moment_s, number
-from ...formats.claude_transcript import (
+from ...formats.content import field_of, text_of
+from ...formats.growing_history import keep_latest
+from ...formats.transcripts.claude_transcript import (
     MAIN_AGENT,
     SYNTHETIC,
     AgentsOfLines,
     TranscriptBuilder,
     is_message_line,
 )
-from ...formats.content import field_of, text_of
-from ...formats.growing_history import keep_latest
 from ...latest import Latest
 from ..recorded_run import RecordedRun
 from ..shared.records import OnTrouble, Record

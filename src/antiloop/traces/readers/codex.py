@@ -4,10 +4,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ...formats import History
 from ...formats.amounts import moment_s
-from ...formats.codex import RolloutBuilder, item_of, seconds_of
 from ...formats.content import field_of, optional_text, text_of
 from ...formats.growing_history import keep_latest
-from ...formats.openai_responses import is_call, is_result, tool_of
+from ...formats.messages.openai_responses import is_call, is_result, tool_of
+from ...formats.transcripts.codex import RolloutBuilder, item_of, seconds_of
 from ..recorded_run import RecordedRun
 from ..run_event import RunEvent
 from ..shared.sessions import SessionFormat

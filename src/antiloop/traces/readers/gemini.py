@@ -4,7 +4,7 @@ from typing import Any
 
 from ...formats import from_gemini
 from ...formats.content import field_of
-from ...formats.gemini import call_in, parts_of, response_in
+from ...formats.messages.gemini import call_in, parts_of, response_in
 from ..shared.conversation import ConversationFormat
 from ..shared.usage import Usage, usage_of
 

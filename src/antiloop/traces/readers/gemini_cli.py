@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator, List
 from ...formats import History, from_gemini_session
 from ...formats.amounts import moment_s
 from ...formats.content import field_of, items_of, optional_text, text_of
-from ...formats.gemini_session import SessionBuilder
+from ...formats.transcripts.gemini_session import SessionBuilder
 from ..recorded_run import RecordedRun
 from ..run_event import RunEvent
 from ..shared.sessions import SessionFormat

@@ -4,7 +4,7 @@ from typing import Any
 
 from ...formats import from_langchain
 from ...formats.content import field_of
-from ...formats.langchain import body_of, kind_of
+from ...formats.messages.langchain import body_of, kind_of
 from ..shared.conversation import ConversationFormat
 from ..shared.usage import Usage, usage_of
 

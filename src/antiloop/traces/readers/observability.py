@@ -6,9 +6,9 @@ Records come in any order, so the whole file is read before the first run is giv
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, List, Tuple
 
-from ...formats import observability
-from ...formats.flat_calls import Columns, Row, fits, rows_in
-from ...formats.observability import FlatCall
+from ...formats.spans import observability
+from ...formats.spans.flat_calls import Columns, Row, fits, rows_in
+from ...formats.spans.observability import FlatCall
 from ..recorded_run import RecordedRun
 from ..shared.records import OnTrouble, Record
 from .otlp import SpanArchive, runs_in

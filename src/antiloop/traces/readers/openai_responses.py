@@ -4,7 +4,7 @@ from typing import Any
 
 from ...formats import from_openai_responses
 from ...formats.content import field_of
-from ...formats.openai_responses import is_call, is_response, is_result
+from ...formats.messages.openai_responses import is_call, is_response, is_result
 from ..shared.conversation import ConversationFormat
 from ..shared.usage import Usage, usage_of
 

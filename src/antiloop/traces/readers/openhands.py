@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 from ...formats import History
 from ...formats.amounts import moment_s, number
 from ...formats.content import field_of, optional_text, text_of
-from ...formats.openhands import (
+from ...formats.transcripts.openhands import (
     EventsBuilder,
     cause_of,
     is_call,

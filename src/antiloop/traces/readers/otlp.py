@@ -7,9 +7,9 @@ what bears on calls is held.
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ...formats.agent_span import AgentSpan
-from ...formats.otlp import SpanContent, agent_span, content_of, without_copies
-from ...formats.spans import Span, is_span_document, spans_of
+from ...formats.spans.agent_span import AgentSpan
+from ...formats.spans.otlp import SpanContent, agent_span, content_of, without_copies
+from ...formats.spans.span import Span, is_span_document, spans_of
 from ..recorded_run import RecordedRun
 from ..run_event import RunEvent
 from ..shared.records import OnTrouble, Record

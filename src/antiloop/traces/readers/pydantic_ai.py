@@ -4,7 +4,7 @@ from typing import Any
 
 from ...formats import from_pydantic_ai
 from ...formats.content import field_of
-from ...formats.pydantic_ai import parts_of
+from ...formats.messages.pydantic_ai import parts_of
 from ..shared.conversation import ConversationFormat
 from ..shared.usage import Usage, usage_of
 

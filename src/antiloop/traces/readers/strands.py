@@ -4,7 +4,7 @@ from typing import Any
 
 from ...formats import from_strands
 from ...formats.content import field_of
-from ...formats.strands import blocks_of, holds_call
+from ...formats.messages.strands import blocks_of, holds_call
 from ..shared.conversation import ConversationFormat
 from ..shared.usage import Usage, usage_of
 

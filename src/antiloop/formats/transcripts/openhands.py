@@ -6,10 +6,10 @@ those of its agent SDK (``kind`` does).
 
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
-from ..loop_detection.text.canonical import plain
-from ..stability import beta
-from ..types import ToolResult
-from .content import (
+from ...loop_detection.text.canonical import plain
+from ...stability import beta
+from ...types import ToolResult
+from ..content import (
     arguments_of,
     field_of,
     filled_field,
@@ -19,8 +19,8 @@ from .content import (
     text_of,
     texts_in,
 )
-from .growing_history import keep_latest
-from .history import History, HistoryBuilder
+from ..growing_history import keep_latest
+from ..history import History, HistoryBuilder
 
 _NO_TOOLS = frozenset(
     """

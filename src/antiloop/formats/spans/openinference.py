@@ -7,13 +7,13 @@ import re
 from dataclasses import replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
-from ..loop_detection.messages import NOTICE_MARKER
-from ..types import ToolCall, ToolResult
+from ...loop_detection.messages import NOTICE_MARKER
+from ...types import ToolCall, ToolResult
+from ..amounts import number, whole_number
+from ..content import arguments_of, field_of, optional_text, tag_of, text_of
 from .agent_span import AgentSpan
-from .amounts import number, whole_number
-from .content import arguments_of, field_of, optional_text, tag_of, text_of
 from .gen_ai import tool_result
-from .spans import Span
+from .span import Span
 from .tool_message import tool_message_in
 
 _KIND = "openinference.span.kind"

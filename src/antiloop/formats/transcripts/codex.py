@@ -3,12 +3,12 @@
 import re
 from typing import Any, Iterable, Mapping, Optional, Tuple
 
-from ..stability import beta
-from ..types import ToolResult
-from .amounts import number, whole_number
-from .content import arguments_of, field_of, tag_of, text_of
-from .history import History
-from .openai_responses import ItemsBuilder, result_of
+from ...stability import beta
+from ...types import ToolResult
+from ..amounts import number, whole_number
+from ..content import arguments_of, field_of, tag_of, text_of
+from ..history import History
+from ..messages.openai_responses import ItemsBuilder, result_of
 
 # What Codex itself says in the place of the user: its surroundings, instructions out of files.
 _CONTEXT = re.compile(r"\s*(?:<[A-Za-z][\w -]*>|# AGENTS\.md instructions)")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
-from .amounts import moment_s, whole_number
-from .content import optional_text, text_of
+from ..amounts import moment_s, whole_number
+from ..content import optional_text, text_of
 
 _FAILED = ("2", "STATUS_CODE_ERROR", "ERROR")
 _SCALARS = ("stringValue", "boolValue", "doubleValue", "bytesValue")

@@ -6,10 +6,10 @@ See https://harborframework.com/docs/trajectory-format.
 
 from typing import Any, Iterator, Mapping, Tuple
 
-from ..stability import beta
-from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
-from .history import History, HistoryBuilder
+from ...stability import beta
+from ...types import ToolResult
+from ..content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
+from ..history import History, HistoryBuilder
 
 
 @beta

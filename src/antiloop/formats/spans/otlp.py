@@ -3,17 +3,17 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
-from ..stability import beta
-from ..types import Role, ToolCall, ToolResult
+from ...stability import beta
+from ...types import Role, ToolCall, ToolResult
+from ..history import History, round_of_unseen
+from ..text_message import TextMessage
+from ..unrecorded import unlike_others
 from .agent_span import AgentSpan
 from .gen_ai import from_gen_ai
-from .history import History, round_of_unseen
 from .langfuse_span import from_langfuse_span
 from .openinference import from_openinference
+from .span import Span, spans_of
 from .span_rounds import in_rounds
-from .spans import Span, spans_of
-from .text_message import TextMessage
-from .unrecorded import unlike_others
 
 
 @beta

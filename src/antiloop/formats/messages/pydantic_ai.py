@@ -2,10 +2,10 @@
 
 from typing import Any, Iterable, List, Optional
 
-from ..stability import beta
-from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, tag_of, text_of
-from .history import History, HistoryBuilder
+from ...stability import beta
+from ...types import ToolResult
+from ..content import arguments_of, field_of, optional_text, tag_of, text_of
+from ..history import History, HistoryBuilder
 
 
 @beta

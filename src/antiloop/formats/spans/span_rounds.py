@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Deque, Dict, List, Optional, Sequence, Tuple
 
-from ..types import ToolCall
+from ...types import ToolCall
 from .agent_span import AgentSpan
 
 _REPLIES_REMEMBERED = 8

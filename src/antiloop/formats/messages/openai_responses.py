@@ -2,18 +2,10 @@
 
 from typing import Any, Callable, Iterable, Optional
 
-from ..stability import beta
-from ..types import ToolResult
-from .content import (
-    arguments_of,
-    field_of,
-    optional_text,
-    tag_of,
-    text_of,
-    texts_in,
-    thoughts_in,
-)
-from .history import History, HistoryBuilder
+from ...stability import beta
+from ...types import ToolResult
+from ..content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in, thoughts_in
+from ..history import History, HistoryBuilder
 
 _ARGUMENTS = ("arguments", "input", "action", "actions", "operation", "queries", "code")
 _RESULTS = ("output", "outputs", "results", "error")

@@ -7,11 +7,11 @@ back as a message of the user. See https://mini-swe-agent.com.
 import re
 from typing import Any, Dict, Iterable, Iterator, List
 
-from ..stability import beta
-from .amounts import whole_number
-from .content import field_of, items_of, tag_of, text_of
-from .history import History
-from .openai_chat import from_openai_chat
+from ...stability import beta
+from ..amounts import whole_number
+from ..content import field_of, items_of, tag_of, text_of
+from ..history import History
+from ..messages.openai_chat import from_openai_chat
 
 _BLOCK = re.compile(
     r"^```(?:bash|sh|shell|mswea_\w+)[ \t]*\n(.*?)\n?^```", re.DOTALL | re.MULTILINE

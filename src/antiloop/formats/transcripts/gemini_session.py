@@ -2,12 +2,12 @@
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ..stability import beta
-from ..types import ToolResult
-from .amounts import moment_s
-from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
-from .gemini import response_in, result_of
-from .history import History, HistoryBuilder
+from ...stability import beta
+from ...types import ToolResult
+from ..amounts import moment_s
+from ..content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
+from ..history import History, HistoryBuilder
+from ..messages.gemini import response_in, result_of
 
 _SAME_ROUND_S = 0.1
 _FINAL = ("success", "error", "cancelled")

@@ -7,11 +7,11 @@ object, one a line, or as a data frame written as JSON.
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
-from ..types import ToolCall, ToolResult
+from ...types import ToolCall, ToolResult
+from ..amounts import moment_s, number, whole_number
+from ..content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .agent_span import AgentSpan
-from .amounts import moment_s, number, whole_number
-from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
-from .spans import Span
+from .span import Span
 from .tool_message import tool_message_in
 
 Row = Mapping[str, Any]

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any, Optional
 
-from ..types import ToolCall, ToolResult
+from ...types import ToolCall, ToolResult
+from ..amounts import whole_number
+from ..content import arguments_of, field_of, optional_text, tag_of, text_of
 from .agent_span import AgentSpan
-from .amounts import whole_number
-from .content import arguments_of, field_of, optional_text, tag_of, text_of
-from .spans import Span
+from .span import Span
 from .tool_message import tool_message_in
 
 _PREFIX = "langfuse.observation."

@@ -2,12 +2,12 @@
 
 from typing import Any, Dict, Iterable
 
-from ..latest import Latest
-from ..stability import beta
-from .anthropic import add_blocks, add_words, blocks_of, words_of
-from .content import field_of, flag_of, optional_text, tag_of, text_of
-from .growing_history import keep_latest
-from .history import History, HistoryBuilder
+from ...latest import Latest
+from ...stability import beta
+from ..content import field_of, flag_of, optional_text, tag_of, text_of
+from ..growing_history import keep_latest
+from ..history import History, HistoryBuilder
+from ..messages.anthropic import add_blocks, add_words, blocks_of, words_of
 
 SYNTHETIC = "<synthetic>"
 """What stands for the model where Claude Code wrote a reply itself, such as an API's error."""

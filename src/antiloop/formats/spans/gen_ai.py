@@ -9,11 +9,10 @@ import json
 from dataclasses import replace
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
-from ..loop_detection.messages import NOTICE_MARKER
-from ..types import ToolCall, ToolResult
-from .agent_span import AgentSpan
-from .amounts import number, whole_number
-from .content import (
+from ...loop_detection.messages import NOTICE_MARKER
+from ...types import ToolCall, ToolResult
+from ..amounts import number, whole_number
+from ..content import (
     arguments_of,
     field_of,
     filled_field,
@@ -23,7 +22,8 @@ from .content import (
     text_of,
     thoughts_in,
 )
-from .spans import Span
+from .agent_span import AgentSpan
+from .span import Span
 
 _MODEL = ("chat", "text_completion", "generate_content")
 _AGENT = ("invoke_agent", "create_agent", "invoke_workflow")

@@ -2,10 +2,10 @@
 
 from typing import Any, Iterable, List
 
-from ..stability import beta
-from ..types import ToolResult
-from .content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
-from .history import History, HistoryBuilder
+from ...stability import beta
+from ...types import ToolResult
+from ..content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
+from ..history import History, HistoryBuilder
 
 
 @beta

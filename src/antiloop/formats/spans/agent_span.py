@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Optional, Tuple
 
-from ..types import ToolCall, ToolResult
-from .spans import Span
+from ...types import ToolCall, ToolResult
+from .span import Span
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
-from ..stability import beta
+from ...stability import beta
+from ..content import field_of, tag_of, text_of
+from ..history import History
 from .agent_span import AgentSpan
-from .content import field_of, tag_of, text_of
 from .flat_calls import Columns, Row, flat_calls, rows_in, value_at
-from .history import History
 from .openinference import from_openinference
 from .otlp import content_of, without_copies
-from .spans import Span
+from .span import Span
 
 _DEEPEST, _MOST = 12, 100_000
 """Objects inside each other, and entries in all, that are looked at in attributes."""

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any, Iterable, List, Mapping
 
-from ..loop_detection.text.canonical import plain
-from ..stability import beta
-from ..types import ToolResult
-from .content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
-from .history import History, HistoryBuilder
+from ...loop_detection.text.canonical import plain
+from ...stability import beta
+from ...types import ToolResult
+from ..content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
+from ..history import History, HistoryBuilder
 
 _ANSWERS = ("output", "result", "error", "content")
 

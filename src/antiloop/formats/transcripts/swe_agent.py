@@ -5,10 +5,10 @@ See https://swe-agent.com/latest/usage/trajectories/.
 
 from typing import Any, Iterable, Mapping
 
-from ..stability import beta
-from ..types import ToolResult
-from .content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
-from .history import History, HistoryBuilder
+from ...stability import beta
+from ...types import ToolResult
+from ..content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
+from ..history import History, HistoryBuilder
 
 
 @beta

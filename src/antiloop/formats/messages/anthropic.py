@@ -2,9 +2,9 @@
 
 from typing import Any, Iterable, List
 
-from ..stability import beta
-from ..types import ToolResult
-from .content import (
+from ...stability import beta
+from ...types import ToolResult
+from ..content import (
     arguments_of,
     field_of,
     flag_of,
@@ -14,7 +14,7 @@ from .content import (
     texts_in,
     thoughts_in,
 )
-from .history import History, HistoryBuilder
+from ..history import History, HistoryBuilder
 
 
 @beta

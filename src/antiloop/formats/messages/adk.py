@@ -2,10 +2,10 @@
 
 from typing import Any, Iterable, Optional
 
-from ..stability import beta
-from .content import field_of, flag_of, tag_of
+from ...stability import beta
+from ..content import field_of, flag_of, tag_of
+from ..history import History, HistoryBuilder
 from .gemini import add_parts, words_in
-from .history import History, HistoryBuilder
 
 
 @beta

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Mapping, Optional
 
-from .content import field_of
+from ..content import field_of
 
 
 def tool_message_in(value: Any) -> Optional[Mapping[str, Any]]:

@@ -1,0 +1,1 @@
+"""Message lists of LLM APIs and agent frameworks."""

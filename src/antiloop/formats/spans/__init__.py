@@ -1,0 +1,1 @@
+"""Traces of agents: spans of OpenTelemetry, and exports of tools for observability."""
