@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Sequence, Tuple
 
+from antiloop.traces.files.source import open_lines
 from antiloop.traces.shared.records import records
-from antiloop.traces.source import open_lines
 
 FIXTURES = Path(__file__).parents[1] / "traces" / "fixtures"
 DEEP, LONG = "(deep)", "(long)"

@@ -11,9 +11,9 @@ import pytest
 
 from antiloop.cli import main
 from antiloop.traces import FORMATS, read_runs
+from antiloop.traces.files.source import open_lines
 from antiloop.traces.registry import recognize
 from antiloop.traces.shared.records import records
-from antiloop.traces.source import open_lines
 
 FOLDER = Path(__file__).parent / "fixtures"
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from antiloop.cli import main
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces import eval_archive, read_runs
-from antiloop.traces.source import open_lines
+from antiloop.traces import read_runs
+from antiloop.traces.files import eval_archive
+from antiloop.traces.files.source import open_lines
 
 FOLDER = Path(__file__).parent / "fixtures" / "inspect"
 STUCK = FOLDER / "stuck.eval"

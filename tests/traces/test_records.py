@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from antiloop.traces.files.source import NOT_KEPT
 from antiloop.traces.shared.records import Record, numbered, records
-from antiloop.traces.source import NOT_KEPT
 
 
 def records_of(text, **limit):

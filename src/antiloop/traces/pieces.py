@@ -9,12 +9,12 @@ from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ..exceptions import TraceUnreadable
 from ..regular_file import is_descriptor
+from .files.source import Line, open_lines
 from .reading import read_lines, read_records, read_runs
 from .recognition import Recognition
 from .recorded_run import RecordedRun
 from .registry import FORMATS
 from .shared.records import Held, numbered, record_of
-from .source import Line, open_lines
 
 SMALL_FILE = 1 << 18
 """Bytes of a file that is not worth cutting."""

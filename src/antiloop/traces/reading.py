@@ -6,11 +6,11 @@ from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ..exceptions import NoTrace, TraceUnreadable
 from ..stability import beta
+from .files.source import Line, open_lines
 from .recognition import LOOK_AHEAD, Recognition
 from .recorded_run import RecordedRun
 from .registry import EMPTY, FORMATS, TraceFormat, expected
 from .shared.records import Record, records
-from .source import Line, open_lines
 
 _log = logging.getLogger("antiloop.traces")
 

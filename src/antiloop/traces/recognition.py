@@ -2,9 +2,9 @@
 
 from typing import Any, Callable, List, Optional
 
+from .files.source import MAX_LENGTH
 from .registry import FORMATS, TraceFormat, likely, recognize
 from .shared.records import Record
-from .source import MAX_LENGTH
 
 LOOK_AHEAD = 100
 """How many values are looked at before a stream is given up as no trace, unless they are long."""

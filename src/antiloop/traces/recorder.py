@@ -12,7 +12,7 @@ from ..loop_detection.text.canonical import plain
 from ..loop_detection.text.masking import MaskRule, masking_of
 from ..short_repr import quoted, short_repr
 from ..stability import beta
-from .appended_file import AppendedFile
+from .files.appended_file import AppendedFile
 
 _NAMES_AND_NUMBERS = frozenset(
     [

@@ -116,7 +116,7 @@ def _until_interrupted(recording: Any) -> "Iterator[LiveVerdict]":
 
 def _of_stream(path: str, begin: "Begin") -> "Iterator[LiveVerdict]":
     """Check what comes through a pipe, until it ends."""
-    from ...traces.source import open_lines
+    from ...traces.files.source import open_lines
 
     with open_lines(path) as (name, lines):
         recording = begin(name)

@@ -5,8 +5,8 @@ from typing import BinaryIO, Iterator, Optional
 
 from ...exceptions import NoTrace, TraceUnreadable
 from ...regular_file import opener
-from ..line_splitter import LineSplitter
-from ..source import MAX_LENGTH, Line, is_binary, not_kept
+from ..files.line_splitter import LineSplitter
+from ..files.source import MAX_LENGTH, Line, is_binary, not_kept
 
 _CHUNK = 1 << 16
 _HEAD = 1 << 12

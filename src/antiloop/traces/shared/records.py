@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
-from ..source import MAX_LENGTH, NOT_KEPT, PADDING, Line
+from ..files.source import MAX_LENGTH, NOT_KEPT, PADDING, Line
 
 OnTrouble = Callable[[int, str], None]
 """Called with a line number and what is wrong there; the rest is read all the same."""

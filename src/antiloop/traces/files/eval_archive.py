@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Dict, Iterator, Tuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ..exceptions import NoTrace, TraceUnreadable
+from ...exceptions import NoTrace, TraceUnreadable
 
 SIGNATURE = b"PK\x03\x04"
 """How a zip file begins."""

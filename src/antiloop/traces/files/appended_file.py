@@ -5,7 +5,7 @@ import os
 import threading
 from typing import Optional, Union
 
-from ..regular_file import opener
+from ...regular_file import opener
 
 _log = logging.getLogger("antiloop.traces")
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)

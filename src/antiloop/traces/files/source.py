@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Iterator, Tuple, cast
 
-from ..exceptions import NoTrace, TraceUnreadable
-from ..regular_file import NotRegular, opener
+from ...exceptions import NoTrace, TraceUnreadable
+from ...regular_file import NotRegular, opener
 from .eval_archive import SIGNATURE, members
 from .line_splitter import LineSplitter
 

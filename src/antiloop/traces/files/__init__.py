@@ -1,0 +1,1 @@
+"""Files and streams as lines: opened, unpacked, cut, added to."""
