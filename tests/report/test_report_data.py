@@ -11,10 +11,10 @@ from report_pages import cycle, data_of, run_of, texts_of, write_report
 
 from antiloop import Role, ToolCall, health, report
 from antiloop.formats import TextMessage
+from antiloop.report.data.run_data import drawn
+from antiloop.report.data.summary import summary
+from antiloop.report.data.texts import RUN_BUDGET, TEXT_LIMITS
 from antiloop.report.markup import visible
-from antiloop.report.run_data import drawn
-from antiloop.report.summary import summary
-from antiloop.report.texts import RUN_BUDGET, TEXT_LIMITS
 from antiloop.traces import RecordedRun
 
 

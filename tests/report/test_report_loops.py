@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from report_pages import DISTINCT, REPEAT, cycle, run_of
 
 from antiloop import health
-from antiloop.report.loops import loops_of
-from antiloop.report.run_data import drawn
-from antiloop.report.score import entries_of, score_of
+from antiloop.report.data.loops import loops_of
+from antiloop.report.data.run_data import drawn
+from antiloop.report.data.score import entries_of, score_of
 from antiloop.traces import RunEvent
 
 

@@ -7,8 +7,8 @@ from report_pages import current_of, press, run_of, wait_for_text
 
 from antiloop import Role, health
 from antiloop.formats import TextMessage
-from antiloop.report.run_data import drawn
-from antiloop.report.texts import TEXT_LIMITS
+from antiloop.report.data.run_data import drawn
+from antiloop.report.data.texts import TEXT_LIMITS
 
 LONG = "I have looked at this file for a long time. " * 20
 SAID = (

@@ -8,11 +8,11 @@ from ..loop_detection.text.shortening import visible
 from ..traces import RecordedRun
 from ..traces.live.live_session import LiveSession
 from ..traces.priced import priced
+from .data.run_data import drawn
+from .data.summary import summary
 from .markup import html
 from .page import as_json, frame
 from .plain_run import plain_run
-from .run_data import drawn
-from .summary import summary
 
 _COLUMNS = ("Run", "State", "Calls", "Wasted calls", "Suspicion", "Last verdict")
 

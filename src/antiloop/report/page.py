@@ -20,11 +20,11 @@ from ..health import HealthReport
 from ..loop_detection.text.masking import Masking, MaskRule, masking_of
 from ..stability import beta
 from ..traces import RecordedRun
-from .comparison import compare, counts_of, is_listed
+from .data.comparison import compare, counts_of, is_listed
+from .data.run_data import drawn
+from .data.summary import summary
 from .plain_overview import plain_overview
 from .plain_run import plain_run
-from .run_data import drawn
-from .summary import summary
 
 Judged = Iterable[Tuple[RecordedRun, HealthReport]]
 

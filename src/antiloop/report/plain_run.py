@@ -6,8 +6,8 @@ comes back names the step that has its text.
 
 from typing import Any, Dict, Iterator, List
 
+from .data.run_data import DrawnRun
 from .markup import html, preformatted
-from .run_data import DrawnRun
 
 
 def plain_run(about: Dict[str, Any], drawn: DrawnRun) -> Iterator[str]:

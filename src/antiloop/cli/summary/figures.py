@@ -8,8 +8,8 @@ from typing import Any, Dict, List, Mapping, Optional
 from ...formats.amounts import number
 from ...health import HealthReport
 from ...prices import Prices
-from ...report.loops import Loop, loops_of
-from ...report.spending import Spending
+from ...report.data.loops import Loop, loops_of
+from ...report.data.spending import Spending
 from ...traces import RecordedRun
 from ...traces.priced import priced
 from ...traces.shared.totals import total

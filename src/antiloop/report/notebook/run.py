@@ -6,9 +6,9 @@ from typing import Iterator, List, Optional
 from ...health import HealthReport, HealthStatus, evaluate
 from ...short_repr import counted
 from ...traces import RecordedRun
+from ..data.run_data import DrawnRun, drawn
 from ..markup import html
 from ..plain_run import span_of
-from ..run_data import DrawnRun, drawn
 from .frame import frame, head, listed, name, pictured, quiet, text
 from .strip import TONES, Mark, Strip
 

@@ -2,10 +2,10 @@
 
 from typing import Dict, Iterable, NamedTuple, Optional
 
-from ..formats.amounts import number
-from ..loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
-from ..traces import RecordedRun
-from ..traces.shared.totals import total
+from ...formats.amounts import number
+from ...loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
+from ...traces import RecordedRun
+from ...traces.shared.totals import total
 
 CHARACTERS_PER_TOKEN = 4
 """Characters per token for recordings without tokens: the usual figure for English."""

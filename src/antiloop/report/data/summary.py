@@ -2,10 +2,10 @@
 
 from typing import Any, Dict, List
 
-from ..formats.amounts import number
-from ..health import HealthReport
-from ..loop_detection.text.shortening import NAME_LENGTH, shortened
-from ..traces import RecordedRun
+from ...formats.amounts import number
+from ...health import HealthReport
+from ...loop_detection.text.shortening import NAME_LENGTH, shortened
+from ...traces import RecordedRun
 from .run_data import DrawnRun
 from .score import entries_of, score_of
 

@@ -5,9 +5,9 @@ from enum import Enum
 from itertools import chain, zip_longest
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
-from ..loop_detection.evidence.call_features import CallFeatures
-from ..loop_detection.evidence.outcome import Outcome
-from ..loop_detection.evidence.sameness import differ
+from ...loop_detection.evidence.call_features import CallFeatures
+from ...loop_detection.evidence.outcome import Outcome
+from ...loop_detection.evidence.sameness import differ
 from .loops import Loop
 
 LAPS = 100

@@ -7,7 +7,7 @@ call takes a point, so that of two stuck runs the one that wasted more is the lo
 from math import floor
 from typing import List, NamedTuple
 
-from ..health import HealthProfile, HealthReport, HealthStatus
+from ...health import HealthProfile, HealthReport, HealthStatus
 
 WHOLE = 100
 """What a run starts with."""

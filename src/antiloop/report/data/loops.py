@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from ..loop_detection import LoopDetection, LoopVerdict
-from ..traces import RecordedRun
+from ...loop_detection import LoopDetection, LoopVerdict
+from ...traces import RecordedRun
 
 _ROWS = ("failure_streak", "persistent_failure")
 """Detectors of rows of calls that are not like each other."""

@@ -2,7 +2,7 @@
 
 from typing import Dict, List
 
-from ..loop_detection.text.shortening import shortened
+from ...loop_detection.text.shortening import shortened
 
 TEXT_LIMITS = (8_000, 2_000, 500)
 """Characters that the page keeps of one text; less in large runs."""

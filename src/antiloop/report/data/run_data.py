@@ -18,14 +18,14 @@ from typing import (
     Tuple,
 )
 
-from ..formats.amounts import number
-from ..health import HealthReport, HealthWarning
-from ..loop_detection.evidence.call_features import CallFeatures
-from ..loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
-from ..loop_detection.text.masking import SECRETS, Masking
-from ..loop_detection.text.shortening import NAME_LENGTH, shortened
-from ..traces import RecordedRun
-from ..types import ToolCall, ToolResult
+from ...formats.amounts import number
+from ...health import HealthReport, HealthWarning
+from ...loop_detection.evidence.call_features import CallFeatures
+from ...loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
+from ...loop_detection.text.masking import SECRETS, Masking
+from ...loop_detection.text.shortening import NAME_LENGTH, shortened
+from ...traces import RecordedRun
+from ...types import ToolCall, ToolResult
 from .lanes import SHAPES, TONES, lanes_of, letters, marks_of
 from .laps import kept, laps_of, summary_of
 from .loops import Loop, loops_of
