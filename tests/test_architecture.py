@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,16 @@ PUBLIC = {
     *("BaseDetector", "RepeatDetector", "StallDetector", "PingPongDetector"),
 }
 
+OF_ONE_KIND = {
+    ".": "the ground",
+    "loop_detection": "what a user configures, and what a run has",
+    "loop_detection/detectors": "one detector a file",
+    "loop_detection/evidence": "one feature of a call and its result a file",
+    "traces/readers": "one recorded format a file",
+    "integrations": "one framework a file; further files of a framework begin with its name",
+    "cli/commands": "one command a file",
+}
+"""Folders of more than a dozen modules, and what the modules have in common."""
 
 GUARD = re.compile(r"[A-Z]\w*Guard|Lookout|Guarded\w+|LoopSpanProcessor|\w+Observer")
 
@@ -153,6 +164,12 @@ def test_nothing_unplanned_stands_at_the_top_level():
 def test_modules_stay_readable_in_one_sitting():
     lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     assert {name: count for name, count in lines.items() if count > 300} == {}
+
+
+def test_a_folder_holds_about_a_dozen_modules_or_one_kind_of_them():
+    files = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    crowded = {path.relative_to(SOURCE).as_posix() for path, count in files.items() if count > 12}
+    assert crowded == set(OF_ONE_KIND)
 
 
 def test_importing_the_package_loads_the_standard_library_only():

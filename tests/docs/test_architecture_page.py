@@ -3,6 +3,7 @@
 import pytest
 from architecture_picture import (
     COMMAND,
+    ENGINE,
     IMAGES,
     PICTURES,
     SOURCE,
@@ -23,8 +24,10 @@ def test_a_picture_is_that_of_the_imports(name):
 
 def test_the_page_tells_what_each_part_and_room_does():
     page = PAGE.read_text(encoding="utf-8")
-    rooms = [path.name for path in (SOURCE / "loop_detection").iterdir() if path.is_dir()]
-    named = {*boxes(of_package), *rooms} - {"ground", "__pycache__"}
+    rooms = {path.parent.relative_to(SOURCE) for path in SOURCE.glob("*/*/*.*")}
+    rooms = {room.as_posix().replace(f"{ENGINE}/", "") for room in rooms}
+    named = {*boxes(of_package), *(room for room in rooms if "__pycache__" not in room)}
+    named -= {"ground"}
     assert {name for name in named if f"| `{name}` |" not in page} == set()
 
 

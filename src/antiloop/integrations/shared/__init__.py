@@ -1,1 +1,1 @@
-"""What several adapters need."""
+"""What adapters are built from."""
