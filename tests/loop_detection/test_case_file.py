@@ -222,3 +222,162 @@ def test_a_single_round_of_very_many_calls_is_cut_to_its_end():
     assert len(prompt) <= 6_000
     assert "tool_399" in prompt
     assert "tool_0 " not in prompt
+
+
+RECORD = """\
+(a program noticed, without being certain)
+| It\\nrepeats.
+#7
+| read_file {"path":"a.py"}
+result:
+| def f():
+|     return 1
+(the user spoke)
+(4 calls at once, 2 left out)
+#8 as #3, but
+| edit {"text":"[1 -> 2]"}
+result same as #2:
+| saved
+#9
+| look x
+result not known
+#10 same call as #6 (3 times by now), 1 change between
+| test {}
+result (failed) as #8, but:
+| 1 failed\\x1b
+#11 same call as #4, 3 changes between
+| test {}
+result same as #10 (3 times by now):
+| x"""
+
+
+def test_a_record_reads_like_a_log():
+    first = CaseCall(7, "read_file", '{"path":"a.py"}', "def f():\n    return 1\n")
+    edit = CaseCall(8, "edit", '{"text":"[1 -> 2]"}', "saved", near=3, same_result=(2,))
+    look = CaseCall(9, "look", "x", "", is_known=False)
+    test = CaseCall(10, "test", "{}", "1 failed\x1b", (4, 6), None, (), 8, 1, is_error=True)
+    again = CaseCall(11, "test", "{}", "x", (4,), None, (4, 10), None, 3)
+    rounds = (
+        CaseRound((first,)),
+        CaseRound((edit, look), after_user=True, omitted=2),
+        CaseRound((test,)),
+        CaseRound((again,)),
+    )
+    prompt = CaseFile("run", 11, 0.5, rounds, "It\nrepeats.").prompt()
+    assert record_of(prompt) == RECORD.split("\n")
+    lines = prompt.split("\n")
+    begin, end = (at for at, line in enumerate(lines) if line.startswith("=== record "))
+    assert lines[begin].endswith(" begins ===")
+    assert lines[end].endswith(" ends ===")
+    assert lines[begin - 1] == lines[end + 1] == ""
+    assert lines[0].startswith("You watch over an AI agent")
+    assert lines[-1].startswith('{"stuck": true or false, "confidence":')
+    assert "(a program noticed" not in CaseFile("run", 11, 0.5, rounds).prompt()
+
+
+def text_of(length):
+    return ("ab " * length)[: length - 1] + "z"
+
+
+def shown(calls, number=-1):
+    """Return arguments and result of a call as a prompt of a single round shows them."""
+    record = record_of(CaseFile("run", 9, 0.5, (CaseRound(tuple(calls)),)).prompt())
+    arguments, result = [line[2:] for line in record if line.startswith("| ")][2 * number :][:2]
+    return arguments, result
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "arguments", "result"),
+    [(0, 0, 280, 420), (3, 0, 280, 420), (0, 7, 280, 420), (0, 8, 120, 180)],
+)
+def test_the_last_eight_calls_have_more_room_than_those_before(before, after, arguments, result):
+    others = [CaseCall(n, "look", "x", "y") for n in range(before + after)]
+    for extra in (0, 1):
+        call = CaseCall(9, "t", text_of(arguments + extra), text_of(result + extra))
+        seen = shown([*others[:before], call, *others[before:]], before or -1 - after)
+        assert [" [...] " in text for text in seen] == [bool(extra)] * 2
+        assert len(seen[0]) <= len("t ") + arguments
+        assert len(seen[1]) <= result
+
+
+def test_the_name_of_a_tool_and_a_finding_are_shortened():
+    arguments, _ = shown([CaseCall(9, "t" * 81, "x", "y")])
+    assert arguments == f"{'t' * 38}...{'t' * 38} x"
+    assert shown([CaseCall(9, "t" * 80, "x", "y")])[0] == f"{'t' * 80} x"
+    found = record_of(CaseFile("run", 9, 0.5, (), "f" * 201).prompt())[1]
+    assert found == f"| {'f' * 98}...{'f' * 98}"
+    assert record_of(CaseFile("run", 9, 0.5, (), "f" * 200).prompt())[1] == f"| {'f' * 200}"
+
+
+@pytest.mark.parametrize(
+    ("count", "rounds", "latest", "earlier"),
+    [
+        (5, 5, (283, 417), (283, 417)),
+        (8, 8, (202, 297), (202, 297)),
+        (12, 12, (146, 210), (67, 93)),
+        (20, 20, (110, 153), (46, 63)),
+        (40, 40, (74, 102), (32, 39)),
+        (80, 67, (53, 66), (24, 22)),
+    ],
+)
+def test_the_more_there_is_to_show_the_less_of_each_text(count, rounds, latest, earlier):
+    """Texts become shorter, those of earlier calls first; then the oldest rounds are left out."""
+    calls = [CaseCall(n, f"tool_{n}", text_of(999), text_of(999)) for n in range(count)]
+    case = CaseFile("run", 9, 0.5, tuple(CaseRound((call,)) for call in calls))
+    record = [line[2:] for line in record_of(case.prompt()) if line.startswith("| ")]
+    assert len(record) == 2 * rounds
+    assert tuple(map(len, record[-2:])) == latest
+    assert tuple(map(len, record[:2])) == earlier
+
+
+def test_of_six_siblings_all_are_shown_and_of_seven_the_last_six():
+    for count, omitted in ((6, 0), (7, 1)):
+        case = case_of([[("read", {"path": f"{n}"}, f"text {n}") for n in range(count)]])
+        wide = next(each for each in case.rounds if len(each.calls) > 1)
+        assert wide.omitted == omitted
+        assert [call.number for call in wide.calls] == list(range(3 + omitted, 3 + count))
+
+
+def test_a_case_says_how_far_the_run_is_and_how_suspicious():
+    case = case_of([[("read", {"path": "a"}, "text")]])
+    assert case.step == 4
+    assert case.suspicion == round(case.suspicion, 3)
+    assert 0 < case.suspicion < 1
+    assert [call.number for each in case.rounds for call in each.calls] == [0, 1, 2, 3, 4]
+    assert repr(case) == "CaseFile('', step 4, 5 rounds)"
+
+
+def test_texts_of_a_case_are_shortened_and_those_shown_before_more_so():
+    long = {"text": text_of(2_000)}
+    case = case_of([[("read", long, text_of(1_001))], [("read", long, text_of(1_001))]])
+    first, again = (call for each in case.rounds for call in each.calls if call.tool == "read")
+    assert 900 < len(first.arguments) <= 1_000
+    assert 900 < len(first.result) <= 1_000
+    assert 60 < len(again.arguments) <= 80
+    assert 60 < len(again.result) <= 80
+    assert (again.same, again.same_result, again.changes_between) == ((3,), (3,), 0)
+    assert (again.near, again.near_result) == (None, None)
+
+
+def test_the_most_similar_earlier_call_is_the_one_compared_with():
+    begin = "pytest tests/agent/test_core.py tests/traces/test_readers.py --quiet"
+    commands = [f"{begin} -k one", f"{begin} -k two", f"{begin} -k ones"]
+    case = case_of([[("run", {"command": each}, each)] for each in commands])
+    *_, last = (call for each in case.rounds for call in each.calls if call.tool == "run")
+    assert last.near == 3
+    assert last.arguments.endswith("-k one[ -> s]")
+    assert (last.near_result, last.result) == (None, commands[-1])
+
+
+def test_calls_of_other_tools_are_not_compared_with():
+    begin = "pytest tests/agent/test_core.py tests/traces/test_readers.py --quiet"
+    case = case_of(
+        [
+            [("run", {"command": f"{begin} -k one"}, "fine")],
+            [("walk", {"command": f"{begin} -k two"}, "fine")],
+        ]
+    )
+    *_, last = (call for each in case.rounds for call in each.calls if call.tool == "walk")
+    assert (last.near, last.near_result) == (None, None)
+    assert begin in last.arguments
+    assert last.same_result == (3,)

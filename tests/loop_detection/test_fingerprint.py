@@ -491,3 +491,102 @@ def test_fingerprints_are_the_same_in_every_process():
     one, other = fingerprints_elsewhere("1"), fingerprints_elsewhere("2")
     assert len(one) == 2 * (len(EQUAL) + len(DIFFERENT)) + len(UNWILLING)
     assert one == other
+
+
+def half_of_the_outer_list():
+    """Return a list that holds itself, next to another item, two steps down."""
+    outer = []
+    outer.append({"in": [outer], "and": 1})
+    return outer
+
+
+HUGE, STATE = 2**4096, '[{"\\u0000type":"test_fingerprint.'
+CANONICAL = {
+    "a circle": (ring(), '[{"\\u0000circular":1}]'),
+    "a wide circle": (ring(3), '[[[{"\\u0000circular":3}]]]'),
+    "a circle past a mapping": (
+        half_of_the_outer_list(),
+        '[{"and":1,"in":[{"\\u0000circular":3}]}]',
+    ),
+    "a circle in a circle": ([two_circles(1)], '[[[{"\\u0000circular":1}]]]'),
+    "a circle in the state of an object": (
+        Plain(a=ring()),
+        f'{{"\\u0000Plain":[{STATE}Plain"}}],{{"a":[{{"\\u0000circular":1}}]}}]}}',
+    ),
+    "a set": ({2, 10, "a"}, '{"\\u0000set":["a",10,2]}'),
+    "bytes": (b"ab", '{"\\u0000bytes":"6162"}'),
+    "keys that become equal": ({1: "a", "1": "b"}, '{"\\u0000pairs":[["1","a"],["1","b"]]}'),
+    "keys that are no text": ({None: 1, True: 2, (1, 2): 3}, '{"[1,2]":3,"null":1,"true":2}'),
+    "the largest number in decimal": (2**4095 - 1, str(2**4095 - 1)),
+    "a number too long for decimal": (2**4095, f'{{"\\u0000int":"{hex(2**4095)}"}}'),
+    "a number as long below zero": (-HUGE, f'{{"\\u0000int":"{hex(-HUGE)}"}}'),
+    "numbers beyond 64 bits": ([2**64, -(2**64)], f"[{2**64},{-(2**64)}]"),
+    "a whole float beyond 64 bits": (float(2**70), str(2**70)),
+    "a complex number": (1 + 0.5j, '{"\\u0000complex":[1,0.5]}'),
+    "NaN and infinity": ([math.nan, -math.inf], '[{"\\u0000float":"nan"},{"\\u0000float":"-inf"}]'),
+    "a fraction and a decimal": (
+        [fractions.Fraction(4, 2), decimal.Decimal("0.50")],
+        "[2,0.5]",
+    ),
+    "an object with attributes": (
+        Plain(a={1}),
+        f'{{"\\u0000Plain":[{STATE}Plain"}}],{{"a":{{"\\u0000set":[1]}}}}]}}',
+    ),
+    "an object with slots": (
+        Slotted("x"),
+        f'{{"\\u0000Slotted":[{STATE}Slotted"}}],[null,{{"value":"x"}}]]}}',
+    ),
+    "an object without state": (
+        object(),
+        '{"\\u0000object":[[{"\\u0000type":"builtins.object"}],null]}',
+    ),
+    "an object that holds items": (
+        collections.deque([1, {2}]),
+        '{"\\u0000deque":[[],null,[1,{"\\u0000set":[2]}]]}',
+    ),
+    "a date": (datetime.date(2024, 1, 2), '{"\\u0000date":[[{"\\u0000bytes":"07e80102"}]]}'),
+    "a path": (pathlib.PurePosixPath("a//b"), '{"\\u0000PurePosixPath":"a/b"}'),
+    "an exception": (ValueError("x"), '{"\\u0000ValueError":[["x"]]}'),
+    "a function": (len, '{"\\u0000builtin_function_or_method":"builtins.len"}'),
+    "a class": (Plain, '{"\\u0000type":"test_fingerprint.Plain"}'),
+    "a dataclass": (Point(1, {2}), '{"x":1,"y":{"\\u0000set":[2]}}'),
+    "a model": (Model(x={1}), '{"x":{"\\u0000set":[1]}}'),
+    "a mapping of a kind of its own": (MappingProxyType({"b": (1,)}), '{"b":[1]}'),
+    "what raises": ([Unwilling()], '[{"\\u0000Unwilling":null}]'),
+    "what is as deep as is looked at": (
+        nested(MAX_DEPTH - 1, [{1}]),
+        "[" * MAX_DEPTH + '{"\\u0000more":null}' + "]" * MAX_DEPTH,
+    ),
+    "what is not deeper than is looked at": (
+        nested(MAX_DEPTH - 2, [None, "x"]),
+        "[" * (MAX_DEPTH - 1) + 'null,"x"' + "]" * (MAX_DEPTH - 1),
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "text"), CANONICAL.values(), ids=CANONICAL)
+def test_each_rule_has_its_form(value, text):
+    assert canonical_json(value) == text
+    assert canonical_json(json.loads(text)) == text
+
+
+def test_a_cut_is_marked_where_the_limit_is_reached(few_items):
+    """The list itself and 998 numbers are looked at; the next is the mark, the rest is left out."""
+    written = json.loads(canonical_json([*range(2 * few_items), {1}]))
+    assert written[:-1] == list(range(few_items - 1))
+    assert written[-1] == {"\0more": None}
+
+
+def test_a_copy_shares_nothing_that_can_be_changed():
+    value = {"a": [1, {"b": [2]}], "c": {"d": "x"}, "e": 1}
+    copy = canonical.copied(value)
+    copy["a"][1]["b"].append(3)
+    copy["c"]["d"] = "y"
+    assert value == {"a": [1, {"b": [2]}], "c": {"d": "x"}, "e": 1}
+    assert canonical.copied("text") == "text"
+
+
+def test_the_text_of_a_value_is_its_own_or_canonical():
+    assert canonical.text_of("a b") == "a b"
+    assert canonical.text_of(UnwillingText("a b")) == "a b"
+    assert canonical.text_of({"b": 1.0}) == '{"b":1}'

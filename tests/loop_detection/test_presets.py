@@ -259,3 +259,131 @@ def test_a_replay_logs_nothing(caplog):
     run = RecordedRun("run", [ToolCall("look")] * 6, ["the same"] * 6)
     assert [verdict.action.value for _, verdict in replay(run, presets.budgeted())]
     assert caplog.records == []
+
+
+SAME_RESULT = {"require_same_result": True}
+IN_FULL = {
+    "default": (
+        [
+            ("repeat", {"threshold": 3, "patience": 6, **SAME_RESULT}),
+            ("stall", {"threshold": 3, "only_fruitless": True, "varied": 5}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 6}),
+        ],
+        {"policy": "raise"},
+    ),
+    "escalating": (
+        [
+            ("repeat", {"threshold": 3, "patience": 6, **SAME_RESULT}),
+            ("unknown_tool", {"threshold": 3}),
+            ("no_effect", {"threshold": 3}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 6}),
+            ("near_repeat", {"threshold": 4, "patience": 6}),
+            ("failure_streak", {"threshold": 4, "in_a_row": 5, "repeats": 3, "patience": 12}),
+            ("recurrence", {"threshold": 3, "patience": 6, "leave_cycles": True}),
+            ("persistent_failure", {"threshold": 5}),
+            ("repeated_finish", {"threshold": 3}),
+            ("monologue", {"threshold": 3}),
+            ("chant", {"repetitions": 6, "length": 400}),
+        ],
+        {"policy": {"actions": ["notify", "block", "stop"]}},
+    ),
+    "literal": (
+        [
+            ("repeat", {"threshold": 3, "patience": 3, "require_same_result": False}),
+            ("stall", {"threshold": 3, "only_fruitless": False, "varied": 3}),
+            ("ping_pong", {"cycle_length": 2, "repetitions": 3, "match": "tool_names"}),
+        ],
+        {"policy": "raise"},
+    ),
+    "patient": (
+        [
+            ("repeat", {"name": "breaker", "threshold": 30, **SAME_RESULT}),
+            ("ping_pong", {"name": "ping_pong_breaker", "cycle_length": 2, "repetitions": 15}),
+            ("repeat", {"name": "no_progress", "threshold": 20, **SAME_RESULT}),
+            ("repeat", {"name": "repeat", "threshold": 10, "require_same_result": False}),
+            ("ping_pong", {"name": "ping_pong", "cycle_length": 2, "repetitions": 5}),
+        ],
+        {
+            "policy": {"actions": ["block"]},
+            "escalations": {
+                "repeat": {"actions": ["notify"]},
+                "ping_pong": {"actions": ["notify", "block"], "every": 10},
+            },
+            "window": 30,
+            "tools": {
+                "command_status": {"poll": True},
+                "process": {"poll": {"action": ["poll", "log"]}},
+                "process.poll": {"poll": True},
+                "process.log": {"poll": True},
+            },
+            "log_verdicts": True,
+        },
+    ),
+    "cycles": (
+        [
+            ("repeat", {"threshold": 3, "require_same_result": False}),
+            ("ping_pong", {"cycle_length": 3, "repetitions": 3, "match": "calls"}),
+        ],
+        {
+            "policy": {"actions": ["notify", "notify", "stop"], "per_lap": True},
+            "notice_role": "user",
+        },
+    ),
+    "budgeted": (
+        [
+            ("call_limit", {"limit": 25, "per_tool": {}, "per_turn": True}),
+            ("repeat", {"threshold": 3, "require_same_result": False}),
+            ("ping_pong", {"cycle_length": 2, "repetitions": 2, "match": "tool_names"}),
+        ],
+        {
+            "policy": {"actions": ["block"]},
+            "escalations": {
+                "repeat": {"actions": ["notify", "notify", "block"], "resumes": False},
+                "ping_pong": {"actions": ["notify", "notify", "block"], "resumes": False},
+            },
+            "mask": "arguments",
+            "log_verdicts": True,
+        },
+    ),
+}
+USUAL = {
+    "version": 1,
+    "escalations": {},
+    "inject_message": None,
+    "window": 50,
+    "tools": {},
+    "notice_role": "system",
+    "mask": "secrets",
+    "log_verdicts": False,
+    "shadow": False,
+}
+LADDER = {"every": 1, "per_lap": False, "resumes": True, "max_interventions": None}
+
+
+def ladder(policy):
+    return policy if isinstance(policy, str) else {**LADDER, **policy}
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_preset_in_full(name, shadow):
+    detectors, options = IN_FULL[name]
+    config = PRESETS[name](shadow=shadow).to_config()
+    made = config.pop("detectors")
+    assert [each["type"] for each in made] == [kind for kind, _ in detectors]
+    for each, (_, expected) in zip(made, detectors):
+        assert {option: each[option] for option in expected} == expected
+    expected = {**USUAL, **options, "policy": ladder(options["policy"]), "shadow": shadow}
+    expected["escalations"] = {
+        each: ladder(policy) for each, policy in expected["escalations"].items()
+    }
+    unset = {"thresholds", "key", "strip", "mutates", "exempt"}
+    assert all(not each[option] for each in config["tools"].values() for option in unset)
+    config["tools"] = {each: {"poll": said["poll"]} for each, said in config["tools"].items()}
+    assert config == expected
+
+
+@pytest.mark.parametrize("laps", [2, 3, 5])
+def test_the_laps_of_cycles_are_yours_to_choose(laps):
+    repeat, cycle = presets.cycles(laps).detectors
+    assert (repeat.threshold, cycle.repetitions, cycle.cycle_length) == (laps, laps, 3)

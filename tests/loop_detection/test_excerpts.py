@@ -1,0 +1,121 @@
+"""The texts of the last calls that are kept for a judge: how much, masked when, and for how long."""
+
+import json
+
+import pytest
+
+from antiloop.loop_detection.second_opinion.excerpts import Excerpt, Excerpts
+from antiloop.loop_detection.text.masking import SECRETS, Masking
+from antiloop.types import ToolCall, ToolResult
+
+
+def text_of(length):
+    return ("ab " * length)[: length - 1] + "z"
+
+
+def kept(*calls, results=(), masking=SECRETS):
+    excerpts = Excerpts(masking)
+    excerpts.add(3, 2, calls, results)
+    return excerpts
+
+
+def test_a_call_is_kept_with_its_number_and_its_round():
+    failed = ToolResult("boom", is_error=True)
+    excerpts = kept(ToolCall("look", {"at": 1}), ToolCall("run", "x y"), results=["here", failed])
+    assert list(excerpts.masked()) == [
+        Excerpt(3, 2, "look", "at: 1", "here"),
+        Excerpt(4, 2, "run", "x y", "boom", is_error=True),
+    ]
+
+
+def test_a_result_that_is_missing_is_not_known():
+    [first, second] = kept(ToolCall("a"), ToolCall("b"), results=[""]).masked()
+    assert (first.result, first.is_known) == ("", True)
+    assert (second.result, second.is_known) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"b": "x\ny", "a": {"n": [1.0]}}, 'a: {"n":[1]}\nb: x\ny'),
+        ('{"q": "cats"}', "q: cats"),
+        (["a", 1], '["a",1]'),
+        ("raw text", "raw text"),
+        (None, ""),
+    ],
+)
+def test_arguments_are_written_for_a_reader(arguments, shown):
+    [excerpt] = kept(ToolCall("look", arguments)).masked()
+    assert excerpt.arguments == shown
+
+
+def test_a_message_of_the_user_belongs_to_the_round_after_it():
+    excerpts = Excerpts(SECRETS)
+    excerpts.add(0, 0, [ToolCall("a")], [])
+    excerpts.user_message()
+    excerpts.add(1, 1, [ToolCall("b"), ToolCall("c")], [])
+    excerpts.add(3, 2, [ToolCall("d")], [])
+    assert [each.after_user for each in excerpts.masked()] == [False, True, True, False]
+
+
+def test_the_last_twenty_rounds_and_a_hundred_calls_are_kept():
+    excerpts = Excerpts(SECRETS)
+    for number in range(30):
+        excerpts.add(number, number, [ToolCall("a")], ["x"])
+    assert [each.round for each in excerpts.masked()] == list(range(10, 30))
+    excerpts.add(30, 30, [ToolCall("a", {"n": n}) for n in range(95)], [])
+    assert [each.index for each in excerpts.masked()] == list(range(25, 125))
+
+
+def test_texts_are_masked_when_they_are_read():
+    seen = []
+
+    def masked(value):
+        seen.append(value)
+        return "hidden"
+
+    excerpts = kept(ToolCall("look", {"at": 1}), results=["text"], masking=Masking(masked))
+    assert seen == []
+    [excerpt] = excerpts.masked()
+    assert (excerpt.arguments, excerpt.result) == ("hidden", "hidden")
+    assert seen == [{"at": 1}, "text"]
+
+
+def test_arguments_are_kept_as_they_were():
+    arguments = {"list": [1]}
+    excerpts = kept(ToolCall("look", arguments))
+    arguments["list"].append(2)
+    assert next(excerpts.masked()).arguments == "list: [1]"
+
+
+def test_long_texts_keep_both_ends():
+    long = text_of(16_001)
+    call = ToolCall("t" * 201, {"text": long, "deep": [{"text": long}, 1], "short": "x"})
+    excerpts = kept(call, ToolCall("run", long), results=[long, long])
+    first, second = excerpts.masked()
+    assert len(first.tool) <= 200
+    assert first.tool == f"{'t' * 98}...{'t' * 98}"
+    assert first.arguments.endswith(f"text: {second.arguments}")
+    assert second.arguments == second.result == first.result
+    assert 15_900 < len(second.result) <= 16_000
+    assert " [...] " in second.result
+    assert len(first.arguments) > 2 * 15_900
+
+
+def test_what_was_saved_comes_back_masked_and_short():
+    failed = ToolResult(text_of(900), is_error=True)
+    arguments = {"password": "hunter2", "text": text_of(900)}
+    excerpts = Excerpts(SECRETS)
+    excerpts.user_message()
+    excerpts.add(3, 2, [ToolCall("look", arguments), ToolCall("run")], [failed])
+    saved = json.loads(json.dumps(excerpts.to_list()))
+    assert "hunter2" not in str(saved)
+    again = Excerpts(Masking(lambda value: "never called"))
+    again.load(saved)
+    first, second = again.masked()
+    assert (first.index, first.round, first.tool) == (3, 2, "look")
+    assert (first.is_error, first.is_known, first.after_user) == (True, True, True)
+    assert first.arguments.startswith("password: ***\ntext: ab")
+    assert 200 < len(first.result) <= 240
+    assert (second.index, second.result, second.is_error, second.is_known) == (4, "", False, False)
+    assert again.to_list() == saved
