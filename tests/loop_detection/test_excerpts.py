@@ -1,4 +1,4 @@
-"""The texts of the last calls that are kept for a judge: how much, masked when, and for how long."""
+"""The texts of the last calls that a judge may see: how much of them, and for how long."""
 
 import json
 
