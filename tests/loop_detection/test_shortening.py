@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.loop_detection.text.shortening import ends_of
+from antiloop.loop_detection.text.shortening import (
+    beginning_of,
+    ends_of,
+    escaped,
+    shortened,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,3 +40,64 @@ def test_what_is_shown_is_the_text_or_its_ends(text, length):
     assert text.startswith(begin)
     assert text.endswith(end)
     assert len(shown) <= length
+
+
+def test_where_the_end_begins_with_its_second_line():
+    assert ends_of("x" * 61 + "\n" + "y" * 27, 42) == f" [...] {'y' * 27}"
+    assert ends_of("x" * 60 + " " + "y" * 28, 42) == " [...] "
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"),
+    [(60, 60), (61, 59), (63, 59), (200, 59)],
+)
+def test_a_text_is_cut_in_the_middle(length, shown):
+    text = "a" * 28 + "b" * (length - 56) + "c" * 28
+    expected = text if length <= 60 else f"{'a' * 28}...{'c' * 28}"
+    assert shortened(text) == expected
+    assert len(expected) == shown
+
+
+def test_a_visible_text_is_one_line_of_three_hundred_characters():
+    assert visible("a\nb\x1b\u2028") == "a\\nb\\x1b\\u2028"
+    assert visible("x" * 300) == "x" * 300
+    assert visible("x" * 301) == f"{'x' * 148}...{'x' * 148}"
+    # What makes a text longer is written before it is cut.
+    assert visible("\n" * 10, 20) == "\\n" * 10
+    assert visible("\n" * 11, 20) == "\\n\\n\\n\\n...\\n\\n\\n\\n"
+    # The middle of a very long text is not looked at.
+    assert visible("a" * 38 + "\n" * 9 + "z" * 38, 20) == f"{'a' * 8}...{'z' * 8}"
+    assert escaped("\t") == "\\t"
+
+
+@pytest.mark.parametrize(
+    ("value", "length", "shown"),
+    [
+        ("one two three", 13, "one two three"),
+        ("one two three", 12, "one two ..."),
+        ("one two three", 8, "one two ..."),
+        ("one two three", 7, "one ..."),
+        ("one two three", 3, "..."),
+        ("one\ntwo", 5, "one\n..."),
+        ({"a": "one two three", "b": "four"}, 14, {"a": "one two three", "b": "..."}),
+        ({"a": "one two three", "b": "four"}, 13, {"a": "one two ...", "...": "..."}),
+        ({"b": "x", "a": "y"}, 4, {"a": "y", "b": "x"}),
+        ({"b": "x", "a": "y"}, 3, {"a": "y", "b": "..."}),
+        ({"b": "x", "a": "y"}, 1, {"a": "...", "...": "..."}),
+        (["one", "two", "three"], 11, ["one", "two", "three"]),
+        (["one", "two", "three"], 10, ["one", "two", "..."]),
+        (["one", "two", "three"], 6, ["one", "two", "..."]),
+        (["one", "two", "three"], 5, ["one", "...", "..."]),
+        ([1, 2, 3], 20, [1, 2, 3]),
+        ([1, 2, 3], 19, [1, 2, "..."]),
+        ([1, None, True, {"a": 1}], 29, [1, None, True, "..."]),
+        ([{"a": ["one", "two"]}, "x"], 6, [{"a": ["one", "..."]}, "..."]),
+    ],
+)
+def test_of_a_value_its_beginning_is_kept(value, length, shown):
+    assert beginning_of(value, length) == shown
+
+
+def test_two_thousand_characters_are_kept_unless_said_otherwise():
+    assert beginning_of("x" * 2_000) == "x" * 2_000
+    assert beginning_of("word " * 401) == "word " * 400 + "..."
