@@ -6,7 +6,13 @@ const INVISIBLE =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 const byId = (id) => document.getElementById(id);
-const count = (number) => number.toLocaleString("en", { maximumFractionDigits: 4 });
+
+/** Write a number for people. toLocaleString loads tables first, which takes longer than the overview. */
+function count(number) {
+  const [whole, ...fraction] = String(Number(number.toFixed(4))).split(".");
+  return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
+}
+
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 const about = (number, isEstimate) => (isEstimate && number ? "\u2248 " : "") + count(number);
 

@@ -5,6 +5,7 @@ const STATES = isLive ? ["looping", "suspicious", "working", "idle", "ended"]
 const SERVED = ["run", "calls", "wasted", "suspicion", "trouble"]; // the columns of a page that is served
 const CHANGES = ["worse", "new", "better", "same", "gone"];
 const MARGIN = 12; // rows that are drawn beyond the screen
+const ROW_PX = 50; // height of a row, about
 const TAIL = 14; // characters of the end of a long name that are never hidden
 const overview = byId("overview");
 const rows = byId("rows");
@@ -78,15 +79,25 @@ function list() {
 
 const rowHeight = () => rows.offsetHeight / Math.max(1, listed.length);
 
+let isFirst = true; // whether nothing is on the screen yet
+
+/** Give the first of the rows near the screen, and the first after them. */
+function near() {
+  // To measure lays the page out. At first this would be done once without rows, and again with them.
+  if (isFirst) return [0, Math.ceil(screen.height / ROW_PX)];
+  const [height, { top }] = [rowHeight(), rows.getBoundingClientRect()];
+  return [Math.max(0, Math.floor(-top / height) - MARGIN),
+    Math.ceil((innerHeight - top) / height) + MARGIN];
+}
+
 function drawRows(isWhole) {
   if (overview.hidden) return;
   if (!listed.length) {
     rows.replaceChildren(el("p", "quiet", all.length ? "No run is left." : "There are no runs."));
     return;
   }
-  const [height, { top }] = [rowHeight(), rows.getBoundingClientRect()];
-  const from = isWhole ? 0 : Math.max(0, Math.floor(-top / height) - MARGIN);
-  const to = isWhole ? listed.length : Math.ceil((innerHeight - top) / height) + MARGIN;
+  const [from, to] = isWhole ? [0, listed.length] : near();
+  isFirst = false;
   const wanted = new Set(listed.slice(from, to).map((_, at) => from + at));
   if (rows.contains(document.activeElement)) wanted.add(active);
   for (const row of [...rows.children]) {

@@ -19,7 +19,7 @@ function showOverview() {
 
 function show(number) {
   if (run && run.number === number) return;
-  [byId("run").hidden, overview.hidden] = [false, true];
+  [byId("run").hidden, overview.hidden, isFirst] = [false, true, false];
   run = readRun(number);
   const about_ = isLive ? reads.get(number) : aboutOf(number);
   const { style } = document.documentElement;
@@ -120,9 +120,15 @@ function setOpen(name, isOpen) {
   if (!isOpen && details) details.remove();
 }
 
-/** Tell the style how much of the screen the bar covers. */
-const measure = () => document.documentElement.style.setProperty(
-  "--bar", `${getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0}px`);
+let covered = 0; // pixels of the screen that the bar covers, as the style knows it
+
+/** Tell the style how much of the screen the bar covers; all of the page is styled again for it. */
+function measure() {
+  const height = getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0;
+  if (height === covered) return;
+  covered = height;
+  document.documentElement.style.setProperty("--bar", `${height}px`);
+}
 
 /** Show in the map which part of the run is on the screen. */
 function follow() {
