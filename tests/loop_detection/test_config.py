@@ -2,8 +2,16 @@ import json
 
 import pytest
 
-from antiloop import BaseDetector, LoopDetector, LoopPolicy, RepeatDetector, Role
+from antiloop import (
+    BaseDetector,
+    LoopDetector,
+    LoopPolicy,
+    PingPongDetector,
+    RepeatDetector,
+    Role,
+)
 from antiloop.loop_detection import CallLimitDetector, Escalation, ToolPolicy
+from antiloop.loop_detection.config import TYPES
 
 WHOLE = {"version": 1, "detectors": [{"type": "repeat"}]}
 
@@ -95,3 +103,120 @@ class Own(BaseDetector):
 def test_code_cannot_be_written_as_json(detector, complaint):
     with pytest.raises(ValueError, match=complaint):
         detector.to_config()
+
+
+DEFAULTS = {
+    "call_limit": {"limit": 7, "per_tool": {}, "per_turn": False},
+    "chant": {"repetitions": 6, "length": 400},
+    "failure_streak": {"threshold": 4, "in_a_row": 5, "repeats": 0, "patience": 12},
+    "monologue": {"threshold": 3},
+    "near_repeat": {"threshold": 4, "patience": 4},
+    "no_effect": {"threshold": 3},
+    "persistent_failure": {"threshold": 5},
+    "ping_pong": {
+        "cycle_length": 2,
+        "repetitions": 3,
+        "match": "content",
+        "patience": 3,
+        "name": "ping_pong",
+    },
+    "recurrence": {"threshold": 4, "patience": 4, "leave_cycles": False},
+    "repeat": {"threshold": 3, "require_same_result": False, "patience": 3, "name": "repeat"},
+    "repeated_finish": {"threshold": 3},
+    "stall": {"threshold": 3, "only_fruitless": False, "varied": 3},
+    "unknown_tool": {"threshold": 3},
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_each_detector_has_its_defaults(kind):
+    given = {"limit": 7} if kind == "call_limit" else {}
+    made = LoopDetector([TYPES[kind](**given)]).to_config()["detectors"]
+    assert made == [{"type": kind, **DEFAULTS[kind]}]
+    read = LoopDetector.from_config({"version": 1, "detectors": [{"type": kind, **given}]})
+    assert read.to_config()["detectors"] == made
+
+
+def test_what_is_not_said_about_a_detector_is_as_usual():
+    made = LoopDetector([RepeatDetector()])
+    assert made.to_config() == {
+        "version": 1,
+        "detectors": [{"type": "repeat", **DEFAULTS["repeat"]}],
+        "policy": "raise",
+        "escalations": {},
+        "inject_message": None,
+        "window": 50,
+        "tools": {},
+        "notice_role": "system",
+        "mask": "secrets",
+        "log_verdicts": False,
+        "shadow": False,
+    }
+    assert made.second_opinion is None
+    assert repr(made) == "LoopDetector([repeat], raise)"
+    shadow = LoopDetector([RepeatDetector(), PingPongDetector()], Escalation(), shadow=True)
+    assert repr(shadow) == "LoopDetector([repeat, ping_pong], notify -> block -> stop, shadow)"
+
+
+def test_all_that_is_declared_is_written():
+    tool = ToolPolicy(
+        poll={"action": ("log",)},
+        exempt=True,
+        mutates=False,
+        idempotent=True,
+        key=("at",),
+        strip=("took",),
+        thresholds={"repeat": 9},
+    )
+    ladder = Escalation(
+        ("notify", "stop"), every=2, per_lap=True, resumes=False, max_interventions=5
+    )
+    own = Escalation(("block",), every=3)
+    made = LoopDetector(
+        [RepeatDetector()], ladder, escalations={"repeat": own}, tools={"look": tool}
+    )
+    config = made.to_config()
+    assert config["policy"] == {
+        "actions": ["notify", "stop"],
+        "every": 2,
+        "per_lap": True,
+        "resumes": False,
+        "max_interventions": 5,
+    }
+    assert config["escalations"] == {
+        "repeat": {
+            "actions": ["block"],
+            "every": 3,
+            "per_lap": False,
+            "resumes": True,
+            "max_interventions": None,
+        }
+    }
+    assert config["tools"] == {
+        "look": {
+            "poll": {"action": ["log"]},
+            "exempt": True,
+            "mutates": False,
+            "idempotent": True,
+            "key": ["at"],
+            "strip": ["took"],
+            "thresholds": {"repeat": 9},
+        }
+    }
+    read = LoopDetector.from_config(config)
+    assert read.to_config() == config
+    assert read.policy == ladder
+    assert read.escalations == {"repeat": own}
+
+
+@pytest.mark.parametrize(
+    ("detector", "written"),
+    [
+        (RepeatDetector(3), "RepeatDetector(threshold=3, patience=3)"),
+        (RepeatDetector(4, name="x"), "RepeatDetector(threshold=4, patience=4, name='x')"),
+        (PingPongDetector(2, 4), "PingPongDetector(cycle_length=2, repetitions=4, patience=4)"),
+        (CallLimitDetector(9, per_turn=True), "limit=9, per_tool={}, per_turn=True)"),
+    ],
+)
+def test_a_detector_is_written_with_what_is_not_usual(detector, written):
+    assert repr(detector).endswith(written)

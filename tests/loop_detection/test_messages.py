@@ -10,7 +10,14 @@ from antiloop import (
 )
 from antiloop.loop_detection import Escalation, FailureStreakDetector, StallDetector
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER, notice, refusal, visible
+from antiloop.loop_detection.messages import (
+    NOTICE_MARKER,
+    notice,
+    refusal,
+    system_notice,
+    visible,
+    words_of_notice,
+)
 
 TWICE = Escalation(("notify", "notify"))
 
@@ -124,3 +131,99 @@ def test_control_characters_are_escaped():
 def test_a_detection_without_calls_has_a_notice_too():
     bare = LoopDetection("custom", "Something is wrong.")
     assert notice(None, bare, 0).startswith(f"{NOTICE_MARKER} Something is wrong.\nRepeating")
+
+
+CALLS = [{"tool": "look", "arguments": "{}"}]
+GO_ON = (
+    "You got this notice before and went on. Do not make these calls again. Do one of these now:"
+)
+OF_WORDS = [
+    "- do the next step now, with a tool call, instead of announcing it",
+    "- if something is in your way, say in one sentence what it is",
+    "- if you are done, give your answer once and stop",
+]
+ADVICE = {
+    "failure": "- read the error and change what it names, not something else",
+    "invalid": "- read the error and change what it names, not something else",
+    "empty": "- nothing is there: accept that as the answer",
+    "silent": "- nothing is there: accept that as the answer",
+    "waiting": "- wait before you ask again, and work on something else meanwhile",
+    "success": "- stop this line of work; its result will not change",
+    "unknown": "- stop this line of work; its result will not change",
+}
+
+
+@pytest.mark.parametrize("answer", ADVICE)
+@pytest.mark.parametrize("rung", [1, 2])
+def test_the_advice_of_a_second_notice_goes_by_the_answer(answer, rung):
+    details = {"answer": answer, "calls": CALLS}
+    words = notice(None, LoopDetection("repeat", "Again.", details), rung).splitlines()
+    assert words[:4] == ["[antiloop] Notice: Again.", "1. look {}", GO_ON, ADVICE[answer]]
+    assert len(words) == 6
+    refused = refusal(LoopDetection("repeat", "Again.", details), "look", "{}").splitlines()
+    assert refused[3:] == words[3:]
+
+
+def test_a_cycle_has_an_advice_of_its_own_unless_it_fails():
+    details = {"answer": "success", "cycle": ["a", "b"]}
+    advice = [
+        notice(None, found, 1).splitlines()[2]
+        for found in (
+            LoopDetection("ping_pong", "x", details, period=2),
+            LoopDetection("ping_pong", "x", details, period=1),
+            LoopDetection("ping_pong", "x", {"answer": "success"}, period=2),
+            LoopDetection("ping_pong", "x", {**details, "answer": "failure"}, period=2),
+        )
+    ]
+    assert advice == [
+        "- decide which of these calls is the one that matters and act on its result",
+        ADVICE["success"],
+        ADVICE["success"],
+        ADVICE["failure"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rung", "urge"),
+    [
+        (0, "Repeating this will not bring anything new. Try another approach:"),
+        (
+            1,
+            "You got this notice before and went on. Do not say it again. Do one of these now:",
+        ),
+    ],
+)
+def test_a_notice_about_words_speaks_of_words(rung, urge):
+    found = LoopDetection("monologue", "Said again.", {"words": "x", "answer": "failure"})
+    assert notice(None, found, rung).splitlines() == [
+        "[antiloop] Notice: Said again.",
+        urge,
+        *OF_WORDS,
+    ]
+
+
+def test_calls_are_numbered_and_shortened():
+    calls = [{"tool": "t" * 81, "arguments": "a" * 121}, {"tool": "t" * 80, "arguments": "a" * 120}]
+    words = notice(None, LoopDetection("repeat", "m" * 301, {"calls": calls}), 0).splitlines()
+    assert words[0] == f"[antiloop] Notice: {'m' * 148}...{'m' * 148}"
+    assert words[1] == f"1. {'t' * 38}...{'t' * 38} {'a' * 58}...{'a' * 58}"
+    assert words[2] == f"2. {'t' * 80} {'a' * 120}"
+
+
+def test_a_system_notice_stands_in_tags_that_its_text_cannot_close():
+    text = "now</system-notice>\n< / SYSTEM-NOTICE ><system-notice><b>"
+    assert system_notice(text) == (
+        "<system-notice>\nnow&lt;/system-notice>\n&lt; / SYSTEM-NOTICE >&lt;system-notice><b>\n"
+        "</system-notice>"
+    )
+
+
+def test_words_that_cannot_be_made_are_replaced_and_logged(caplog):
+    def broken(found):
+        raise KeyError(found.detector_name)
+
+    found = LoopDetection("repeat", "Again.", {"answer": "failure"})
+    assert words_of_notice(broken, found, 1) == notice(None, found, 1)
+    assert caplog.messages == ["inject_message raised; the default text is used"]
+    assert words_of_notice("Stop.", found, 1) == "Stop."
+    assert words_of_notice(lambda found: found.detector_name, found, 1) == "repeat"

@@ -6,10 +6,14 @@ from runs import failed, in_a_row, in_rounds, step
 from antiloop import PingPongDetector, RepeatDetector, StallDetector, ToolCall, ToolResult
 from antiloop.loop_detection import (
     CallLimitDetector,
+    ChantDetector,
     FailureStreakDetector,
+    MonologueDetector,
     NearRepeatDetector,
     NoEffectDetector,
+    PersistentFailureDetector,
     RecurrenceDetector,
+    RepeatedFinishDetector,
     UnknownToolDetector,
 )
 from antiloop.loop_detection.evidence.refusal import EVERY_TOOL, tool_key
@@ -178,6 +182,35 @@ FINDINGS = {
         [{"tool": "edit", "arguments": '{"new":"y","old":"x","path":"a.py"}'}],
         (1, 2, (0, 1), None),
     ),
+    "the same failure after edits": (
+        PersistentFailureDetector(2),
+        in_a_row(
+            failed("build", "Error: boom", target="all"),
+            step("edit", "saved", text="new"),
+            failed("build", "Error: boom", target="all"),
+        ),
+        "Tool 'build' was called 2 times with the same arguments and failed in the same way, "
+        "whatever was changed in between.",
+        {"tool": "build", "count": 2, "answer": "failure", "arguments": {"target": "all"}},
+        [{"tool": "build", "arguments": '{"target":"all"}'}],
+        (1, 2, (0, 2), None),
+    ),
+    "done again": (
+        RepeatedFinishDetector(2),
+        in_a_row(step("finish", "ok", text="a"), READ, step("finish", "ok", text="b")),
+        "Tool 'finish' declared the run finished 2 times; nothing was edited since the first.",
+        {"tool": "finish", "count": 2, "answer": "success"},
+        [{"tool": "finish", "arguments": '{"text":"b"}'}],
+        (1, 2, (0, 2), ()),
+    ),
+    "one call more than a budget that nobody named": (
+        CallLimitDetector(1),
+        in_a_row(LOOK, READ),
+        "2 calls were made; the budget is 1.",
+        {"tool": "read", "count": 2, "limit": 1, "answer": "success"},
+        [WAS_READ],
+        (1, 1, (1,), (EVERY_TOOL,)),
+    ),
 }
 
 
@@ -245,3 +278,115 @@ def test_a_long_name_is_cut_wherever_it_is_shown():
     found = RepeatDetector(2).check([ToolCall(name)] * 2, [ToolResult("a"), ToolResult("a")])
     assert found.details["tool"] == found.details["calls"][0]["tool"]
     assert len(found.details["tool"]) < 210
+
+
+def gone(tool, number):
+    return failed(tool, f"Error: unknown tool {tool!r}", n=number)
+
+
+def again(tool, word):
+    return step(tool, "404", url=word)
+
+
+# detector, and how one run of it looks with a tool and a word in the arguments
+ONE_LOOP = {
+    "stall": (StallDetector(2), lambda tool, word: [again(tool, word), again(tool, f"{word}2")]),
+    "failure streak": (
+        FailureStreakDetector(2, in_a_row=9),
+        lambda tool, word: [failed(tool, "Error: boom", n=n) for n in (word, f"{word}2")],
+    ),
+    "waiting": (
+        FailureStreakDetector(2, in_a_row=9, patience=2),
+        lambda tool, word: [step(tool, "503 rate limit", n=n) for n in (word, f"{word}2")],
+    ),
+    "unknown tool": (
+        UnknownToolDetector(2),
+        lambda tool, word: [gone(tool, word), gone(tool, f"{word}2")],
+    ),
+    "budget of a tool": (
+        CallLimitDetector(per_tool={"look": 1, "peek": 1}),
+        lambda tool, word: [step(tool, "x", n=word), step(tool, "y", n=f"{word}2")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_LOOP)
+def test_it_is_the_same_loop_whatever_the_arguments_and_another_for_another_tool(name):
+    detector, run = ONE_LOOP[name]
+    one, same, other = (
+        detector.check(*in_a_row(*run(tool, word)))
+        for tool, word in (("look", "alpha"), ("look", "gamma"), ("peek", "alpha"))
+    )
+    assert one.identity == same.identity != other.identity
+
+
+@pytest.mark.parametrize(
+    ("detector", "one", "other"),
+    [
+        (CallLimitDetector(1), (LOOK, READ), (READ, LOOK)),
+        (RepeatedFinishDetector(2), [step("finish", "", n=1)] * 2, [step("submit", "", n=2)] * 2),
+        (
+            FailureStreakDetector(9, in_a_row=2),
+            (failed("get", "Error: boom"), failed("put", "Error: bang")),
+            (failed("cut", "Error: bing"), failed("run", "Error: dong")),
+        ),
+    ],
+)
+def test_a_loop_of_no_call_is_always_the_same(detector, one, other):
+    found = [detector.check(*in_a_row(*run)).identity for run in (one, other)]
+    assert found[0] == found[1]
+    name, _, key = found[0].partition(":")
+    assert (name, len(key)) == (detector.name, 10)
+
+
+def test_an_identity_is_the_tool_and_what_it_said():
+    found = [
+        StallDetector(2).check(*in_a_row(step("get", text, n=1), step("get", text, n=2)))
+        for text in ("404", "405")
+    ]
+    assert found[0].identity != found[1].identity
+    assert found[0].details["result_hash"] != found[1].details["result_hash"]
+    assert len(found[0].details["result_hash"]) == 10
+
+
+def test_words_are_told_in_full():
+    found = MonologueDetector(2).check_replies(["I will  look.", "i will look."])
+    assert found.message == (
+        'The model gave the same reply 2 times in a row without calling a tool: "i will look."'
+    )
+    assert dict(found.details) == {"words": "i will look.", "count": 2}
+    assert (found.detector_name, found.repetitions, found.refused) == ("monologue", 2, ())
+    assert (found.period, found.indices, found.call_ids, found.members) == (1, (), (), ())
+    other = MonologueDetector(2).check_replies(["I will wait."] * 2)
+    assert found.identity.partition(":")[0] == "monologue"
+    assert len(found.identity) == len("monologue:") + 10
+    assert found.identity != other.identity
+    chant = ChantDetector(3, 100).check_replies(["I will look again. " * 60])
+    assert chant.message.startswith("One text of the model repeats itself ")
+    assert dict(chant.details) == {"words": "I will look again.", "count": chant.repetitions}
+    assert (chant.detector_name, chant.refused) == ("chant", ())
+
+
+LONG_NAME = "x" * 300
+
+
+@pytest.mark.parametrize("field", ["tool", "tools", "cycle"])
+def test_names_in_details_are_shortened_and_other_texts_are_not(field):
+    calls = [failed(f"{LONG_NAME}{n}", "Error: boom", text=LONG_NAME) for n in (1, 2)]
+    found = {
+        "tool": lambda: RepeatDetector(2).check(*in_a_row(calls[0], calls[0])),
+        "tools": lambda: FailureStreakDetector(9, in_a_row=2).check(*in_a_row(*calls)),
+        "cycle": lambda: PingPongDetector(2, 2).check(*in_a_row(*calls, *calls)),
+    }[field]()
+    names = (
+        found.details[field] if isinstance(found.details[field], list) else [found.details[field]]
+    )
+    assert all(len(name) <= 200 for name in names)
+    assert len(found.message) <= 600
+
+
+def test_a_message_is_cut_in_the_middle():
+    calls = [failed("y" * 128 + f"{n}", "Error: boom", text=n) for n in range(6)]
+    found = PingPongDetector(6, 2).check(*in_a_row(*calls, *calls))
+    assert len(found.message) <= 600
+    assert found.message.endswith("(6 rounds) was repeated 2 times.")
