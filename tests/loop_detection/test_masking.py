@@ -266,3 +266,163 @@ def test_the_beginning_of_long_arguments_is_enough_for_a_label():
     assert shown[3] == '{"text":"..."}'
     assert not is_told(json.dumps(shown[:3]))
     assert all(len(each) <= 60 for each in shown)
+
+
+VALUES = [
+    (
+        [
+            {"name": "API_KEY", "value": "abc", "x": "abc"},
+            {"key": "password", "value": "abc"},
+            {"name": "city", "value": "abc"},
+            {"name": "city", "key": "password", "value": "abc"},
+        ],
+        [
+            {"name": "API_KEY", "value": "***", "x": "abc"},
+            {"key": "password", "value": "***"},
+            {"name": "city", "value": "abc"},
+            {"name": "city", "key": "password", "value": "abc"},
+        ],
+    ),
+    ({"name": 7, "value": "abc"}, {"name": 7, "value": "abc"}),
+    (
+        {"name": "password", "x": {"name": "city", "value": "abc"}},
+        {"name": "password", "x": {"name": "city", "value": "abc"}},
+    ),
+    (["--password", "abc", "x"], ["--password", "***", "x"]),
+    (["password", "abc"], ["password", "***"]),
+    (["password", "abc", "x"], ["password", "abc", "x"]),
+    (["x", "--token", "abc"], ["x", "--token", "***"]),
+    (["--token"], ["--token"]),
+    (("password", "abc"), ("password", "***")),
+    (["password", None], ["password", None]),
+    (["password", True], ["password", True]),
+    (["password", ""], ["password", ""]),
+    (["password", ["a", "b"]], ["password", "***"]),
+    (["password", 0], ["password", "***"]),
+    ({"a": "password=abc, b=1; token=xyz"}, {"a": "password=*** b=1; token=***"}),
+]
+TEXTS = [
+    ('["password","abc"]', '["password", "***"]'),
+    (' {"token": "é\\u00e9abc"} ', '{"token": "***"}'),
+    ('"password=abc"', '"password=***"'),
+    ('{"a": "é", "token": "x"}', '{"a": "é", "token": "***"}'),
+    ('[1, {"token": "abc"}]', '[1, {"token": "***"}]'),
+    ('[{"token":"é"},"é"]', '[{"token": "***"}, "é"]'),
+    ('{"token": 5}', '{"token": "***"}'),
+    ("['password', 'abc']", "['password', '***']"),
+    ('("password", "abc")', '("password", "***")'),
+    ('x ["password", "abc"]', 'x ["password", "***"]'),
+    ('x\n[ "password",\n "abc"]', 'x\n[ "password",\n "***"]'),
+    ("x\\npassword: one two\\nb: c", "x\\npassword: ***\\nb: c"),
+    ("say 'password': 'abc'", "say 'password': '***'"),
+    ("api key: abc", "api key: ***"),
+    ("my api key = abc def", "my api key = *** def"),
+    ("API KEY=abc", "API KEY=***"),
+    ("secret key=abc; secret=abc,b", "secret key=*** secret=***"),
+    ("session key: abc", "session key: ***"),
+    (
+        '"name": "password", "value": "abc", "b": "c"',
+        '"name": "password", "value": "***", "b": "c"',
+    ),
+    ("token='' password=abc", "token='' password=***"),
+    ("token=none password=abc", "token=none password=***"),
+    ("max_tokens=5 password=abc", "max_tokens=5 password=***"),
+    ("password=abc max_tokens=5 token=xyz", "password=*** max_tokens=5 token=***"),
+    ("password=password=abc token=x", "password=*** token=***"),
+    ("token=null, password=abc", "token=null, password=***"),
+    ("password='it\\'s' b", "password='***' b"),
+    ('password="""a"b""" c', 'password="""***""" c'),
+    ('password="""a', 'password="""***'),
+    ("password=`a b` c", "password=`***` c"),
+    ("password=b'abc' c", "password=b'***' c"),
+    ("password=[1,[2]] c", "password=*** c"),
+    ("password={'a': '}'} c", "password=*** c"),
+    ("password=[ c", "password=***"),
+    ("password=(a) c", "password=*** c"),
+    ('x=\\"password\\": \\"a b\\", c', 'x=\\"password\\": \\"***\\", c'),
+    ('x=\\"password\\": \\"a', 'x=\\"password\\": \\"***'),
+    ("password => abc d", "password => *** d"),
+    ("password := abc d", "password := *** d"),
+    ("password == abc d", "password == *** d"),
+    ("password:abc", "password:***"),
+    ("Authorization: Basic abc def\nx", "Authorization: ***\nx"),
+    ("authorization=Bearer abc def", "authorization=***"),
+    ("token=Bearer abc def", "token=*** def"),
+    ("Cookie: a=b; c=d\nx: y", "Cookie: ***\nx: y"),
+    ("- password: a b c\nd", "- password: ***\nd"),
+    ('password: a b "c" d', 'password: ***"c" d'),
+    ("--pass abc", "--pass ***"),
+    ("pass=abc", "pass=***"),
+    ("--token\tabc", "--token\t***"),
+    ("--token=abc", "--token=***"),
+    ("'--token', 'abc', 'x'", "'--token', '***', 'x'"),
+    ("curl --user 'bob:abc' x", "curl --user 'bob:***' x"),
+    ("-ubob:abc", "-ubob:***"),
+    ("--proxy-user=bob:abc", "--proxy-user=bob:***"),
+    ("bearer abc=", "bearer ***"),
+    ("BEARER abc d", "BEARER *** d"),
+    ("\\neyJab.cd.ef", "\\n***"),
+    ("sk_live_12345678 rk_test_12345678", "*** ***"),
+    ("github_pat_12345678", "***"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY----- x", "*** x"),
+    ("-----BEGIN KEY-----\nabc", "***"),
+]
+INNOCENT = [
+    "the key=abc",
+    "password::abc",
+    "password://abc",
+    "PASS: abc",
+    "pass: abc",
+    "--token -x",
+    "x-u bob:abc",
+    "-u http://a.b",
+    "xbearer abc",
+    "aeyJab.cd.ef",
+    "glpat-1234567",
+    "sk-1234567",
+    "ask-12345678",
+    "AKIAAAAAAAAAAAA",
+    "access token abc",
+    "name: password, value: abc",
+    '["a"',
+    '{"a": "é"}',
+    '{"a":"é"}',
+    "password='",
+    "token=",
+]
+
+
+@pytest.mark.parametrize(("value", "masked"), VALUES)
+def test_what_remains_of_a_value(value, masked):
+    assert mask_secrets(value) == masked
+    assert type(mask_secrets(value)) is type(value)
+
+
+@pytest.mark.parametrize(("text", "masked"), TEXTS)
+def test_what_remains_of_a_text(text, masked):
+    assert mask_secrets(text) == masked
+    assert mask_secrets({"a": [text]}) == {"a": [masked]}
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_what_only_looks_like_a_secret_stays(text):
+    assert mask_secrets(text) == text
+
+
+@pytest.mark.parametrize(("depth", "kept"), [(63, True), (64, False)])
+def test_sixty_four_levels_are_looked_at(depth, kept):
+    listed, mapped = "cats", "cats"
+    for _ in range(depth + 1):
+        listed, mapped = [listed], {"a": mapped}
+    assert ("cats" in json.dumps(mask_secrets(listed))) is kept
+    assert ("cats" in json.dumps(mask_secrets(mapped))) is kept
+    assert (MASK in json.dumps(mask_secrets(listed))) is not kept
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_masked"),
+    [(92, 100, True), (92, 101, True), (93, 100, False), (101, 92, True), (101, 93, False)],
+)
+def test_of_a_long_key_two_hundred_characters_are_looked_at(before, after, is_masked):
+    key = "x" * before + "password" + "x" * after
+    assert mask_secrets({key: "abc"}) == {key: MASK if is_masked else "abc"}

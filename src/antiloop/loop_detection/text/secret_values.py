@@ -185,7 +185,7 @@ def _name_start(text: str, at: int, low: int) -> int:
     low = max(low, at - NAME_LENGTH)
     while at > low and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
         at -= 1
-    before = text[max(low, at - 8) : at].lower()
+    before = text[max(0, at - 8) : at].lower()
     first = next((word for word in _FIRST_WORDS if before.endswith(word)), "")
     return at - len(first)
 
