@@ -1,0 +1,164 @@
+"""A window comes back from plain JSON with all that a later round may be compared with."""
+
+import json
+
+import pytest
+from runs import failed, step
+
+from antiloop import LoopDetector, RepeatDetector, ToolCall
+from antiloop.loop_detection import Escalation, MonologueDetector, ToolPolicy
+from antiloop.loop_detection.evidence.window import Window
+from antiloop.loop_detection.snapshot import pack, unpack
+
+LONG = {"q": "x" * 90}
+STEPS = {
+    "a success": step("look", "a page", q="cats"),
+    "a long answer": step("look", "word " * 100, q="dogs"),
+    "silence": step("look", "", q="ants"),
+    "nothing found": step("search", "No results found.", q="cats"),
+    "a change": step("write_file", "saved", path="a.py"),
+    "a silent change": step("write_file", "", path="b.py"),
+    "a failure": failed("test", "Error: boom"),
+    "a count": failed("test", "2 failed, 1 passed", n=1),
+    "a tool that is missing": failed("frob", "Error: unknown tool 'frob'"),
+    "invalid arguments": failed("frob", "Error: invalid arguments for 'frob'", n=2),
+    "waiting": step("job_status", "still running, 40 % done", job=5),
+    "a poll": step("poll", "{}", job=5),
+    "a command": step("bash", "a.py", command="ls"),
+    "a command that changes": step("bash", "", command="rm a.py"),
+    "a result that is not known": step("look", None, q="bees"),
+    "long arguments": step("look", "a page", **LONG),
+}
+FLAGS = (
+    "mutates",
+    "is_long",
+    "changes_world",
+    "is_polled",
+    "is_command",
+    "is_missing",
+    "only_looks",
+)
+LOOSER = ("steady", "near", "wording", "left", "template")
+POLICIES = {"poll": ToolPolicy(poll=True)}
+
+
+def window_of(*rounds):
+    window = Window(50, POLICIES, ["look", "x"])
+    for number, steps in enumerate(rounds):
+        calls = [
+            ToolCall(made.tool_name, made.arguments, f"id-{number}-{at}", number)
+            for at, (made, _) in enumerate(steps)
+        ]
+        window.append(calls, [result for _, result in steps])
+    return window
+
+
+def restored(window, shown=()):
+    again = Window(50, POLICIES, ["look", "x"])
+    unpack(json.loads(json.dumps(pack(window, shown))), again)
+    return again
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_call_comes_back_with_its_evidence(name, place):
+    others = [[step("other", f"text {n}", n=n)] for n in range(1)]
+    rounds = [[STEPS[name]], [STEPS[name]]]
+    window = window_of(*(rounds + others if place else rounds))
+    again = restored(window)
+    assert again.call_count == window.call_count
+    for one, other in zip(window, again):
+        for attribute in ("index", "call_id", "is_fresh", "is_new", "is_known", "is_change"):
+            assert getattr(one, attribute) == getattr(other, attribute), attribute
+        is_last = one in window.rounds[-1].evidence
+        kept = ["steady", "near"] if one.features.result else ["near"]
+        if is_last and one.features.result:
+            kept.append("wording")
+        if one.features.outcome.counts_down:
+            kept += ["wording", "left"]
+        if one.features.mutates and one.features.result:
+            kept.append("template")
+        for attribute in (*FLAGS, "tool", "call", "result", "outcome", "answer", *kept):
+            expected, found = (getattr(each.features, attribute) for each in (one, other))
+            assert expected == found, attribute
+        assert other.features.shown == one.features.shown
+        assert other.features.is_whole == one.features.is_whole
+
+
+def test_the_numbers_of_a_window_come_back():
+    window = window_of(*([each] for each in STEPS.values()))
+    window.start_turn()
+    window.append([ToolCall("look", {"q": "new"}, "id", 99)], ["news"])
+    again = restored(window)
+    for attribute in ("call_count", "round_count", "turn_start", "turn_calls", "counts"):
+        assert getattr(again, attribute) == getattr(window, attribute), attribute
+    assert (again.count_of("look", False), again.count_of("look", True)) == (6, 1)
+    assert (again.count_of("x", False), again.count_of("x", True)) == (0, 0)
+    assert [each.number for each in again.rounds[-1:]] == [99]
+    again.append([ToolCall("look", {"q": "more"}, "id2", 99)], ["more"])
+    assert len(again.rounds[-1].evidence) == 2
+
+
+def test_an_empty_window_comes_back():
+    packed = pack(Window(50))
+    assert packed == {
+        "calls": 0,
+        "seen": 0,
+        "turn": 0,
+        "counts": {},
+        "tools": [],
+        "rounds": [],
+        "round": None,
+    }
+    again = restored(Window(50))
+    assert (again.rounds, again.call_count) == ([], 0)
+
+
+def test_only_what_a_detection_may_name_keeps_its_label():
+    """That is: the last five calls, all of the last round, and what is asked for."""
+    singles = [[step("look", "text", n=number)] for number in range(8)]
+    window = window_of(*singles)
+    rounds = pack(window)["rounds"]
+    assert [isinstance(each, str) for [each] in rounds] == [True] * 3 + [False] * 5
+    assert [isinstance(each, str) for [each] in pack(window, [1])["rounds"]][:3] == [
+        True,
+        False,
+        True,
+    ]
+    assert rounds[-1][0][1:] == ['{"n":7}', True, "id-7-0"]
+    wide = window_of(*singles, [step("look", "text", n=20 + number) for number in range(7)])
+    rounds = pack(wide)["rounds"]
+    assert all(isinstance(each, str) for [each] in rounds[:-1])
+    assert [each[3] for each in rounds[-1]] == [f"id-8-{at}" for at in range(7)]
+    again = restored(window)
+    assert [item.features.shown for item in again][:4] == ["", "", "", '{"n":3}']
+    assert [item.call_id for item in again][:4] == [None, None, None, "id-3-0"]
+    assert [item.features.arguments for item in again][-1] == {"n": 7}
+    assert [item.features.arguments for item in restored(window_of([STEPS["long arguments"]]))] == [
+        '{"q":"' + "x" * 22 + "..." + "x" * 26 + '"}'
+    ]
+
+
+def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
+    monitor = LoopDetector([RepeatDetector(2), MonologueDetector(3)], Escalation()).monitor()
+    monitor.said("Let me look.")
+    for _ in range(3):
+        monitor.after([ToolCall("look", {"q": "cats"})], ["a page"])
+    monitor.said("Let me look.")
+    snapshot = monitor.snapshot()
+    assert list(snapshot) == ["version", "ladder", "reported", "speech", "window", "suspicion"]
+    [[identity, *numbers]] = snapshot["ladder"]["main"]["loops"]
+    [[call, rung]] = snapshot["ladder"]["main"]["calls"]
+    assert identity.startswith("repeat:")
+    assert (numbers, rung) == ([2, 2, 3, 3], 2)
+    assert snapshot["ladder"]["main"]["forgotten"] == 0
+    assert snapshot["ladder"]["own"] == {}
+    assert snapshot["ladder"]["interventions"] == 2
+    message = "Tool 'look' was called 3 times in a row with the same arguments."
+    assert snapshot["ladder"]["blocks"] == [[identity, "repeat", [call], False, message]]
+    assert snapshot["reported"] == ""
+    assert snapshot["speech"]["replies"] == 2
+    assert snapshot["speech"]["watches"][0]["count"] == 1
+    assert (snapshot["window"]["calls"], snapshot["window"]["seen"]) == (3, 3)
+    assert snapshot["window"]["tools"] == ["look"]
+    assert snapshot["version"] == 2
