@@ -590,3 +590,14 @@ def test_the_text_of_a_value_is_its_own_or_canonical():
     assert canonical.text_of("a b") == "a b"
     assert canonical.text_of(UnwillingText("a b")) == "a b"
     assert canonical.text_of({"b": 1.0}) == '{"b":1}'
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+def test_canonical_json_is_the_same_without_the_encoder_in_c(is_fast, monkeypatch):
+    if not is_fast:
+        monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+    encode = canonical._encoder()
+    value = {"b": [1, 2.5, None, True, {"d": "é", "c": []}], "a": "x"}
+    assert encode(value) == '{"a":"x","b":[1,2.5,null,true,{"c":[],"d":"\\u00e9"}]}'
+    assert encode("x") == '"x"'
+    assert encode([]) == "[]"

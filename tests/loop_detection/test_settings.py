@@ -1,5 +1,6 @@
 """What a file of settings says, and the detector that it makes."""
 
+import importlib
 import inspect
 import json
 from dataclasses import fields
@@ -15,6 +16,7 @@ from antiloop.exceptions import SettingsError
 from antiloop.json_schema import schema_errors
 from antiloop.loop_detection import Escalation, ToolPolicy
 from antiloop.loop_detection.presets import PRESETS
+from antiloop.loop_detection.project import schema
 from antiloop.loop_detection.project.file import SettingsFile
 from antiloop.loop_detection.project.schema import settings_schema
 from antiloop.loop_detection.project.settings import Settings
@@ -160,6 +162,11 @@ def test_the_schema_that_ships_is_that_of_what_is_read():
     assert SHIPPED.read_text("utf-8") == written, "write it: antiloop config --schema"
 
 
+def test_a_new_process_makes_the_same_schema():
+    made = importlib.reload(schema)
+    assert json.dumps(made.settings_schema(), indent=2) + "\n" == SHIPPED.read_text("utf-8")
+
+
 def test_the_schema_knows_every_option_of_a_tool_and_a_ladder():
     tool = SCHEMA["properties"]["tools"]["additionalProperties"]["properties"]
     assert list(tool) == [field.name for field in fields(ToolPolicy)]
@@ -250,3 +257,71 @@ def test_settings_make_a_detector_or_are_refused_with_their_file(values):
     except SettingsError as error:
         said = str(error)
     assert not said or said.startswith("antiloop.toml: ")
+
+
+def test_a_detector_may_be_set_by_a_name_of_its_own():
+    said = settings_of(preset="patient", thresholds={"no_progress": 21, "ping_pong": 6})
+    found = {each.name: each for each in said.detector(LoopDetector).detectors}
+    assert (found["no_progress"].threshold, found["no_progress"].patience) == (21, 21)
+    assert (found["ping_pong"].repetitions, found["ping_pong_breaker"].repetitions) == (6, 15)
+    assert found["repeat"].threshold == 10
+    found = settings_of(thresholds={"stall": 6}).detector(LoopDetector).detectors[1]
+    assert (found.threshold, found.varied) == (6, 6)
+    said = settings_of(preset="budgeted", thresholds={"call_limit": 9}).detector(LoopDetector)
+    assert said.detectors[0].limit == 9
+    said = settings_of(preset="escalating", thresholds={"failure_streak": 6, "chant": 8})
+    streak, chant = (said.detector(LoopDetector).detectors[at] for at in (5, 10))
+    assert (streak.threshold, streak.in_a_row, streak.patience) == (6, 6, 12)
+    assert (chant.repetitions, chant.length) == (8, 400)
+
+
+def test_a_mistake_lists_the_names_that_there_are():
+    assert refused(preset="patient", thresholds={"xyz": 4}) == (
+        "antiloop.toml: thresholds.xyz: no such detector here; there are breaker,"
+        " ping_pong_breaker, no_progress, repeat, ping_pong"
+    )
+    assert refused(thresholds={"repeet": 4}) == (
+        "antiloop.toml: thresholds.repeet: no such detector here; did you mean 'repeat'?"
+    )
+    assert refused(preset="default", config="x.json") == (
+        "antiloop.toml: preset and config exclude each other: remove one of them"
+    )
+    assert refused(config="gone.json").startswith("antiloop.toml: config: gone.json: No such")
+
+
+@pytest.mark.parametrize("preset", ["default", "patient"])
+@pytest.mark.parametrize("values", [{}, {"window": 40}, {"shadow": True}])
+def test_shadow_mode_may_be_asked_for_beside_the_file(preset, values):
+    said = settings_of(**values)
+    assert said.detector(LoopDetector, preset, shadow=True).shadow is True
+    assert said.detector(LoopDetector, preset).shadow is values.get("shadow", False)
+    instead = LoopDetector([RepeatDetector(4)])
+    assert said.detector(LoopDetector, instead=instead, shadow=True).shadow is True
+
+
+def test_a_detector_that_is_given_keeps_what_chooses_it():
+    said = settings_of(window=60, policy="stop", mask="arguments", notice_role="user")
+    instead = LoopDetector([RepeatDetector(4)], "block", window=30)
+    found = said.detector(LoopDetector, instead=instead)
+    assert (found.window, found.policy.value) == (30, "block")
+    assert (found.mask, found.notice_role.value) == ("arguments", "user")
+
+
+def test_settings_of_a_tool_add_to_those_of_the_preset():
+    said = settings_of(
+        preset="patient", tools={"process": {"exempt": True}}, ignore=["process.poll", "look"]
+    )
+    tools = said.detector(LoopDetector).tools
+    assert tools["process"] == ToolPolicy(poll={"action": ["poll", "log"]}, exempt=True)
+    assert tools["process.poll"] == ToolPolicy(poll=True, exempt=True)
+    assert tools["look"] == ToolPolicy(exempt=True)
+    assert said.ignore == ("process.poll", "look")
+    assert Settings().ignore == ()
+
+
+def test_a_baseline_stands_beside_the_file():
+    assert settings_of(baseline="known.jsonl").baseline == "known.jsonl"
+    file = SettingsFile("some/antiloop.toml", {"baseline": "../known.jsonl"})
+    assert Path(Settings(file).baseline) == Path("known.jsonl")
+    assert Settings().baseline is None
+    assert Settings().prices is None
