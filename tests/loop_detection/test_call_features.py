@@ -270,3 +270,103 @@ def test_a_long_text_keeps_both_ends(length):
     assert len(short) <= length
     assert (short[:2], short[-2:]) == ("be", "al")
     assert shortened(text[:length], length) == text[:length]
+
+
+@pytest.mark.parametrize(
+    ("length", "is_long"), [(399, False), (400, False), (401, True), (9_000, True)]
+)
+def test_a_long_answer_is_no_acknowledgment(length, is_long):
+    assert CallFeatures.of(ToolCall("f"), "x" * length).is_long is is_long
+
+
+def test_an_unknown_result_is_not_long():
+    assert CallFeatures.of(ToolCall("f"), None).is_long is False
+
+
+def test_who_declares_a_tool_is_believed():
+    call, other = ToolCall("write", {"n": 1}), ToolCall("look", {"n": 1})
+    assert CallFeatures.of(call, "ok").mutates is True
+    assert CallFeatures.of(call, "ok", ToolPolicy(mutates=False)).mutates is False
+    assert CallFeatures.of(other, "ok").mutates is False
+    assert CallFeatures.of(other, "ok", ToolPolicy(mutates=True)).mutates is True
+
+
+def test_a_poll_that_succeeds_is_waited_for():
+    policy = ToolPolicy(poll={"action": ("log",)})
+    made = [
+        CallFeatures.of(ToolCall("process", {"action": action}), text, policy)
+        for action, text in (("log", "a line"), ("kill", "a line"), ("log", "Error: boom"))
+    ]
+    assert [each.is_polled for each in made] == [True, False, True]
+    assert [each.outcome for each in made] == [
+        Outcome.WAITING,
+        Outcome.SUCCESS,
+        Outcome.FAILURE,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "only_looks"), [("", True), ("...", False), (" ...", False), ("a line", True)]
+)
+def test_what_is_left_out_of_an_answer_is_not_nothing(text, only_looks):
+    features = CallFeatures.of(ToolCall("read", {"path": "a"}), text)
+    assert features.only_looks is only_looks
+
+
+def test_a_call_that_equals_no_other_keeps_its_result_unknown():
+    features = CallFeatures.of(ToolCall("f"), "text")
+    one, other = features.as_unique(3), features.as_unique(20)
+    assert (one.call, one.result, one.answer) == ("0000000003", "0000000003", "f\x000000000003")
+    assert other.call == other.result == "0000000014"
+    assert one.tool == "f"
+    assert features.call != one.call
+    unknown = CallFeatures.of(ToolCall("f"), None).as_unique(3)
+    assert (unknown.call, unknown.result) == ("0000000003", None)
+
+
+def test_a_refused_call_is_judged_as_one():
+    features = CallFeatures.of(ToolCall("frob"), "Error: unknown tool 'frob'")
+    assert (features.outcome, features.is_missing) == (Outcome.INVALID, True)
+    refused = features.refused()
+    assert (refused.outcome, refused.is_missing) == (Outcome.REFUSED, False)
+    assert (refused.call, refused.result) == (features.call, features.result)
+    assert features.outcome is Outcome.INVALID
+
+
+def test_a_rule_that_raises_is_logged_with_its_tool(caplog):
+    def broken(value):
+        raise KeyError(value)
+
+    for name in ("key", "strip"):
+        caplog.clear()
+        CallFeatures.of(ToolCall("look", {"q": 1}), "text", ToolPolicy(**{name: broken}))
+        assert caplog.messages == [f"the {name}= declared for tool 'look' raised; it is ignored"]
+
+
+def test_what_is_declared_idempotent_says_nothing_new():
+    policy = ToolPolicy(idempotent=True)
+    one, other, failed = (
+        CallFeatures.of(ToolCall("f"), text, policy) for text in ("a", "b", "Error: boom")
+    )
+    assert one.result == other.result != failed.result
+    assert one.steady == CallFeatures.of(ToolCall("g"), "", policy).steady
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"q": "x" * 52}, '{"q":"' + "x" * 52 + '"}'),
+        ({"q": "x" * 53}, '{"q":"' + "x" * 22 + "..." + "x" * 26 + '"}'),
+        ({"password": "abc"}, '{"password":"***"}'),
+    ],
+)
+def test_arguments_are_shown_in_sixty_characters(arguments, shown):
+    features = CallFeatures.of(ToolCall("f", arguments), None)
+    assert features.shown == shown
+    assert features.is_whole is ("..." not in shown)
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(1_992, True), (1_993, False)])
+def test_arguments_of_two_thousand_characters_are_given_whole(length, is_whole):
+    arguments = CallFeatures.of(ToolCall("f", {"q": "x" * length}), None).arguments
+    assert (arguments == {"q": "x" * length}) is is_whole

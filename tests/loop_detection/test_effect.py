@@ -8,6 +8,7 @@ from runs import step, verdicts
 from antiloop import LoopDetector
 from antiloop.loop_detection.evidence.effect import (
     asks_of_a_job,
+    changes_world,
     command_changes,
     seems_to_look,
     seems_to_mutate,
@@ -172,3 +173,42 @@ def test_a_command_line_that_only_looks_changes_nothing(command):
 @pytest.mark.parametrize("arguments", [{}, {"command": 7}, None, ["rm"], {"text": "rm x"}])
 def test_what_is_no_command_line_changes_nothing(arguments):
     assert not command_changes(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ({"action": "v" * 95 + "_send"}, True),
+        ({"action": "v" * 96 + "_send"}, False),
+        ({"action": "send-all"}, True),
+        ({"action": "send all"}, False),
+        ({"action": 7, "method": "POST"}, True),
+        ({"note": "send"}, False),
+        (["send"], False),
+    ],
+)
+def test_a_verb_is_one_word_of_a_hundred_letters_at_most(arguments, answer):
+    assert seems_to_mutate("thing", arguments) is answer
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "is_silent", "answer"),
+    [
+        ("thing", {"command": "rm a"}, False, True),
+        ("thing", {"command": "make"}, False, False),
+        ("thing", {"command": "make"}, True, True),
+        ("thing", {}, False, False),
+        ("thing", {}, True, True),
+        ("grep", {}, True, False),
+        ("bash", {"command": "# nothing"}, True, False),
+        ("bash", {"command": "grep -rn a src"}, True, False),
+    ],
+)
+def test_what_says_nothing_was_done_for_its_effect(tool, arguments, is_silent, answer):
+    assert changes_world(tool, arguments, is_silent) is answer
+
+
+def test_only_the_first_word_of_a_command_says_that_it_searches():
+    assert seems_to_look("bash", {"command": "ls; grep a b"})
+    assert not seems_to_look("bash", {"command": "echo grep a b"})
+    assert not seems_to_look("bash", {"command": "echo a; make grep"})

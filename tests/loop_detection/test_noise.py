@@ -178,3 +178,45 @@ def test_deep_and_wide_arguments_cost_little():
 def test_only_a_command_line_can_do_nothing(name):
     assert near_arguments({name: "#one"}) != near_arguments({name: "#two"})
     assert near_arguments({"command": "#one"}) == near_arguments({"command": "#two"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "form"),
+    [
+        ({"b": "Two cats", "a": [1, {"c": None}]}, ".a=1\n.a.c=null\n.b=cat two"),
+        ({"a": {"d": ["x"]}}, ".a.d=x"),
+        ("two one", "=one two"),
+        ({1: "x", "a": "y"}, ".1=x\n.a=y"),
+        ({"request_id": 7, "q": "x"}, ".q=x"),
+        ({"q": "a b cat"}, ".q=cat"),
+        ({"q": "b a"}, ".q=a b"),
+        ({"q": "bus cats ass"}, ".q=ass bus cat"),
+        ({"q": "2024-01-02T03:04:05Z cats"}, ".q=cat"),
+        ({"command": "  # x"}, ":"),
+        (": x", ":"),
+        ({}, ""),
+        (None, "=null"),
+        ({"deep": {"on": {"and": {"a": {"b": {"c": {"d": {"e": {"cat": "dog"}}}}}}}}},
+         ".deep.on.and.a.b.c.d.e=cat dog"),
+        ({"items": [f"w{n:03}" for n in range(66)]},
+         "\n".join(f".items=w{n:03}" for n in range(64))),
+        ({"q": " ".join(f"w{n:03}" for n in range(66))},
+         ".q=" + " ".join(f"w{n:03}" for n in range(64))),
+        ({"q": "x" * 1_999 + "yz"}, ".q=" + "x" * 1_999 + "y"),
+    ],
+)  # fmt: skip
+def test_what_remains_of_arguments(arguments, form):
+    assert near_arguments(arguments) == form
+
+
+def test_what_remains_of_an_answer():
+    said = "Error: The tab 12 of cat x1 is gone, 7"
+    arguments = {"a": "tab", "b": ["x1"], "c": {"d": "no cat"}}
+    assert wording(said, arguments) == "error the of x1 is gone"
+    assert wording("aaa " * 499 + "aaa bbb ccc", {}).split()[-1] == "aaa"
+    assert template("b 12\nid=abc x\na 3\nb 7\n") == "a #\nb #\nid=# x"
+    text = "took 3s at 12:00:01 pid 42 /tmp/x"
+    assert without_noise(text) == "#s at # # #"
+    assert without_noise(text, True) == "took 3s at # # /tmp/x"
+    assert without_noise("12:00:01", False, True) == "#"
+    assert without_noise("x" * 2_000 + " 12:00:01") == "x" * 2_000 + " 12:00:01"

@@ -204,3 +204,60 @@ def test_a_threshold_is_that_of_the_tool_where_one_is_declared():
     tools = ("poll", "ls")
     assert [window.threshold("repeat", tool, 3) for tool in tools] == [9, 3]
     assert window.threshold("stall", "poll", 4) == Window().threshold("repeat", "poll", 4) == 4
+
+
+def test_calls_are_counted_in_the_run_and_in_the_turn():
+    window = Window(2, counted=["look", "x" * 200])
+    for number in range(3):
+        calls = [ToolCall("look", {"n": number}), ToolCall("look"), ToolCall("x" * 200)]
+        window.append([*calls, ToolCall(None)], [])
+        if number == 1:
+            window.start_turn()
+    assert (window.count_of("look", False), window.count_of("look", True)) == (6, 2)
+    assert (window.count_of("x" * 200, False), window.count_of("x" * 200, True)) == (3, 1)
+    assert (window.count_of("other", False), window.count_of("other", True)) == (0, 0)
+    assert (window.call_count, window.turn_calls, window.round_count) == (12, 4, 3)
+
+
+def test_a_window_that_was_cleared_holds_as_many_calls_as_before():
+    window = Window(3)
+    for start in (0, 10):
+        for number in range(start, start + 4):
+            window.append([ToolCall("f", {"n": number})], ["x"])
+        window.clear() if not start else None
+    assert [item.index for item in window] == [5, 6, 7]
+    assert [window.times_seen(item.features) for item in window] == [1, 1, 1]
+    assert window.times_answered(window.rounds[-1].evidence[0].features) == 3
+
+
+def test_a_call_that_does_something_each_time_equals_no_other():
+    policies = {"roll": ToolPolicy(idempotent=False)}
+    window = Window(policies=policies)
+    for text in ("6", "6", "Error: boom", "Error: boom"):
+        window.append([ToolCall("roll"), ToolCall("roll")], [text, text])
+    calls = [[item.features.call for item in each.evidence] for each in window.rounds]
+    assert [len(each) for each in calls] == [2, 2, 1, 1]
+    assert calls[0] + calls[1] == [f"{n:010x}" for n in range(4)]
+    assert calls[2] == calls[3]
+
+
+def test_the_lowest_threshold_is_that_of_any_tool():
+    policies = {
+        "poll": ToolPolicy(thresholds={"repeat": 9}),
+        "look": ToolPolicy(thresholds={"repeat": 2}),
+    }
+    window = Window(policies=policies)
+    assert [window.lowest("repeat", usual) for usual in (3, 2, 9, 3)] == [2, 2, 2, 2]
+    assert window.lowest("stall", 4) == 4
+    assert Window().lowest("repeat", 3) == 3
+
+
+def test_of_a_long_run_only_the_last_calls_are_looked_at():
+    calls = [ToolCall("f", {"n": n}, round=n // 3) for n in range(12)]
+    window = Window.of(calls, ["x"] * 12, 4, counted=["f"])
+    assert indices(window) == [[8], [9, 10, 11]]
+    assert (window.call_count, window.count_of("f", False)) == (12, 12)
+    # The round that is cut is read from its beginning on.
+    assert [each.number for each in window.rounds] == [2, 3]
+    whole = Window.of(calls, ["x"] * 12)
+    assert indices(whole) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
