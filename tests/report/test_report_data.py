@@ -12,10 +12,11 @@ from report_pages import cycle, data_of, run_of, texts_of, write_report
 from antiloop import Role, ToolCall, health, report
 from antiloop.formats import TextMessage
 from antiloop.report.data.run_data import drawn
-from antiloop.report.data.summary import summary
+from antiloop.report.data.summary import headline, summary
 from antiloop.report.data.texts import RUN_BUDGET, TEXT_LIMITS
 from antiloop.report.markup import visible
 from antiloop.traces import RecordedRun
+from antiloop.traces.live.live_session import LiveState
 
 
 def data(*steps, **known):
@@ -113,6 +114,13 @@ def test_the_summary_holds_what_is_known_of_the_run():
     assert (told["id"], told["number"], told["status"], told["score"]) == ("a", 7, "Healthy", 100)
     assert (told["agent"], told["model"], told["input_tokens"]) == ("me", "m", 5)
     assert (told["cost"], told["output_tokens"]) == (0.5, None)
+
+
+@pytest.mark.parametrize("status", [*health.HealthStatus, *LiveState])
+def test_the_head_of_the_page_knows_each_status(status):
+    assert (
+        headline([{"status": status.value}] * 1234) == f"1,234 runs \u00b7 1,234 {status.lower()}"
+    )
 
 
 def test_a_cost_that_is_no_number_does_not_break_the_page():

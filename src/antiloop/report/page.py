@@ -22,7 +22,8 @@ from ..stability import beta
 from ..traces import RecordedRun
 from .data.comparison import compare, counts_of, is_listed
 from .data.run_data import drawn
-from .data.summary import summary
+from .data.summary import headline, summary
+from .markup import html
 from .plain_overview import plain_overview
 from .plain_run import plain_run
 
@@ -115,6 +116,7 @@ def frame(
         style=style,
         script=script,
         name="watch" if is_live else "report",
+        headline=html(headline(index)),
         live=' data-live=""' if is_live else "",
         plain="".join(plain),
         index=as_json(index),

@@ -1,17 +1,21 @@
 """One line of the overview: what is known of a run without its steps."""
 
+from collections import Counter
 from typing import Any, Dict, List
 
 from ...formats.amounts import number
-from ...health import HealthReport
+from ...health import HealthReport, HealthStatus
 from ...loop_detection.text.shortening import NAME_LENGTH, shortened
 from ...traces import RecordedRun
+from ...traces.live.live_session import LiveState
 from .run_data import DrawnRun
 from .score import entries_of, score_of
 
 PICTURE_COLUMNS = 60
 """Steps of a run that its picture can tell apart."""
 _ONCE, _FRESH, _SEEN, _LOOP = range(4)
+_STATUSES = tuple(each.value for each in (*reversed(HealthStatus), *LiveState))
+"""Of runs, and of sessions that go on; the worst first."""
 
 
 def summary(
@@ -42,6 +46,18 @@ def summary(
         "tools": sorted({shortened(str(each.tool_name), NAME_LENGTH) for each in run.calls}),
         "picture": picture_of(drawn),
     }
+
+
+def headline(rows: List[Dict[str, Any]]) -> str:
+    """Count runs, and runs of each status, the worst first; the script of the page does the same.
+
+    Args:
+        rows: of the overview; runs that others are compared to do not count.
+    """
+    counts = Counter(one["status"] for one in rows if one.get("side") != "b")
+    runs = sum(counts.values())
+    found = (f"{counts[each]:,} {each.lower()}" for each in _STATUSES if each in counts)
+    return " \u00b7 ".join([f"{runs:,} run{'' if runs == 1 else 's'}", *found])
 
 
 def _wasted_tokens(health: HealthReport, loops: List[Dict[str, Any]]) -> int:

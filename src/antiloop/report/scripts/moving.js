@@ -214,10 +214,24 @@ addEventListener("resize", () => (run ? follow() : drawRows()));
 new ResizeObserver(measure).observe(bar);
 addEventListener("beforeprint", () => (run ? [...items.children].forEach(fill) : drawRows(true)));
 addEventListener("hashchange", () => lead(location.hash));
-addEventListener("DOMContentLoaded", () => go(location.hash));
 
-drawTotals();
-drawFilters();
-drawHeads();
-list();
-go(location.hash);
+let isStarted = false;
+
+/** Draw the overview, and go where the address leads. */
+function start() {
+  if (isStarted) return;
+  isStarted = true;
+  drawTotals();
+  drawFilters();
+  drawHeads();
+  list();
+  go(location.hash);
+}
+
+// The head of the page comes on the screen first, as it is there. A page that nobody sees yet has no
+// frames; it is drawn when it is whole.
+requestAnimationFrame(() => setTimeout(start));
+addEventListener("DOMContentLoaded", () => {
+  start();
+  go(location.hash);
+});
