@@ -111,3 +111,30 @@ def test_a_limit_that_could_mean_nothing_is_refused(limit):
         CallLimitDetector(limit)
     with pytest.raises(ValueError, match="1 or more, got"):
         CallLimitDetector(per_tool={"read": limit})
+
+
+def test_a_turn_has_its_own_count_only_where_it_is_asked_for():
+    whole, turn = (
+        LoopDetector([CallLimitDetector(3, per_turn=per_turn)], "stop").monitor()
+        for per_turn in (False, True)
+    )
+    said = []
+    for number in range(5):
+        if number == 3:
+            whole.user_message()
+            turn.user_message()
+        verdicts = [each.record_call("read", {"n": number}, "x") for each in (whole, turn)]
+        said.append([verdict.action.value for verdict in verdicts])
+    assert said == [["continue"] * 2] * 3 + [["stop", "continue"]] * 2
+
+
+def test_a_tool_has_its_own_count_in_the_turn():
+    monitor = LoopDetector(
+        [CallLimitDetector(per_tool={"read": 2}, per_turn=True)], "stop"
+    ).monitor()
+    for number in range(4):
+        if number == 2:
+            monitor.user_message()
+        verdict = monitor.record_call("read", {"n": number}, "x")
+    assert verdict.action.value == "continue"
+    assert monitor.record_call("read", {"n": 9}, "x").action.value == "stop"

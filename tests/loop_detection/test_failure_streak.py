@@ -255,3 +255,13 @@ def test_dots_stand_for_something_so_nobody_has_looked_in_vain():
     assert ask(FailureStreakDetector(50, in_a_row=5), *run) is None
     silent = [step("read_file", "", path=f"src/{n}.py") for n in range(9)]
     assert ask(FailureStreakDetector(50, in_a_row=5), *silent) is not None
+
+
+def test_the_last_answer_is_the_one_that_is_told():
+    from antiloop.loop_detection.evidence.fingerprint import text_fingerprint
+
+    texts = [f"Error: order {number} not found" for number in (1000, 1001, 1002, 1003)]
+    found = ask(
+        FailureStreakDetector(4), *(failed("get", text, n=n) for n, text in enumerate(texts))
+    )
+    assert found.details["result_hash"] == text_fingerprint(texts[-1])[:10]

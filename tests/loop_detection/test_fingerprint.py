@@ -601,3 +601,64 @@ def test_canonical_json_is_the_same_without_the_encoder_in_c(is_fast, monkeypatc
     assert encode(value) == '{"a":"x","b":[1,2.5,null,true,{"c":[],"d":"\\u00e9"}]}'
     assert encode("x") == '"x"'
     assert encode([]) == "[]"
+
+
+def deep(value, depth):
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x",
+        "",
+        None,
+        True,
+        2**64 - 1,
+        -(2**64) + 1,
+        0.5,
+        [],
+        {},
+        [1, [2, {"a": None}]],
+        deep("x", 8),
+    ],
+)
+def test_a_value_that_is_plain_comes_back_as_it_is(value):
+    assert canonical.plain(value) is value
+
+
+@pytest.mark.parametrize(
+    ("value", "simple"),
+    [
+        (1.0, 1),
+        (-0.0, 0),
+        ((1, 2), [1, 2]),
+        ({1: "x"}, {"1": "x"}),
+        ([(1,)], [[1]]),
+        ({"a": (1,)}, {"a": [1]}),
+        ({"a": math.inf}, {"a": {"\0float": "inf"}}),
+    ],
+)
+def test_any_other_value_is_made_plain(value, simple):
+    made = canonical.plain(value)
+    assert made == simple
+    assert type(made) is type(simple)
+    assert canonical.plain([value]) == [simple]
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**64), deep([1], 9), [deep(0.5, 9)]])
+def test_large_and_deep_values_are_compared_like_others(value):
+    assert canonical.plain(value) == value
+    assert canonical_json(value) == json.dumps(value, separators=(",", ":"))
+
+
+def test_of_a_value_that_is_copied_only_containers_are_new():
+    inner = ["x"]
+    value = {"a": inner, "b": "text", "c": {"d": inner}}
+    copy = canonical.copied(value)
+    assert copy == value
+    assert copy["a"] is not inner
+    assert copy["c"] is not value["c"]
+    assert copy["c"]["d"] is not inner

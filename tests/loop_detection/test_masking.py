@@ -426,3 +426,17 @@ def test_sixty_four_levels_are_looked_at(depth, kept):
 def test_of_a_long_key_two_hundred_characters_are_looked_at(before, after, is_masked):
     key = "x" * before + "password" + "x" * after
     assert mask_secrets({key: "abc"}) == {key: MASK if is_masked else "abc"}
+
+
+def test_a_rule_that_raises_is_logged_by_its_kind(caplog):
+    def broken(value):
+        raise KeyError(value)
+
+    assert masking_of(broken).text("x") == MASK
+    assert caplog.messages == ["mask= raised KeyError; *** is shown instead"]
+
+
+def test_a_rule_may_return_what_is_no_text():
+    assert masking_of(lambda value: {"b": 1.0}).text("x") == '{"b":1}'
+    assert masking_of("arguments").arguments({"q": 1}) == MASK
+    assert masking_of("arguments").value({"password": "x", "q": 1}) == {"password": MASK, "q": 1}

@@ -113,3 +113,14 @@ def test_what_changes_the_world_in_the_same_words_is_work():
 def test_a_command_without_effect_is_none_whatever_follows():
     noops = [step("run", "", command=f": step {number}") for number in range(4)]
     assert ask(NearRepeatDetector(4), *noops).repetitions == 4
+
+
+def test_nearly_the_same_search_is_the_same_loop_in_any_words():
+    one, same, other = (
+        ask(NearRepeatDetector(2), *(step("find", "none", q=each) for each in words))
+        for words in (["cats, dogs", "dogs, cats"], ["dog cats", "cat dog"], ["ant", "ants"])
+    )
+    assert len(one.refused) == 1
+    assert one.identity != other.identity
+    assert one.identity == same.identity
+    assert one.refused == same.refused != other.refused

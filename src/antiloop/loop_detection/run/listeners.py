@@ -21,7 +21,7 @@ class Listeners:
         shadow: whether the verdicts are reported without any effect.
     """
 
-    def __init__(self, *, logs: bool, shadow: bool = False) -> None:
+    def __init__(self, *, logs: bool, shadow: bool) -> None:
         self._logs = logs
         self._shadow = shadow
         self._listeners: List[Listener] = []
