@@ -370,3 +370,11 @@ def test_arguments_are_shown_in_sixty_characters(arguments, shown):
 def test_arguments_of_two_thousand_characters_are_given_whole(length, is_whole):
     arguments = CallFeatures.of(ToolCall("f", {"q": "x" * length}), None).arguments
     assert (arguments == {"q": "x" * length}) is is_whole
+
+
+def test_a_result_that_says_whether_it_failed_is_hashed_once_too(hashed):
+    calls, results = healthy(30)
+    made = [ToolResult(each) for each in results]
+    for length in range(1, 31):
+        assert LoopDetector.default().check(calls[:length], made[:length]) is None
+    assert len(hashed) == 60

@@ -662,3 +662,9 @@ def test_of_a_value_that_is_copied_only_containers_are_new():
     assert copy["a"] is not inner
     assert copy["c"] is not value["c"]
     assert copy["c"]["d"] is not inner
+
+
+def test_a_model_that_holds_itself_is_a_circle():
+    model = Model(x=1)
+    model._fields["me"] = [model]
+    assert canonical_json(model) == '{"me":[{"\\u0000circular":3}],"x":1}'

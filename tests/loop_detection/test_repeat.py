@@ -189,3 +189,24 @@ class TestPatience:
 
     def test_there_is_no_patience_with_other_answers(self):
         assert ask(self.detector, *[step("status", "all quiet", job=5)] * 3).repetitions == 3
+
+
+class TestUnseenResults:
+    """Some tools run at the provider and never show their results."""
+
+    detector = RepeatDetector(3, require_same_result=True)
+
+    def test_news_beside_them_starts_the_count_anew(self):
+        run = [[LS, step("read", f"the story of {word}", of=word)] for word in ("a", "b", "c")]
+        assert ask_rounds(self.detector, *run) is None
+
+    def test_nothing_new_beside_them_does_not(self):
+        run = [[LS, step("read", "the same story", of=word)] for word in ("a", "b", "c")]
+        assert ask_rounds(self.detector, *run).details["tool"] == "ls"
+
+    def test_failures_beside_them_do_not(self):
+        run = [[LS, step("read", f"Error: {word} is missing", of=word)] for word in ("a", "b", "c")]
+        assert ask_rounds(self.detector, *run).details["tool"] == "ls"
+
+    def test_alone_they_count(self):
+        assert ask(self.detector, LS, LS, LS).repetitions == 3

@@ -325,3 +325,10 @@ def test_a_baseline_stands_beside_the_file():
     assert Path(Settings(file).baseline) == Path("known.jsonl")
     assert Settings().baseline is None
     assert Settings().prices is None
+
+
+def test_a_configuration_may_begin_with_a_byte_order_mark(tmp_path):
+    config = LoopDetector([RepeatDetector(7, name="über")]).to_config()
+    (tmp_path / "fitted.json").write_text(json.dumps(config, ensure_ascii=False), "utf-8-sig")
+    file = SettingsFile(str(tmp_path / "antiloop.toml"), {"config": "fitted.json"})
+    assert Settings(file).detector(LoopDetector).to_config() == config

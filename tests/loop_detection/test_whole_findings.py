@@ -363,6 +363,9 @@ def test_words_are_told_in_full():
     assert found.identity != other.identity
     chant = ChantDetector(3, 100).check_replies(["I will look again. " * 60])
     assert chant.message.startswith("One text of the model repeats itself ")
+    assert chant.message == (
+        f'One text of the model repeats itself {chant.repetitions} times: "I will look again."'
+    )
     assert dict(chant.details) == {"words": "I will look again.", "count": chant.repetitions}
     assert (chant.detector_name, chant.refused) == ("chant", ())
 

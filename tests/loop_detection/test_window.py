@@ -261,3 +261,15 @@ def test_of_a_long_run_only_the_last_calls_are_looked_at():
     assert [each.number for each in window.rounds] == [2, 3]
     whole = Window.of(calls, ["x"] * 12)
     assert indices(whole) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+
+
+@pytest.mark.parametrize("size", range(1, 13))
+@pytest.mark.parametrize("offset", range(5))
+def test_a_run_is_cut_as_that_of_a_monitor_is(size, offset):
+    calls = [ToolCall("f", {"n": n + offset}, round=n // 3) for n in range(12)]
+    grown = Window(size)
+    for first in range(0, 12, 3):
+        grown.append(calls[first : first + 3], ["x"] * 3)
+    made = Window.of(calls, ["x"] * 12, size)
+    assert indices(made) == indices(grown)
+    assert made.call_count == grown.call_count

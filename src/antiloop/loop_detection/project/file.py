@@ -49,7 +49,7 @@ def read_settings(path: str) -> SettingsFile:
         raise SettingsError(f"{path}: not a text in UTF-8") from error
     values = _parsed(text, path)
     if os.path.basename(path) == PROJECT:
-        tool = values.get("tool", {})
+        tool = values.get("tool")
         values = tool.get("antiloop", {}) if isinstance(tool, dict) else {}
         if not isinstance(values, dict):
             raise SettingsError(f"{path}: tool.antiloop must be a table, got {values!r}")
