@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from request_bodies import BODIES, SECRET, anthropic, chat, repeated, responses
 
 from antiloop import LoopDetector, LoopPolicy
-from antiloop.formats import History, from_anthropic, from_openai_chat, from_openai_responses
+from antiloop.formats import from_anthropic, from_openai_chat, from_openai_responses
 from antiloop.integrations.gateway import GatewayGuard, judge_request
 from antiloop.integrations.guard import Guard
-from antiloop.integrations.shared.first_look import is_all_new, needs_repetition
-from antiloop.loop_detection import Escalation, LoopAction, RepeatDetector, ToolPolicy
+from antiloop.loop_detection import Escalation, LoopAction
 from antiloop.loop_detection.messages import NOTICE_MARKER
-from antiloop.loop_detection.presets import PRESETS
 
 STOP = detector(LoopPolicy.STOP)
 BLOCK = detector(Escalation(("block",)))
@@ -306,56 +304,6 @@ def test_every_api_gives_the_verdict_of_the_monitor(kind, rounds):
         assert (judged.action, judged.detection) == (verdict.action, verdict.detection)
     else:
         assert judged.action in (LoopAction.CONTINUE, LoopAction.BLOCK)
-
-
-@pytest.mark.parametrize("preset", ["default", "escalating"])
-@given(rounds=ROUNDS)
-def test_what_the_first_look_calls_news_needs_no_answer(preset, rounds):
-    guard = Guard(PRESETS[preset]())
-    history = from_openai_chat(chat(rounds)["messages"])
-    *_, last = (History(), *history.rounds())
-    if is_all_new(history, last):
-        monitor = guard.monitor()
-        assert guard.replay(monitor, history).action is LoopAction.CONTINUE
-        assert all(monitor.before(call).action is LoopAction.CONTINUE for call in last.calls)
-
-
-def test_the_first_look_calls_only_what_was_not_there_before_news():
-    def looks(*rounds, ignored=()):
-        history = from_openai_chat(chat(rounds)["messages"])
-        *_, last = history.rounds()
-        return is_all_new(history, last, ignored)
-
-    old, new = ("read", {"path": "a"}, "ten lines"), ("read", {"path": "b"}, "six lines")
-    assert looks([old], [new])
-    assert not looks([old], [("read", {"path": "a"}, "six lines")])
-    assert not looks([old], [("read", {"path": "b"}, "ten lines")])
-    assert not looks([old], [("read", {"path": "b"}, "error: not found")])
-    assert not looks([old], [new, ("read", {"path": "a"}, "nine lines")])
-    assert looks([old], [old], ignored=["read"])
-
-
-def test_the_first_look_is_taken_where_it_knows_all_detectors():
-    known = LoopDetector.escalating()
-    assert needs_repetition(known)
-    assert needs_repetition(
-        LoopDetector(known.detectors, "stop", inject_message=lambda found: "No.")
-    )
-    assert not needs_repetition(LoopDetector([*known.detectors, Raising()]))
-    assert not needs_repetition(LoopDetector([RepeatDetector(2)]))
-    assert not needs_repetition(
-        LoopDetector(known.detectors, tools={"read": ToolPolicy(poll=True)})
-    )
-    assert not needs_repetition(PRESETS["budgeted"]())
-
-
-def test_a_healthy_round_of_a_long_conversation_is_not_replayed(monkeypatch):
-    rounds = [[("read", {"path": f"{n}"}, f"the text of page {n}")] for n in range(100)]
-    replayed = []
-    guard = GatewayGuard()
-    monkeypatch.setattr(guard, "record", lambda *_: replayed.append(1))
-    guard.judge_request(chat(rounds), "openai_chat")
-    assert replayed == []
 
 
 def test_an_answer_has_an_id_of_its_own_and_the_same_when_asked_again():

@@ -1,8 +1,11 @@
 """Placeholders for a call, or its arguments, that a recording lacks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..types import ToolCall
+
+_NOT_RECORDED = "not recorded"
 
 
 def unlike_others(call: ToolCall, place: str) -> ToolCall:
@@ -20,7 +23,17 @@ def unlike_others(call: ToolCall, place: str) -> ToolCall:
     """
     name = call.tool_name or f"(not recorded, {place})"
     # The place is a key, as in values what looks like a random id is taken for noise.
-    return replace(call, tool_name=name, arguments={place: "not recorded"})
+    return replace(call, tool_name=name, arguments={place: _NOT_RECORDED})
+
+
+def is_unlike_others(call: ToolCall) -> bool:
+    """Whether the arguments of a call read like those that `unlike_others` gives.
+
+    >>> is_unlike_others(unlike_others(ToolCall("ls"), "call c1")), is_unlike_others(ToolCall("ls"))
+    (True, False)
+    """
+    given = call.arguments
+    return isinstance(given, Mapping) and list(given.values()) == [_NOT_RECORDED]
 
 
 def made_unique(call: ToolCall, step: int) -> ToolCall:

@@ -7,26 +7,23 @@ loop and need not know the agent.
 import logging
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
 
 from ..formats import History
-from ..formats.text_message import without_thoughts
-from ..loop_detection import ChantDetector, LoopAction, LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection.messages import NOTICE_MARKER, system_notice
 from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
-from .guard import Guard, reason_of, stopped
-from .shared.first_look import is_all_new, needs_repetition
+from .guard import reason_of, stopped
+from .remembering_guard import RememberingGuard, block_of, is_found
 from .shared.request_answers import Answer
-from .shared.request_forms import FORMS, Form
+from .shared.request_forms import FORMS, Form, Request
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver
 
 _logger = logging.getLogger("antiloop")
-_FEW_WORDS = ChantDetector().length
-"""Characters of a text that is too short to repeat itself without end."""
 _NO_TOOLS = (
     "No tool can be called now. Give your answer with what you have, and say what is missing."
 )
@@ -46,11 +43,19 @@ class JudgedRequest:
 
 
 @beta
-class GatewayGuard(Guard):
-    """Judge the requests of any number of agents; see `Guard` for its arguments.
+class GatewayGuard(RememberingGuard):
+    """Judge the requests of any number of agents; see `Guard` for the other arguments.
 
-    Nothing is remembered of a request: all is read off the conversation that it carries. Where no
-    detector is given, it is that of antiloop.toml, if there is one from the working folder upwards.
+    All is read off the conversation that a request carries. The guard remembers conversations only
+    to judge their next requests faster; no verdict depends on it. Several threads may use it. Where
+    no detector is given, it is that of antiloop.toml, if there is one from the working folder
+    upwards.
+
+    Args:
+        detector, ignore, observers, across_turns: those of `Guard`.
+        remembered_calls: the most calls that are remembered of all conversations together, as
+            fingerprints, about 1.5 kB each; 0 for none. A conversation takes up to a window of
+            calls, and 10 more.
     """
 
     def __init__(
@@ -60,13 +65,11 @@ class GatewayGuard(Guard):
         ignore: Iterable[str] = (),
         observers: "Iterable[AgentObserver]" = (),
         across_turns: bool = False,
+        remembered_calls: int = 20_000,
     ) -> None:
         detector = LoopDetector.from_file(preset="escalating") if detector is None else detector
         super().__init__(detector, ignore=ignore, observers=observers, across_turns=across_turns)
-        # A judge may be asked about a round that is all new, too.
-        self._needs_repetition = (
-            needs_repetition(self.detector) and self.detector.second_opinion is None
-        )
+        self.remembered_calls = remembered_calls
 
     def judge_request(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
         """Judge a request, and say what is to be done with it; see `judge_request`.
@@ -76,23 +79,25 @@ class GatewayGuard(Guard):
             kind: its API.
             run_id: the run's id for observers.
         """
-        turn = self._turn(body, kind)
-        if turn is None:
-            return JudgedRequest(body)
+        request = self._request(body, kind)
+        passed = self._passed(request, run_id)
+        if passed is not None:
+            return passed
         monitor = self.monitor(run_id)
-        verdict = self.verdict_on(monitor, turn, run_id)
-        return self._carried_out(body, kind, turn, self._seen(monitor, turn, verdict, run_id))
+        verdict = self.verdict_on(monitor, request.turn, run_id)
+        return self._carried_out(request, self._seen(request, monitor, verdict, run_id))
 
     async def ajudge_request(
         self, body: Mapping[str, Any], kind: str, run_id: str = ""
     ) -> JudgedRequest:
         """Judge a request, and let the event loop go on meanwhile."""
-        turn = self._turn(body, kind)
-        if turn is None:
-            return JudgedRequest(body)
+        request = self._request(body, kind)
+        passed = self._passed(request, run_id)
+        if passed is not None:
+            return passed
         monitor = self.monitor(run_id)
-        verdict = await self.averdict_on(monitor, turn, run_id)
-        return self._carried_out(body, kind, turn, self._seen(monitor, turn, verdict, run_id))
+        verdict = await self.averdict_on(monitor, request.turn, run_id)
+        return self._carried_out(request, self._seen(request, monitor, verdict, run_id))
 
     async def judge_or_pass(
         self, body: Mapping[str, Any], kind: str, run_id: str = ""
@@ -104,47 +109,40 @@ class GatewayGuard(Guard):
             _logger.exception("a request could not be judged; it is sent on as it came")
             return JudgedRequest(body)
 
-    def _carried_out(
-        self, body: Mapping[str, Any], kind: str, history: History, verdict: LoopVerdict
-    ) -> JudgedRequest:
-        """Do what a verdict says."""
+    def _request(self, body: Mapping[str, Any], kind: str) -> Request:
         form = _form(kind)
+        messages = form.to_judge(self.recent(form.conversation(body)))
+        places = self.places(kind, messages)
+        return Request(body, kind, messages, self.across_turns, places)
+
+    def _passed(self, request: Request, run_id: str) -> Optional[JudgedRequest]:
+        """Send a request on if there is nothing to look for, or known to be nothing to find."""
+        verdict = self.known_verdict(request)
+        if verdict is not None:
+            self.tell(verdict, run_id)
+        elif len(request.turn):
+            return None
+        return JudgedRequest(request.body)
+
+    def _seen(
+        self, request: Request, monitor: LoopMonitor, verdict: LoopVerdict, run_id: str
+    ) -> LoopVerdict:
+        """Report a verdict, and return it, or the block that is in force if it is to go on."""
+        self.tell(verdict, run_id)
+        acted_on = verdict if is_found(verdict) else block_of(monitor, request.turn)
+        self.note(request, monitor, verdict if acted_on is GO_ON else None)
+        return acted_on
+
+    def _carried_out(self, request: Request, verdict: LoopVerdict) -> JudgedRequest:
+        """Do what a verdict says."""
+        body, form = request.body, request.form
         if verdict.action is LoopAction.NOTIFY:
             return JudgedRequest(form.with_message(body, self.notice(verdict)), verdict=verdict)
         if verdict.action is LoopAction.BLOCK:
             return JudgedRequest(_without_tools(form, body, verdict), verdict=verdict)
         if verdict.action.ends_run:
-            return JudgedRequest(body, _answer(body, kind, verdict, history), verdict)
+            return JudgedRequest(body, _answer(request, verdict), verdict)
         return JudgedRequest(body, verdict=verdict)
-
-    def _turn(self, body: Mapping[str, Any], kind: str) -> Optional[History]:
-        """Return the part of a request to judge; None if there is nothing to look for."""
-        form = _form(kind)
-        messages = self.recent(form.conversation(body))
-        if not form.awaits_answer(messages):
-            return None
-        history = form.read(messages)
-        turn = history if self.across_turns else history.last_turn()
-        last = turn.last_round()
-        if not len(last) or (self._needs_repetition and self._is_all_new(turn, last)):
-            return None
-        return turn
-
-    def _is_all_new(self, turn: History, last: History) -> bool:
-        """Whether the last reply cannot matter: all its results are new, and its words are few."""
-        said = without_thoughts(turn.messages)
-        is_long = any(
-            len(each.text) > _FEW_WORDS and each.position >= len(turn) - len(last) for each in said
-        )
-        return not is_long and is_all_new(turn, last, self._ignored)
-
-    def _seen(
-        self, monitor: LoopMonitor, turn: History, verdict: LoopVerdict, run_id: str
-    ) -> LoopVerdict:
-        """Report a verdict, and return it, or the block that is in force if it is to go on."""
-        self.tell(verdict, run_id)
-        is_found = verdict.reported.action is not LoopAction.CONTINUE
-        return verdict if is_found else _standing(monitor, turn.last_round())
 
 
 @beta
@@ -179,9 +177,8 @@ def judge_request(
 
     >>> judge_request({"messages": [{"role": "user", "content": "Go"}]}, "openai_chat").answer
     """
-    guard = GatewayGuard(
-        detector or LoopDetector.escalating(), ignore=ignore, across_turns=across_turns
-    )
+    detector = detector or LoopDetector.escalating()
+    guard = GatewayGuard(detector, ignore=ignore, across_turns=across_turns, remembered_calls=0)
     return guard.judge_request(body, kind)
 
 
@@ -191,25 +188,19 @@ def _form(kind: str) -> Form:
     return FORMS[kind]
 
 
-def _standing(monitor: LoopMonitor, last: History) -> LoopVerdict:
-    """Return the block that a round ignores; go on if there is none."""
-    verdicts: Sequence[LoopVerdict] = [monitor.before(call) for call in last.calls]
-    return next((each for each in verdicts if each.action is LoopAction.BLOCK), GO_ON)
-
-
 def _without_tools(form: Form, body: Mapping[str, Any], verdict: LoopVerdict) -> Mapping[str, Any]:
     words = f"{NOTICE_MARKER} {visible(reason_of(verdict))}\n{_NO_TOOLS}"
     return form.without_tools(form.with_message(body, system_notice(words)))
 
 
-def _answer(body: Mapping[str, Any], kind: str, verdict: LoopVerdict, history: History) -> Answer:
-    is_error = verdict.action is LoopAction.RAISE
+def _answer(request: Request, verdict: LoopVerdict) -> Answer:
+    body, is_error = request.body, verdict.action is LoopAction.RAISE
     options = body.get("stream_options")
     model = body.get("model")
     return Answer(
-        kind,
+        request.kind,
         visible(reason_of(verdict)) if is_error else stopped(verdict),
-        _key(history, verdict),
+        _key(request.turn, verdict),
         model if isinstance(model, str) else "",
         streamed=body.get("stream") is True,
         with_usage=isinstance(options, Mapping) and options.get("include_usage") is True,

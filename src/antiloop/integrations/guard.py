@@ -28,8 +28,8 @@ class Guard(Lookout):
 
     The guard keeps no state of a run. It makes the monitor from the conversation each time, so a
     run that another process resumes gets the verdicts of an unbroken one. It replays only the last
-    calls, four windows full, so a step of a long run costs no more than one of a short run. It
-    remembers in this process what a judge said; another process asks again.
+    calls, four to six windows full, so a step of a long run costs no more than one of a short run.
+    It remembers in this process what a judge said; another process asks again.
 
     Args:
         across_turns: judge the whole conversation; by default, what follows the user's last
@@ -54,9 +54,10 @@ class Guard(Lookout):
     def recent(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Return the messages that can matter, so that a long conversation is not read as a whole.
 
-        A round takes a reply and a message for each result.
+        A round takes a reply and a message for each result. The first of them stays the same for a
+        window of rounds.
         """
-        return messages[-2 * self._kept :]
+        return messages[_skipped(len(messages), 2 * self._kept, 2 * self.detector.window) :]
 
     def replay(
         self, monitor: LoopMonitor, history: History, *, may_ask: bool = False
@@ -151,6 +152,17 @@ class Guard(Lookout):
         """
         return self.replayed(without_round_of(call, history)).before(call)
 
+    def skipped_calls(self, count: int) -> int:
+        """Return how many of the first calls of a turn are not replayed, or a few less.
+
+        It grows by a window at a time, so mostly the replay of a turn that goes on begins where it
+        began before.
+
+        Args:
+            count: the calls of the turn.
+        """
+        return _skipped(count, self._kept + self.detector.window, self.detector.window)
+
     @property
     def _kept(self) -> int:
         return _KEPT_WINDOWS * self.detector.window
@@ -160,14 +172,19 @@ class Guard(Lookout):
         if history.turn_starts and not self.across_turns:
             history = history.last_turn()
         replies: List[History] = []
-        calls = 0
+        calls = len(history) - self.skipped_calls(len(history))
         for together in reversed(list(history.replies())):
             is_heard = len(replies) < _HEARD
             replies.append(together if is_heard else replace(together, messages=()))
-            calls += len(together)
-            if calls >= self._kept:
+            calls -= len(together)
+            if calls <= 0 and together.calls:
                 break
         return replies[::-1]
+
+
+def _skipped(count: int, kept: int, step: int) -> int:
+    """Return how many of the first things are left out: a multiple of `step`."""
+    return max(0, count - kept) // step * step
 
 
 def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:

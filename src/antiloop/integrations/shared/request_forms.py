@@ -1,6 +1,7 @@
 """The requests of LLM APIs: where the conversation stands, and how it is added to."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from ...formats import History, from_anthropic, from_openai_chat, from_openai_responses
@@ -8,6 +9,7 @@ from ...formats.content import tag_of
 from ...formats.messages import openai_responses as responses
 from ...formats.messages.anthropic import blocks_of
 from ...formats.messages.anthropic import is_result as is_result_block
+from .known_conversations import Place
 
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 
@@ -32,10 +34,15 @@ class Form:
         messages = body.get(self.place)
         return messages if isinstance(messages, (list, tuple)) else ()
 
-    def awaits_answer(self, messages: Sequence[Any]) -> bool:
-        """Whether the model is asked because results came in; a system message may follow them."""
-        said = (each for each in reversed(messages) if not _is_system(each))
-        return self.is_result(next(said, None))
+    def to_judge(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Return a conversation up to the results that came in; nothing if none came in last.
+
+        A system message may follow them.
+        """
+        end = len(messages)
+        while end and _is_system(messages[end - 1]):
+            end -= 1
+        return messages[:end] if end and self.is_result(messages[end - 1]) else ()
 
     def with_message(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
         """Return a request with a further message to the model."""
@@ -121,3 +128,29 @@ FORMS: Mapping[str, Form] = {
     ),
 }
 """By the name of the API."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and the messages of it that are judged."""
+
+    body: Mapping[str, Any]
+    kind: str
+    """Its API."""
+    messages: Sequence[Any]
+    """The last messages, up to the results that came in; none if the model is not given results."""
+    across_turns: bool
+    """Whether the calls before the user's last message count."""
+    places: Sequence[Place] = ()
+    """Up to where its conversation may be known, the whole of it first; none if it cannot be."""
+
+    @property
+    def form(self) -> Form:
+        """How the requests of this API are written."""
+        return FORMS[self.kind]
+
+    @cached_property
+    def turn(self) -> History:
+        """The calls that count."""
+        history = self.form.read(self.messages)
+        return history if self.across_turns else history.last_turn()

@@ -18,6 +18,8 @@ class Speech:
     def __init__(self, detectors: Iterable[Any], masking: Masking) -> None:
         self.replies = 0
         """How many replies were begun: the clock by which findings about words climb."""
+        self.has_found = False
+        """Whether anything was found in a reply since this monitor was made."""
         self._is_open = False
         self._watches: List[Tuple[TextDetector, TextWatch]] = [
             (each, each.watch(masking)) for each in detectors if isinstance(each, TextDetector)
@@ -26,13 +28,13 @@ class Speech:
     def saying(self, piece: str) -> List[LoopDetection]:
         """Take a piece of the reply that is under way, and return what it shows."""
         self._begin()
-        return [found for _, watch in self._watches for found in _some(watch.saying(piece))]
+        return self._noted([watch.saying(piece) for _, watch in self._watches])
 
     def said(self, text: str) -> List[LoopDetection]:
         """Take a whole reply, after its pieces if there were any, and return what it shows."""
         self._begin()
         self._is_open = False
-        return [found for _, watch in self._watches for found in _some(watch.said(text))]
+        return self._noted([watch.said(text) for _, watch in self._watches])
 
     def moved(self) -> None:
         """Note that tools were called, or that the user spoke."""
@@ -61,6 +63,7 @@ class Speech:
         self.replies += not self._is_open
         self._is_open = True
 
-
-def _some(found: Optional[LoopDetection]) -> List[LoopDetection]:
-    return [] if found is None else [found]
+    def _noted(self, answers: Iterable[Optional[LoopDetection]]) -> List[LoopDetection]:
+        found = [each for each in answers if each is not None]
+        self.has_found = self.has_found or bool(found)
+        return found

@@ -1,0 +1,57 @@
+"""Features of calls of which no text is kept."""
+
+from typing import Optional
+
+from .call_features import CallFeatures
+from .window import Window
+
+_DERIVED = ("is_polled", "is_command", "is_missing", "only_looks")
+
+
+class Missed:
+    """Whether a comparison needed a text that is no longer kept."""
+
+    __slots__ = ("has_happened",)
+
+    def __init__(self) -> None:
+        self.has_happened = False
+
+
+class TextlessFeatures(CallFeatures):
+    """The features of a call without its arguments and its result.
+
+    They answer as before, as long as nobody asks for a looser key that nobody has asked for yet.
+    """
+
+    __slots__ = ("_missed",)
+    _missed: Missed
+
+    @classmethod
+    def without_texts(cls, full: CallFeatures, missed: Missed) -> "TextlessFeatures":
+        """Make such features; `missed` is told of a comparison that they cannot take part in."""
+        features = cls(full.tool, full.call, full.mutates, full.result, full.outcome, full.is_long)
+        for name in _DERIVED:
+            setattr(features, name, getattr(full, name))
+        # Near arguments are cheap to derive, and compared more often than all other texts.
+        full.normalized("near")
+        keys = {name: key for name, key in (full._normalized or {}).items() if key is not None}
+        features.restore(keys, full.changes_world, False)
+        features.masking = full.masking
+        features._missed = missed
+        return features
+
+    def _made(self, name: str) -> Optional[str]:  # noqa: ARG002 - no key can be made any more
+        # An unknown result has no text.
+        self._missed.has_happened = self._missed.has_happened or self.result is not None
+        return None
+
+
+def forget_texts(window: Window, missed: Missed) -> None:
+    """Let go of all texts in a window.
+
+    What the window finds from now on counts only as long as `missed` has not happened, and its
+    findings do not name the arguments of earlier calls.
+    """
+    for item in window:
+        if not isinstance(item.features, TextlessFeatures):
+            item.features = TextlessFeatures.without_texts(item.features, missed)
