@@ -6,6 +6,10 @@
 Two proxies stand in front of a model that answers at once: one with the guard, one without. Times
 are noise on a shared machine, so both are asked in turn, and a figure is a ratio of medians. The
 slower a model, the nearer the ratios are to 1.
+
+Each time is that of a conversation of its own, with 200 messages. Its request before, with two
+messages less, has passed the same proxy, as in an agent's run. The times of these earlier requests
+make the last column: what a conversation costs that a proxy sees for the first time.
 """
 
 import argparse
@@ -31,6 +35,8 @@ from request_bodies import BODIES  # noqa: E402
 
 MESSAGES = 200
 ROUNDS = MESSAGES // 2
+WARM_UP = 5
+"""Conversations that are not counted."""
 PATHS = {
     "openai_chat": ("/v1/chat/completions", "m"),
     "openai_responses": ("/v1/responses", "m"),
@@ -52,6 +58,11 @@ SETTINGS = {
 }
 
 
+Rounds = List[List[Tuple[str, Dict[str, Any], str]]]
+Pair = List[float]
+"""Seconds without and with the guard."""
+
+
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--times", type=int, default=60)
@@ -61,23 +72,22 @@ def main() -> None:
         model.serve(Script(()), Ran())
         models = MODELS.format(url=model.url)
         ports = [stack.enter_context(proxy(models + more)) for more in ("", GUARD)]
-        print(f"{'':20}{'new round':>20}{'known round':>20}")
-        for kind, (path, name) in PATHS.items():
-            ratios = [
-                ratio(ports, path, json.dumps({**BODIES[kind](rounds), "model": name}), times)
-                for rounds in (healthy(ROUNDS), polled(ROUNDS))
-            ]
-            print(f"{kind:20}" + "".join(f"{each:20.2f}" for each in ratios))
+        print(f"{'':20}{'new round':>20}{'known round':>20}{'first request':>20}")
+        for kind in PATHS:
+            spent = [measured(ports, kind, rounds, times) for rounds in (healthy, polled)]
+            ratios = [*(ratio(later) for _, later in spent), ratio([*spent[0][0], *spent[1][0]])]
+            print(f"{kind:20}" + "".join(f"{each:20.2f}" for each in ratios), flush=True)
 
 
-def healthy(count: int) -> List[List[Tuple[str, Dict[str, Any], str]]]:
+def healthy(count: int) -> Rounds:
     """Return rounds of which each reads something else."""
     return [[("read", {"path": f"src/module_{n}.py"}, page(n))] for n in range(count)]
 
 
-def polled(count: int) -> List[List[Tuple[str, Dict[str, Any], str]]]:
+def polled(count: int) -> Rounds:
     """Return rounds of which the last is a call that was made before, with another answer."""
-    return [*healthy(count - 1), [("read", {"path": "src/module_0.py"}, page(count))]]
+    known = f"src/module_{count - 10}.py"
+    return [*healthy(count - 1), [("read", {"path": known}, page(count))]]
 
 
 def page(number: int) -> str:
@@ -114,19 +124,38 @@ def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
     sys.exit("the proxy did not start")
 
 
-def ratio(ports: List[int], path: str, body: str, times: int) -> float:
-    """Return the median with the guard over that without."""
+def measured(
+    ports: List[int], kind: str, rounds: Callable[[int], Rounds], times: int
+) -> Tuple[List[Pair], List[Pair]]:
+    """Return the seconds without and with the guard: of first requests, and of the next ones."""
     clients = [http.client.HTTPConnection("127.0.0.1", port) for port in ports]
-    asks = [asking(client, path, body.encode()) for client in clients]
-    for ask in 5 * asks:
-        ask()
-    spent: List[List[float]] = [[ask() for ask in asks] for _ in range(times)]
-    bare, guarded = (statistics.median(each) for each in zip(*spent))
+    asks = [asking(client, PATHS[kind][0]) for client in clients]
+    pairs = []
+    for number in range(-WARM_UP, times):
+        task, whole = f"Task {number}: {rounds.__name__}", rounds(ROUNDS)
+        bodies = [written(kind, task, each) for each in (whole[:-1], whole)]
+        turn = 1 if number % 2 else -1  # who is asked first
+        first, later = ([ask(body) for ask in asks[::turn]][::turn] for body in bodies)
+        pairs.append((first, later))
+    return tuple(map(list, zip(*pairs[WARM_UP:])))  # type: ignore[return-value]
+
+
+def written(kind: str, task: str, rounds: Rounds) -> bytes:
+    """Return the request of a conversation that begins with a task."""
+    words = [{"role": "user", "content": task}]
+    body = BODIES[kind](rounds)
+    place = "input" if "input" in body else "messages"
+    return json.dumps({**body, place: [*words, *body[place][1:]], "model": PATHS[kind][1]}).encode()
+
+
+def ratio(pairs: List[Pair]) -> float:
+    """Return the median with the guard over that without."""
+    bare, guarded = (statistics.median(each) for each in zip(*pairs))
     return guarded / bare
 
 
-def asking(client: http.client.HTTPConnection, path: str, body: bytes) -> Callable[[], float]:
-    def ask() -> float:
+def asking(client: http.client.HTTPConnection, path: str) -> Callable[[bytes], float]:
+    def ask(body: bytes) -> float:
         started = time.perf_counter()
         headers = {"Content-Type": "application/json", "Authorization": "Bearer sk-1234"}
         client.request("POST", path, body, headers)

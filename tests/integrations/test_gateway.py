@@ -174,6 +174,14 @@ def test_a_system_message_may_follow_the_results(role):
     assert judge_request(body, "openai_chat", STOP).answer is not None
 
 
+def test_a_notice_may_follow_a_system_message():
+    body = anthropic(repeated(3))
+    body["messages"].append({"role": "system", "content": "Be brief."})
+    *sent, added = judge_request(body, "anthropic").body["messages"]
+    assert sent == body["messages"]
+    assert NOTICE_MARKER in added["content"]
+
+
 @kinds
 def test_parallel_calls_are_one_round(kind):
     calls = [("search", {"query": "refunds"}, "nothing found")] * 3
