@@ -141,26 +141,85 @@ class Verdicts(Hearer):
         self.heard.append((run_id, verdict))
 
 
-@pytest.mark.parametrize("name", GUARDS)
-@settings(max_examples=12)
-@given(kind=st.sampled_from(sorted(BODIES)), changes=st.lists(CHANGES, max_size=8))
-def test_memory_changes_no_answer(name, kind, changes):
+def assert_memory_changes_nothing(name, kind, changes):
+    """Judge a conversation after each change, and return the actions."""
     hearers = Verdicts(), Verdicts()
     options = GUARDS[name]
     knowing = GatewayGuard(observers=[hearers[0]], **options)
     plain = GatewayGuard(observers=[hearers[1]], remembered_calls=0, **options)
     body = BODIES[kind]([])
-    branches = [body[PLACES[kind]]]
-    current = 0
+    branches, current, actions = [body[PLACES[kind]]], 0, []
     for change, *values in changes:
         if change == "branch":
             branches.append(branches[current])
             current = values[0] % len(branches)
         branches[current] = changed(kind, branches[current], change, *values)
         asked = {**body, PLACES[kind]: copy.deepcopy(branches[current])}
-        assert outcomes(knowing, hearers[0], asked, kind) == outcomes(
-            plain, hearers[1], asked, kind
-        )
+        expected = outcomes(plain, hearers[1], asked, kind)
+        assert outcomes(knowing, hearers[0], asked, kind) == expected
+        actions.append(expected[2].action.value)
+    return actions
+
+
+@pytest.mark.parametrize("name", GUARDS)
+@settings(max_examples=12)
+@given(kind=st.sampled_from(sorted(BODIES)), changes=st.lists(CHANGES, max_size=8))
+def test_memory_changes_no_answer(name, kind, changes):
+    assert_memory_changes_nothing(name, kind, changes)
+
+
+def searched(result="nothing found"):
+    return rounds, [("search", {"q": "a"}, result)], 1
+
+
+def three_read(number):
+    return rounds, [("read", {"n": n}, f"page {n}") for n in range(3 * number, 3 * number + 3)], 1
+
+
+def chanted(number):
+    return [(said, CHANT), three_read(number)]
+
+
+WAYS = {
+    "a result that came twice": (
+        "small",
+        [searched(), searched(), ("twice", 1), searched()],
+        "notify",
+    ),
+    "results that differ by the time of day": (
+        "small",
+        [searched(f"12 files at 1{hour}:42:17") for hour in range(3)],
+        "notify",
+    ),
+    "a loop that is older than what is replayed": (
+        "small",
+        [*[searched()] * 3, *map(three_read, range(12)), *[searched()] * 3],
+        "notify",
+    ),
+    "a chant that is older than what is heard": (
+        "small",
+        [*chanted(0), *chanted(1), *chanted(2), *map(three_read, range(3, 16)), *chanted(16)],
+        "notify",
+    ),
+    "a block that is in force": ("blocks", [searched()] * 4, "block"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_memory_does_not_hide(way):
+    name, changes, last = WAYS[way]
+    for kind in BODIES:
+        assert assert_memory_changes_nothing(name, kind, changes)[-1] == last
+
+
+def test_what_is_known_of_one_turn_does_not_count_across_turns():
+    guard = GatewayGuard(small(LoopPolicy.STOP))
+    body = BODIES["openai_chat"]([])
+    for more in (searched(), searched(), (of_user, "Try again."), searched()):
+        body["messages"] = changed("openai_chat", body["messages"], *more)
+    assert guard.judge_request(body, "openai_chat").answer is None
+    guard.across_turns = True
+    assert guard.judge_request(body, "openai_chat").answer is not None
 
 
 def counted(guard, monkeypatch):
@@ -285,6 +344,14 @@ def test_a_round_that_is_not_complete_is_not_remembered():
         guard.judge_request(body, "openai_chat")
         kept.append(len(guard.conversations))
     assert kept == [1, 0]
+
+
+def test_words_that_may_belong_to_the_next_round_are_not_remembered():
+    guard = GatewayGuard()
+    (body,) = growing("openai_chat", 1)
+    body["messages"][2:2] = said("openai_chat", "Let me see.")
+    guard.judge_request(body, "openai_chat")
+    assert len(guard.conversations) == 0
 
 
 def test_nothing_is_remembered_where_that_is_switched_off():
