@@ -52,9 +52,9 @@ GUARDS = {
     "limit": {
         "detector": LoopDetector([CallLimitDetector(9, per_tool={"search": 5})], Escalation())
     },
-    "blocks": {"detector": small(Escalation(("block",), every=2, max_interventions=3))},
+    "blocks": {"detector": small(Escalation(("block",), every=3, max_interventions=3))},
     "shadow": {"detector": small(LoopPolicy.STOP, shadow=True)},
-    "ignore": {"detector": small(LoopPolicy.STOP), "ignore": ["write"]},
+    "notices": {"detector": small(LoopPolicy.INJECT_MESSAGE), "ignore": ["write"]},
     "across": {"detector": small(Escalation()), "across_turns": True},
 }
 
@@ -176,8 +176,12 @@ def three_read(number):
     return rounds, [("read", {"n": n}, f"page {n}") for n in range(3 * number, 3 * number + 3)], 1
 
 
+def one_read(number):
+    return rounds, [("read", {"n": number}, f"page {number}")], 1
+
+
 def chanted(number):
-    return [(said, CHANT), three_read(number)]
+    return [(said, CHANT), one_read(number)]
 
 
 WAYS = {
@@ -197,11 +201,11 @@ WAYS = {
         "notify",
     ),
     "a chant that is older than what is heard": (
-        "small",
-        [*chanted(0), *chanted(1), *chanted(2), *map(three_read, range(3, 16)), *chanted(16)],
+        "notices",
+        [*chanted(0), *map(one_read, range(1, 16)), *chanted(16)],
         "notify",
     ),
-    "a block that is in force": ("blocks", [searched()] * 4, "block"),
+    "a block that is in force": ("blocks", [searched()] * 5, "block"),
 }
 
 
