@@ -20,7 +20,7 @@ class Missed:
 class TextlessFeatures(CallFeatures):
     """The features of a call without its arguments and its result.
 
-    They answer as before, as long as nobody asks for a looser key that nobody has asked for yet.
+    They compare as before, except by a looser key that was not made while the texts were there.
     """
 
     __slots__ = ("_missed",)
@@ -28,7 +28,7 @@ class TextlessFeatures(CallFeatures):
 
     @classmethod
     def without_texts(cls, full: CallFeatures, missed: Missed) -> "TextlessFeatures":
-        """Make such features; `missed` is told of a comparison that they cannot take part in."""
+        """Make such features; `missed` notes a comparison that needs a text."""
         features = cls(full.tool, full.call, full.mutates, full.result, full.outcome, full.is_long)
         for name in _DERIVED:
             setattr(features, name, getattr(full, name))
