@@ -196,6 +196,8 @@ def test_only_a_command_line_can_do_nothing(name):
         (": x", ":"),
         ({}, ""),
         (None, "=null"),
+        ([[[[[[[{"cat": "dog"}]]]]]]], ".cat=dog"),
+        ([[[[[[[[{"cat": "dog"}]]]]]]]], "=cat dog"),
         ({"deep": {"on": {"and": {"a": {"b": {"c": {"d": {"e": {"cat": "dog"}}}}}}}}},
          ".deep.on.and.a.b.c.d.e=cat dog"),
         ({"items": [f"w{n:03}" for n in range(66)]},

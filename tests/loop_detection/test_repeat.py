@@ -210,3 +210,8 @@ class TestUnseenResults:
 
     def test_alone_they_count(self):
         assert ask(self.detector, LS, LS, LS).repetitions == 3
+
+    def test_what_came_before_them_is_still_compared(self):
+        run = [step("ls", "alpha"), step("ls", "beta"), step("ls")]
+        assert ask(self.detector, *run) is None
+        assert ask(self.detector, run[1], run[1], run[2]).repetitions == 3

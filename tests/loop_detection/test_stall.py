@@ -165,3 +165,10 @@ class TestOnlyFruitless:
         first = [step("get", f"Error: page {name} not found", page=name) for name in NAMES[:5]]
         later = [step("get", f"Error: page {name} not found", page=name) for name in NAMES[5:]]
         assert ask(self.detector, *first).identity == ask(self.detector, *later).identity
+
+
+def test_less_left_to_do_begins_the_streak_anew():
+    run = [step("test", f"{left} failed", of=of) for of, left in (("a", 9), ("b", 5), ("c", 5))]
+    detector = StallDetector(2, only_fruitless=True)
+    assert ask(detector, *run).indices == (1, 2)
+    assert ask(detector, *run[:2]) is None
