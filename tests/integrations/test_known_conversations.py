@@ -1,5 +1,6 @@
 """A guard that remembers conversations judges every request as one that does not."""
 
+import asyncio
 import copy
 import gc
 import pickle
@@ -408,6 +409,20 @@ def test_several_threads_get_the_answers_of_one():
         for _ in range(2):
             judged = threads.map(lambda body: guard.judge_request(body, "openai_chat"), bodies)
             assert list(judged) == expected
+
+
+@kinds
+def test_an_event_loop_gets_the_answers_of_one_request_after_the_other(kind):
+    guard, plain = GatewayGuard(), GatewayGuard(remembered_calls=0)
+    bodies = list(growing(kind, 6, lambda n: [("go", {"n": n // 5}, "no")]))
+
+    async def judged():
+        return await asyncio.gather(*(guard.ajudge_request(body, kind) for body in bodies * 2))
+
+    expected = [plain.judge_request(body, kind) for body in bodies * 2]
+    assert any(each.answer for each in expected)
+    for _ in range(2):
+        assert asyncio.run(judged()) == expected
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda guard: pickle.loads(pickle.dumps(guard))])
