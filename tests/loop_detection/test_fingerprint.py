@@ -516,6 +516,10 @@ CANONICAL = {
     "a set": ({2, 10, "a"}, '{"\\u0000set":["a",10,2]}'),
     "bytes": (b"ab", '{"\\u0000bytes":"6162"}'),
     "keys that become equal": ({1: "a", "1": "b"}, '{"\\u0000pairs":[["1","a"],["1","b"]]}'),
+    "keys that become equal, of what has no order": (
+        {1: {"b": 1}, "1": {"a": 2}},
+        '{"\\u0000pairs":[["1",{"a":2}],["1",{"b":1}]]}',
+    ),
     "keys that are no text": ({None: 1, True: 2, (1, 2): 3}, '{"[1,2]":3,"null":1,"true":2}'),
     "the largest number in decimal": (2**4095 - 1, str(2**4095 - 1)),
     "a number too long for decimal": (2**4095, f'{{"\\u0000int":"{hex(2**4095)}"}}'),

@@ -130,6 +130,19 @@ def test_a_page_that_begins_like_a_refusal_is_a_page():
         assert said == ["continue"] * 4
 
 
+def test_while_another_call_is_refused_such_a_page_is_a_page_too():
+    monitor = monitor_of(RepeatDetector(3, require_same_result=True), policy=LADDER)
+    actions(monitor, [[LOOK]] * 4)
+    pages = [f"{REFUSED_MARKER} chapter {name}" for name in ("alpha", "beta", "gamma", "delta")]
+    for page in pages:
+        monitor.after([LOOK, ToolCall("next_page")], [monitor.before(LOOK).message, page])
+    last = [item.features for item in monitor.window][-2:]
+    assert [(each.tool, each.outcome.name == "REFUSED") for each in last] == [
+        ("look", True),
+        ("next_page", False),
+    ]
+
+
 def test_a_refusal_in_a_loop_is_known_by_a_guard_with_another_ladder():
     monitor = LoopDetector([RepeatDetector(3)], Escalation(("notify",))).monitor()
     kinds = []

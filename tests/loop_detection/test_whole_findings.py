@@ -393,3 +393,14 @@ def test_a_message_is_cut_in_the_middle():
     found = PingPongDetector(6, 2).check(*in_a_row(*calls, *calls))
     assert len(found.message) <= 600
     assert found.message.endswith("(6 rounds) was repeated 2 times.")
+
+
+def test_the_names_of_siblings_in_a_cycle_are_shortened():
+    names = [letter * 66 for letter in "abc"]
+    siblings, wide = ([step(f"{name}{end}") for name in names] for end in ("", "x"))
+    found = PingPongDetector(2, 2).check(*in_rounds(siblings, wide, siblings, wide))
+    whole, cut = found.details["cycle"]
+    assert whole == "+".join(names)
+    joined = "+".join(f"{name}x" for name in names)
+    assert cut == f"{joined[:98]}...{joined[-98:]}"
+    assert (len(whole), len(cut)) == (200, 199)

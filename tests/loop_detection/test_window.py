@@ -273,3 +273,9 @@ def test_a_run_is_cut_as_that_of_a_monitor_is(size, offset):
     made = Window.of(calls, ["x"] * 12, size)
     assert indices(made) == indices(grown)
     assert made.call_count == grown.call_count
+
+
+def test_the_first_count_of_failures_is_no_step_forward():
+    texts = ["3 failed", "2 failed", "2 failed", "5 errors", "Error: boom", "1 failed"]
+    made = items(*(step("test", text, n=n) for n, text in enumerate(texts)))
+    assert [item.is_step_forward for item in made] == [False, True, False, False, False, True]

@@ -12,7 +12,7 @@ from ..evidence.compared import KEY_LENGTH, Result
 from ..evidence.fingerprint import text_fingerprint
 from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
-from ..text.shortening import NAME_LENGTH, shortened, visible
+from ..text.shortening import visible
 
 MESSAGE_LENGTH = 600
 """Largest length of a message, which may contain long names from a model."""
@@ -132,14 +132,11 @@ def detection(
         detector_name=detector,
         message=visible(message, MESSAGE_LENGTH),
         details={
-            **{name: _bounded(name, value) for name, value in (details or {}).items()},
+            **(details or {}),
             "answer": found[-1].features.outcome.name.lower(),
             "indices": list(indices),
             "calls": [
-                {
-                    "tool": shortened(item.features.tool, NAME_LENGTH),
-                    "arguments": item.features.shown,
-                }
+                {"tool": item.features.tool, "arguments": item.features.shown}
                 for item in lap[-SHOWN_CALLS:]
             ],
         },
@@ -154,15 +151,6 @@ def detection(
         members=members,
         refused=refused,
     )
-
-
-def _bounded(name: str, value: Any) -> Any:
-    """Shorten tool names, which a model can make arbitrarily long."""
-    if name not in ("tool", "tools", "cycle"):
-        return value
-    if isinstance(value, list):
-        return [shortened(each, NAME_LENGTH) for each in value]
-    return shortened(value, NAME_LENGTH)
 
 
 def times(count: int) -> str:

@@ -10,7 +10,7 @@ from ..evidence.refusal import tool_key
 from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
-from ..text.shortening import shortened
+from ..text.shortening import NAME_LENGTH, shortened
 from ..threshold import check_threshold
 from .base import SHOWN_CALLS, WindowDetector, detection, times
 
@@ -136,7 +136,7 @@ class PingPongDetector(WindowDetector):
             identity=_first_rotation([self._signature(each) for each in lap]),
             details={
                 "tool": found[-1].features.tool,
-                "cycle": tools,
+                "cycle": [shortened(each, NAME_LENGTH) for each in tools],
                 "repetitions": count,
                 "count": len(rounds),
             },
