@@ -16,6 +16,7 @@ from antiloop.loop_detection import (
     Opinion,
     SecondOpinion,
     StallDetector,
+    ToolPolicy,
 )
 from antiloop.types import ToolResult
 
@@ -291,3 +292,22 @@ class TestWhatAJudgeFinds:
             "opinions": [[2, opinion]],
         }
         assert [each[0] for each in snapshot["excerpts"]] == [0, 1, 2]
+
+
+def test_a_block_refuses_what_a_tool_declares_to_be_equal():
+    tools = {"look": ToolPolicy(key=["q"])}
+    monitor = monitor_of(RepeatDetector(2), policy=Escalation(("block",)), tools=tools)
+    for number in range(2):
+        monitor.record_call("look", {"q": "cats", "n": number}, "a page")
+    refused = monitor.before(ToolCall("look", {"q": "cats", "n": 9}))
+    assert refused.action is LoopAction.BLOCK
+    assert monitor.before(ToolCall("look", {"q": "dogs", "n": 1})).action is LoopAction.CONTINUE
+    assert monitor.before(ToolCall("peek", {"q": "cats"})).action is LoopAction.CONTINUE
+
+
+def test_a_detector_of_your_own_is_written_with_the_options_that_it_keeps():
+    class Own(RepeatDetector):
+        def __init__(self, threshold=3, flavor="plain"):
+            super().__init__(threshold)
+
+    assert repr(Own(4)) == "Own(threshold=4)"
