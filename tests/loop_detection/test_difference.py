@@ -70,3 +70,13 @@ def test_the_first_four_thousand_characters_are_compared():
 )
 def test_the_lines_that_are_new(old, new, shown):
     assert new_lines(old, new) == shown
+
+
+def test_a_difference_that_is_too_long_is_cut():
+    around = "word " * 100
+    for old, new, shown in (
+        ("o" * 121, "n", " [...]  -> n"),
+        ("o", "n" * 161, "o ->  [...] "),
+    ):
+        whole = changed_part(f"{around}{old}{around}", f"{around}{new}{around}")
+        assert whole == f"...{around[-30:]}[{shown}]{around[:30]}"

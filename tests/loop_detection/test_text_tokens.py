@@ -84,6 +84,9 @@ def test_a_long_line_is_prose_whatever_it_begins_with():
     made = tokens("- " + "abcd " * 120)
     prose = [token.is_prose for token in made if token.text == " abcd"]
     assert prose == [False] * 100 + [True] * 20
+    made = tokens("---- " + "abcd " * 120)
+    prose = [token.is_prose for token in made if token.text == " abcd"]
+    assert prose == [False] * 99 + [True] * 21
 
 
 def test_what_may_go_on_is_held_until_it_is_known():

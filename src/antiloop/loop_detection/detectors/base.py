@@ -151,12 +151,3 @@ def detection(
         members=members,
         refused=refused,
     )
-
-
-def times(count: int) -> str:
-    """Return "once" or "n times".
-
-    >>> times(3)
-    '3 times'
-    """
-    return "once" if count == 1 else f"{count} times"

@@ -7,7 +7,6 @@ from ..detection import LoopDetection
 from ..text.chant_scan import Chant, ChantScan
 from ..text.masking import SECRETS, Masking
 from ..threshold import check_threshold
-from .base import times
 from .known_texts import KnownTexts
 from .text_detector import TextDetector, TextWatch, text_detection
 
@@ -104,7 +103,7 @@ class _Text(TextWatch):
         self._laps = scan.laps
         if chant is None:
             return None
-        message = f"One text of the model repeats itself {times(chant.laps)}"
+        message = f"One text of the model repeats itself {chant.laps} times"
         key = " ".join(map(str, chant.key))
         return text_detection(
             self._detector.name, message, chant.text, chant.laps, key, self._masking

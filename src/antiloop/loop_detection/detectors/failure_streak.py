@@ -12,7 +12,7 @@ from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 PATIENCE = 12
 """Rounds with the same answer if it is not a failure."""
@@ -117,7 +117,7 @@ class FailureStreakDetector(WindowDetector):
         what = "asked to come back later" if waits else "gave the same fruitless answer"
         return detection(
             self.name,
-            f"Tool {features.tool!r} {what} {times(count)}.",
+            f"Tool {features.tool!r} {what} {count} times.",
             streak,
             identity=(
                 features.tool,

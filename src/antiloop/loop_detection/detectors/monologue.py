@@ -9,7 +9,6 @@ from ..evidence.compared import KEY_LENGTH
 from ..evidence.fingerprint import text_fingerprint
 from ..text.masking import SECRETS, Masking
 from ..threshold import check_threshold
-from .base import times
 from .text_detector import TextDetector, TextWatch, text_detection
 
 _NUMBERING = re.compile(
@@ -81,7 +80,7 @@ class _Replies(TextWatch):
         self._latest = fingerprint
         if self._count < self._threshold:
             return None
-        message = f"The model gave the same reply {times(self._count)} in a row"
+        message = f"The model gave the same reply {self._count} times in a row"
         message += " without calling a tool"
         return text_detection(self._name, message, text, self._count, key, self._masking)
 

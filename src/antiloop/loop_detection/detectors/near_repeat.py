@@ -11,7 +11,7 @@ from ..evidence.refusal import near_key
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 
 @beta
@@ -73,7 +73,7 @@ class NearRepeatDetector(WindowDetector):
         features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {features.tool!r} was called {times(count)} with nearly the same arguments.",
+            f"Tool {features.tool!r} was called {count} times with nearly the same arguments.",
             streak,
             identity=(features.tool, features.near),
             refused=(near_key(features),),

@@ -7,7 +7,7 @@ from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 
 @beta
@@ -61,7 +61,7 @@ class NoEffectDetector(WindowDetector):
         features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {features.tool!r} applied the same change {times(count)} in a row.",
+            f"Tool {features.tool!r} applied the same change {count} times in a row.",
             streak,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )

@@ -7,7 +7,7 @@ from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 _COARSE = 3  # times as many rounds, where an answer only counts what is left to do
 
@@ -56,7 +56,7 @@ class PersistentFailureDetector(WindowDetector):
         features, count = attempts[-1].features, len(attempts)
         return detection(
             self.name,
-            f"Tool {features.tool!r} was called {times(count)} with the same arguments and failed "
+            f"Tool {features.tool!r} was called {count} times with the same arguments and failed "
             "in the same way, whatever was changed in between.",
             attempts,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},

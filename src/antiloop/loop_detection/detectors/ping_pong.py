@@ -12,7 +12,7 @@ from ..evidence.sameness import differ
 from ..evidence.window import Window
 from ..text.shortening import NAME_LENGTH, shortened
 from ..threshold import check_threshold
-from .base import SHOWN_CALLS, WindowDetector, detection, times
+from .base import SHOWN_CALLS, WindowDetector, detection
 
 MATCHES = ("content", "calls", "tool_names")
 SHOWN_ARGUMENTS = 40
@@ -129,7 +129,7 @@ class PingPongDetector(WindowDetector):
         found: List[JudgedCall] = [item for passed in rounds for item in passed.evidence]
         return detection(
             self.name,
-            f"{_named(named)} was repeated {times(count)}.",
+            f"{_named(named)} was repeated {count} times.",
             found,
             period=period,
             lap=found[-(len(found) // count) :],

@@ -10,7 +10,7 @@ from ..evidence.outcome import Outcome
 from ..evidence.sameness import differ
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 
 @beta
@@ -81,7 +81,7 @@ class RecurrenceDetector(WindowDetector):
         features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {features.tool!r} was called {times(count)} with the same arguments; "
+            f"Tool {features.tool!r} was called {count} times with the same arguments; "
             "nothing new came back.",
             streak,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},

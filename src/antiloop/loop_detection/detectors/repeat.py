@@ -11,7 +11,7 @@ from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 
 @beta
@@ -97,7 +97,7 @@ class RepeatDetector(WindowDetector):
         what = f"Tool {tools} was called" if len(lap) == 1 else f"{len(lap)} calls of {tools} came"
         return detection(
             self.name,
-            f"{what} {times(count)} in a row with the same arguments.",
+            f"{what} {count} times in a row with the same arguments.",
             [item for together in zip(*streaks) for item in together],
             lap=lap,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},

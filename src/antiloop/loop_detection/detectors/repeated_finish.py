@@ -8,7 +8,7 @@ from ..evidence.effect import seems_to_finish
 from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 
 @beta
@@ -54,7 +54,7 @@ class RepeatedFinishDetector(WindowDetector):
         tool, count = found[-1].features.tool, len(found)
         return detection(
             self.name,
-            f"Tool {tool!r} declared the run finished {times(count)}; nothing was edited since the "
+            f"Tool {tool!r} declared the run finished {count} times; nothing was edited since the "
             "first.",
             found,
             identity=(),

@@ -11,7 +11,7 @@ from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 
 @beta
@@ -112,7 +112,7 @@ class StallDetector(WindowDetector):
         features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {features.tool!r} returned the same result {times(count)} in a row.",
+            f"Tool {features.tool!r} returned the same result {count} times in a row.",
             streak,
             identity=(features.tool, features.wording if self.only_fruitless else features.result),
             refused=whole_tool(features),

@@ -9,7 +9,7 @@ from ..evidence.outcome import Outcome
 from ..evidence.refusal import whole_tool
 from ..evidence.window import Window
 from ..threshold import check_threshold
-from .base import WindowDetector, detection, times
+from .base import WindowDetector, detection
 
 
 @beta
@@ -57,7 +57,7 @@ class UnknownToolDetector(WindowDetector):
         tool, count = streak[-1].features.tool, len(streak)
         return detection(
             self.name,
-            f"{times(count).capitalize()}, a call of {tool!r} was turned away before it could run.",
+            f"{count} times, a call of {tool!r} was turned away before it could run.",
             streak,
             identity=(tool,),
             refused=whole_tool(streak[-1].features) if streak[-1].features.is_missing else (),
