@@ -22,7 +22,7 @@ from antiloop.loop_detection import CaseFile, LoopAction, LoopDetector, Opinion,
 from antiloop.traces import RecordedRun, read_runs
 
 Judge = Callable[[CaseFile], Optional[Opinion]]
-GRID = [(bound, gap) for bound in (0.4, 0.45, 0.48, 0.55) for gap in (4, 5, 6)]
+GRID = [(bound, gap) for bound in (0.36, 0.4, 0.45, 0.5) for gap in (3, 4, 5)]
 MOST_QUESTIONS = 25.0
 """For 1,000 steps, where bound and gap are chosen."""
 

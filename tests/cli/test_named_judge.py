@@ -32,9 +32,9 @@ def said(line):
 
 @pytest.mark.parametrize("judge", ["stuck", "later"])
 def test_it_is_asked_while_a_run_is_replayed(runs, capsys, judge):
-    status, (line,), err = scanned(capsys, runs(vain=VAIN[:5]), judge)
+    status, (line,), err = scanned(capsys, runs(vain=VAIN), judge)
     assert (status, line["questions"], err) == (1, 2, "")
-    assert said(line)[0] == (3, "second_opinion", "notify")
+    assert said(line)[0] == (4, "second_opinion", "notify")
 
 
 def test_the_verdicts_are_those_of_a_live_run(runs, capsys):
@@ -95,7 +95,7 @@ def test_errors_of_a_judge_are_not_logged_to_the_terminal(runs, capsys, monkeypa
 
 
 def test_one_without_an_opinion_is_told(runs, capsys):
-    *_, err = scanned(capsys, runs(vain=VAIN[:4]), "unsure")
+    *_, err = scanned(capsys, runs(vain=VAIN[:5]), "unsure")
     assert err == "antiloop: the judge gave no opinion on 1 of 1 question\n"
 
 
@@ -120,13 +120,13 @@ def test_what_is_no_judge_is_2_and_named(runs, capsys, name, told, command):
 def test_a_judge_may_stand_in_this_directory(runs, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "judges_of_mine.py").write_text("def stuck(case):\n    return True\n")
-    arguments = ["--second-opinion", "judges_of_mine:stuck", runs(vain=VAIN[:4])]
+    arguments = ["--second-opinion", "judges_of_mine:stuck", runs(vain=VAIN[:5])]
     assert main(["scan", *OPTIONS, *arguments]) == 1
     assert '"second_opinion"' in capsys.readouterr().out
 
 
 def test_explain_and_report_ask_too(runs, tmp_path, capsys):
-    path, page = runs(vain=VAIN[:4]), tmp_path / "page.html"
+    path, page = runs(vain=VAIN[:5]), tmp_path / "page.html"
     named = ["--preset", "escalating", "--second-opinion", "judges:stuck"]
     assert main(["explain", *named, path]) == 1
     assert "It looks for what is not there." in capsys.readouterr().out
@@ -138,5 +138,5 @@ def test_explain_and_report_ask_too(runs, tmp_path, capsys):
 def test_explain_and_report_tell_of_a_judge_that_fails(runs, tmp_path, capsys, command):
     named = ["--preset", "escalating", "--second-opinion", "judges:broken"]
     output = ["-o", str(tmp_path / "page.html")] if command == "report" else []
-    main([command, *named, *output, runs(vain=VAIN[:4])])
+    main([command, *named, *output, runs(vain=VAIN[:5])])
     assert "no opinion on 1 of 1 question: PermissionError: no key" in capsys.readouterr().err

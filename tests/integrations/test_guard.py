@@ -180,14 +180,14 @@ class TestSecondOpinions:
     def test_the_same_round_is_asked_about_once(self):
         judge = Answering([Opinion(True, 0.9, "It is not there.")] * 16)
         guarding = Guard(LoopDetector.escalating(second_opinion=judge))
-        told = searches([(word, "nothing found") for word in "abcd"])
+        told = searches([(word, "nothing found") for word in "abcde"])
         said = {guarding.judge(told).action for _ in range(3)}
-        assert (said, judge.steps) == ({LoopAction.NOTIFY}, [3])
+        assert (said, judge.steps) == ({LoopAction.NOTIFY}, [4])
 
     def test_nobody_is_asked_about_a_call_that_has_not_run(self):
         judge = Answering([True] * 16)
         guarding = Guard(LoopDetector.escalating(second_opinion=judge))
-        guarding.before(searches([(word, "nothing found") for word in "abcd"]), SEARCH)
+        guarding.before(searches([(word, "nothing found") for word in "abcde"]), SEARCH)
         assert judge.steps == []
 
     def test_a_guard_that_cannot_wait_asks_nobody(self):
@@ -196,7 +196,7 @@ class TestSecondOpinions:
 
         judge = Answering([True] * 16)
         guarding = Hurried(LoopDetector.escalating(second_opinion=judge))
-        guarding.judge(searches([(word, "nothing found") for word in "abcd"]))
+        guarding.judge(searches([(word, "nothing found") for word in "abcde"]))
         assert judge.steps == []
 
     def test_the_judge_and_the_observers_are_notified_of_the_run(self):
@@ -207,7 +207,7 @@ class TestSecondOpinions:
         told = []
         found = LoopDetector.escalating(second_opinion=lambda case: True)
         guarding = Guard(found, observers=[Listening()])
-        guarding.judge(searches([(word, "nothing found") for word in "abcd"]), "run-1")
+        guarding.judge(searches([(word, "nothing found") for word in "abcde"]), "run-1")
         assert told == [("run-1", "run-1", True)]
 
 

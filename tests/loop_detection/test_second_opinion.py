@@ -3,6 +3,7 @@
 import json
 import pickle
 from copy import deepcopy
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,13 @@ from antiloop.loop_detection import (
     Escalation,
     FailureStreakDetector,
     LoopDetector,
+    NearRepeatDetector,
     Opinion,
+    PersistentFailureDetector,
+    RecurrenceDetector,
     RepeatDetector,
     SecondOpinion,
+    UnknownToolDetector,
 )
 from antiloop.types import ToolCall, ToolResult
 
@@ -203,6 +208,35 @@ class TestQuestions:
         assert "inquiry" not in monitor.snapshot()
 
 
+NEAR = [
+    ("ask", {"q": "why?", "request_id": number}, "the answer is the same") for number in range(7)
+]
+UNCERTAIN = {
+    "near_repeat": (NearRepeatDetector(4), NEAR[:4]),
+    "recurrence": (
+        RecurrenceDetector(3),
+        [
+            step
+            for n in range(3)
+            for step in (("ls", {}, "a b"), ("read", {"path": f"{n}"}, f"text {n}"))
+        ][:-1],
+    ),
+    "persistent_failure": (
+        PersistentFailureDetector(3),
+        [
+            step
+            for n in range(3)
+            for step in (("edit", {"file": f"{n}.py"}, "ok"), ("test", {}, "Error: all is broken"))
+        ],
+    ),
+    "unknown_tool": (
+        UnknownToolDetector(3),
+        [("book", {"n": n}, "Input validation error: 'x' is wrong") for n in range(3)],
+    ),
+}
+"""A detector, and a run in which it finds something that a judge may see in another way."""
+
+
 class TestDetectorsAndJudges:
     """A row of fruitless rounds is weak evidence; the same call again is not."""
 
@@ -220,6 +254,17 @@ class TestDetectorsAndJudges:
                 verdict = monitor.answer(answer)
             verdicts.append(verdict)
         return verdicts
+
+    def judged(self, monitor, steps, answer):
+        """Return the verdicts of a run, and whether each that says something was asked about."""
+        verdicts, asked = [], []
+        for tool, arguments, text in steps:
+            verdict = monitor.record_call(tool, arguments, text)
+            is_asked = verdict.case is not None
+            verdict = monitor.answer(answer) if is_asked else verdict
+            verdicts.append(verdict)
+            asked += [is_asked] * (is_asked or verdict.detection is not None)
+        return verdicts, asked
 
     def test_weak_evidence_waits_for_the_judge(self):
         heard = []
@@ -247,6 +292,52 @@ class TestDetectorsAndJudges:
             monitor.record_call(f"tool{number % 3}", {"q": number}, text)
         assert actions(heard)
         assert all(verdict.case is None for verdict in heard)
+
+    @pytest.mark.parametrize("name", UNCERTAIN)
+    @pytest.mark.parametrize(("answer", "is_heard"), [(NOT_STUCK, False), (None, True)])
+    def test_what_may_be_healthy_waits_for_the_judge(self, name, answer, is_heard):
+        detector, steps = UNCERTAIN[name]
+        judge = SecondOpinion(never, suspicion=1)
+        monitor = LoopDetector([detector], Escalation(), second_opinion=judge).monitor()
+        verdicts, asked = self.judged(monitor, steps, answer)
+        assert asked[0] is True
+        assert actions(verdicts) == (["notify"] if is_heard else [])
+
+    def test_a_judge_and_a_detector_that_agree_need_no_further_question(self):
+        detector, steps = UNCERTAIN["near_repeat"]
+        judge = SecondOpinion(never, suspicion=1, gap=9)
+        monitor = LoopDetector([detector], Escalation(), second_opinion=judge).monitor()
+        verdicts, asked = self.judged(monitor, [*steps, *NEAR[4:6]], STUCK)
+        assert actions(verdicts) == ["notify", "block", "stop"]
+        assert asked == [True, False, False]
+
+    def test_a_run_that_goes_on_after_its_end_is_asked_about_later_and_anew(self):
+        monitor = self.weak(gap=3)
+        repeats = [monitor.record_call("ls", {}, "a") for _ in range(5)]
+        assert actions(repeats) == ["notify", "block", "stop"]
+        rounds = [monitor.record_call("ls", {"n": n}, f"text {n}") for n in range(2)]
+        assert actions(rounds) == []
+        asked = []
+        for number in range(8):
+            text = f"Error: {'abcdefghijklmnop'[number] * 5} is broken"
+            verdict = monitor.record_call(f"tool{number % 3}", {"q": number}, text)
+            asked.append(verdict.case is not None)
+            monitor.answer(NOT_STUCK)
+        # Round 5 ended the run, and the pause is twice the gap; four failures in a row are weak.
+        assert asked == [False, False, False, True, False, False, True, False]
+
+    def test_another_way_after_a_judged_end_gets_a_question_of_its_own(self):
+        judge = SecondOpinion(never, suspicion=0.1, gap=2)
+        row = [FailureStreakDetector(40, in_a_row=4), RepeatDetector(40)]
+        monitor = LoopDetector(row, Escalation(("notify", "stop")), second_opinion=judge).monitor()
+        _, steps = searched(monitor, 8, STUCK)
+        ended = monitor.call_count
+        for number in range(3):  # suspicious still, but no detector finds a loop
+            monitor.record_call("read", {"path": f"{number}"}, f"text {number}")
+            search(monitor, 50 + number)
+        late = [verdict.case for verdict in map(partial(search, monitor), range(70, 80))]
+        assert len(steps) >= 2
+        assert any(case is not None and case.step > ended for case in late)
 
     def test_a_certain_detector_speaks_alone(self):
         monitor = self.weak()
@@ -397,6 +488,19 @@ ANSWERS = ["No results found.", "Error: broken", "ok", "a text that is new", ""]
 STEPS = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.sampled_from(ANSWERS)), max_size=40
 )
+
+
+@given(STEPS, st.floats(0.1, 0.9))
+def test_only_suspicion_that_lasts_or_leads_by_far_raises_a_question(steps, bound):
+    judge = SecondOpinion(never, suspicion=bound, gap=1, limit=99)
+    monitor = LoopDetector([RepeatDetector(40)], second_opinion=judge).monitor()
+    before = 0.0
+    for tool, number, text in steps:
+        verdict = monitor.record_call(tool, {"n": number}, text)
+        now = verdict.suspicion
+        assert (verdict.case is not None) == (min(before, now) >= bound or now - 0.14 >= bound)
+        monitor.answer(False)
+        before = now
 
 
 @given(STEPS, st.sampled_from([None, "no", Opinion(True, 0.6), Opinion(False, 0.1), 1]))

@@ -208,14 +208,14 @@ class TestOpinion:
 
     def test_the_defaults_of_a_judge(self):
         asked = SecondOpinion(len)
-        assert (asked.suspicion, asked.gap, asked.limit) == (0.48, 5, 10)
+        assert (asked.suspicion, asked.gap, asked.limit) == (0.45, 4, 10)
         assert (asked.confirm, asked.timeout) == (False, 30.0)
 
 
 class TestWhatAJudgeFinds:
     @staticmethod
     def judged(**options):
-        asked = SecondOpinion(len, suspicion=0.2, gap=3, **options)
+        asked = SecondOpinion(len, suspicion=0.13, gap=3, **options)
         return monitor_of(RepeatDetector(40), second_opinion=asked)
 
     @staticmethod
@@ -288,7 +288,7 @@ class TestWhatAJudgeFinds:
         opinion = {"stuck": True, "confidence": 0.9, "reason": "r" * 100}
         assert snapshot["inquiry"] == {
             "asked": [1, 6, 0],
-            "episode": [3, 3, False, opinion],
+            "episode": [3, 3, 3, False, opinion],
             "opinions": [[2, opinion]],
         }
         assert [each[0] for each in snapshot["excerpts"]] == [0, 1, 2]

@@ -56,6 +56,9 @@ class LoopDetection:
     """Whether a block stays when the agent does something else, as the block of a budget does."""
     spacing: int = 1
     """Rounds that must pass before the same loop takes the next rung, 1 or more."""
+    is_certain: bool = True
+    """Whether no judge is asked about it. False if the calls are only nearly the same, or other
+    work lies between them."""
 
     def __repr__(self) -> str:
         return short_repr(self, quoted(self.detector_name), quoted(self.message))

@@ -269,13 +269,13 @@ class LoopMonitor(Copied):
         findings = list(self._detector.findings(self._window, calls, results))
         if self._ladder.is_blocking:
             findings += refused_again(self._ladder, self._window, findings)
-        consultation, ladder = self.consultation, self._ladder
-        counted_only = self._suspicion.after(self._window)
-        suspicion = 1.0 if findings else counted_only
-        if not consultation.is_held:
+        counted = self._suspicion.after(self._window)
+        suspicion = 1.0 if findings else counted
+        if not self.consultation.is_held:
             return self._climbed(findings, suspicion)
-        held, question = consultation.review(findings, suspicion, self._window, ladder)
-        return consultation.open(question, self._climbed(held, suspicion), self._window)
+        lasting = 1.0 if findings else self._suspicion.lasting
+        held, question = self.consultation.review(findings, lasting, self._window, self._ladder)
+        return self.consultation.open(question, self._climbed(held, suspicion), self._window)
 
     def _climbed(self, findings: Sequence[LoopDetection], suspicion: float) -> LoopVerdict:
         """Climb with the findings of the last round."""
@@ -283,6 +283,7 @@ class LoopMonitor(Copied):
             return LoopVerdict(suspicion=suspicion) if suspicion else GO_ON
         number, rule = self._window.round_count, self._detector.inject_message
         verdict = verdict_of(findings, self._ladder, number, rule)
+        self.consultation.acted(verdict.action, self._window)
         return replace(verdict, suspicion=1.0)
 
     def _settle(self) -> None:

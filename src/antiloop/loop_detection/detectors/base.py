@@ -111,6 +111,7 @@ def detection(
     identity: Optional[Iterable[Optional[str]]] = None,
     details: Optional[Dict[str, Any]] = None,
     refused: Optional[Tuple[str, ...]] = None,
+    is_certain: bool = True,
 ) -> LoopDetection:
     """Build a detection.
 
@@ -123,6 +124,7 @@ def detection(
         identity: what identifies the loop next time; by default the calls' fingerprints.
         details: fields to add to the common details.
         refused: keys of the calls that a block refuses; by default the calls themselves.
+        is_certain: whether the finding needs no second opinion.
     """
     lap = found[-1:] if lap is None else lap
     members = tuple(dict.fromkeys(item.features.call for item in found))
@@ -150,4 +152,5 @@ def detection(
         wasted_calls=len(found) - len(lap),
         members=members,
         refused=refused,
+        is_certain=is_certain,
     )

@@ -137,6 +137,7 @@ class FailureStreakDetector(WindowDetector):
             identity=("any",),
             refused=(),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
+            is_certain=False,
         )
         is_firm = _repeats(row, _exact_answer) >= self.repeats
         return replace(found, spacing=ROW_SPACING if is_firm else 2 * self.in_a_row)

@@ -78,6 +78,7 @@ class NearRepeatDetector(WindowDetector):
             identity=(features.tool, features.near),
             refused=(near_key(features),),
             details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            is_certain=False,
         )
 
 

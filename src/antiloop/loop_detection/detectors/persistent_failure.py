@@ -60,6 +60,7 @@ class PersistentFailureDetector(WindowDetector):
             "in the same way, whatever was changed in between.",
             attempts,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            is_certain=False,
         )
 
 

@@ -85,6 +85,7 @@ class RecurrenceDetector(WindowDetector):
             "nothing new came back.",
             streak,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            is_certain=False,
         )
 
 

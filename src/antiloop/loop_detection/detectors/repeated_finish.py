@@ -60,6 +60,7 @@ class RepeatedFinishDetector(WindowDetector):
             identity=(),
             refused=(),
             details={"tool": tool, "count": count},
+            is_certain=False,
         )
 
 

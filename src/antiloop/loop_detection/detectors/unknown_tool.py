@@ -61,5 +61,6 @@ class UnknownToolDetector(WindowDetector):
             streak,
             identity=(tool,),
             refused=whole_tool(streak[-1].features) if streak[-1].features.is_missing else (),
+            is_certain=streak[-1].features.is_missing,
             details={"tool": tool, "count": count},
         )

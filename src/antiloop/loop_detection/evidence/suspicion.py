@@ -19,6 +19,8 @@ _FULL = 5.5
 """The sum of all kinds that stands for certainty."""
 _FRUITFUL = 0.5
 """What the evidence still weighs after a round that brought something new."""
+_LEAD = 0.14
+"""How far one round alone must exceed what two rounds have to reach."""
 _FEW = 0.75
 _MOST = 0.99
 """What counting alone amounts to at most; 1 is kept for a detector that speaks."""
@@ -51,6 +53,11 @@ class Suspicion:
         elif self._value:
             self._value = self._value * _FRUITFUL if any(self._traits) else 0.0
         return self._value
+
+    @property
+    def lasting(self) -> float:
+        """What held for two rounds, or what is far exceeded in one."""
+        return max(min(self._before, self._value), self._value - _LEAD)
 
     def clear(self) -> None:
         """Forget the rounds: something has moved."""

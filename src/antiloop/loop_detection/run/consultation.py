@@ -158,6 +158,11 @@ class Consultation:
         """Return the findings that an opinion leads to; None if it changes nothing."""
         return None if opinion is None else self._weighed(question.plan, opinion, window)
 
+    def acted(self, action: LoopAction, window: Window) -> None:
+        """Take note of what was done after a round."""
+        if self._inquiry is not None and action.ends_run:
+            self._inquiry.run_ended(window)
+
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON; empty without a judge."""
         if self._inquiry is None:

@@ -44,9 +44,17 @@ class Episode:
     """The round that was judged first."""
     seen: int
     """The last round that was suspicious."""
+    found: int
+    """The last round in which a detector found something, or the first one."""
     opinion: Opinion
     ends_run: bool = False
     """Whether it was said again before the end of the run."""
+
+    def goes_on(self, at: int, found: Sequence[LoopDetection]) -> None:
+        """Take note of a further suspicious round."""
+        self.seen = at
+        if found:
+            self.found = at
 
 
 class Inquiry:
@@ -85,16 +93,18 @@ class Inquiry:
         """
         at = window.round_count
         may_ask = is_answered or self._may_ask(at)
-        if any(map(_is_certain, found)):
+        if any(each.is_certain for each in found):
             return self._confirmed(found, at, may_ask)
-        episode = self._going_on(at)
+        episode = self._going_on(at, found)
         if not (found or is_answered) and suspicion < self.options.suspicion:
             return Plan(found, found, found)
         if episode is not None:
-            episode.seen = at
+            episode.goes_on(at, found)
             if episode.ends_run:
                 return Plan(found, found, found)  # it is said already
             stuck = [self._detection(window, episode), *found]
+            if found and not _is_weak(found):
+                return Plan(stuck, (), stuck, asks=is_answered)  # judge and detector agree
             return Plan(found, (), stuck, asks=may_ask, before_strong=True)
         if at < self._quiet_until and not is_answered:
             return Plan((), (), ())
@@ -112,13 +122,17 @@ class Inquiry:
             self._episode = None
             self._quiet_until = self._next = at + self.options.gap
             return plan.free
-        if any(map(_is_certain, plan.stuck)):
+        if any(each.is_certain for each in plan.stuck):
             return plan.stuck
         if episode is None:
-            episode = self._episode = Episode(at, at, opinion)
+            episode = self._episode = Episode(at, at, at, opinion)
             return [self._detection(window, episode), *plan.stuck]
         episode.opinion, episode.ends_run = opinion, plan.ends_run
         return [self._detection(window, episode), *plan.stuck[1:]]
+
+    def run_ended(self, window: Window) -> None:
+        """Pause twice as long after the end of the run was called for; recordings go on."""
+        self._next = max(self._next, window.round_count + 2 * self.options.gap)
 
     def progress(self) -> None:
         """Drop the last opinion, because of progress."""
@@ -132,7 +146,7 @@ class Inquiry:
             "asked": [self._asked, self._next, self._quiet_until],
             "episode": episode
             and [
-                *(episode.began, episode.seen, episode.ends_run),
+                *(episode.began, episode.seen, episode.found, episode.ends_run),
                 _saved(episode.opinion),
             ],
             "opinions": [[step, _saved(each)] for step, each in self.opinions.items()],
@@ -142,9 +156,10 @@ class Inquiry:
         """Take over a state that `to_dict` gave."""
         self._asked, self._next, self._quiet_until = (int(number) for number in state["asked"])
         if state["episode"] is not None:
-            began, seen, ends_run, saved = state["episode"]
+            *rounds, ends_run, saved = state["episode"]
             opinion = Opinion.from_dict(saved)
-            self._episode = Episode(int(began), int(seen), opinion, bool(ends_run))
+            began, seen, found = map(int, rounds)
+            self._episode = Episode(began, seen, found, opinion, bool(ends_run))
         for step, opinion in state["opinions"]:
             self.opinions[int(step)] = Opinion.from_dict(opinion)
 
@@ -154,8 +169,14 @@ class Inquiry:
         is_time = at >= self._next or (self._episode is not None and at > self._episode.began)
         return has_questions and is_time
 
-    def _going_on(self, at: int) -> Optional[Episode]:
-        if self._episode is not None and at - self._episode.seen > self.options.gap:
+    def _going_on(self, at: int, found: Sequence[LoopDetection] = ()) -> Optional[Episode]:
+        """Return the episode of a round, if it has not ended before."""
+        episode, gap = self._episode, self.options.gap
+        if episode is None:
+            return None
+        # After its end was called for, a run that goes on may have found another way.
+        is_new = episode.ends_run and _is_weak(found) and at - episode.found > gap
+        if is_new or at - episode.seen > gap:
             self._episode = None
         return self._episode
 
@@ -163,7 +184,7 @@ class Inquiry:
         """Return what follows from a round in which a detector is certain."""
         self._next = max(self._next, at + 1) if self.options.confirm else at + self.options.gap
         if self._episode is not None:
-            self._episode.seen = at
+            self._episode.goes_on(at, found)
         if not self.options.confirm or any(each.is_lasting for each in found):
             return Plan(found, found, found)
         if at < self._quiet_until:
@@ -179,6 +200,7 @@ class Inquiry:
             concerned,
             identity=(str(episode.began),),
             refused=(),
+            is_certain=False,
             details={
                 "tool": concerned[-1].features.tool,
                 "count": len(concerned),
@@ -189,9 +211,9 @@ class Inquiry:
         return replace(found, spacing=SPACING)
 
 
-def _is_certain(found: LoopDetection) -> bool:
-    """Whether a loop differs from healthy work so far that its calls may be refused."""
-    return found.refused != ()
+def _is_weak(found: Sequence[LoopDetection]) -> bool:
+    """Whether detectors found something, but no call that a block could refuse."""
+    return bool(found) and all(each.refused == () for each in found)
 
 
 def _concerned(window: Window) -> List[JudgedCall]:

@@ -27,9 +27,11 @@ class SecondOpinion:
     Args:
         judge: a function that takes a `CaseFile` and returns an `Opinion`, True or False; sync or
             async.
-        suspicion: the bound, above 0 and at most 1.
+        suspicion: the bound, above 0 and at most 1: for two rounds in a row, or exceeded by 0.14
+            in one.
         gap: rounds between two questions, 1 or more. The same pause follows "not stuck" and a
-            certain detector. The question before a stop is asked at once.
+            certain detector, and twice as many rounds follow a stop. The question before a stop is
+            asked at once.
         limit: largest number of questions in one run, 1 or more.
         confirm: also ask before a detector blocks calls or ends the run.
         timeout: largest time for an answer in seconds; None for no limit.
@@ -40,8 +42,8 @@ class SecondOpinion:
     """
 
     judge: Optional[Judge]
-    suspicion: float = 0.48
-    gap: int = 5
+    suspicion: float = 0.45
+    gap: int = 4
     limit: int = 10
     confirm: bool = False
     timeout: Optional[float] = 30.0
