@@ -1,6 +1,7 @@
 """What all adapters share, without any framework."""
 
 import logging
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -284,6 +285,19 @@ class TestModelWords:
         assert heard == [f"Step {at}." for at in range(8, 20)]
 
 
+@contextmanager
+def logged():
+    """Collect what is logged."""
+    said, handler = [], logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logger = logging.getLogger("antiloop")
+    logger.addHandler(handler)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+
+
 def until(told, count):
     """Cut a history after a round, before the words of the next."""
     kept = tuple(each for each in told.messages if each.position < count)
@@ -431,6 +445,20 @@ def test_a_run_that_is_read_from_its_history_decides_as_the_unbroken_one(detecto
         so_far = History(waiting.calls, so_far.results + tuple(results))
         verdict = unbroken.after(calls, results)
         assert said(guarding.judge(so_far)) == said(verdict)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=14))
+def test_each_verdict_is_logged_once_however_often_a_conversation_is_replayed(words):
+    detector = LoopDetector([RepeatDetector(2)], Escalation(), log_verdicts=True)
+    told = searches([(word, "nothing found") for word in words])
+    monitor, guarding = detector.monitor(), Guard(detector)
+    with logged() as live:
+        for call, result in zip(told.calls, told.results):
+            monitor.after([call], [result])
+    with logged() as anew:
+        for count in range(len(words)):
+            guarding.judge(told.until(count + 1))
+    assert anew == live
 
 
 @pytest.mark.parametrize("detector", [{}, RepeatDetector(3), LoopDetector, "default", False])

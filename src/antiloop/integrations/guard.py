@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
 from ..formats import History, TextMessage, rounds_of
 from ..formats.text_message import without_thoughts
-from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict, Opinion
+from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, Opinion
 from ..loop_detection.policy import RANK
+from ..loop_detection.run.listeners import log
 from ..loop_detection.text.shortening import visible
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
@@ -50,6 +51,19 @@ class Guard(Lookout):
         super().__init__(detector, ignore=ignore, observers=observers)
         self.across_turns = across_turns
         self._opinions = KnownOpinions()
+
+    def monitor(self, run_id: str = "") -> LoopMonitor:
+        """Make the monitor of a conversation; earlier rounds are shown to it again, unlogged."""
+        monitor = super().monitor(run_id)
+        monitor.listeners.logs = False
+        return monitor
+
+    def tell(self, verdict: LoopVerdict, run_id: str) -> None:
+        """Notify the observers of the verdict on the last round, and log it."""
+        super().tell(verdict, run_id)
+        verdict = verdict.reported
+        if self.detector.log_verdicts and verdict.action is not LoopAction.CONTINUE:
+            log(verdict)
 
     def recent(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Return the messages that can matter, so that a long conversation is not read as a whole.

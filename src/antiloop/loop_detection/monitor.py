@@ -63,8 +63,8 @@ class LoopMonitor(Copied):
         """False switches the monitor off: it records nothing, and every verdict says continue."""
         self._detector = detector
         self._tools = tools
-        logs, shadow = detector.log_verdicts and live, detector.shadow and live
-        self._listeners = Listeners(logs=logs, shadow=shadow)
+        self.listeners = Listeners.of(detector, live)
+        """Who hears of the verdicts, and whether they are logged."""
         self.consultation = Consultation(detector)
         """The second opinion on the run: the judge, and its opinions so far."""
         self._start()
@@ -119,7 +119,7 @@ class LoopMonitor(Copied):
         verdict = LoopVerdict(
             LoopAction.BLOCK, found, refusal(found, features.tool, features.shown)
         )
-        return self._listeners.acted_on(verdict)
+        return self.listeners.acted_on(verdict)
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         """Record one round and judge it.
@@ -143,7 +143,7 @@ class LoopMonitor(Copied):
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
         self._speech.moved()
-        return self._listeners.report(self._judge())
+        return self.listeners.report(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
         """Take a judge's answer about the case of the last verdict, and return the final verdict.
@@ -160,7 +160,7 @@ class LoopMonitor(Copied):
         if found is not None:
             self._ladder = question.ladder
             verdict = self._climbed(found, verdict.suspicion)
-        return self._listeners.report(verdict)
+        return self.listeners.report(verdict)
 
     def said(self, text: str) -> LoopVerdict:
         """Check a complete reply of the model, before the calls that it requests.
@@ -170,7 +170,7 @@ class LoopMonitor(Copied):
         """
         if not self.enabled:
             return GO_ON
-        return self._listeners.report(self._heard(self._speech.said(text)))
+        return self.listeners.report(self._heard(self._speech.said(text)))
 
     def saying(self, piece: str) -> LoopVerdict:
         """Check a reply while it arrives, piece by piece; `said` ends it.
@@ -180,7 +180,7 @@ class LoopMonitor(Copied):
         """
         if not self.enabled:
             return GO_ON
-        return self._listeners.report(self._heard(self._speech.saying(piece)))
+        return self.listeners.report(self._heard(self._speech.saying(piece)))
 
     def record_call(
         self,
@@ -193,7 +193,7 @@ class LoopMonitor(Copied):
 
     def add_listener(self, listener: Listener) -> None:
         """Call a function with every verdict but ``continue``; errors in it are logged."""
-        self._listeners.add(listener)
+        self.listeners.add(listener)
 
     def mark_progress(self) -> None:
         """Declare progress: earlier calls no longer count as evidence.
@@ -290,7 +290,7 @@ class LoopMonitor(Copied):
         """Close a question that got no answer."""
         question = self.consultation.close()
         if question is not None:
-            self._listeners.report(question.verdict)
+            self.listeners.report(question.verdict)
 
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
         self._settle()

@@ -5,6 +5,7 @@ from typing import Callable, List
 
 from ..detection import LoopSeverity
 from ..policy import LoopAction
+from ..settings import DetectorSettings
 from ..verdict import LoopVerdict
 
 Listener = Callable[[LoopVerdict], None]
@@ -22,9 +23,15 @@ class Listeners:
     """
 
     def __init__(self, *, logs: bool, shadow: bool) -> None:
-        self._logs = logs
+        self.logs = logs
+        """Whether verdicts are logged, too."""
         self._shadow = shadow
         self._listeners: List[Listener] = []
+
+    @classmethod
+    def of(cls, detector: DetectorSettings, live: bool) -> "Listeners":
+        """Make those of a run; the replay of a recorded run logs nothing, and hides nothing."""
+        return cls(logs=live and detector.log_verdicts, shadow=live and detector.shadow)
 
     def add(self, listener: Listener) -> None:
         """Add one more."""
@@ -32,7 +39,7 @@ class Listeners:
 
     def alone(self) -> "Listeners":
         """Return the same without listeners, for a copy of the run."""
-        return Listeners(logs=self._logs, shadow=self._shadow)
+        return Listeners(logs=self.logs, shadow=self._shadow)
 
     def acted_on(self, verdict: LoopVerdict) -> LoopVerdict:
         """Return the verdict to act on: ``continue`` in shadow mode."""
@@ -49,8 +56,8 @@ class Listeners:
         reported = verdict.reported
         if verdict.case:
             return verdict
-        if self._logs:
-            _log(reported)
+        if self.logs:
+            log(reported)
         for listener in self._listeners:
             try:
                 listener(reported)
@@ -59,7 +66,8 @@ class Listeners:
         return verdict
 
 
-def _log(verdict: LoopVerdict) -> None:
+def log(verdict: LoopVerdict) -> None:
+    """Log a verdict: a notice as a warning, a stronger action as an error."""
     level = logging.ERROR if verdict.severity is LoopSeverity.CRITICAL else logging.WARNING
     shadow = "shadow: " if verdict.is_shadow else ""
     _logger.log(level, "%s%s: %s", shadow, verdict.action.value, verdict.message)

@@ -17,12 +17,12 @@ class Copied:
     """A run that may be copied: what keeps no state is shared, listeners are left out."""
 
     _detector: DetectorSettings
-    _listeners: Listeners
+    listeners: Listeners
     _tools: Mapping[str, Any]
 
     def __getstate__(self) -> Dict[str, Any]:
         # Listeners belong to the process, and to the run that they were added to.
-        return {**self.__dict__, "_listeners": self._listeners.alone()}
+        return {**self.__dict__, "listeners": self.listeners.alone()}
 
     def __copy__(self: T) -> T:
         return deepcopy(self)
