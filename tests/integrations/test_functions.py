@@ -222,13 +222,13 @@ def test_an_async_block_is_one_round_and_waits_for_the_judge():
     search = guard(lambda query: "nothing found")
 
     async def go_on():
-        for word in "abcd":
+        for word in "abcde":
             async with guard.round():
                 search(word)
                 search(word)
 
     asyncio.run(go_on())
-    assert (judge.steps, guard.verdict.action) == ([7], LoopAction.NOTIFY)
+    assert (judge.steps, guard.verdict.action) == ([9], LoopAction.NOTIFY)
 
 
 def test_an_exception_in_an_async_block_is_not_replaced():
@@ -255,15 +255,15 @@ def test_an_answer_that_comes_too_late_is_left_out(meanwhile):
         return True
 
     steps, guard = [], LoopGuard(asking(judge))
-    search = guard(lambda query: "nothing found" if query in "abcd" else "12 results")
+    search = guard(lambda query: "nothing found" if query in "abcde" else "12 results")
     others = {
         "reset": guard.reset,
         "user_message": guard.user_message,
         "search": lambda: search("tea"),
     }
-    for word in "abcd":
+    for word in "abcde":
         search(word)
-    assert (steps, guard.verdict.action) == ([3], LoopAction.CONTINUE)
+    assert (steps, guard.verdict.action) == ([4], LoopAction.CONTINUE)
 
 
 def test_an_exception_in_a_round_is_not_replaced():
