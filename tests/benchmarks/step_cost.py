@@ -98,9 +98,9 @@ def print_hashes(preset: str) -> None:
         hashed[text] += 1
         return originals[0](text)
 
-    def counting_call(tool: str, arguments: str, length: int) -> str:
+    def counting_call(tool: str, arguments: str) -> str:
         hashed[arguments] += 1
-        return originals[1](tool, arguments, length)
+        return originals[1](tool, arguments)
 
     call_features.text_fingerprint, compared.call_key = counting_text, counting_call
     try:

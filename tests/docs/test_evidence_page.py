@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from antiloop.loop_detection.evidence.compared import KEY_LENGTH
+from antiloop.loop_detection.evidence.fingerprint import KEY_LENGTH
 from antiloop.loop_detection.evidence.outcome import (
     Outcome,
     outcome,

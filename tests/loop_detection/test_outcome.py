@@ -1,10 +1,15 @@
 """An answer is judged by what a person sees at a glance; a mention of an error is no error."""
 
+from contextlib import ExitStack
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetection
+from antiloop.loop_detection.evidence import outcome as outcome_module
+from antiloop.loop_detection.evidence import plain_answer
 from antiloop.loop_detection.evidence.outcome import (
     REFUSED_MARKER,
     Outcome,
@@ -162,6 +167,38 @@ def test_which_outcomes_are_failures_and_which_brought_nothing():
         Outcome.SILENT,
     }
     assert {kind for kind in Outcome if not kind.says_something} == {Outcome.EMPTY, Outcome.SILENT}
+
+
+SPOKEN = [
+    *("Error:", "errors", "0", "no", "without any", "failed", "null", "[]", "none", "zero", "12"),
+    *("still", "is", "status:", "state", "running", "in progress", "in_progress", "Waiting", "job"),
+    *("429", "overloaded", "Rate limit", "rate-limited", "too many requests", "not ready", "503"),
+    *(
+        "try again later",
+        "retry later",
+        "temporarily",
+        "progress",
+        "a/b.py",
+        "tool",
+        "\n",
+        ".",
+        "x",
+    ),
+]
+
+
+@given(
+    st.lists(st.sampled_from(SPOKEN), max_size=12).map(" ".join),
+    st.sampled_from(["", " words" * 80]),
+    st.booleans(),
+)
+def test_quick_checks_change_no_outcome(begin, end, is_error):
+    text = begin + end
+    with ExitStack() as patches:
+        for module in (outcome_module, plain_answer):
+            patches.enter_context(patch.object(module, "contains_any", lambda *_: True))
+        slowly = outcome(text, is_error)
+    assert outcome(text, is_error) is slowly
 
 
 @given(st.text(), st.booleans())

@@ -64,6 +64,7 @@ class Ladder:
         self._budget = escalation.max_interventions
         self._main = Rungs(escalation)
         self._own = {name: Rungs(ladder) for name, ladder in (own or {}).items()}
+        self._all = [self._main, *self._own.values()]
         self._interventions = 0
         self._blocks: Latest[str, Block] = Latest(MAX_BLOCKS)
 
@@ -108,10 +109,10 @@ class Ladder:
         A recorded run may keep nothing of a block but the text of the refusal. It counts for a call
         that was part of a loop before, because only such calls are blocked.
         """
-        for rungs in (self._main, *self._own.values()):
+        for rungs in self._all:
             if rungs.has_found(features.call):
                 return True
-        return self.is_blocking and self.refusing(features) is not None
+        return bool(self._blocks) and self.refusing(features) is not None
 
     def refusing(self, features: CallFeatures) -> Optional[Block]:
         """Return the block that refuses this call; None if it may run."""

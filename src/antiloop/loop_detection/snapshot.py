@@ -6,8 +6,7 @@ from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 from ..exceptions import SnapshotError
 from .detectors.base import SHOWN_CALLS
 from .evidence.call_features import CallFeatures
-from .evidence.compared import KEY_LENGTH
-from .evidence.fingerprint import text_fingerprint
+from .evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .evidence.judged_call import JudgedCall
 from .evidence.outcome import Outcome
 from .evidence.round import Round

@@ -8,8 +8,8 @@ from ...short_repr import short_repr
 from ...stability import beta
 from ...types import ToolCall
 from ..detection import LoopDetection
-from ..evidence.compared import KEY_LENGTH, Result
-from ..evidence.fingerprint import text_fingerprint
+from ..evidence.compared import Result
+from ..evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from ..evidence.judged_call import JudgedCall
 from ..evidence.window import Window
 from ..text.shortening import visible

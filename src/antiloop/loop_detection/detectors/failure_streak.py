@@ -80,8 +80,9 @@ class FailureStreakDetector(WindowDetector):
         is_unproductive = bool(window.rounds)
         for item in window.rounds[-1].siblings if is_unproductive else ():
             if _is_fruitless(item):
-                streak = self._same_failure(window, item.features)
-                if len(streak) >= self._needed(window, item.features):
+                needed = self._needed(window, item.features)
+                streak = self._same_failure(window, item.features, needed)
+                if len(streak) >= needed:
                     return self._of_one_tool(streak)
             is_unproductive = is_unproductive and item.is_unproductive
         if is_unproductive:
@@ -98,7 +99,9 @@ class FailureStreakDetector(WindowDetector):
         # A failure in new words may be the first step of another way.
         return repeats >= self.repeats and repeats > _repeats(row[:-1], _answer)
 
-    def _same_failure(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
+    def _same_failure(self, window: Window, latest: CallFeatures, needed: int) -> List[JudgedCall]:
+        if window.tally.may_say_alike(latest) < needed:
+            return []
         return window.streak(
             lambda item: item.features.tool == latest.tool and say_alike(item.features, latest),
             fresh_per_match=FRESH_PER_MATCH,

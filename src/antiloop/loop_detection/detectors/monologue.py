@@ -5,8 +5,7 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 
 from ...stability import beta
 from ..detection import LoopDetection
-from ..evidence.compared import KEY_LENGTH
-from ..evidence.fingerprint import text_fingerprint
+from ..evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from ..text.masking import SECRETS, Masking
 from ..threshold import check_threshold
 from .text_detector import TextDetector, TextWatch, text_detection

@@ -55,9 +55,11 @@ class NearRepeatDetector(WindowDetector):
     def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
         """Check the cheap conditions first; they settle most steps of a healthy run."""
         kind = item.features.outcome
+        if window.tally.may_say_alike(item.features) < needed:
+            return False
         if kind.is_failure or kind is Outcome.EMPTY:
             return True
-        if kind is not Outcome.SILENT and window.times_answered(item.features) < needed:
+        if kind is not Outcome.SILENT and window.tally.answered(item.features) < needed:
             return False
         # Two edits in the same words are two edits.
         return item.features.result is not None and not item.features.changes_world

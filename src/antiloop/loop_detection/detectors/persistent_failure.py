@@ -45,7 +45,7 @@ class PersistentFailureDetector(WindowDetector):
             if not features.outcome.is_failure:
                 continue
             needed = window.threshold(self.name, features.tool, self.threshold)
-            if window.times_seen(features) >= needed:
+            if window.tally.came(features) >= needed:
                 needed *= 1 if features.left is None else _COARSE
                 attempts = _attempts(window, item)
                 if len(attempts) >= max(needed, len(longest) + 1):

@@ -72,10 +72,9 @@ class PingPongDetector(WindowDetector):
         least = window.lowest(self.name, self.repetitions)
         if len(rounds) < 2 * least or not self._may_cycle(window, rounds[-1], least):
             return None
-        last = self._signature(rounds[-1])
         longest = min(self.cycle_length, len(rounds) // least)
         for period in range(2, longest + 1):
-            if self._signature(rounds[-1 - period]) == last and self._is_cycle(rounds[-period:]):
+            if self._may_repeat(rounds, period, least) and self._is_cycle(rounds[-period:]):
                 count = self._periodic(rounds, period)
                 if count >= period * self._needed(window, rounds[-period:]):
                     return self._detection(rounds[-count:], period)
@@ -85,8 +84,15 @@ class PingPongDetector(WindowDetector):
         """Whether the calls of the last round came often enough, which is cheap to find out."""
         if self.match != "tool_names":
             for item in last.evidence:
-                if window.times_seen(item.features) < least:
+                if window.tally.came(item.features) < least:
                     return False
+        return True
+
+    def _may_repeat(self, rounds: Sequence[Round], period: int, least: int) -> bool:
+        """Whether the rounds of the last laps have equal signatures, which is quick to compare."""
+        for back in range(1, period * (least - 1) + 1):
+            if self._signature(rounds[-back]) != self._signature(rounds[-back - period]):
+                return False
         return True
 
     def _signature(self, passed: Round) -> str:

@@ -57,7 +57,7 @@ class RecurrenceDetector(WindowDetector):
             if item.is_new or not item.features.outcome.says_something:
                 continue
             needed = self._needed(window, item.features)
-            if window.times_seen(item.features) >= needed:
+            if window.tally.came(item.features) >= needed:
                 streak = self._streak(window, item.features)
                 needed += self.leave_cycles and _is_alternation(window, needed)
                 if len(streak) >= max(needed, len(longest) + 1):

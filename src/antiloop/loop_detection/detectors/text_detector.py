@@ -6,8 +6,8 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 from ...stability import beta
 from ...types import ToolCall
 from ..detection import LoopDetection
-from ..evidence.compared import KEY_LENGTH, Result
-from ..evidence.fingerprint import text_fingerprint
+from ..evidence.compared import Result
+from ..evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from ..text.masking import SECRETS, Masking
 from ..text.shortening import LABEL_LENGTH, beginning_of, visible
 from .base import BaseDetector, WindowDetector

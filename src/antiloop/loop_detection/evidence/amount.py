@@ -4,6 +4,7 @@ import re
 from typing import Optional
 
 from .noise import LONG
+from .plain_answer import contains_any
 
 _OPEN_WORDS = tuple(
     """
@@ -31,7 +32,7 @@ def amount_left(text: str) -> Optional[int]:
     True
     """
     head = text[:LONG].lower()
-    if any(word in head for word in _OPEN_WORDS):
+    if contains_any(head, _OPEN_WORDS):
         found = _LEFT.findall(head)
         if found:
             return min(sum(int(before or after) for before, after in found), _MOST)

@@ -8,9 +8,9 @@ from ...types import ToolCall, ToolResult
 from ..text.canonical import canonical_json
 from ..text.masking import SECRETS, Masking
 from ..text.shortening import beginning_of, shortened
-from .compared import KEY_LENGTH, Asked, Result, answer_of, asked_of
+from .compared import Asked, Result, answer_of, asked_of
 from .effect import changes_world, seems_to_look, seems_to_mutate
-from .fingerprint import text_fingerprint
+from .fingerprint import KEY_LENGTH, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
 from .looser import LOOSER, NOT_SAID, looser_key
 from .noise import command_line
@@ -96,25 +96,26 @@ class CallFeatures:
     ) -> "CallFeatures":
         """Make the features of a call and its result; never raises on what a model or tool made."""
         asked = asked or asked_of(call, policy)
-        known = asked.features
-        if known is None or asked.result is not result or known.masking is not masking:
-            features = cls._made_of(asked, result, policy, masking)
-            if not _is_immutable(result):
-                return features
+        known: Optional[CallFeatures] = asked.features
+        if known is not None and asked.result is result and known.masking is masking:
+            return known
+        features = cls._made_of(asked, result, policy, masking)
+        if _is_immutable(result):
             asked.result, asked.features = result, features
-        return asked.features  # type: ignore[no-any-return]
+        return features
 
     @classmethod
     def _made_of(
         cls, asked: Asked, result: Result, policy: ToolPolicy, masking: Masking
     ) -> "CallFeatures":
         text, kind = answer_of(result, asked.tool, policy)
-        key = None if text is None else text_fingerprint(text)[:KEY_LENGTH]
-        is_long = text is not None and len(text) > ACKNOWLEDGMENT_LENGTH
-        features = cls(asked.tool, asked.key, asked.mutates, key, kind, is_long)
+        key, is_long = None, False
+        if text is not None:
+            key, is_long = text_fingerprint(text)[:KEY_LENGTH], len(text) > ACKNOWLEDGMENT_LENGTH
+        features = cls(asked.tool, asked.key, policy.mutates, key, kind, is_long)
+        features._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
         features.masking = masking
         features._arguments = asked.arguments
-        features._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
         if kind is Outcome.SILENT and str(text).lstrip().startswith(_LEFT_OUT):
             features.only_looks = False
         if policy.poll:

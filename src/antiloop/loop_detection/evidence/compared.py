@@ -13,27 +13,30 @@ from .tool_policy import NO_POLICY, ToolPolicy
 Result = Union[ToolResult, str, None]
 """An entry of a list of results; None is an unknown result."""
 
-KEY_LENGTH = 10
-"""Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
-
 KEPT = 8_000
 """Characters of arguments, and of a result, that are kept at most to be compared more loosely."""
 
 _logger = logging.getLogger("antiloop")
-_NOTHING = (None, None, None, None)
 _ANOTHER = object()  # the arguments of no call
 
 
 class Asked:
     """What is known of a call before its result, and the features of its last one."""
 
-    __slots__ = ("arguments", "features", "is_long", "key", "mutates", "result", "tool")
+    __slots__ = (
+        *("arguments", "features", "given", "is_long"),
+        *("key", "policy", "result", "text", "tool"),
+    )
 
-    def __init__(self, tool: str, compared: str, mutates: Optional[bool], arguments: Any) -> None:
+    def __init__(self, tool: str, compared: str, policy: ToolPolicy, arguments: Any) -> None:
         self.tool = kept_name(tool)
-        self.key = call_key(tool, compared, KEY_LENGTH)
-        self.mutates = mutates
+        self.key = call_key(self.tool, compared)
+        self.policy = policy
         """What is declared."""
+        self.given: Any = _ANOTHER
+        """The arguments that the call was made with, if they cannot change in place."""
+        self.text = ""
+        """The same as JSON."""
         self.arguments = arguments
         """As plain JSON; there is no other reference to them."""
         self.is_long = len(compared) > KEPT
@@ -50,23 +53,28 @@ def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
     may change them in place at any time.
     """
     given = call.arguments
-    known = call.__dict__.get("_asked", _NOTHING)
-    if known[0] is policy and known[1] is given:
-        return cast(Asked, known[3])
+    known: Optional[Asked] = call.__dict__.get("_asked")
+    if known is not None and known.policy is not policy:
+        known = None
+    if known is not None and known.given is given:
+        return known
     arguments = parsed_arguments(given)
     text = plain_json(arguments)
-    if known[0] is policy and known[2] == text:
-        return cast(Asked, known[3])
+    if known is not None and known.text == text:
+        return known
     if arguments is given:
         arguments = copied(arguments)
     tool, compared = text_of(call.tool_name), text
     if policy.key is not None:
         arguments = copied(plain(_declared(policy.compared_arguments, arguments, tool, "key")))
         compared = plain_json(arguments)
-    asked = Asked(tool, compared, policy.mutates, arguments)
+    asked = Asked(tool, compared, policy, arguments)
     if len(text) <= KEPT and type(call.tool_name) is str:
         # What is remembered beside the fields of a call takes no part in equality.
-        call.__dict__["_asked"] = (policy, given if type(given) is str else _ANOTHER, text, asked)
+        call.__dict__["_asked"] = asked
+        asked.text = text
+        if type(given) is str:
+            asked.given = given
     return asked
 
 

@@ -1,9 +1,14 @@
 """Equality of calls and results: the SHA-256 of their canonical JSON."""
 
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from ..text.canonical import canonical_arguments, text_of
+
+KEY_LENGTH = 10
+"""Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
+_KEY_BYTES = KEY_LENGTH // 2
 
 
 def call_fingerprint(tool_name: Any, arguments: Any) -> str:
@@ -14,24 +19,19 @@ def call_fingerprint(tool_name: Any, arguments: Any) -> str:
 
 def text_fingerprint(text: str) -> str:
     """Return the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "surrogatepass")
-    return sha256(data).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def call_key(tool: str, arguments: str, length: int) -> str:
+def call_key(tool: str, arguments: str) -> str:
     """Return a short key: its first half is of the arguments, its second of tool and arguments.
 
     Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
     """
-    try:
-        first, rest = arguments.encode(), f"\x00{tool}".encode()
-    except UnicodeEncodeError:
-        first, rest = (text.encode("utf-8", "surrogatepass") for text in (arguments, f"\x00{tool}"))
-    half = length // 2
-    digest = sha256(first)
-    of_arguments = digest.hexdigest()[:half]
-    digest.update(rest)
-    return of_arguments + digest.hexdigest()[: length - half]
+    digest = sha256(arguments.encode("utf-8", "surrogatepass")).digest()
+    number = int.from_bytes(digest[:_KEY_BYTES], "big") ^ _half_key(tool)
+    return number.to_bytes(_KEY_BYTES, "big").hex()
+
+
+@lru_cache(maxsize=1024)
+def _half_key(tool: str) -> int:
+    return int(text_fingerprint(tool)[: KEY_LENGTH // 2], 16)

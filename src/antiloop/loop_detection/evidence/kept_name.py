@@ -1,6 +1,7 @@
 """Names of tools and ids of calls, as long as a run can keep many of them."""
 
 import json
+from functools import lru_cache
 from typing import Any, Optional
 
 from ..text.shortening import shortened
@@ -16,7 +17,7 @@ def kept_name(name: str) -> str:
     >>> kept_name("search"), len(kept_name("s" * 1_000_000))
     ('search', 54)
     """
-    if _fits(name):
+    if len(name) <= NAME_LENGTH and _is_kept(name):
         return name
     begin = shortened(json.dumps(name[:40])[1:-1], 40)
     return f"{begin}...#{text_fingerprint(name)[:10]}"
@@ -25,6 +26,11 @@ def kept_name(name: str) -> str:
 def kept_id(call_id: Any) -> Optional[str]:
     """Return the id of a call; None if it is not a text or too long to keep whole."""
     return call_id if type(call_id) is str and _fits(call_id) else None
+
+
+@lru_cache(maxsize=1024)
+def _is_kept(name: str) -> bool:
+    return _fits(name)
 
 
 def _fits(text: str) -> bool:

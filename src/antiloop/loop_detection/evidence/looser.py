@@ -3,9 +3,8 @@
 from typing import Any
 
 from .amount import amount_left
-from .compared import KEY_LENGTH
 from .effect import asks_of_a_job
-from .fingerprint import text_fingerprint
+from .fingerprint import KEY_LENGTH, text_fingerprint
 from .kept_text import KeptText
 from .noise import near_arguments, speaks_of_a_job, template, wording
 from .outcome import Outcome

@@ -2,6 +2,7 @@
 
 import re
 from enum import Enum
+from itertools import filterfalse
 from typing import List, Optional
 
 from .plain_answer import (
@@ -11,6 +12,7 @@ from .plain_answer import (
     SHORT,
     STATE,
     WORK_WORDS,
+    contains_any,
     is_plain_success,
     may_be_a_phrase,
     words,
@@ -68,6 +70,7 @@ _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
     r"|\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?(?:errors?|fail\w*|exceptions?)\b"
 )  # "error": null, 0 failed, no errors
+_BENIGN_PARTS = ("null", "none", "false", "0", "no ", "zero ", "without ", "[", "{")
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _JOB = (
     r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
@@ -85,6 +88,7 @@ _BUSY = re.compile(
     r"|(?:try|retry)\s+(?:again\s+)?later)\b",
     re.IGNORECASE,
 )
+_BUSY_PARTS = ("429", "503", "overloaded", "rate", "temporarily", "too many", "ready", "later")
 _SILENT = re.compile(
     r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+[01])?\W*$", re.IGNORECASE
 )
@@ -153,12 +157,12 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
 
 def is_busy(text: str) -> bool:
     """Whether the other side asks to come back later: it is overloaded, or down."""
-    return _BUSY.search(text[:BRIEF]) is not None
+    head = text[:BRIEF]
+    return contains_any(head.lower(), _BUSY_PARTS) and _BUSY.search(head) is not None
 
 
 def _is_under_way(text: str) -> bool:
-    lower = text.lower()
-    return any(word in lower for word in WORK_WORDS) and _WAITING.search(text) is not None
+    return contains_any(text.lower(), WORK_WORDS) and _WAITING.search(text) is not None
 
 
 def _short_outcome(head: str, said: List[str], is_error: bool) -> Outcome:
@@ -174,8 +178,10 @@ def _speaks_of_failure(head: str, said: List[str]) -> bool:
     """Whether there is a word of failure, outside of names and of "0 failed"."""
     if NEGATIVE.isdisjoint(said):
         return False
-    stated = " ".join(part for part in head.lower().split() if not _NAME.search(part))
-    return not NEGATIVE.isdisjoint(words(_BENIGN.sub(" ", stated)))
+    stated = " ".join(filterfalse(_NAME.search, head.lower().split()))
+    if contains_any(stated, _BENIGN_PARTS):
+        stated = _BENIGN.sub(" ", stated)
+    return not NEGATIVE.isdisjoint(words(stated))
 
 
 def reads_like_refusal(text: str) -> bool:

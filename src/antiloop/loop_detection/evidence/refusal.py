@@ -7,8 +7,7 @@ fingerprint begins with, so that no name of a tool can be taken for something el
 from typing import Iterable, Tuple
 
 from .call_features import CallFeatures
-from .compared import KEY_LENGTH
-from .fingerprint import text_fingerprint
+from .fingerprint import KEY_LENGTH, text_fingerprint
 
 EVERY_TOOL = "*"
 """The key of every call there is."""

@@ -15,14 +15,17 @@ class Round:
         self.number = number
         self.calls = calls
         """By the fingerprint of the call."""
-        self.evidence = list(calls.values())
+        self.evidence = self.siblings = list(calls.values())
+        if len(calls) == 1:
+            [self.signature] = calls
+            return
         in_order = sorted(calls)
         self.siblings = [calls[call] for call in in_order]
         """The same by their fingerprints: what takes the first that fits takes the same in any
         order of the reply."""
         self.signature = " ".join(in_order)
         """Equal for rounds of the same calls in any order."""
-        if len(calls) > 1 and any(item.is_fresh for item in self.evidence):
+        if any(item.is_fresh for item in self.evidence):
             for item in self.evidence:
                 item.is_unseen = item.features.result is None
 

@@ -129,7 +129,7 @@ def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
     for item in last.evidence:
         features = item.features
         if features.result is not None and features.outcome.says_something:
-            answered = max(answered, window.times_answered(features))
+            answered = max(answered, window.tally.answered(features))
         if not item.is_unproductive:
             continue
         alike = max(alike, _rounds_with(window, _near_to(item)))

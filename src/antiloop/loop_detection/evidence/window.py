@@ -21,6 +21,7 @@ from .kept_name import kept_id, kept_name
 from .outcome import Outcome
 from .round import Round
 from .sameness import is_step_forward
+from .tally import Tally
 from .tool_policy import NO_POLICY, ToolPolicy
 
 Policies = Mapping[str, ToolPolicy]
@@ -60,7 +61,8 @@ class Window:
         self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(map(kept_name, counted), (0, 0))
         """Calls of the counted tools, in the run and in this turn."""
         self._kept = 0
-        self._seen: Dict[str, int] = {}
+        self.tally = Tally()
+        """How often its calls came, and how they ended."""
         self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
@@ -137,22 +139,10 @@ class Window:
     def add(self, latest: Round) -> None:
         """Add a round that is made already, and drop what no longer fits."""
         self.rounds.append(latest)
-        seen = self._seen
-        for item in latest.evidence:
-            call, answer = item.features.call, item.features.answer
-            seen[call] = seen.get(call, 0) + 1
-            seen[answer] = seen.get(answer, 0) + 1
+        self.tally.add(latest.evidence)
         self._kept += len(latest.evidence)
         if self.size is not None and self._kept > self.size:
             self._trim(self.size)
-
-    def times_seen(self, features: CallFeatures) -> int:
-        """Count the rounds of the window that hold this call."""
-        return self._seen.get(features.call, 0)
-
-    def times_answered(self, features: CallFeatures) -> int:
-        """Count the calls of the window to which this tool gave this answer."""
-        return self._seen.get(features.answer, 0)
 
     @property
     def turn_calls(self) -> int:
@@ -171,7 +161,7 @@ class Window:
     def clear(self) -> None:
         """Forget the calls, not how many they were."""
         self.rounds.clear()
-        self._seen.clear()
+        self.tally.clear()
         self._kept = 0
 
     def policy(self, tool: str) -> ToolPolicy:
@@ -241,13 +231,14 @@ class Window:
     def _reopen(self) -> List[JudgedCall]:
         """Take back the last round."""
         last = self.rounds.pop().evidence
-        self._forget(last)
+        self.tally.forget(last)
+        self._kept -= len(last)
         return last
 
     def _novelty(self, features: CallFeatures) -> Tuple[bool, bool, bool]:
         """Whether a call is fresh, new, known: see `JudgedCall`."""
         kind = features.outcome
-        is_new, is_new_answer = features.call not in self._seen, features.answer not in self._seen
+        is_new, is_new_answer = features.call not in self.tally, features.answer not in self.tally
         is_fresh = is_new_answer and kind is Outcome.SUCCESS
         if kind is Outcome.SILENT:
             is_fresh = is_new
@@ -267,20 +258,13 @@ class Window:
     def _trim(self, size: int) -> None:
         while self._kept > size:
             oldest = self.rounds.pop(0)
-            excess = self._kept - size
-            self._forget(oldest.siblings[:excess])
-            staying = set(oldest.siblings[excess:])
-            if staying:
+            leaving = oldest.siblings[: self._kept - size]
+            self.tally.forget(leaving)
+            self._kept -= len(leaving)
+            if len(leaving) < len(oldest.siblings):
+                staying = set(oldest.siblings[len(leaving) :])
                 calls = {call: item for call, item in oldest.calls.items() if item in staying}
                 self.rounds.insert(0, Round(oldest.number, calls))
-
-    def _forget(self, leaving: Iterable[JudgedCall]) -> None:
-        for item in leaving:
-            self._kept -= 1
-            for key in (item.features.call, item.features.answer):
-                self._seen[key] -= 1
-                if not self._seen[key]:
-                    del self._seen[key]
 
 
 def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:

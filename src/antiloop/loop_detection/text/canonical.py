@@ -34,6 +34,7 @@ MAX_ITEMS = 100_000
 """How many parts of a value are compared, where it is not plain JSON: some never end."""
 
 _PLAIN_DEPTH = 8
+_CONTAINERS = frozenset((dict, list))
 
 
 def _encoder() -> Callable[[Any], str]:
@@ -76,11 +77,9 @@ def copied(value: Any) -> Any:
         return list(map(copied, value))
     if type(value) is not dict:
         return value
-    copy = value.copy()
-    for key, item in value.items():
-        if type(item) is dict or type(item) is list:
-            copy[key] = copied(item)
-    return copy
+    if _CONTAINERS.isdisjoint(map(type, value.values())):
+        return value.copy()
+    return {key: copied(item) for key, item in value.items()}
 
 
 def canonical_arguments(arguments: Any) -> str:

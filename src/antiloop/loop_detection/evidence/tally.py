@@ -1,0 +1,51 @@
+"""How often the calls of a window came, and how often they ended in the same way."""
+
+from typing import Dict, Iterable, Tuple, Union
+
+from .call_features import CallFeatures
+from .judged_call import JudgedCall
+from .outcome import Outcome
+
+_Key = Union[str, Tuple[str, Outcome]]
+
+
+class Tally(Dict[_Key, int]):
+    """Counts over the calls of a window, which settle most questions before texts are compared.
+
+    Counted are the call, the answer of its tool, and how it ended, unless it was a success.
+    """
+
+    def add(self, calls: Iterable[JudgedCall]) -> None:
+        """Count calls that enter the window."""
+        for item in calls:
+            for key in _keys(item.features):
+                self[key] = self.get(key, 0) + 1
+
+    def forget(self, calls: Iterable[JudgedCall]) -> None:
+        """Stop counting calls that leave the window."""
+        for item in calls:
+            for key in _keys(item.features):
+                self[key] -= 1
+                if not self[key]:
+                    del self[key]
+
+    def came(self, features: CallFeatures) -> int:
+        """Count the rounds that hold this call."""
+        return self.get(features.call, 0)
+
+    def answered(self, features: CallFeatures) -> int:
+        """Count the calls to which this tool gave this answer."""
+        return self.get(features.answer, 0)
+
+    def may_say_alike(self, features: CallFeatures) -> int:
+        """Count the calls that have this answer or ended in the same way: none else say alike."""
+        answered = self.get(features.answer, 0)
+        if features.outcome is Outcome.SUCCESS:
+            return answered
+        return answered + self.get((features.tool, features.outcome), 0)
+
+
+def _keys(features: CallFeatures) -> Tuple[_Key, ...]:
+    if features.outcome is Outcome.SUCCESS:
+        return features.call, features.answer
+    return features.call, features.answer, (features.tool, features.outcome)
