@@ -192,6 +192,8 @@ def test_only_a_command_line_can_do_nothing(name):
         ({"q": "b a"}, ".q=a b"),
         ({"q": "bus cats ass"}, ".q=ass bus cat"),
         ({"q": "2024-01-02T03:04:05Z cats"}, ".q=cat"),
+        ({"q": "abcdefab-cdef-abcd-efab-cdefabcdef12 cats"}, ".q=cat"),
+        ({"q": "abcdefab-cdef-abcd-efab"}, ".q=abcd abcdefab cdef efab"),
         ({"command": "  # x"}, ":"),
         (": x", ":"),
         ({}, ""),

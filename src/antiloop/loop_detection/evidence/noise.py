@@ -6,7 +6,6 @@ answers to the same or nearly the same call, and a text that is nothing but nois
 """
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Iterator, List, Optional, Tuple
 
@@ -17,7 +16,7 @@ _DATE = (  # ISO 8601
 )
 _CLOCK = (
     r"\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
-    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
+    r"|(?=[a-f-]{0,35}\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
     r"|(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
     r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
     r"|0x[0-9a-f]{6,}\b"  # addresses
@@ -83,7 +82,7 @@ def wording(text: str, arguments: Any) -> str:
     """
     spoken = " ".join(text for _, text in _leaves(arguments))
     echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
-    kept = (word for word in words(text[:LONG]) if word not in echoed and not word.isdigit())
+    kept = [word for word in words(text[:LONG]) if word not in echoed and not word.isdigit()]
     return " ".join(kept)
 
 
@@ -137,7 +136,10 @@ def words(text: str) -> List[str]:
 
 
 def _stems(text: str) -> str:
-    stems = {_stem(word) for word in words(_CLOCKS.sub(" ", text[:LONG]))}
+    text = text[:LONG]
+    if _DIGITS.search(text):  # each time and each id has a digit
+        text = _CLOCKS.sub(" ", text)
+    stems = {_stem(word) for word in words(text)}
     telling = {stem for stem in stems if stem.isdigit() or len(stem) > 2}
     return " ".join(sorted(telling or stems)[:_STEMS])
 
@@ -148,7 +150,7 @@ def _stem(word: str) -> str:
 
 def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, str]]:
     """Yield the values inside arguments as text, each with the keys that lead to it."""
-    if depth and isinstance(value, Mapping):
+    if depth and isinstance(value, dict):
         for key in sorted(value, key=str):
             if not _is_numbering(str(key)):
                 yield from _leaves(value[key], f"{path}.{key}", depth - 1)
