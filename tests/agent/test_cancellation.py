@@ -148,6 +148,7 @@ def test_a_tool_that_blocks_its_event_loop_does_not_hold_up_the_end(monkeypatch,
 
 LEAVING = """
 import asyncio
+import logging
 from antiloop import Agent, AgentConfig, ScriptedProvider, ToolCall
 
 async def swallows():
@@ -157,6 +158,7 @@ async def swallows():
         except asyncio.CancelledError:
             pass
 
+logging.getLogger("asyncio").setLevel("ERROR")  # a slow machine gets warnings
 agent = Agent([swallows], ScriptedProvider([ToolCall("swallows"), "Done."]),
               AgentConfig(tool_timeout_s=0.02))
 print(agent.run("Go").text, asyncio.run(agent.arun("Go")).text)
