@@ -1,8 +1,6 @@
 """The contract with evaluations of Inspect AI, what is special about them, and their logs."""
 
 import asyncio
-import gc
-import warnings
 
 import pytest
 from adapters import ADAPTERS
@@ -31,15 +29,6 @@ pytestmark = [
     pytest.mark.usefixtures("_elsewhere"),
     *map(pytest.mark.filterwarnings, ADAPTERS["inspect_ai"].warnings),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _collected():
-    """Collect the streams that evaluations leave open, for which no later test is to blame."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 @pytest.fixture

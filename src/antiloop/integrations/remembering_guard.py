@@ -37,7 +37,7 @@ class RememberingGuard(Guard):
         return known
 
     def places(self, kind: str, messages: Sequence[Any]) -> List[Place]:
-        """Return up to where the conversation of a request may be known; see `Request`."""
+        """Return up to where the conversation of a request may be known, the whole of it first."""
         name = repr((kind, self.across_turns, sorted(self._ignored)))
         return self.conversations.places(name, messages)
 
