@@ -91,6 +91,8 @@ def test_a_cost_is_never_negative_and_a_cache_never_makes_it_more(read, written,
         ("[]", "no prices; expected an object of models, each with input_cost_per_token"),
         ('{"a": {"input_cost_per_token": -1, "output_cost_per_token": 1}}', "no prices"),
         ('{"a": {"input_cost_per_token": NaN, "output_cost_per_token": 1}}', "no prices"),
+        ('{"a": {"input_cost_per_token": 1e305, "output_cost_per_token": 1}}', "no prices"),
+        (f'{{"a": {{"input_cost_per_token": 1{"0" * 400}, "output_cost_per_token": 1}}}}', "no"),
         ('{"a": 3}', "no prices"),
         ("[" * 9999, "not JSON"),
     ],
@@ -103,7 +105,7 @@ def test_a_file_without_prices_is_refused_with_its_name(tmp_path, text, words):
     assert str(caught.value).startswith(f"{path}: {words}")
 
 
-@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "2", True])
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), 10**400, "2", True])
 def test_what_is_no_amount_is_refused(value):
     with pytest.raises(ValueError, match="input must be a number of 0 or more"):
         Price(value, 1)

@@ -12,6 +12,7 @@ from .stability import beta
 
 _MILLION = 1_000_000
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")
+_COSTS = ("input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost")
 _EXPECTED = "expected an object of models, each with input_cost_per_token and output_cost_per_token"
 
 
@@ -128,14 +129,19 @@ def _pairs(given: Any) -> Any:
 def _litellm(given: Any) -> Optional[Price]:
     """Read the entry of one model; None if it is not priced by tokens."""
     costs: Dict[str, Any] = given if isinstance(given, dict) else {}
-    read, written = costs.get("input_cost_per_token"), costs.get("output_cost_per_token")
-    cached = costs.get("cache_read_input_token_cost")
-    if read is None or written is None or not (_is_amount(read) and _is_amount(written)):
-        return None
-    rate = None if cached is None or not _is_amount(cached) else cached * _MILLION
-    return Price(read * _MILLION, written * _MILLION, rate)
+    read, written, cached = (_per_million(costs.get(name)) for name in _COSTS)
+    return None if read is None or written is None else Price(read, written, cached)
+
+
+def _per_million(value: Any) -> Optional[float]:
+    """Return the price of a million tokens; None if it is unknown."""
+    price = float(value) * _MILLION if _is_amount(value) else None
+    return price if _is_amount(price) else None
 
 
 def _is_amount(value: Any) -> bool:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and value >= 0
+    try:
+        return is_number and math.isfinite(value) and value >= 0
+    except OverflowError:  # an integer that no float can hold
+        return False

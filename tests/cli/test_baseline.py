@@ -1,6 +1,7 @@
 """A baseline lets known loops pass, and no others."""
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -282,6 +283,15 @@ def test_a_baseline_that_is_none_is_2_and_told(text, told, capsys):
         check()
     assert exit_.value.code == 2
     assert f"argument --baseline: known.jsonl: {told}" in capsys.readouterr().err
+
+
+def test_a_baseline_that_is_no_file_is_not_opened(capsys):
+    record("a.jsonl", run_line("r"))
+    Path("known.jsonl").symlink_to(os.devnull)
+    with pytest.raises(SystemExit) as exit_:
+        check()
+    assert exit_.value.code == 2
+    assert "argument --baseline: known.jsonl: a device, not a file" in capsys.readouterr().err
 
 
 def test_one_may_be_read_or_written(capsys):

@@ -5,6 +5,7 @@ import logging
 import socket
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 
 import pytest
@@ -127,6 +128,8 @@ def test_slack_gets_words_that_cannot_be_markup(server, url):
     assert "&lt;!channel&gt;" in told["text"]
     assert "<!channel>" not in told["text"]
     assert "*now*" not in told["text"]
+    assert "\u2217now\u2217" in told["text"]
+    assert "\\" not in told["text"]
 
 
 def test_a_template_of_ones_own_makes_the_body(server, url):
@@ -218,6 +221,39 @@ def test_a_dead_server_costs_the_loops_and_nothing_else(caplog):
             assert webhook.close()
     assert (webhook.sent, webhook.dropped) == (0, 3)
     assert "refused" in caplog.text
+    assert "T0KEN" not in caplog.text
+
+
+def test_a_server_that_answers_nonsense_is_asked_again(caplog):
+    class Nonsense(BaseRequestHandler):
+        def handle(self):
+            asked.append(self.request.recv(65_536))
+            self.request.sendall(b"hello\r\n\r\n")
+
+    asked = []
+    with ThreadingTCPServer(("127.0.0.1", 0), Nonsense) as nonsense:
+        thread = Thread(target=nonsense.serve_forever, args=(0.01,))
+        thread.start()
+        webhook = Webhook(
+            f"http://127.0.0.1:{nonsense.server_address[1]}/T0KEN", retries=2, backoff_s=0.001
+        )
+        with caplog.at_level(logging.WARNING, "antiloop"):
+            loops(webhook)
+            assert webhook.close()
+        nonsense.shutdown()
+        thread.join()
+    assert (len(asked), webhook.dropped) == (3, 1)
+    assert "a loop is not posted: BadStatusLine" in caplog.text
+    assert "T0KEN" not in caplog.text
+
+
+def test_a_url_that_cannot_be_asked_stays_secret(caplog):
+    webhook = Webhook("http://127.0.0.1/with a space/T0KEN")
+    with caplog.at_level(logging.WARNING, "antiloop"):
+        loops(webhook)
+        assert webhook.close()
+    assert (webhook.sent, webhook.dropped) == (0, 1)
+    assert "a loop is not posted: InvalidURL" in caplog.text
     assert "T0KEN" not in caplog.text
 
 

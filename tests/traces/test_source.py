@@ -87,7 +87,7 @@ def test_a_folder_is_no_trace(tmp_path):
 
 def test_binary_data_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "f"
-    path.write_bytes(os.urandom(100) + b"\0")
+    path.write_bytes(b"\x7fELF\0\1" + os.urandom(100))
     with pytest.raises(TraceUnreadable, match=r"f:1: no tool calls here; expected JSON"):
         read(path)
 
@@ -96,6 +96,15 @@ def test_padding_that_a_crash_left_is_no_binary_data(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"\0" * 9000 + b"one\ntwo\n\0\0")
     assert read(path) == [(1, "\0" * 9000 + "one"), (2, "two"), (3, "\0\0")]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_padding_anywhere_between_the_lines_of_a_small_file_loses_nothing(tmp_path, place):
+    path = tmp_path / "f"
+    lines = [b"one\n", b"two\n", b"three\n"]
+    path.write_bytes(b"".join([*lines[:place], b"\0" * 9, *lines[place:]]))
+    found = [line.strip("\0") for _, line in read(path)]
+    assert list(filter(None, found)) == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:-12], lambda data: data[:-40] + b"x" * 40])

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 from contextlib import suppress
+from http.client import HTTPException, InvalidURL
 from queue import Empty, Full, Queue
 from threading import Event, Lock, Thread
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
@@ -187,6 +188,8 @@ class Webhook(AgentObserver):
             return f"status {error.code}", error.code < 500 and error.code not in (408, 429)
         except (OSError, ValueError) as error:
             return f"{type(error).__name__}: {getattr(error, 'reason', error)}", False
+        except HTTPException as error:  # its words may repeat the URL
+            return type(error).__name__, isinstance(error, InvalidURL)
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -222,4 +225,4 @@ def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
 def _escaped(text: str) -> str:
     """Escape what Slack takes for markup."""
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return plain.replace("`", "'").replace("*", "\\u2217")
+    return plain.replace("`", "'").replace("*", "\u2217")

@@ -25,6 +25,7 @@ from typing import (
     Tuple,
 )
 
+from ...regular_file import opener
 from ..command import reason_of
 from ..output.judged_output import message
 from ..output.terminal import complain, counted, note
@@ -199,7 +200,7 @@ def loops_of(judged: "JudgedRun", place: _Place) -> Iterator[KnownLoop]:
 def read_baseline(path: str) -> Baseline:
     """Read a baseline; report an unreadable one as a wrong argument."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding="utf-8-sig", opener=opener) as file:
             return Baseline(_read(file), path)
     except FileNotFoundError:
         raise argparse.ArgumentTypeError(
