@@ -8,6 +8,7 @@ import pytest
 
 from antiloop import Agent, AgentConfig, AgentObserver, LoopDetector, RunStatus, ScriptedProvider
 from antiloop.agent import ModelJudge, ModelReply
+from antiloop.agent.drivers import asking
 from antiloop.agent.drivers.asking import aask, ask
 from antiloop.agent.model_judge import read_opinion
 from antiloop.loop_detection import CaseFile, Escalation, Opinion, RepeatDetector, SecondOpinion
@@ -75,8 +76,26 @@ async def raising_later(case):
     raise RuntimeError("no")
 
 
+def raising_of_old(case):
+    next(iter(()))
+
+
+def cancelled(case):
+    raise asyncio.CancelledError
+
+
+async def cancelled_later(case):
+    raise asyncio.CancelledError
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("judge", [raising, raising_later, lambda _: None, lambda _: "stuck"])
+@pytest.mark.parametrize(
+    "judge",
+    [
+        *(raising, raising_later, raising_of_old, cancelled, cancelled_later),
+        *(lambda _: None, lambda _: "stuck"),
+    ],
+)
 def test_a_judge_without_an_opinion_leaves_the_run_alone(way, judge):
     result = WAYS[way](agent_with(judge))
     assert result.status is RunStatus.COMPLETED
@@ -98,6 +117,33 @@ def test_an_async_judge_that_takes_too_long_is_cancelled():
         await asyncio.Event().wait()
 
     assert asyncio.run(aask(SecondOpinion(hangs, timeout=0.01), CASE)) is None
+
+
+def test_a_judge_that_meets_a_timeout_is_not_said_to_be_slow(caplog):
+    def meets_one(case):
+        raise TimeoutError("the database does not answer")
+
+    assert ask(SecondOpinion(meets_one), CASE) is None
+    assert "the judge raised" in caplog.text
+    assert "the database does not answer" in caplog.text
+    assert "took longer" not in caplog.text
+
+
+def test_a_judge_that_cannot_be_asked_is_left_out(monkeypatch):
+    def no_thread(function):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(asking, "start_in_thread", no_thread)
+    assert ask(SecondOpinion(lambda _: True), CASE) is None
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_judge_may_end_the_program(way):
+    def leaves(case):
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        WAYS[way](agent_with(leaves))
 
 
 def test_an_answer_may_come_as_a_coroutine_of_a_plain_function():

@@ -18,12 +18,21 @@ def ask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     It runs on a separate thread, so that a hanging judge does not block the run.
     """
     try:
-        return _read(start_in_thread(lambda: _judged(options.judge, case)).result(options.timeout))
+        asked = start_in_thread(lambda: _judged(options.judge, case))
+        # Not `result`: the judge may raise a timeout, too, and a cancellation is no Exception.
+        raised = asked.exception(options.timeout)
     except NotInTime:
         logger.warning("the judge took longer than %s s; it is ignored", options.timeout)
+        return None
     except Exception:
-        logger.exception("the judge raised; it is ignored")
-    return None
+        logger.exception("the judge could not be asked; it is ignored")
+        return None
+    if isinstance(raised, (KeyboardInterrupt, SystemExit)):
+        raise raised
+    if raised is not None:
+        logger.error("the judge raised; it is ignored", exc_info=raised)
+        return None
+    return _read(asked.result())
 
 
 async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
@@ -40,6 +49,9 @@ async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     work = asyncio.ensure_future(_ajudged(options.judge, case))
     try:
         await asyncio.wait({work}, timeout=options.timeout)
+        if work.cancelled():  # from inside; nobody cancelled the run
+            logger.warning("the judge was cancelled; it is ignored")
+            return None
         if work.done():
             return _read(work.result())
         logger.warning("the judge took longer than %s s; it is ignored", options.timeout)

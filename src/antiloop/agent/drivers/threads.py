@@ -28,6 +28,11 @@ def _run(function: Callable[[], T], future: "Future[T]") -> None:
         return
     try:
         value = function()
+    except StopIteration as error:
+        # No future of asyncio takes it, so who awaits the result would wait for ever.
+        stopped = RuntimeError(f"the function raised {error!r}")
+        stopped.__cause__ = error
+        future.set_exception(stopped)
     except BaseException as error:  # noqa: BLE001 - the waiting caller gets it, SystemExit too
         future.set_exception(error)
     else:
