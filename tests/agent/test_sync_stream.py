@@ -1,5 +1,6 @@
 """A stream for code that is not async."""
 
+import asyncio
 import threading
 
 import pytest
@@ -89,6 +90,31 @@ def test_a_stream_may_be_any_iterable(kind):
             return kind(["a", ModelReply("a")])
 
     assert list(Agent([], Plain(["x"])).stream("Go"))[-1].result.text == "a"
+
+
+def in_events(agent):
+    async def events():
+        return [event async for event in agent.astream("Go")]
+
+    return asyncio.run(events())
+
+
+@pytest.mark.parametrize("way", [in_events, lambda agent: list(agent.stream("Go"))])
+def test_an_api_that_sends_null_for_no_text_and_no_calls_is_understood(way):
+    replies = iter([ModelReply(None, (ToolCall("look"),)), ModelReply(None, None)])
+
+    class Raw(ScriptedProvider):
+        def stream(self, request):
+            yield from [None, "a", None, next(replies)]
+
+        async def astream(self, request):
+            for item in self.stream(request):
+                yield item
+
+    config = AgentConfig(loop_detector=LoopDetector.escalating())
+    *events, end = way(Agent([look], Raw(["x"]), config))
+    assert [event.text for event in events if type(event) is TextDelta] == ["a", "a"]
+    assert [message.content for message in end.result.messages[1:]] == ["", "nothing", ""]
 
 
 def test_a_stream_that_cannot_be_closed_harms_nothing(caplog):

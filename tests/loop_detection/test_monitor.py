@@ -1,3 +1,4 @@
+import contextlib
 import copy
 import json
 import logging
@@ -610,6 +611,39 @@ def test_a_damaged_snapshot_is_refused_and_leaves_a_fresh_monitor(snapshot):
         monitor.restore(snapshot)
     assert monitor.call_count == 0
     assert actions(monitor, [[LOOK]] * 3) == ["continue", "continue", "notify"]
+
+
+def places(value, place=()):
+    """Yield the way to each part of plain JSON."""
+    yield place
+    inside = list(enumerate(value)) if isinstance(value, list) else []
+    for key, part in value.items() if isinstance(value, dict) else inside:
+        yield from places(part, (*place, key))
+
+
+def damaged_at(snapshot, place, value):
+    whole = copy.deepcopy(snapshot)
+    part = whole
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    return whole
+
+
+@pytest.mark.parametrize("damage", [float("inf"), -1, "x", "[" * 3_000, None, [], {}])
+def test_damage_anywhere_is_refused_or_does_no_harm(damage):
+    monitor = monitor_of()
+    actions(monitor, [[LOOK], [LOOK, READ]] * 3)
+    monitor.said("I will look.")
+    snapshot = monitor.snapshot()
+    for place in list(places(snapshot))[1:]:
+        restored = monitor_of()
+        with contextlib.suppress(SnapshotError):
+            restored.restore(damaged_at(snapshot, place, damage))
+        restored.before(LOOK)
+        actions(restored, [[LOOK]] * 3)
+        restored.said("I will look.")
+        json.dumps(restored.snapshot())
 
 
 def test_a_policy_may_be_given_by_its_name():

@@ -46,6 +46,12 @@ def test_who_asks_for_a_block_has_the_model_told(monitor):
     assert monitor.before(ToolCall("look")).action is LoopAction.CONTINUE
 
 
+def test_an_api_that_sends_null_for_no_text_has_said_nothing(monitor):
+    assert actions(monitor, REPLY, REPLY, None) == ["continue"] * 3
+    assert monitor.saying(None).action is LoopAction.CONTINUE
+    assert monitor.said(REPLY).action is LoopAction.NOTIFY
+
+
 def test_a_tool_call_between_replies_is_progress(monitor):
     for number in range(9):
         assert monitor.said(REPLY).action is LoopAction.CONTINUE

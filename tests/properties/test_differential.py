@@ -20,7 +20,9 @@ from antiloop.loop_detection import (
     Escalation,
     LoopAction,
     NearRepeatDetector,
+    Opinion,
     RecurrenceDetector,
+    SecondOpinion,
     ToolPolicy,
     UnknownToolDetector,
 )
@@ -60,6 +62,16 @@ def small():
     """Return a detector whose window holds few calls."""
     detectors = [RepeatDetector(2), RecurrenceDetector(3)]
     return LoopDetector(detectors, LoopPolicy.BLOCK, window=5)
+
+
+def stuck(case):
+    return Opinion(case.step % 4 != 0, 0.9, "It goes on and on.")
+
+
+def judged():
+    """Return a detector with a judge that is asked at the least suspicion."""
+    opinion = SecondOpinion(stuck, suspicion=0.05, gap=1, confirm=True)
+    return LoopDetector.escalating(second_opinion=opinion)
 
 
 MAKES = (LoopDetector.default, LoopDetector.escalating, ladders, declared, small)
@@ -161,7 +173,10 @@ class Play:
             size = 1 if one_by_one else len(calls)
             for start in range(0, len(calls), size):
                 part = slice(start, start + size)
-                self.verdicts.append(monitor.after(calls[part], results[part]))
+                verdict = monitor.after(calls[part], results[part])
+                if verdict.case is not None:
+                    verdict = monitor.answer(self.detector.second_opinion.judge(verdict.case))
+                self.verdicts.append(verdict)
                 monitor = between(monitor)
             self.refusals += refusals
             self.calls += calls
@@ -208,15 +223,30 @@ def resumed(detector):
     return restored
 
 
+def hashed(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+MISSED = [[("look", {"page": number}, "Error: page 3 is missing")] for number in range(3)]
+FOUND = [
+    [
+        ("look", {"name": f"{number}{at}"}, f"{hashed(str(number + at))[:9]} words")
+        for at in range(6)
+    ]
+    for number in (10, 20)
+]
+
+
 @example(make=declared, run=[[("press", {}, None)]])
-@given(make=makes, run=runs())
+@example(make=judged, run=MISSED + FOUND)
+@given(make=makes | st.just(judged), run=runs())
 def test_a_run_that_is_resumed_after_each_round_is_judged_as_the_unbroken_one(make, run):
     unbroken, broken = Play(make, run), Play(make, run, resumed(make()))
     assert broken.verdicts == unbroken.verdicts
     assert broken.refusals == unbroken.refusals
 
 
-@given(make=makes, run=runs(max_size=20))
+@given(make=makes | st.just(judged), run=runs(max_size=20))
 def test_a_run_that_is_resumed_after_each_call_is_judged_as_the_unbroken_one(make, run):
     unbroken = Play(make, run, one_by_one=True)
     broken = Play(make, run, resumed(make()), one_by_one=True)
@@ -304,10 +334,6 @@ def test_what_went_well_before_changes_nothing(make, run, length):
     alone, later = Play(make, run), Play(make, prefix + run)
     assert [each.action for each in later.verdicts[:length]] == [LoopAction.CONTINUE] * length
     assert decided(later)[length:] == decided(alone, length)
-
-
-def hashed(text):
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def verdicts_of_many_runs():

@@ -81,8 +81,9 @@ def _ask(ctx: _RunContext) -> Steps[ModelReply]:
     request, ctx.words = ctx.request(), GO_ON
     yield from tell("on_model_start", ctx.run_id, request)
     reply = yield from ask_model(request, ctx.hear)
-    calls = tuple(owned(call, ctx.iteration) for call in reply.tool_calls)
-    reply = replace(reply, tool_calls=calls)
+    # A provider may pass on what its API sent: null where there is no text or no call.
+    calls = tuple(owned(call, ctx.iteration) for call in reply.tool_calls or ())
+    reply = replace(reply, text=reply.text or "", tool_calls=calls)
     ctx.take_reply(reply)
     ctx.hear_all(reply.text)
     yield from tell("on_model_end", ctx.run_id, reply)

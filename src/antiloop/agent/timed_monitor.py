@@ -2,7 +2,7 @@
 
 import logging
 from time import perf_counter
-from typing import Any, Callable, Iterable, Sequence, Tuple
+from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
 from ..loop_detection import LoopMonitor, LoopVerdict
 from ..loop_detection.evidence.compared import Result
@@ -41,7 +41,7 @@ class TimedMonitor(LoopMonitor):
         """Decide about a round."""
         return self._timed(super().after, tool_calls, tool_results)
 
-    def said(self, text: str) -> LoopVerdict:
+    def said(self, text: Optional[str]) -> LoopVerdict:
         """Decide about a reply."""
         return self._timed(super().said, text)
 

@@ -3,17 +3,7 @@
 from collections import deque
 from dataclasses import replace
 from itertools import zip_longest
-from typing import (
-    Any,
-    Deque,
-    Dict,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..exceptions import SnapshotError
 from ..short_repr import counted, short_repr
@@ -41,7 +31,7 @@ from .run.speech import Speech
 from .second_opinion.opinion import opinion_of
 from .second_opinion.second_opinion import Answer
 from .settings import DetectorSettings
-from .snapshot import check_version, pack, unpack
+from .snapshot import DAMAGE, check_version, pack, unpack
 from .verdict import GO_ON, LoopVerdict
 
 SNAPSHOT_VERSION = 2
@@ -162,25 +152,25 @@ class LoopMonitor(Copied):
             verdict = self._climbed(found, verdict.suspicion)
         return self.listeners.report(verdict)
 
-    def said(self, text: str) -> LoopVerdict:
+    def said(self, text: Optional[str]) -> LoopVerdict:
         """Check a complete reply of the model, before the calls that it requests.
 
         Args:
-            text: the whole text, even if its pieces were given to `saying`.
+            text: the whole text, even if its pieces were given to `saying`; None for no text.
         """
         if not self.enabled:
             return GO_ON
-        return self.listeners.report(self._heard(self._speech.said(text)))
+        return self.listeners.report(self._heard(self._speech.said(text or "")))
 
-    def saying(self, piece: str) -> LoopVerdict:
-        """Check a reply while it arrives, piece by piece; `said` ends it.
+    def saying(self, piece: Optional[str]) -> LoopVerdict:
+        """Check a reply while it arrives, piece by piece, None for no text; `said` ends it.
 
         Returns:
             A verdict as soon as the text repeats itself without end; you may then stop reading.
         """
         if not self.enabled:
             return GO_ON
-        return self.listeners.report(self._heard(self._speech.saying(piece)))
+        return self.listeners.report(self._heard(self._speech.saying(piece or "")))
 
     def record_call(
         self,
@@ -231,12 +221,14 @@ class LoopMonitor(Copied):
         of one round, if the detector has the same configuration. Two things are lost: custom
         detectors see only later calls, and long arguments of earlier calls stay shortened.
         """
+        shown = shown_by_refusals(self._ladder, self._window)
+        shown += self.consultation.shown(self._window)
         return {
             "version": SNAPSHOT_VERSION,
             "ladder": self._ladder.to_dict(),
             "reported": self._reported.to_text(),
             "speech": self._speech.to_dict(),
-            "window": pack(self._window, shown_by_refusals(self._ladder, self._window)),
+            "window": pack(self._window, shown),
             "suspicion": self._suspicion.to_text(),
             **self.consultation.to_dict(),
         }
@@ -251,7 +243,7 @@ class LoopMonitor(Copied):
         self._start()
         try:
             self._load(snapshot)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except DAMAGE as error:
             self._start()
             raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
 
@@ -260,6 +252,8 @@ class LoopMonitor(Copied):
         self._reported.load(str(snapshot["reported"]))
         self._speech.load(snapshot["speech"])
         unpack(snapshot["window"], self._window)
+        if self._ladder.is_blocking and not self._window.rounds:
+            raise ValueError("a block without calls")
         self._suspicion.load(snapshot["suspicion"], self._window.round_count)
         self.consultation.load(snapshot)
 

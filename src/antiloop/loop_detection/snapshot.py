@@ -1,5 +1,6 @@
 """A window as a few kB of plain JSON, and back."""
 
+import json
 from base64 import b64decode, b64encode
 from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 
@@ -14,6 +15,9 @@ from .evidence.window import Window
 
 LIMIT = 32_768
 """Largest size of a snapshot in characters, for each 50 calls of the window."""
+
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a damaged snapshot raises while it is read; JSON may hold infinite numbers."""
 
 _WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8}
 _MADE_WITH = {"mutates": 16, "is_long": 32, "changes_world": 64}
@@ -71,6 +75,8 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     last = len(packed["rounds"]) - 1
     for number, steps in enumerate(packed["rounds"]):
         evidence = [_evidence(step, tools, number == last) for step in steps]
+        if not evidence:
+            raise ValueError("a round without calls")
         window.add(Round(None, {item.features.call: item for item in evidence}))
     if window.rounds:
         window.rounds[-1].number = packed["round"]
@@ -143,6 +149,8 @@ def _evidence(step: Any, tools: List[str], is_last: bool) -> JudgedCall:
     looser = dict(zip(_normalized(kind, mutates, is_last), keys))
     features.restore(looser, changes_world, bool(is_whole))
     features.label = None if label is None else str(label)
+    if is_whole:
+        json.loads(features.shown)  # raises for what could not be read when it is asked for
     return JudgedCall(
         int(index), features, call_id, *(bool(flags & place) for place in _WORTH.values())
     )

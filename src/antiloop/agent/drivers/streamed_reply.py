@@ -18,10 +18,12 @@ class StreamedReply:
         self._is_enough = question.is_enough
         self._said: List[str] = []
 
-    def take(self, item: Union[str, ModelReply]) -> Iterator[TextDelta]:
+    def take(self, item: Union[str, ModelReply, None]) -> Iterator[TextDelta]:
         """Take the next item of the stream, and yield the event that it is, if any."""
         if isinstance(item, ModelReply):
             self.outcome = Outcome(item)
+            return
+        if item is None:  # an API sends null where a piece of the reply holds no text
             return
         self._said.append(item)
         yield TextDelta(item)

@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ...types import ToolCall
 from ..detection import LoopDetection
@@ -92,6 +92,10 @@ class Consultation:
         self._recalled = known
         if self._inquiry is not None:
             self._inquiry.can_ask = may_ask
+
+    def shown(self, window: Window) -> List[int]:
+        """Return the indices of the calls that a detection after the next round may show."""
+        return [] if self._inquiry is None else self._inquiry.shown(window)
 
     def record(self, window: Window, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
         """Keep the texts of a round."""

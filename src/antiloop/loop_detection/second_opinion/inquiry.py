@@ -130,6 +130,13 @@ class Inquiry:
         episode.opinion, episode.ends_run = opinion, plan.ends_run
         return [self._detection(window, episode), *plan.stuck[1:]]
 
+    def shown(self, window: Window) -> List[int]:
+        """Return the index of the call that a detection shows, unless a later one takes its place.
+
+        It may lie many calls back.
+        """
+        return [item.index for item in _concerned(window)[-1:]] if window.rounds else []
+
     def run_ended(self, window: Window) -> None:
         """Pause twice as long after the end of the run was called for; recordings go on."""
         self._next = max(self._next, window.round_count + 2 * self.options.gap)
