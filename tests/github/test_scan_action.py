@@ -23,7 +23,7 @@ DEFAULTS = {"preset": "default", "baseline": "", "report": ""}
 class Job:
     """One run of the step that scans."""
 
-    def __init__(self, folder, **inputs):
+    def __init__(self, folder, cwd=ROOT, **inputs):
         self.folder, self.summary = folder, folder / "summary.md"
         given = {**DEFAULTS, **inputs}
         environment = {
@@ -39,7 +39,7 @@ class Job:
         (step,) = re.findall(r"^      run: (bash .*)$", TEXT, re.MULTILINE)
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step]
         self.done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+            command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
         )
         self.status = self.done.returncode
 
@@ -100,6 +100,35 @@ def test_what_cannot_be_scanned_fails_with_its_reason(tmp_path, inputs, said):
     assert job.status == 2
     assert said in job.done.stdout + job.done.stderr
     assert not (ROOT / "broken").exists()
+
+
+def test_what_cannot_be_read_is_2_with_a_page_too_and_the_log_is_there(tmp_path):
+    broken, page = tmp_path / "broken.jsonl", tmp_path / "page.html"
+    broken.write_text("{broken", encoding="utf-8")
+    job = Job(tmp_path, path=f"docs/examples/runs.jsonl\n{broken}", report=str(page))
+    assert job.status == 2
+    assert job.sarif()["runs"][0]["results"]
+    assert page.exists()
+
+
+def test_a_page_that_cannot_be_written_fails_the_step(tmp_path):
+    page = str(tmp_path / "no" / "page")
+    job = Job(tmp_path, path="docs/examples/runs.jsonl", preset="patient", report=page)
+    assert job.status == 2
+    assert "no/page: No such file or directory" in job.done.stderr
+
+
+def test_no_log_is_named_where_none_was_written(tmp_path):
+    Job(tmp_path, path="docs/examples", preset="strict")
+    assert not (tmp_path / "output").exists()
+
+
+def test_no_module_of_the_repository_is_run(tmp_path):
+    (tmp_path / "json.py").write_text("raise SystemExit('run')", encoding="utf-8")
+    path = str(ROOT / "docs" / "examples" / "runs.jsonl")
+    job = Job(tmp_path, tmp_path, path=path, preset="patient", report="page.html")
+    assert (job.status, job.done.stderr) == (0, "")
+    assert (tmp_path / "page.html").exists()
 
 
 def summary_of(*runs):

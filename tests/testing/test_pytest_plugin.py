@@ -122,6 +122,18 @@ def test_called(no_loops):
     done.assert_outcomes(passed=1)
 
 
+def test_one_name_is_no_list_of_tools_that_are_allowed(run_tests):
+    done = run_tests(
+        """
+def test_allowed(no_loops):
+    no_loops.allow = "search_all"
+    call_guarded(no_loops.watch(LoopGuard()), 2)
+"""
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*TypeError: allow takes a list of tool names, not a text*"])
+
+
 def test_tools_that_are_allowed_are_allowed_in_all_that_is_observed(run_tests):
     done = run_tests(
         """

@@ -65,6 +65,17 @@ def detector_of(preset: Preset) -> LoopDetector:
     return PRESETS[preset]()
 
 
+def names_in(allow: Collection[str]) -> Collection[str]:
+    """Return the names of tools that were given.
+
+    Raises:
+        TypeError: for one name where several are meant.
+    """
+    if isinstance(allow, str):
+        raise TypeError(f"allow takes a list of tool names, not a text: [{allow!r}]")
+    return allow
+
+
 def loops_in(run: RecordedRun, preset: Preset, allow: Collection[str] = ()) -> List[FoundLoop]:
     """Find the loops of a run, each once, in the order in which they were found.
 
@@ -76,10 +87,8 @@ def loops_in(run: RecordedRun, preset: Preset, allow: Collection[str] = ()) -> L
     Raises:
         TypeError: for one name where several are meant.
     """
-    if isinstance(allow, str):
-        raise TypeError(f"allow takes a list of tool names, not a text: [{allow!r}]")
     detector = detector_of(preset)
-    exempt = {name: ToolPolicy(exempt=True) for name in allow}
+    exempt = {name: ToolPolicy(exempt=True) for name in names_in(allow)}
     found: Dict[str, FoundLoop] = {}
     monitor = detector.monitor(exempt, live=False)
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)

@@ -11,7 +11,7 @@ from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..traces import RecordedRun
 from .assertion import said_of
-from .found_loop import Preset, loops_in
+from .found_loop import Preset, loops_in, names_in
 from .given_runs import runs_of
 
 _Guard = TypeVar("_Guard", bound=Lookout)
@@ -72,6 +72,7 @@ class NoLoops(AgentObserver):
 
     def end(self) -> None:
         """Fail if there was a loop in what was observed."""
+        names_in(self.allow)
         said = self._said_of(self._observed, self.preset, self.allow)
         heard = [line for run_id in self._heard for line in self._lines(run_id, said)]
         if said or heard:

@@ -62,7 +62,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None
         return
     try:
         watch.end()
-    except AssertionError as error:
+    except (AssertionError, TypeError) as error:
         outcome.force_exception(error)
 
 
