@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
+from antiloop.formats.spans.agent_span import AgentSpan
+from antiloop.formats.spans.span import Span
 from antiloop.traces import read_runs, replay
+from antiloop.traces.readers.otlp import SpanArchive
 
 FIXTURES = Path(__file__).parent / "fixtures" / "otlp"
 TRACE = "854fe0ff75e30564fbfc3777b9ec1f40"
@@ -63,6 +66,29 @@ def test_the_conversation_is_that_of_the_nearest_span_around(read):
 def test_spans_in_a_circle_end(read):
     (run,) = read(tool(1, parent=2), tool(2, parent=1, gen_ai__tool__name="cd"))
     assert len(run) == 2
+
+
+class Counted(dict):
+    """Counts how often an entry is looked up."""
+
+    asked = 0
+
+    def __getitem__(self, key):
+        self.asked += 1
+        return super().__getitem__(key)
+
+
+@given(st.lists(st.integers(0, 30), min_size=30, max_size=30))
+@example([0, *range(29)])
+@example(list(range(30)))
+@example([*range(1, 30), 0])
+def test_looking_for_conversations_asks_each_span_once_for_what_is_around_it(parents):
+    archive = SpanArchive(parents=Counted())
+    for number, parent in enumerate(parents):
+        span = Span("t", str(number), str(parent), 0, 0, {})
+        archive.add(1, span, AgentSpan(span, "tool"))
+    assert archive.runs()["t"][1] == [found for _, found in archive.spans]
+    assert archive.parents.asked <= len(parents)
 
 
 def test_calls_and_replies_are_events(read):

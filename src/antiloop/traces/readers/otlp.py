@@ -82,17 +82,26 @@ class SpanArchive:
     def runs(self) -> Dict[str, Tuple[int, List[AgentSpan]]]:
         """Group the spans by run, each group with the line of its first span."""
         groups: Dict[str, Tuple[int, List[AgentSpan]]] = {}
+        known: Dict[_Key, Optional[str]] = {**self.conversations}
         for line, found in self.spans:
-            run_id = self._conversation_of(found.span) or found.span.trace_id or "trace"
+            run_id = self._conversation_of(found.span, known) or found.span.trace_id or "trace"
             groups.setdefault(run_id, (line, []))[1].append(found)
         return groups
 
-    def _conversation_of(self, span: Span) -> Optional[str]:
-        """Return the conversation of a span: its own, that of a span around it, or of its trace."""
-        key, seen = (span.trace_id, span.span_id), 0
-        while key in self.parents and key not in self.conversations and seen < len(self.parents):
-            key, seen = (span.trace_id, self.parents[key]), seen + 1
-        return self.conversations.get(key) or self.of_trace.get(span.trace_id)
+    def _conversation_of(self, span: Span, known: Dict[_Key, Optional[str]]) -> Optional[str]:
+        """Return the conversation of a span: its own, that of a span around it, or of its trace.
+
+        Args:
+            span: the span.
+            known: conversations of spans; those that are passed on the way are added.
+        """
+        key = span.trace_id, span.span_id
+        passed: Dict[_Key, None] = {}  # spans may be around each other
+        while key in self.parents and key not in known and key not in passed:
+            passed[key] = None
+            key = span.trace_id, self.parents[key]
+        known.update(dict.fromkeys(passed, known.get(key)))
+        return known.get(key) or self.of_trace.get(span.trace_id)
 
 
 def _run(run_id: str, source: str, content: SpanContent, spans: List[AgentSpan]) -> RecordedRun:
