@@ -61,7 +61,7 @@ def looks_like_news(event, ignore=()):
 
 
 def test_a_new_call_is_all_new_before_it_runs(session):
-    session.write(*rounds(3))
+    session.write(*rounds(3), *rounds(1, "nine lines", 3, command="cat x"))
     assert looks_like_news(session.before(command="pwd"))
     assert not looks_like_news(session.before())
     assert looks_like_news(session.before(), ignore=["Bash"])
@@ -125,28 +125,74 @@ def test_lines_that_are_not_understood_are_passed_over(session):
 TEXTS = st.sampled_from(
     ["nine lines", "ten lines", "error", "", "nothing found", "x" * 500, "Exit code 1\nfailed"]
 )
-STEP = st.lists(
-    st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), TEXTS), min_size=1, max_size=3
-)
+ARGUMENTS = st.sampled_from(["x", "y", "a new page", "x as another request"])
+STEP = st.lists(st.tuples(st.sampled_from("abc"), ARGUMENTS, TEXTS), min_size=1, max_size=3)
+
+
+def arguments_of(what, number):
+    if what == "a new page":
+        return {"url": f"/{number}"}
+    return {"command": what[:1], **({"request_id": number} if "request" in what else {})}
+
+
+def answers_by_look_and_watcher(folder, steps, detector):
+    """Give for each event whether it looks like news, and the answer; no refused call runs."""
+    session, number = Session(Path(folder)), 0
+    watcher = LoopGuard(detector)
+    for place, step in enumerate(steps):
+        calls, lines = [], []
+        for tool, what, text in step:
+            number += 1
+            arguments = arguments_of(what, number)
+            event = session.before(number, tool, **arguments)
+            answer = watcher.answer(event)
+            yield looks_like_news(event), answer
+            refusal = answer.get("hookSpecificOutput", {}).get("permissionDecisionReason")
+            calls.append({**event, "tool_response": refusal or text})
+            lines += [called(number, tool, f"m{place}", **arguments)]
+            lines += [answered(number, refusal or text)]
+        event = session.event("PostToolBatch", tool_calls=calls)
+        yield looks_like_news(event), watcher.answer(event)
+        session.write(*lines)
 
 
 @given(st.lists(STEP, min_size=1, max_size=14), st.sampled_from(["default", "escalating"]))
 def test_what_the_first_look_calls_news_needs_no_answer(steps, preset):
     with tempfile.TemporaryDirectory() as folder:
-        session, number = Session(Path(folder)), 0
-        watcher = LoopGuard(getattr(LoopDetector, preset)())
-        for step in steps:
-            calls, lines = [], []
-            for tool, argument, text in step:
-                number += 1
-                event = session.before(number, tool, command=argument)
-                assert not (looks_like_news(event) and watcher.answer(event))
-                calls.append({**event, "tool_response": text})
-                lines += [called(number, tool, f"m{len(step)}-{number}", command=argument)]
-                lines += [answered(number, text)]
-            event = session.event("PostToolBatch", tool_calls=calls)
-            assert not (looks_like_news(event) and watcher.answer(event))
-            session.write(*lines)
+        detector = getattr(LoopDetector, preset)()
+        answers = answers_by_look_and_watcher(folder, steps, detector)
+        assert [answer for is_news, answer in answers if is_news and answer] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [("a new page", "Error: no such page"), ("x as another request", "nine lines")],
+)
+def test_a_new_call_of_a_blocked_tool_is_no_news(what, text, tmp_path):
+    steps = [[("fetch", what, text)]] * 6
+    answers = list(answers_by_look_and_watcher(tmp_path, steps, LoopDetector.escalating()))
+    refused = [is_news for is_news, answer in answers if "permissionDecision" in str(answer)]
+    assert refused
+    assert not any(refused)
+
+
+@pytest.mark.parametrize("beside", [{}, {"is_error": True}, {"content": [{"type": "image"}]}])
+def test_a_new_call_is_news_only_after_a_success_of_its_tool(beside, session):
+    failed = answered(1, "nine lines")
+    failed["message"]["content"][0].update(beside)
+    session.write(called(1, "Read", "m1", page=1), failed)
+    assert looks_like_news(session.before(2, "Read", page=2)) is (not beside)
+    assert looks_like_news(session.before(2, "Read", page=2), ["Read"])
+    assert looks_like_news(session.before(2, "Write", page=2))
+    session.write(called(2, "Write", "m2", page=1), answered(2, "ten lines"))
+    assert looks_like_news(session.before(3, "Read", page=2))
+
+
+def test_failures_of_subagents_in_the_same_transcript_are_theirs(session):
+    side = {"isSidechain": True, "agentId": "a1"}
+    session.write(called(1, "Read", page=1), answered(1, "Error: nothing"))
+    session.write({**called(2, "Write", page=1), **side}, {**answered(2, "ok", **side)})
+    assert not looks_like_news(session.before(3, "Read", page=3))
 
 
 # --- the process

@@ -9,7 +9,7 @@ from ...regular_file import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Collection, Dict, Iterator, List
+    from typing import Any, Callable, Collection, Dict, Iterator, List, Tuple
 
 PLANNING = (
     *("TodoRead", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"),
@@ -66,9 +66,9 @@ class Look:
     """A first look at what came before.
 
     Every detector of the presets ``default`` and ``escalating`` needs something that was there
-    before: the call, its answer, or one more failure. A call that was never made before is part of
-    no loop that could be blocked, and if its answer is a success that was never given before
-    either, then it closes no loop.
+    before: the call, its answer, or one more failure. A block may refuse a call that was never made
+    before, but only if its tool has just failed or repeated an answer. If the answer of such a call
+    is a success that was never given before either, then it closes no loop.
 
     Args:
         tail: the last lines of the transcript.
@@ -87,7 +87,7 @@ class Look:
         """Whether all calls and results of an event are new."""
         kind = event.get("hook_event_name")
         if kind == "PreToolUse":
-            return self._is_new(event, [event.get("tool_use_id")])
+            return self._is_new(event, [event.get("tool_use_id")]) and self._has_just_worked(event)
         calls = event.get("tool_calls")
         if kind != "PostToolBatch" or not isinstance(calls, list):
             return False
@@ -120,19 +120,63 @@ class Look:
             if block.get("tool_use_id") not in own
         )
 
+    def _has_just_worked(self, event: "Dict[str, Any]") -> bool:
+        """Whether this tool gave nothing but new successes in the last round, if it was called."""
+        tool, is_main = event.get("tool_name"), not event.get("agent_id")
+        return tool in self._ignore or all(
+            not result.get("is_error")
+            and self._has_new_result(
+                {"tool_name": tool, "tool_response": result.get("content")}, [call.get("id")]
+            )
+            for call, result in self._last_round(is_main)
+            if call.get("name") == tool
+        )
+
+    def _last_round(self, is_main: bool) -> "Iterator[Tuple[Dict[str, Any], Dict[str, Any]]]":
+        """Yield the calls of the last round that count, each with its result.
+
+        Args:
+            is_main: leave out the calls of subagents.
+        """
+        results: Dict[str, Dict[str, Any]] = {}
+        latest: Any = None
+        for line in filter(holds_blocks, _lines_backwards(self._tail)):
+            said = self._read(line)
+            message: Any = {} if is_main and said.get("isSidechain") else said.get("message")
+            for block in reversed(_blocks_of(message)):
+                if block.get("type") == "tool_result":
+                    results[str(block.get("tool_use_id"))] = block
+                elif str(block.get("id")) in results and block.get("name") not in self._ignore:
+                    if latest is not None and not _are_one(message, latest):
+                        return
+                    latest = message
+                    yield block, results[str(block.get("id"))]
+
     def _blocks(self, kind: bytes, texts: "List[str]") -> "Iterator[Dict[str, Any]]":
         """Yield the content blocks of the lines in which the longest part of the texts stands."""
         telling = max((run for text in texts for run in _runs(text)), key=len, default=b"")
         for line in _lines_with(telling, self._tail):
             if kind in line:
-                try:
-                    content = self._loads(line.decode("utf-8", "surrogateescape"))["message"][
-                        "content"
-                    ]
-                except (LookupError, TypeError, ValueError, RecursionError):
-                    continue
-                if isinstance(content, list):
-                    yield from (block for block in content if isinstance(block, dict))
+                yield from _blocks_of(self._read(line).get("message"))
+
+    def _read(self, line: bytes) -> "Dict[str, Any]":
+        """Return the value of a line; an empty one if it is no JSON object."""
+        try:
+            value = self._loads(line.decode("utf-8", "surrogateescape"))
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+def _blocks_of(message: "Any") -> "List[Dict[str, Any]]":
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if isinstance(block, dict)]
+
+
+def _are_one(message: "Dict[str, Any]", other: "Dict[str, Any]") -> bool:
+    """Whether two lines hold parts of one reply."""
+    return message is other or (bool(message.get("id")) and message.get("id") == other.get("id"))
 
 
 def plain_text(content: "Any") -> "str | None":
@@ -162,6 +206,15 @@ def _texts(value: "Any") -> "Iterator[str]":
 def _runs(text: str) -> "List[bytes]":
     """Split a text into runs of characters that look the same in any JSON."""
     return text.encode("utf-8", "surrogatepass").translate(_RUNS).split(b"\n")
+
+
+def _lines_backwards(text: bytes) -> "Iterator[bytes]":
+    """Yield the lines of a text, the last one first."""
+    end = len(text)
+    while end >= 0:
+        start = text.rfind(b"\n", 0, end) + 1
+        yield text[start:end]
+        end = start - 1
 
 
 def _lines_with(part: bytes, text: bytes) -> "Iterator[bytes]":
