@@ -11,7 +11,7 @@ from antiloop import LoopDetector, RepeatDetector
 from antiloop.agent import AgentObserver
 from antiloop.agent.timed_monitor import TimedMonitor
 from antiloop.integrations.shared.loop_metrics import OTHER, TOOLS, LoopMetrics
-from antiloop.loop_detection import Escalation, Opinion
+from antiloop.loop_detection import Escalation, LoopAction, LoopDetection, LoopVerdict, Opinion
 
 
 class Kept(LoopMetrics):
@@ -46,6 +46,14 @@ def test_each_action_is_a_loop_with_its_labels():
         "preset": "mine",
         "shadow": "false",
     }
+
+
+def test_details_of_a_custom_detector_may_be_anything():
+    metrics = Kept("mine")
+    found = LoopDetection("mine", "It goes on.", {"calls": 3, "tool": "look"})
+    metrics.on_verdict("r", LoopVerdict(LoopAction.STOP, found))
+    (labels,) = (labels for name, _, labels in metrics.counted if name == "loops")
+    assert (labels["detector"], labels["tool"]) == ("mine", "look")
 
 
 def test_calls_tokens_and_money_are_wasted_once():

@@ -492,8 +492,9 @@ def test_the_observer_names_no_tool_of_a_cycle_as_the_one():
     assert metric_points(reader)[2] == [({"antiloop.detector.name": "ping_pong"}, 1)]
 
 
-def test_the_observer_needs_no_sdk_that_is_set_up():
-    OtelObserver().on_tool_loop_detected("", "repeat", {})
+@pytest.mark.parametrize("details", [{}, {"calls": 3, "indices": 3}, {"calls": ["look"]}])
+def test_the_observer_needs_no_sdk_that_is_set_up(details):
+    OtelObserver().on_tool_loop_detected("", "mine", details)
     assert not INVALID_SPAN.is_recording()
 
 

@@ -13,7 +13,7 @@ import pytest
 from antiloop import Agent, AgentConfig, LoopDetector, RepeatDetector, ScriptedProvider, ToolCall
 from antiloop.integrations.functions import LoopGuard
 from antiloop.integrations.webhook import Webhook
-from antiloop.loop_detection import Escalation
+from antiloop.loop_detection import Escalation, LoopAction, LoopDetection, LoopVerdict
 from antiloop.testing import repeating_script
 
 
@@ -101,6 +101,14 @@ def test_a_loop_is_posted_as_json(server, url):
     assert (told["shadow"], told["suspicion"], told["severity"]) == (False, 1.0, "warning")
     assert server.headers[0]["Authorization"] == "Bearer abc"
     assert (webhook.sent, webhook.dropped) == (1, 0)
+
+
+def test_details_of_a_custom_detector_may_be_anything(server, url):
+    webhook = Webhook(url)
+    found = LoopDetection("mine", "It goes on.", {"calls": 3})
+    webhook(LoopVerdict(LoopAction.STOP, found))
+    assert webhook.close()
+    assert (server.got[0]["detector"], server.got[0]["tools"]) == ("mine", [])
 
 
 def test_each_action_is_posted_in_order(server, url):

@@ -613,6 +613,36 @@ def test_a_damaged_snapshot_is_refused_and_leaves_a_fresh_monitor(snapshot):
     assert actions(monitor, [[LOOK]] * 3) == ["continue", "continue", "notify"]
 
 
+class Counting(BaseDetector):
+    """A detector with details of its own."""
+
+    name = "counting"
+
+    def __init__(self, details):
+        self.details = details
+
+    def check(self, tool_calls, tool_results):
+        return LoopDetection(self.name, "It goes on.", self.details)
+
+
+@pytest.mark.parametrize("key", ["calls", "indices", "answer", "cycle", "tool", "count", "words"])
+@pytest.mark.parametrize(
+    "value", [7, None, "many", [], ["look"], [None], {"look": 2}, [{"tool": "look"}], [{"of": 1}]]
+)
+def test_a_custom_detector_may_use_any_key_for_its_details(key, value):
+    monitor = monitor_of(Counting({key: value}))
+    said = [monitor.record_call("look", {"at": number}, "a") for number in range(3)]
+    assert [each.action.value for each in said] == ["notify", "block", "stop"]
+    assert said[0].message.startswith("[antiloop] Notice: It goes on.")
+
+
+def test_a_custom_detector_is_not_asked_about_exempt_calls_alone(caplog):
+    monitor = monitor_of(Counting({}), tools={"press": ToolPolicy(exempt=True)})
+    assert monitor.record_call("press").action is LoopAction.CONTINUE
+    assert monitor.record_call("look").action is LoopAction.NOTIFY
+    assert caplog.text == ""
+
+
 def places(value, place=()):
     """Yield the way to each part of plain JSON."""
     yield place

@@ -10,6 +10,7 @@ except ImportError as error:
     ) from error
 
 from ..agent import AgentObserver
+from ..loop_detection.detection import named_calls
 from ..loop_detection.text.shortening import visible
 from ..stability import beta
 
@@ -37,8 +38,8 @@ class OtelObserver(AgentObserver):
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
         """Add the loop to the current span and the counter."""
-        calls = details.get("calls", ())
-        tools = list(dict.fromkeys(visible(str(call["tool"]), 80) for call in calls))
+        tools = list(dict.fromkeys(visible(tool, 80) for tool, _ in named_calls(details)))
+        indices = details.get("indices")
         what: Dict[str, Any] = {"antiloop.detector.name": detector_name}
         if len(tools) == 1:
             what["gen_ai.tool.name"] = tools[0]
@@ -49,7 +50,7 @@ class OtelObserver(AgentObserver):
         more = {
             "antiloop.run.id": run_id,
             "antiloop.loop.tools": tools,
-            "antiloop.loop.calls": len(details.get("indices", ())),
+            "antiloop.loop.calls": len(indices) if isinstance(indices, list) else 0,
             "antiloop.loop.answer": str(details.get("answer", "unknown")),
         }
         span.add_event("antiloop.loop.detected", {**what, **more})

@@ -15,6 +15,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ..agent import AgentObserver
 from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection.detection import named_calls
 from ..loop_detection.text.masking import SECRETS
 from ..loop_detection.text.shortening import visible
 from ..short_repr import quoted, short_repr
@@ -205,8 +206,8 @@ _OPENER = build_opener(_NoRedirects)
 def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
     """Return what is known of a loop, with secrets masked, without arguments and results."""
     found = verdict.detection
-    calls: Any = found.details.get("calls", ()) if found else ()
-    tools = dict.fromkeys(visible(SECRETS.text(str(call["tool"])), 80) for call in calls)
+    calls = named_calls(found.details) if found else []
+    tools = dict.fromkeys(visible(SECRETS.text(tool), 80) for tool, _ in calls)
     return {
         "event": "antiloop.loop",
         "run_id": visible(SECRETS.text(run_id), 200),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, List, Mapping, Optional, Tuple
 
 from ..exceptions import LoopDetectedError
 from ..frozen import frozen
@@ -72,3 +72,17 @@ class LoopDetection:
         error = LoopDetectedError(self.message, self.detector_name, self.details)
         error.detection = self
         return error
+
+
+def named_calls(details: Mapping[str, Any]) -> List[Tuple[str, str]]:
+    """Return tool and arguments of the calls that details name, as texts.
+
+    A custom detector may store something else under the same key.
+    """
+    calls = details.get("calls")
+    listed = calls if isinstance(calls, (list, tuple)) else ()
+    return [
+        (str(call["tool"]), str(call.get("arguments", "")))
+        for call in listed
+        if isinstance(call, Mapping) and "tool" in call
+    ]

@@ -6,9 +6,9 @@ results are never quoted, so no tool can forge or break a notice.
 
 import logging
 import re
-from typing import Any, Callable, List, Mapping, Sequence, Union
+from typing import Callable, List, Mapping, Sequence, Union
 
-from .detection import LoopDetection
+from .detection import LoopDetection, named_calls
 from .evidence.outcome import REFUSED_MARKER
 from .text.shortening import visible
 
@@ -139,11 +139,7 @@ def system_notice(text: str) -> str:
 
 
 def _calls(found: LoopDetection) -> List[str]:
-    calls: Sequence[Mapping[str, Any]] = found.details.get("calls", ())
-    return [
-        _call(number, str(call["tool"]), str(call["arguments"]))
-        for number, call in enumerate(calls, 1)
-    ]
+    return [_call(number, *call) for number, call in enumerate(named_calls(found.details), 1)]
 
 
 def _call(number: int, tool: str, arguments: str) -> str:

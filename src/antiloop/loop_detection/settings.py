@@ -74,6 +74,8 @@ class DetectorSettings:
             try:
                 if looks_at_window:
                     found = detector.find(window)  # type: ignore[attr-defined]
+                elif not window.rounds:
+                    continue  # all calls are exempt
                 else:
                     found = detector.check(tool_calls, tool_results)
                     found = found and _completed(found, window, len(tool_calls))

@@ -1,12 +1,13 @@
 """What is counted of loops, whichever system keeps the counts."""
 
 from threading import Lock
-from typing import Any, Dict, Mapping, Optional
+from typing import Dict, Mapping, Optional
 
 from ...agent import AgentObserver
 from ...agent.providers.protocol import ModelReply
 from ...latest import Latest
 from ...loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict, Opinion
+from ...loop_detection.detection import named_calls
 from ...loop_detection.text.shortening import visible
 from ...prices import Prices
 from ...stability import beta
@@ -113,8 +114,9 @@ class LoopMetrics(AgentObserver):
         return {name: amount - before.get(name, 0) for name, amount in now.items()}
 
     def _labels(self, found: LoopDetection, verdict: LoopVerdict) -> Dict[str, str]:
-        calls: Any = found.details.get("calls", ())
-        tools = {str(call["tool"]) for call in calls} or {str(found.details.get("tool", ""))}
+        tools = {tool for tool, _ in named_calls(found.details)} or {
+            str(found.details.get("tool", ""))
+        }
         return {
             "detector": found.detector_name,
             "tool": self._tool(visible(min(tools), 80)) if len(tools) == 1 else "several",
