@@ -111,6 +111,23 @@ def test_a_snapshot_goes_on_as_if_nothing_had_happened(monitor):
     assert other.snapshot() == monitor.snapshot()
 
 
+def test_a_block_that_replies_cannot_have_is_no_damage():
+    detector = LoopDetector([MonologueDetector(2)], LoopPolicy.BLOCK)
+    first, second = detector.monitor(), detector.monitor()
+    assert actions(first, REPLY, REPLY) == ["continue", "notify"]
+    second.restore(json.loads(json.dumps(first.snapshot())))
+    assert second.before(ToolCall("look")).action is LoopAction.CONTINUE
+    assert actions(second, REPLY) == actions(first, REPLY) == ["stop"]
+
+
+def test_a_snapshot_of_other_detectors_is_no_damage():
+    detectors = [MonologueDetector(3), ChantDetector()]
+    first, second = (LoopDetector(each).monitor() for each in (detectors, detectors[::-1]))
+    actions(first, REPLY)
+    second.restore(json.loads(json.dumps(first.snapshot())))
+    assert actions(second, REPLY) == ["continue"]
+
+
 def test_a_snapshot_holds_no_words(monitor):
     monitor.saying("My password is hunter2. ")
     monitor.said("My password is hunter2. ")

@@ -252,7 +252,7 @@ class LoopMonitor(Copied):
         self._reported.load(str(snapshot["reported"]))
         self._speech.load(snapshot["speech"])
         unpack(snapshot["window"], self._window)
-        if self._ladder.is_blocking and not self._window.rounds:
+        if any(each.refused for each in self._ladder.blocks) and not self._window.rounds:
             raise ValueError("a block without calls")
         self._suspicion.load(snapshot["suspicion"], self._window.round_count)
         self.consultation.load(snapshot)

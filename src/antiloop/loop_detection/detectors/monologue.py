@@ -90,7 +90,8 @@ class _Replies(TextWatch):
         return {"latest": self._latest, "count": self._count}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        self._latest, self._count = str(state["latest"]), int(state["count"])
+        if state:  # the state of another detector of replies may be empty
+            self._latest, self._count = str(state["latest"]), int(state["count"])
 
 
 def _compared(text: str) -> str:
