@@ -39,6 +39,30 @@ def test_a_project_counts_only_with_a_table_of_ours(tmp_path):
     assert read_settings(outer).values == {"shadow": True}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.antiloop]",
+        "\ufeff[tool.antiloop]",
+        "[project]\r\n\r\n  [ tool . antiloop ] # ours\r\n",
+        '[tool."antiloop".thresholds]',
+    ],
+)
+def test_a_table_of_ours_may_be_written_as_toml_allows(tmp_path, text):
+    written(tmp_path, "pyproject.toml", text)
+    assert find_settings(str(tmp_path)) == "pyproject.toml"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# [tool.antiloop]", "[tool.antiloop-extra]", 'a = "[tool.antiloop]"', "[tool.antiloops.a]"],
+)
+def test_what_only_looks_like_a_table_of_ours_hides_no_settings(tmp_path, text):
+    outer = written(tmp_path, "antiloop.toml", "")
+    written(tmp_path / "a", "pyproject.toml", f"{text}\n")
+    assert find_settings(str(tmp_path / "a")) == outer
+
+
 def test_beside_a_project_a_file_of_ours_counts(tmp_path):
     written(tmp_path, "pyproject.toml", "[tool.antiloop]\n")
     own = written(tmp_path, "antiloop.toml", "")

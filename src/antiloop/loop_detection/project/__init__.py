@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 FILE = "antiloop.toml"
 PROJECT = "pyproject.toml"
-_TABLE = b"[tool.antiloop"
+_TABLE = (b"[tool.antiloop]", b"[tool.antiloop.")
+_AROUND = b" \t\"'\xef\xbb\xbf"
+"""What TOML allows around the parts of a name, and what an editor puts before a text."""
 
 
 def find_settings(folder: "Optional[str]" = None) -> "Optional[str]":
@@ -44,6 +46,6 @@ def _has_table(path: str) -> bool:
     """Whether a pyproject.toml seems to hold settings; most hold none, and need no TOML reader."""
     try:
         with open(path, "rb", opener=opener) as file:
-            return _TABLE in file.read()
+            return any(line.translate(None, _AROUND).startswith(_TABLE) for line in file)
     except OSError:
         return False
