@@ -1,5 +1,6 @@
 """The process of the hook: a first look, and a detector only where it may matter."""
 
+import errno
 import io
 import json
 import os
@@ -263,6 +264,35 @@ def test_whatever_goes_wrong_the_call_goes_on(text, arguments, told, monkeypatch
     assert err.count("\n") == 1
     assert err.startswith("antiloop hook: ")
     assert "\x1b" not in err
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+class Full(io.StringIO):
+    """A stream on a device on which no space is left."""
+
+    def write(self, _):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("stream", [lambda: None, closed, Full])
+def test_where_nothing_can_be_written_the_exit_status_is_0(stream, session, monkeypatch):
+    for text in ("words", json.dumps(session.write(*rounds(2)).after())):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+            patch.setattr(sys, "stdout", stream())
+            patch.setattr(sys, "stderr", stream())
+            assert hook_process.main(()) == 0
+
+
+def test_an_error_without_a_file_names_none(session, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", Full())
+    _, err = ran(monkeypatch, capsys, json.dumps(session.write(*rounds(2)).after()))
+    assert err == "antiloop hook: No space left on device\n"
 
 
 JSON = st.recursive(

@@ -82,13 +82,21 @@ def main(arguments: "Sequence[str]", name: str = "claude-code") -> int:
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - a guard that breaks must not break the session
         words = f"antiloop hook: {_reason(error):.500}\n".replace("\n", " ").strip()
-        sys.stderr.write(words.encode("ascii", "backslashreplace").decode() + "\n")
+        _complain(words.encode("ascii", "backslashreplace").decode() + "\n")
     return 0
+
+
+def _complain(words: str) -> None:
+    """Write to standard error, if the agent has left it open."""
+    try:
+        sys.stderr.write(words)
+    except (AttributeError, OSError, ValueError):
+        return  # there is nowhere left to say it
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
