@@ -37,6 +37,9 @@ def chunk(delta=None, **more):
     return {"id": "r", "object": "chat.completion.chunk", "choices": choices, **more}
 
 
+END = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+
 def call_delta(name=None, arguments=None, **more):
     return chunk({"tool_calls": [{"function": {"name": name, "arguments": arguments}, **more}]})
 
@@ -151,6 +154,23 @@ async def test_a_stream_without_a_choice_is_an_error(scripted, events):
         [item async for item in provider.astream(ASK)]
 
 
+@pytest.mark.parametrize("after", [[], [{"choices": [{**END["choices"][0], "index": 1}]}]])
+async def test_a_stream_that_ends_before_the_reply_is_an_error(scripted, after):
+    begun = [chunk({"content": "The answer"}), call_delta("a", '{"x":', index=0, id="1")]
+    for events in (begun[:1], begun):
+        provider = scripted(events=[*events, *after])
+        with pytest.raises(ProviderError, match="before the reply was complete"):
+            list(provider.stream(ASK))
+        with pytest.raises(ProviderError, match="before the reply was complete"):
+            [item async for item in provider.astream(ASK)]
+
+
+def test_a_stream_may_end_with_its_usage_alone(scripted):
+    usage = {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}}
+    reply = list(scripted(events=[chunk({"content": "Yes"}), usage, "[DONE]"]).stream(ASK))[-1]
+    assert reply == ModelReply("Yes", (), Usage(1, 2))
+
+
 def test_a_lenient_server_may_leave_much_out_of_a_reply(scripted):
     call = {"function": {"name": "now", "arguments": None}}
     given = {"function": {"name": "search", "arguments": {"q": "a"}}, "type": "function"}
@@ -163,7 +183,7 @@ def test_content_in_parts_and_refusals_are_text(scripted):
     parts = [{"type": "thinking"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     for message, text in [({"content": parts}, "ab"), ({"content": None, "refusal": "No."}, "No.")]:
         whole = {"choices": [{"message": message}]}
-        provider = scripted(body=whole, events=[chunk(message), "[DONE]"])
+        provider = scripted(body=whole, events=[chunk(message), END, "[DONE]"])
         assert provider.complete(ASK).text == text
         assert list(provider.stream(ASK)) == [text, ModelReply(text)]
 
@@ -209,7 +229,7 @@ def test_content_in_parts_and_refusals_are_text(scripted):
     ],
 )
 def test_a_lenient_server_may_stream_calls_its_own_way(scripted, events, expected):
-    reply = list(scripted(events=[*events, "[DONE]"]).stream(ASK))[-1]
+    reply = list(scripted(events=[*events, END, "[DONE]"]).stream(ASK))[-1]
     assert [(c.tool_name, c.arguments, c.id) for c in reply.tool_calls] == expected
     assert reply.usage == Usage()
 
@@ -217,7 +237,7 @@ def test_a_lenient_server_may_stream_calls_its_own_way(scripted, events, expecte
 def test_of_several_choices_the_first_is_the_reply(scripted):
     other = {"choices": [{"index": 1, "delta": {"content": "other"}}]}
     first = {"choices": [{"index": 0, "delta": {"content": "first"}}]}
-    assert list(scripted(events=[other, first, "[DONE]"]).stream(ASK))[-1].text == "first"
+    assert list(scripted(events=[other, first, END, "[DONE]"]).stream(ASK))[-1].text == "first"
 
 
 def test_leaving_a_stream_early_hangs_up(scripted, openai_server):

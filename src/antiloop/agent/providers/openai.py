@@ -187,7 +187,7 @@ class _Chunks:
     """Joins the chunks of one stream."""
 
     def __init__(self) -> None:
-        self._answered = False
+        self._answered = self._finished = False
         self._text: List[str] = []
         self._calls: List[_Draft] = []
         self._by_index: Dict[Any, _Draft] = {}
@@ -197,6 +197,7 @@ class _Chunks:
         self._usage = part(chunk, "usage") or self._usage
         # With several choices asked for, the first is the reply, as without streaming.
         choices = [c for c in part(chunk, "choices") or () if part(c, "index") in (0, None)]
+        self._finished = self._finished or any(part(each, "finish_reason") for each in choices)
         text = "".join(self._add_delta(part(choice, "delta")) for choice in choices)
         self._text.append(text)
         return text
@@ -222,6 +223,9 @@ class _Chunks:
     def reply(self) -> ModelReply:
         if not self._answered:
             raise ProviderError("the stream ended without a choice")
+        # The count of tokens comes last, so it is a sign of the end, too.
+        if not self._finished and self._usage is None:
+            raise ProviderError("the stream ended before the reply was complete")
         calls = tuple(call.finished() for call in self._calls)
         return ModelReply("".join(self._text), calls, _usage(self._usage))
 
