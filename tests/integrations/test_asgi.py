@@ -138,6 +138,17 @@ def test_a_changed_request_has_its_length():
     assert sum(name == b"content-length" for name in echo.headers) == 1
 
 
+def test_a_changed_request_that_came_in_chunks_is_chunked_no_more():
+    chunked = {"Transfer-Encoding": "chunked"}
+    echo = Echo()
+    posted(LoopGuard(echo), written(repeated(2)), **chunked)
+    assert echo.headers[b"transfer-encoding"] == b"chunked"
+    echo = Echo()
+    told = posted(LoopGuard(echo, NOTIFY), written(repeated(3)), **chunked)
+    assert b"transfer-encoding" not in echo.headers
+    assert echo.headers[b"content-length"] == str(len(told.content)).encode()
+
+
 @pytest.mark.parametrize("kind", PATHS)
 def test_the_path_tells_the_api(kind):
     content = written(repeated(3), kind)

@@ -182,6 +182,18 @@ def test_a_notice_may_follow_a_system_message():
     assert NOTICE_MARKER in added["content"]
 
 
+def test_a_paused_turn_is_continued_as_it_is():
+    """The last message is the model's then, and what is added to it would be the model's words."""
+    body = anthropic([])
+    for number in range(5):
+        asked = {"type": "server_tool_use", "id": f"s{number}", "name": "find", "input": {}}
+        given = {"type": "web_search_tool_result", "tool_use_id": f"s{number}", "content": "none"}
+        body["messages"].append({"role": "assistant", "content": [asked, given]})
+        assert judge_request(body, "anthropic").body is body
+    body["messages"] += anthropic([[("find", {}, "none")]])["messages"][1:]
+    assert judge_request(body, "anthropic", STOP).answer is not None
+
+
 @kinds
 def test_parallel_calls_are_one_round(kind):
     calls = [("search", {"query": "refunds"}, "nothing found")] * 3

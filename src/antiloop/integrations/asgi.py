@@ -22,6 +22,8 @@ PATHS = {
 MAX_SIZE = 64 << 20
 """Bytes of the largest request that is judged."""
 
+_LENGTHS = (b"content-length", b"transfer-encoding")  # no request may have both
+
 
 @beta
 class LoopGuard(GatewayGuard):
@@ -124,7 +126,7 @@ def _header(scope: Scope, name: bytes) -> bytes:
 
 
 def _of_length(scope: Scope, length: int) -> Scope:
-    others = [each for each in scope["headers"] if each[0].lower() != b"content-length"]
+    others = [each for each in scope["headers"] if each[0].lower() not in _LENGTHS]
     return {**scope, "headers": [*others, (b"content-length", str(length).encode())]}
 
 

@@ -72,7 +72,8 @@ def _is_chat_result(message: Any) -> bool:
 
 
 def _has_result(message: Any) -> bool:
-    return any(map(is_result_block, blocks_of(message)))
+    """Whether a client gives results; those of Anthropic's own tools stand in the model's reply."""
+    return tag_of(message, "role") == "user" and any(map(is_result_block, blocks_of(message)))
 
 
 def _followed(messages: Sequence[Any], words: str) -> List[Any]:
@@ -93,7 +94,7 @@ def _read_anthropic(messages: Sequence[Any]) -> History:
 
 def _without_reminders(message: Any) -> Any:
     """Leave out what a client says by itself beside the results, in the place of the user."""
-    if tag_of(message, "role") != "user" or not _has_result(message):
+    if not _has_result(message):
         return message
     kept = [block for block in blocks_of(message) if not _is_reminder(block)]
     return {"role": "user", "content": kept}
