@@ -119,3 +119,18 @@ def test_another_plugin_of_the_same_name_stays_as_it_is(capsys):
     assert main(["hook", "opencode", "--status"]) == 2
     with open(path, encoding="utf-8") as file:
         assert file.read() == "export const Mine = 1\n"
+
+
+@pytest.mark.parametrize("command", ["[]", '["antiloop", 3]', "[antiloop]"])
+def test_a_plugin_whose_command_is_damaged_is_named_and_replaced(command, capsys):
+    path = SETTINGS["opencode"].path_of(PROJECT)
+    assert main(["hook", "opencode", "--install", "--yes"]) == 0
+    with open(path, encoding="utf-8") as file:
+        whole = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(whole.replace('["antiloop", "hook", "opencode"]', command))
+    capsys.readouterr()
+    assert main(["hook", "opencode", "--status"]) == 2
+    assert f"antiloop: {path}: " in capsys.readouterr().err
+    assert main(["hook", "opencode", "--install", "--yes"]) == 0
+    assert main(["hook", "opencode", "--status"]) == 0

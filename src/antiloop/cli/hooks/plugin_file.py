@@ -51,8 +51,11 @@ class PluginFile(AgentSettings):
         """Return the commands that call the hook, by event.
 
         Raises:
-            ValueError: if the file holds another plugin.
+            ValueError: if the file holds another plugin, or no command that can be read.
         """
         self.without_hook(settings)
         found = _COMMAND.search(settings)
-        return dict.fromkeys(self.events, [shlex.join(json.loads(found[1]))] if found else [])
+        words = json.loads(found[1]) if found else []
+        if found and not (words and all(isinstance(word, str) for word in words)):
+            raise ValueError("COMMAND must be a list of texts; run --install again")
+        return dict.fromkeys(self.events, [shlex.join(words)] if found else [])
