@@ -118,10 +118,56 @@ MISTAKES = {
         detector(inject_message=7),
         TypeError("inject_message must be a text, a function or None, got 7"),
     ),
+    **{
+        f"{name} in words": (
+            lambda name=name: LoopDetector(ONE, **{name: "no"}),
+            TypeError(f"{name} must be True or False, got 'no'"),
+        )
+        for name in ("shadow", "log_verdicts")
+    },
+    **{
+        f"{name} of a tool": (
+            lambda name=name: ToolPolicy(**{name: "no"}),
+            TypeError(f"{name} must be True or False, got 'no'"),
+        )
+        for name in ("poll", "exempt", "mutates", "idempotent")
+    },
+    "a list of thresholds": (
+        lambda: ToolPolicy(thresholds=["repeat"]),
+        TypeError("thresholds must be a mapping of names, got ['repeat']"),
+    ),
+    "limits in a list": (
+        lambda: CallLimitDetector(per_tool=["look"]),
+        TypeError("per_tool must be a mapping of names, got ['look']"),
+    ),
+    "no actions": (
+        lambda: Escalation(None),
+        TypeError("actions must be a list of actions, got None"),
+    ),
     # the arguments of a monitor
     "no call": (
         lambda: monitor().before("look"),
         TypeError("before takes a ToolCall, got 'look'; pass ToolCall(name, arguments)"),
+    ),
+    "a call that is not in a list": (
+        lambda: monitor().after(ToolCall("look"), ["a"]),
+        TypeError("after takes a list of calls, got ToolCall('look'); pass [call]"),
+    ),
+    "a result that is not in a list": (
+        lambda: monitor().after([ToolCall("look")], "a"),
+        TypeError("after takes a list of results, got 'a'; pass [result]"),
+    ),
+    "no list of results": (
+        lambda: monitor().after([ToolCall("look")], None),
+        TypeError("after takes a list of results, got None; pass [result]"),
+    ),
+    "a name in the list of calls": (
+        lambda: monitor().after(["look"], ["a"]),
+        TypeError("after takes a list of ToolCall, got 'look' in it"),
+    ),
+    "a policy of a run": (
+        lambda: LoopDetector(ONE).monitor({"look": 7}),
+        TypeError("tools: look: must be a ToolPolicy, got 7; pass ToolPolicy(...)"),
     ),
     "too many results": (
         lambda: monitor().after([ToolCall("look")], ["a", "b"]),

@@ -1,6 +1,6 @@
 """Checks of the arguments of `LoopDetector` and `LoopMonitor`."""
 
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Dict, Mapping, Sequence, Tuple
 
 from ..types import ToolCall
 from .detectors.base import BaseDetector
@@ -60,7 +60,18 @@ def check_call(given: Any) -> None:
 
 
 def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
-    """Raise ValueError if there are more results than calls."""
+    """Check the lists of a round.
+
+    Raises:
+        TypeError: for anything but a list of calls and a list of results.
+        ValueError: if there are more results than calls.
+    """
+    for name, given in (("calls", calls), ("results", results)):
+        if isinstance(given, (str, Mapping)) or not hasattr(given, "__getitem__"):
+            raise TypeError(f"after takes a list of {name}, got {given!r}; pass [{name[:-1]}]")
+    for call in calls:
+        if not isinstance(call, ToolCall):
+            raise TypeError(f"after takes a list of ToolCall, got {call!r} in it")
     if len(results) > len(calls):
         raise ValueError(
             f"after takes at most one result for each call, got {len(results)} results for"

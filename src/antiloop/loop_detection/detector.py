@@ -5,6 +5,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 from ..stability import beta
 from ..types import ToolCall
 from . import preset_makers
+from .arguments import tools_of
 from .config import read_config, write_config
 from .detection import LoopDetection
 from .evidence.compared import Result
@@ -124,4 +125,4 @@ class LoopDetector(DetectorSettings):
             live: False for the replay of a recorded run: nothing is logged again, and the verdicts
                 of a shadow detector show their decision, because nothing acts on them.
         """
-        return LoopMonitor(self, {**(tools or {}), **self.tools}, live)
+        return LoopMonitor(self, {**tools_of(tools), **self.tools}, live)

@@ -80,7 +80,7 @@ class Escalation:
     __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
-        if isinstance(self.actions, (str, LoopAction)):
+        if isinstance(self.actions, (str, LoopAction)) or not hasattr(self.actions, "__iter__"):
             raise TypeError(f"actions must be a list of actions, got {self.actions!r}")
         actions = tuple(_action(action) for action in self.actions)
         object.__setattr__(self, "actions", actions)

@@ -18,7 +18,7 @@ from .messages import MessageRule
 from .policy import Escalation, LoopAction, LoopPolicy
 from .second_opinion.second_opinion import Judge, SecondOpinion, second_opinion_of
 from .text.masking import Masking, MaskRule, masking_of
-from .threshold import check_threshold
+from .threshold import check_flag, check_threshold
 
 _logger = logging.getLogger("antiloop")
 
@@ -56,6 +56,8 @@ class DetectorSettings:
         self.notice_role = choice_of(Role, notice_role, "notice_role")
         self.mask = mask
         self.masking = masking_of(mask)
+        for name, flag in (("log_verdicts", log_verdicts), ("shadow", shadow)):
+            check_flag(name, flag)
         self.log_verdicts = log_verdicts
         self.second_opinion = second_opinion_of(second_opinion)
         self.shadow = shadow

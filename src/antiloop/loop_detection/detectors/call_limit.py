@@ -27,6 +27,7 @@ class CallLimitDetector(WindowDetector):
 
     Raises:
         ValueError: if a limit is below 1, or there is no limit at all.
+        TypeError: if `per_tool` is not a mapping.
     """
 
     name = "call_limit"
@@ -39,6 +40,8 @@ class CallLimitDetector(WindowDetector):
         per_tool: Optional[Mapping[str, int]] = None,
         per_turn: bool = False,
     ) -> None:
+        if not (per_tool is None or isinstance(per_tool, Mapping)):
+            raise TypeError(f"per_tool must be a mapping of names, got {per_tool!r}")
         self.limit = limit
         self.per_tool = dict(per_tool or {})
         self.per_turn = per_turn

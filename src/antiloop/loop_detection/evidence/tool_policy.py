@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Tuple, Union
 
 from ...short_repr import repr_of_fields
 from ...stability import beta
-from ..threshold import check_threshold
+from ..threshold import check_flag, check_threshold
 
 KeyRule = Union[Sequence[str], Callable[[Any], Any]]
 StripRule = Union[Sequence[str], Callable[[str], str]]
@@ -35,6 +35,7 @@ class ToolPolicy:
 
     Raises:
         ValueError: if a threshold is below 2, or a list is expected and something else is given.
+        TypeError: if True or False, or a mapping of thresholds, is expected.
     """
 
     poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
@@ -48,11 +49,17 @@ class ToolPolicy:
     __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
+        if not isinstance(self.thresholds, Mapping):
+            raise TypeError(f"thresholds must be a mapping of names, got {self.thresholds!r}")
         for name, threshold in self.thresholds.items():
             check_threshold(f"threshold of {name!r}", threshold)
         for name, rule in (("key", self.key), ("strip", self.strip)):
             if not (rule is None or callable(rule) or _are_names(rule)):
                 raise ValueError(f"{name} takes a list of names or a function, got {rule!r}")
+        for name in ("poll", "exempt", "mutates", "idempotent"):
+            flag = getattr(self, name)
+            if flag is not None and not (name == "poll" and isinstance(flag, Mapping)):
+                check_flag(name, flag)
         for name, values in self.poll.items() if isinstance(self.poll, Mapping) else ():
             if not isinstance(values, _LISTS):
                 raise ValueError(f"poll takes a list of values for {name!r}, got {values!r}")
