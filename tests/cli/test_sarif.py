@@ -130,6 +130,18 @@ def test_a_file_elsewhere_is_named_as_a_whole(scan, tmp_path, monkeypatch, capsy
     assert uri == (tmp_path / "runs.jsonl").as_uri()
 
 
+def test_a_file_on_another_drive_is_named_as_a_whole(scan, tmp_path, monkeypatch, capsys):
+    def apart(paths):
+        raise ValueError("Paths don't have the same drive")  # as on Windows
+
+    scan(stuck=3)
+    monkeypatch.setattr(os.path, "commonpath", apart)
+    main(["scan", "--format", "sarif", str(tmp_path / "runs.jsonl")])
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == (tmp_path / "runs.jsonl").as_uri()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")
 def test_a_name_that_is_no_text_is_a_path_all_the_same(scan):
     (result,) = scan(stuck=3, name=os.fsdecode(b"runs\xe9.jsonl"))["runs"][0]["results"]

@@ -110,6 +110,10 @@ def _location(judged: "JudgedRun", step: int) -> Dict[str, Any]:
 def _uri(path: str) -> str:
     """Return a path below the current directory relative to it, any other one whole."""
     whole = os.path.abspath(path)
-    if os.path.commonpath([whole, os.getcwd()]) != os.getcwd():
+    try:
+        is_below = os.path.commonpath([whole, os.getcwd()]) == os.getcwd()
+    except ValueError:  # on another drive
+        is_below = False
+    if not is_below:
         return Path(whole).as_uri()
     return quote(os.fsencode(os.path.relpath(whole).replace(os.sep, "/")))
