@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 from report_pages import DISTINCT, REPEAT, cycle, run_of
 
 from antiloop import health
+from antiloop.report.data import run_data
 from antiloop.report.data.loops import loops_of
 from antiloop.report.data.run_data import drawn
 from antiloop.report.data.score import entries_of, score_of
+from antiloop.report.data.spending import Spending
 from antiloop.traces import RunEvent
 
 
@@ -141,6 +143,14 @@ def test_tokens_and_money_of_the_wasted_calls_are_added_up():
 def test_where_no_tokens_are_recorded_they_are_estimated_from_the_length():
     (card,) = cards(*[("get", {"a": "x" * 393}, "y" * 400)] * 4)
     assert (card["tokens"], card["is_estimate"], card["cost"]) == (3 * 200 + 1, True, None)
+
+
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_what_a_run_spent_is_added_up_once_for_all_its_loops(count, monkeypatch):
+    made = []
+    monkeypatch.setattr(run_data, "Spending", lambda run: made.append(run) or Spending(run))
+    found = cards(*[(f"t{n}", {}, "no") for n in range(count) for _ in range(4)])
+    assert (len(found), len(made)) == (count, 1)
 
 
 # ---- the score ----

@@ -55,7 +55,7 @@ def drawn(run: RecordedRun, health: HealthReport, masking: Masking = SECRETS) ->
     calls, results = _Numbered(keys), _Numbered(map(_result_key, features))
     lanes = lanes_of(keys)
     rounds = [start for start, _ in run.rounds()]
-    loops = loops_of(run, health.verdicts)
+    loops, spending = loops_of(run, health.verdicts), Spending(run)
     texts = Texts()
     content = _content(run, features, calls, results, texts, masking)
     data = {
@@ -67,7 +67,7 @@ def drawn(run: RecordedRun, health: HealthReport, masking: Masking = SECRETS) ->
         "lanes": max(lanes, default=0) + 1,
         "siblings": sorted(set(range(len(keys))) - set(rounds)),
         "turns": list(run.turn_starts),
-        "loops": [_loop(each, features, rounds, Spending(run)) for each in loops],
+        "loops": [_loop(each, features, rounds, spending) for each in loops],
         "rules": [_rule(each) for each in health.warnings if not each.name.startswith("loop_")],
         "curve": [[step, round(100 * suspicion)] for step, suspicion in health.suspicion],
     }
