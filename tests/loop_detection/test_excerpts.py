@@ -28,6 +28,16 @@ def test_a_call_is_kept_with_its_number_and_its_round():
     ]
 
 
+@pytest.mark.parametrize("masked", [{1: "a", "b": 2}, {None: {1}}, object(), [object()], None])
+def test_a_mask_may_return_anything(masked):
+    excerpts = kept(
+        ToolCall("look", {"at": 1}), results=["here"], masking=Masking(lambda _: masked)
+    )
+    [shown] = excerpts.masked()
+    assert type(shown.arguments) is str
+    assert excerpts.to_list() == json.loads(json.dumps(excerpts.to_list()))
+
+
 def test_a_result_that_is_missing_is_not_known():
     [first, second] = kept(ToolCall("a"), ToolCall("b"), results=[""]).masked()
     assert (first.result, first.is_known) == ("", True)

@@ -6,7 +6,7 @@ from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Sequence
 
 from ...types import ToolCall, ToolResult
 from ..evidence.compared import Result
-from ..text.canonical import canonical_json, copied, parsed_arguments, text_of
+from ..text.canonical import canonical_json, copied, parsed_arguments, plain, text_of
 from ..text.masking import Masking
 from ..text.shortening import NAME_LENGTH, ends_of, shortened
 
@@ -112,7 +112,7 @@ class Excerpts:
         if kept.is_masked:
             arguments, result = kept.arguments, kept.result
         else:
-            arguments = _written(self._masking.arguments(kept.arguments))
+            arguments = _written(plain(self._masking.arguments(kept.arguments)))
             result = None if kept.result is None else self._masking.text(kept.result)
         return Excerpt(
             kept.index,
