@@ -49,7 +49,7 @@ async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     work = asyncio.ensure_future(_ajudged(options.judge, case))
     try:
         await asyncio.wait({work}, timeout=options.timeout)
-        if work.cancelled():  # from inside; nobody cancelled the run
+        if work.cancelled():  # from inside; the run was not
             logger.warning("the judge was cancelled; it is ignored")
             return None
         if work.done():
