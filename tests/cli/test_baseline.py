@@ -260,6 +260,12 @@ def test_a_baseline_that_cannot_be_written_is_2_and_named(capsys):
     assert "no/known.jsonl: No such file or directory" in capsys.readouterr().err
 
 
+def test_a_baseline_without_a_name_is_2_and_written_nowhere(capsys):
+    record("a.jsonl", run_line("r", "ls"))
+    assert main(["scan", "--write-baseline", "", "recordings"]) == 2
+    assert ": Is a directory" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -188,13 +188,15 @@ def test_a_file_whose_runs_are_all_broken_is_2(tmp_path, capsys):
     assert f"antiloop: {path}: no recorded runs to calibrate with\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("is_named", [True, False])
 def test_a_configuration_that_cannot_be_written_is_2_and_the_report_is_not_lost(
-    runs, tmp_path, capsys
+    runs, tmp_path, capsys, is_named
 ):
-    assert main(["calibrate", runs(1), "-o", str(tmp_path)]) == 2
+    name = str(tmp_path) if is_named else ""
+    assert main(["calibrate", runs(1), "-o", name]) == 2
     out, err = capsys.readouterr()
     assert out.startswith("1 good run")
-    assert err == f"antiloop: {tmp_path}: Is a directory\n"
+    assert err == f"antiloop: {name}: Is a directory\n"
 
 
 @pytest.mark.parametrize("option", ["--max-false-stops", "--confidence"])

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         say(report)
     else:
         tell_page(report)
-    if args.output and not _write(args.output, done.config):
+    if args.output is not None and not _write(args.output, done.config):
         return COULD_NOT_RUN
     return 0 if done.holds else FOUND
 

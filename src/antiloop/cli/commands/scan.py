@@ -85,11 +85,11 @@ def run(args: argparse.Namespace) -> int:
         return COULD_NOT_RUN
     if not is_whole:
         return COULD_NOT_RUN
-    return FOUND if stuck and not args.write_baseline else 0
+    return FOUND if stuck and args.write_baseline is None else 0
 
 
 def _baseline_of(args: argparse.Namespace, recordings: Recordings) -> "Optional[Comparison]":
-    if args.write_baseline:
+    if args.write_baseline is not None:
         from .baseline import NewBaseline
 
         return NewBaseline(args.write_baseline)
