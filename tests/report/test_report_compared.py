@@ -74,8 +74,14 @@ def test_the_command_says_what_changed_and_its_status_is_that_of_now(tmp_path, c
 
 def test_what_is_compared_with_must_be_there(tmp_path, capsys):
     now, missing = recorded(tmp_path / "now.jsonl", a=1), str(tmp_path / "missing")
-    assert main(["report", now, "-o", str(tmp_path / "p"), "--against", missing]) == 2
-    assert capsys.readouterr().err == f"antiloop: {missing}: No such file or directory\n"
+    page = tmp_path / "p"
+    page.write_text("the older page", "utf-8")
+    assert main(["report", now, "-o", str(page), "--against", missing]) == 2
+    assert capsys.readouterr().err == (
+        f"antiloop: {missing}: No such file or directory\n"
+        f"antiloop: {page}: not written because there are no earlier runs to compare with\n"
+    )
+    assert page.read_text("utf-8") == "the older page"
 
 
 # ---- the page ----

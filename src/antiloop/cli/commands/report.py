@@ -29,7 +29,7 @@ link, its target is replaced if it is in the folder of the link or in the workin
 
 With --against, runs with the same id are compared: PATH holds the new runs, --against the runs from
 before a change of the prompt, the model or the tools. A run is better if its score is higher. The
-exit status depends on the new runs only.
+exit status depends on the new runs only. If no earlier run can be read, the older page stays.
 
 examples, from a clone of the repository:
   antiloop report docs/examples/runs.jsonl -o ab.html --against docs/examples/good-runs.jsonl
@@ -108,6 +108,11 @@ def _write(
     first = next(judged, None)
     if first is None:
         return "not written because there are no runs to show"
+    if against is not None:
+        earlier = next(against, None)
+        if earlier is None:
+            return "not written because there are no earlier runs to compare with"
+        against = chain([earlier], against)
     try:
         with _opened(path) as page:
             changes.update(write_page(chain([first], judged), page, mask, against=against))
