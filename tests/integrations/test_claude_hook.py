@@ -21,6 +21,7 @@ from antiloop.integrations.hooks import hook_process, transcript_tail
 from antiloop.integrations.hooks.hook_process import Options
 from antiloop.integrations.hooks.transcript_tail import Look, tail_of, transcript_of
 from antiloop.loop_detection import Escalation, RepeatDetector
+from antiloop.loop_detection.evidence import effect
 from antiloop.loop_detection.messages import NOTICE_MARKER
 
 
@@ -127,7 +128,8 @@ TEXTS = st.sampled_from(
     ["nine lines", "ten lines", "error", "", "nothing found", "x" * 500, "Exit code 1\nfailed"]
 )
 ARGUMENTS = st.sampled_from(["x", "y", "a new page", "x as another request"])
-STEP = st.lists(st.tuples(st.sampled_from("abc"), ARGUMENTS, TEXTS), min_size=1, max_size=3)
+TOOLS = st.sampled_from(["a", "b", "c", "mcp__x__taskDone"])
+STEP = st.lists(st.tuples(TOOLS, ARGUMENTS, TEXTS), min_size=1, max_size=3)
 
 
 def arguments_of(what, number):
@@ -175,6 +177,14 @@ def test_a_new_call_of_a_blocked_tool_is_no_news(what, text, tmp_path):
     refused = [is_news for is_news, answer in answers if "permissionDecision" in str(answer)]
     assert refused
     assert not any(refused)
+
+
+@pytest.mark.parametrize("word", sorted(effect._FINISHING))
+def test_a_run_that_is_declared_finished_again_is_no_news(word, tmp_path):
+    steps = [[(f"mcp__run__{word.title()}_2", "a new page", f"saved as {n}")] for n in range(3)]
+    *_, last = answers_by_look_and_watcher(tmp_path, steps, LoopDetector.escalating())
+    assert not last[0]
+    assert "declared the run finished 3 times" in str(last[1])
 
 
 @pytest.mark.parametrize("beside", [{}, {"is_error": True}, {"content": [{"type": "image"}]}])

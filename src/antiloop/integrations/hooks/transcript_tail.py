@@ -4,7 +4,7 @@ Nothing is imported here but what the interpreter has loaded already: a process 
 call of a tool, and nearly all of them have nothing to say.
 """
 
-from ...loop_detection.evidence.plain_answer import is_plain_success
+from ...loop_detection.evidence.plain_answer import contains_any, is_plain_success
 from ...regular_file import opener
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ _BLOCK = 1 << 18
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
 _ESCAPED = b"\"\\/<>&'"  # by one writer of JSON or another
 _RUNS = bytes(code if 32 <= code < 127 and code not in _ESCAPED else 10 for code in range(256))
+_FINISHING = ("complet", "done", "finish", "submit")  # in the names of tools that end a run
 _TELLING = 2_000  # characters of a text in which something to look for is sought
 
 
@@ -68,7 +69,8 @@ class Look:
     Every detector of the presets ``default`` and ``escalating`` needs something that was there
     before: the call, its answer, or one more failure. A block may refuse a call that was never made
     before, but only if its tool has just failed or repeated an answer. If the answer of such a call
-    is a success that was never given before either, then it closes no loop.
+    is a success that was never given before either, then it closes no loop, unless the tool ends
+    the run: an agent may declare itself done again and again.
 
     Args:
         tail: the last lines of the transcript.
@@ -113,6 +115,8 @@ class Look:
         if call.get("tool_name") in self._ignore:
             return True
         if text is None or not is_plain_success(text, is_failure(text)):
+            return False
+        if contains_any(str(call.get("tool_name")).lower(), _FINISHING):
             return False
         return not any(
             plain_text(block.get("content")) in (text, None)
