@@ -19,7 +19,7 @@ def ask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     """
     try:
         asked = start_in_thread(lambda: _judged(options.judge, case))
-        # Not `result`: the judge may raise a timeout, too, and a cancellation is no Exception.
+        # Not `result`: the judge may raise a timeout, too, and a cancellation is not an Exception.
         raised = asked.exception(options.timeout)
     except NotInTime:
         logger.warning("the judge took longer than %s s; it is ignored", options.timeout)

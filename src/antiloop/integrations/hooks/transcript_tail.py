@@ -164,7 +164,7 @@ class Look:
                 yield from _blocks_of(self._read(line).get("message"))
 
     def _read(self, line: bytes) -> "Dict[str, Any]":
-        """Return the value of a line; an empty one if it is no JSON object."""
+        """Return the value of a line; an empty one if it is not a JSON object."""
         try:
             value = self._loads(line.decode("utf-8", "surrogateescape"))
         except (ValueError, RecursionError):

@@ -72,7 +72,7 @@ def _is_chat_result(message: Any) -> bool:
 
 
 def _has_result(message: Any) -> bool:
-    """Whether a client gives results; those of Anthropic's own tools stand in the model's reply."""
+    """Whether a client gives results; those of Anthropic's own tools are in the model's reply."""
     return tag_of(message, "role") == "user" and any(map(is_result_block, blocks_of(message)))
 
 

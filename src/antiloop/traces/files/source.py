@@ -111,8 +111,8 @@ def _encoding(stream: io.BufferedReader, name: str) -> str:
 
 def is_binary(head: bytes) -> bool:
     """Whether a file that begins so is not text; padding before a line or at the end is."""
-    lines = head.rstrip(b"\0").split(b"\n")
-    return any(b"\0" in line.lstrip(b"\0") for line in lines)
+    text = head.rstrip(b"\0")
+    return b"\0" in text and any(b"\0" in line.lstrip(b"\0") for line in text.split(b"\n"))
 
 
 def not_kept(max_length: int) -> str:
