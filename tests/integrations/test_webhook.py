@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import socket
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -286,6 +287,26 @@ def test_a_server_that_never_answers_is_given_up(server, url):
     loops(webhook)
     assert webhook.close()
     assert (webhook.sent, webhook.dropped) == (0, 1)
+
+
+def test_what_waits_at_a_fork_is_posted_by_one_process(server, url, monkeypatch):
+    def found(tool):
+        monitor = monitor_of(webhook)
+        for _ in range(3):
+            monitor.record_call(tool, {}, "no results")
+
+    server.may_answer.clear()
+    webhook = Webhook(url)
+    found("sent")
+    assert server.was_asked.wait(10)
+    found("waits")
+    server.was_asked.clear()
+    monkeypatch.setattr(os, "getpid", lambda: -1)  # as in a process that was forked
+    found("child")
+    assert server.was_asked.wait(10)
+    server.may_answer.set()
+    assert webhook.close()
+    assert [told["tools"] for told in server.got] == [["sent"], ["child"]]
 
 
 def test_after_it_was_closed_a_further_loop_is_posted_still(server, url):

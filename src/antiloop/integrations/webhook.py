@@ -98,6 +98,7 @@ class Webhook(AgentObserver):
         self._closing, self._lock = Event(), Lock()
         self._thread: Optional[Thread] = None
         self._process = 0
+        self._queue_process = os.getpid()
         self.sent = 0
         """How many loops the server has taken."""
         self.dropped = 0
@@ -117,7 +118,7 @@ class Webhook(AgentObserver):
         if self._actions is not None and verdict.action not in self._actions:
             return
         try:
-            self._queue.put_nowait(_payload(run_id, verdict))
+            self._own_queue().put_nowait(_payload(run_id, verdict))
         except Full:
             self.dropped += 1
             _logger.warning("%r: the queue is full, so a loop is not posted", self)
@@ -129,11 +130,18 @@ class Webhook(AgentObserver):
         thread = self._thread
         self._closing.set()
         if thread is None or self._process != os.getpid():
-            return self._queue.empty()
+            return self._own_queue().empty()
         with suppress(Full):
             self._queue.put_nowait(None)  # the thread may be waiting for something to do
         thread.join(timeout_s)
         return not thread.is_alive()
+
+    def _own_queue(self) -> "Queue[Optional[Mapping[str, Any]]]":
+        """Return the queue of this process; what waited at a fork is posted by the other one."""
+        with self._lock:
+            if self._queue_process != os.getpid():
+                self._queue_process, self._queue = os.getpid(), Queue(self._queue.maxsize)
+            return self._queue
 
     def _start(self) -> None:
         """Start the thread at the first loop, and again in a process that was forked."""
