@@ -1,5 +1,6 @@
 """The provider over the official OpenAI SDK: chat completions, of compatible servers too."""
 
+import logging
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
@@ -10,6 +11,7 @@ from .protocol import ModelReply, ModelRequest, ToolSchema, Usage
 from .sdk import Clients, Collector, SdkProvider, checked_options
 from .wire import clean, number, part, read_arguments, shortened, with_call_ids, write_arguments
 
+_logger = logging.getLogger("antiloop")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 _RESERVED = "messages tools stream response_format"
 
@@ -223,9 +225,9 @@ class _Chunks:
     def reply(self) -> ModelReply:
         if not self._answered:
             raise ProviderError("the stream ended without a choice")
-        # The count of tokens comes last, so it is a sign of the end, too.
+        # The count of tokens comes last, so it is a sign of the end, too; some send neither.
         if not self._finished and self._usage is None:
-            raise ProviderError("the stream ended before the reply was complete")
+            _logger.warning("the stream ended without a finish_reason; the reply may be incomplete")
         calls = tuple(call.finished() for call in self._calls)
         return ModelReply("".join(self._text), calls, _usage(self._usage))
 
