@@ -67,7 +67,7 @@ def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
         ValueError: if there are more results than calls.
     """
     for name, given in (("calls", calls), ("results", results)):
-        if isinstance(given, (str, Mapping)) or not hasattr(given, "__getitem__"):
+        if type(given) not in (list, tuple) and not _is_list(given):
             raise TypeError(f"after takes a list of {name}, got {given!r}; pass [{name[:-1]}]")
     for call in calls:
         if not isinstance(call, ToolCall):
@@ -77,6 +77,10 @@ def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
             f"after takes at most one result for each call, got {len(results)} results for"
             f" {len(calls)} calls; tool_results[i] belongs to tool_calls[i]"
         )
+
+
+def _is_list(given: Any) -> bool:
+    return hasattr(given, "__getitem__") and not isinstance(given, (str, Mapping))
 
 
 def _mapping(name: str, given: Any) -> Dict[str, Any]:
