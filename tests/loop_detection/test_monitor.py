@@ -2,6 +2,7 @@ import contextlib
 import copy
 import json
 import logging
+from collections import UserList
 
 import pytest
 
@@ -249,6 +250,14 @@ def test_calls_of_one_round_may_be_reported_one_by_one():
     for call in (ToolCall("look", round=2), ToolCall("read", round=2)):
         verdict = monitor.after([call], ["r"])
     assert verdict.detection is None or verdict.detection.repetitions == 2
+
+
+def test_a_round_may_come_in_any_kind_of_list():
+    for kind in (list, tuple, UserList):
+        monitor = monitor_of()
+        for _ in range(2):
+            monitor.after(kind([LOOK]), kind(["text"]))
+        assert monitor.after(kind([LOOK]), kind(["text"])).action is LoopAction.NOTIFY
 
 
 def test_the_same_call_again_and_again_within_a_round_is_one_piece_of_evidence():
