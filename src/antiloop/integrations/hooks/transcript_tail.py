@@ -26,7 +26,7 @@ _BLOCK = 1 << 18
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
 _ESCAPED = b"\"\\/<>&'"  # by one writer of JSON or another
 _RUNS = bytes(code if 32 <= code < 127 and code not in _ESCAPED else 10 for code in range(256))
-_FINISHING = ("complete", "completion", "done", "finish", "submit")  # in the names of tools that end a run
+_FINISHING = ("complete", "completion", "done", "finish", "submit")  # in names of tools
 _TELLING = 2_000  # characters of a text in which something to look for is sought
 
 
