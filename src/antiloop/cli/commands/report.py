@@ -105,22 +105,26 @@ def _write(
     """Write the page if there is a run to show; return what went wrong, if anything."""
     from ...report import write_page
 
-    first = next(judged, None)
-    if first is None:
+    shown = _unless_empty(judged)
+    if shown is None:
         return "not written because there are no runs to show"
-    if against is not None:
-        earlier = next(against, None)
-        if earlier is None:
-            return "not written because there are no earlier runs to compare with"
-        against = chain([earlier], against)
+    earlier = None if against is None else _unless_empty(against)
+    if against is not None and earlier is None:
+        return "not written because there are no earlier runs to compare with"
     try:
         with _opened(path) as page:
-            changes.update(write_page(chain([first], judged), page, mask, against=against))
+            changes.update(write_page(shown, page, mask, against=earlier))
     except BrokenPipeError:
         raise
     except OSError as error:
         return reason_of(error)
     return ""
+
+
+def _unless_empty(judged: "Judged") -> "Optional[Judged]":
+    """Return the same runs, None if there are none; the first one is read."""
+    first = next(judged, None)
+    return None if first is None else chain([first], judged)
 
 
 def _judged(
