@@ -7,9 +7,9 @@ import pickle
 
 import pytest
 from claude_transcripts import Session, rounds
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import KEYS, MARK, arguments, is_told, keyed, planted
+from planted import KEYS, MARK, arguments, forms, is_told, keyed, planted
 
 from antiloop import (
     AgentObserver,
@@ -24,12 +24,18 @@ from antiloop import (
     report,
 )
 from antiloop.cli import main
+from antiloop.cli.commands import scan, summary
+from antiloop.cli.output.live_table import table
 from antiloop.explanation import explain
 from antiloop.integrations.claude_code import LoopGuard as ClaudeGuard
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection import Escalation, RepeatDetector
 from antiloop.loop_detection.presets import PRESETS
+from antiloop.report.live_page import live_page, live_row, live_run
+from antiloop.testing import assert_no_loops
 from antiloop.traces import RecordedRun, RunRecorder, read_runs, replay
+from antiloop.traces.live.live_session import LiveSession
+from antiloop.traces.shared.run_under_way import WholeRun
 
 NAMES = st.sampled_from(sorted(PRESETS))
 
@@ -164,6 +170,61 @@ def test_no_secret_is_printed(tmp_path_factory, command, run):
     steps = [{"tool_name": t, "arguments": a, "result": r} for t, a, r in run]
     path.write_text(json.dumps({"run_id": "r", "steps": steps}) + "\n")
     assert not is_told(printed(command, str(path)))
+
+
+OUTPUTS = (
+    *(["scan", "--format", name] for name in scan.FORMATS),
+    *(["summary", "--since", "9999d", "--format", name] for name in summary.FORMATS),
+    *([name, "--format", "json"] for name in ("explain", "calibrate")),
+    *(["watch", "--format", name] for name in ("text", "jsonl")),
+    *(["explain"], ["calibrate"], ["report", "-o", "-"]),
+)
+"""Each command that shows recorded runs, in each format."""
+misnamed = st.lists(forms, min_size=1, max_size=2).map(
+    lambda names: [(name, {"q": 1}, "same") for name in names * 6]
+)
+"""Runs that get stuck with tools whose names are secrets."""
+
+
+def printed_of(command, text):
+    """Return all that a command prints of a recording on standard input."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode()))))
+        return printed(command, "-")
+
+
+def events(run, name):
+    """Yield the events of a run; an agent and a model have the same name."""
+    about = {"run_id": "r", "timestamp": "2026-01-31T00:00:00Z"}
+    for number, (tool, given_arguments, result) in enumerate(run):
+        yield {**about, "type": "llm_call_completed", "agent": name, "model": name}
+        call = {**about, "tool": tool, "input": given_arguments, "call_id": f"{number}"}
+        yield {**call, "type": "tool_call_started"}
+        yield {**call, "type": "tool_call_completed", "output": result}
+
+
+@pytest.mark.parametrize("command", OUTPUTS, ids=" ".join)
+@settings(max_examples=8)
+@given(run=misnamed, name=forms)
+def test_no_secret_in_a_name_is_printed(command, run, name):
+    told = printed_of(command, "".join(f"{json.dumps(each)}\n" for each in events(run, name)))
+    assert len(told) > 50
+    assert not is_told(told)
+
+
+@given(run=misnamed)
+def test_no_secret_in_a_name_is_on_a_live_page_in_a_table_or_a_failed_test(run):
+    told, profile = recorded(run), health.HealthProfile()
+    followed = WholeRun(told)
+    session = LiveSession(0, "f", followed, 200)
+    for step, verdict in replay(told, profile.detector):
+        session.take(step + 1, verdict)
+    row = live_row(session, 0)
+    shown = [*table([session], 0, (400, 9)), *live_page([row]), live_run(told, 0, profile)]
+    with pytest.raises(AssertionError) as failed:
+        assert_no_loops(told)
+    assert row["loops"]
+    assert not is_told(json.dumps([row, *shown, str(failed.value)]))
 
 
 def test_the_sources_of_what_is_printed_hold_the_secret(tmp_path):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from report_pages import DISTINCT, REPEAT, cycle, run_of
 
 from antiloop import health
+from antiloop.loop_detection.text.masking import SECRETS
 from antiloop.report.data import run_data
 from antiloop.report.data.loops import loops_of
 from antiloop.report.data.run_data import drawn
@@ -26,7 +27,7 @@ def cards(*steps, **known):
 
 def test_a_loop_tells_its_tool_its_steps_and_what_it_wasted():
     (loop,) = loops(*DISTINCT[:4], *[("edit_file", {"path": "a"}, "no such text")] * 4)
-    assert loop.label == "edit_file \u00d7 4"
+    assert loop.label(SECRETS) == "edit_file \u00d7 4"
     assert loop.steps == (4, 5, 6, 7)
     assert loop.wasted == (5, 6, 7)
     assert loop.actions == [(6, "notify"), (7, "block")]
@@ -37,19 +38,19 @@ def test_what_several_detectors_find_about_the_same_calls_is_one_loop():
     queries = [one, one, one, other, one, other, other, one, other, one]
     (loop,) = loops(*[("search", query, "error: no such table") for query in queries])
     assert len(loop.detectors) > 1
-    assert loop.label == "search \u00d7 10"
+    assert loop.label(SECRETS) == "search \u00d7 10"
 
 
 def test_loops_apart_are_two_and_stand_in_the_order_of_the_run():
     found = loops(*REPEAT, *DISTINCT[:20], *[("ls", {}, "a")] * 5)
-    assert [loop.label for loop in found] == ["search \u00d7 6", "ls \u00d7 5"]
+    assert [loop.label(SECRETS) for loop in found] == ["search \u00d7 6", "ls \u00d7 5"]
 
 
 def test_a_row_of_failures_does_not_join_the_loops_that_it_spans():
     files = [("read_file", {"path": name}, f"# {name}") for name in ("returns.md", "shipping.md")]
     search = ("search", {"query": "refund window days"}, "No results.")
     found = loops(*files * 4, *[search] * 5)
-    assert [loop.label for loop in found] == ["read_file \u00d7 4 laps", "search \u00d7 5"]
+    assert [loop.label(SECRETS) for loop in found] == ["read_file \u00d7 4 laps", "search \u00d7 5"]
     assert "failure_streak" in [name for loop in found for name in loop.detectors]
 
 
@@ -63,7 +64,7 @@ def test_a_row_of_calls_of_several_loops_belongs_to_the_one_that_has_most_of_the
 
 def test_a_cycle_is_named_by_its_laps():
     (loop,) = loops(*cycle(5))
-    assert loop.label == "read \u00d7 5 laps"
+    assert loop.label(SECRETS) == "read \u00d7 5 laps"
     assert loop.period == 2
 
 

@@ -10,6 +10,7 @@ from ..loop_detection.evidence.outcome import Outcome
 from ..loop_detection.evidence.round import Round
 from ..loop_detection.evidence.sameness import differ, say_alike
 from ..loop_detection.evidence.window import Window
+from ..loop_detection.text.masking import Masking
 from ..short_repr import repr_of_fields
 from ..stability import beta
 
@@ -36,7 +37,7 @@ class Match:
     step: int
     """Which call."""
     tool: str
-    """Its tool."""
+    """Its tool; secrets are masked."""
     arguments: str
     """Its arguments, shortened."""
     call: str
@@ -66,7 +67,7 @@ def matches_in(window: Window) -> List[Match]:
     """Compare each call of the last round with all that came before."""
     latest = window.rounds[-1].evidence if window.rounds else []
     before = [item for passed in window.rounds[:-1] for item in passed.evidence]
-    return [_match(item, before) for item in latest]
+    return [_match(item, before, window.masking) for item in latest]
 
 
 def before(window: Window, found: LoopDetection) -> str:
@@ -96,7 +97,7 @@ def _described(earlier: Round, later: Round) -> str:
     return f"{text} (step {earlier.evidence[-1].index})"
 
 
-def _match(item: JudgedCall, before: List[JudgedCall]) -> Match:
+def _match(item: JudgedCall, before: List[JudgedCall], masking: Masking) -> Match:
     features = item.features
     others = [each for each in before if each.features.tool == features.tool]
     seen = [each for each in others if each.features.call == features.call]
@@ -104,7 +105,7 @@ def _match(item: JudgedCall, before: List[JudgedCall]) -> Match:
     alike = [each for each in others if say_alike(each.features, features)]
     return Match(
         item.index,
-        features.tool,
+        masking.text(features.tool),
         features.shown,
         features.call,
         features.result,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Deque, Dict, Hashable, Iterable, Optional, Tuple
 
 from ..latest import Latest
+from ..loop_detection.text.masking import Masking
 from ..loop_detection.text.shortening import visible
 from .profile import HealthProfile
 from .report import HealthWarning
@@ -72,9 +73,9 @@ class RaisedWarning:
         self._step, self._count = first, tally.count
         return True
 
-    def tell(self, message: str) -> None:
+    def tell(self, message: str, masking: Masking) -> None:
         """Set the message; names in it are untrusted."""
-        self._message = visible(message)
+        self._message = visible(masking.text(message))
 
     def is_open(self, profile: HealthProfile) -> bool:
         """Whether it goes on."""

@@ -240,7 +240,7 @@ class HealthMonitor:
         raised = self._raised_by(replace(LOOP, name=name, penalty=penalty), found.identity)
         tally = Tally(len(steps), deque((step, step) for step in steps))
         if raised.grow(found.identity, tally, steps[-1]):
-            raised.tell(found.message)
+            raised.tell(found.message, self._loops.window.masking)
 
     def _judge_call(self, seen: SeenCall) -> None:
         for counter, key_of in self._of_calls:
@@ -271,7 +271,8 @@ class HealthMonitor:
             times = f"{tally.count:,} times"
             if rule.of_call and self._profile.needs_evidence:
                 times += " in loops"  # other calls of the tool are not counted
-            raised.tell(rule.message.format(count=tally.count, times=times, item=what, **names))
+            message = rule.message.format(count=tally.count, times=times, item=what, **names)
+            raised.tell(message, self._loops.window.masking)
 
     def _raised_by(self, rule: HealthRule, owner: Hashable) -> RaisedWarning:
         """Return the warning of a loop; the last one of a rule covers all further loops."""

@@ -3,7 +3,7 @@
 from typing import Any, Dict, Iterator, List, Tuple
 
 from ..health import HealthProfile, evaluate
-from ..loop_detection.text.masking import masking_of
+from ..loop_detection.text.masking import SECRETS
 from ..loop_detection.text.shortening import visible
 from ..traces import RecordedRun
 from ..traces.live.live_session import LiveSession
@@ -48,7 +48,7 @@ def live_row(session: LiveSession, now_s: float) -> Dict[str, Any]:
         "suspicion": round(100 * session.suspicion),
         "last": last,
         "trouble_s": round(session.trouble_s, 3),
-        "loops": [visible(found.message)] if found else [],
+        "loops": [visible(SECRETS.text(found.message))] if found else [],
         "detectors": [found.detector_name] if found else [],
         "tools": [],
         "picture": str(session.picture),
@@ -70,8 +70,9 @@ def live_run(run: RecordedRun, number: int, profile: HealthProfile) -> str:
     """
     health = evaluate(run, profile=profile)
     run = priced(run, profile.prices)
-    picture = drawn(run, health, masking_of(profile.detector.mask))
-    known = summary(run, health, picture, number)
+    masking = profile.detector.masking
+    picture = drawn(run, health, masking)
+    known = summary(run, health, picture, number, masking)
     plain = "".join(plain_run(known, picture))
     return as_json({"about": known, "data": as_json(picture.data), "plain": plain})
 

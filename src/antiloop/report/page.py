@@ -85,7 +85,7 @@ def _write_runs(
     """Write each run, and yield its line of the overview."""
     for number, (run, health) in enumerate(judged, first):
         picture = drawn(run, health, masking)
-        about = summary(run, health, picture, number)
+        about = summary(run, health, picture, number, masking)
         text = as_json(picture.data)
         blocks.write(f'<script type="application/json" id="data-{number}">{text}</script>\n')
         blocks.write(f'<noscript id="plain-{number}">\n')

@@ -34,7 +34,8 @@ class FoundLoop:
     def lines(self) -> Iterator[str]:
         """Yield the finding, and the last calls of the loop with their results."""
         found = self.detection
-        yield f"  step {self.step}, {found.detector_name}: {found.message}"
+        message = self.detector.masking.text(found.message)
+        yield f"  step {self.step}, {found.detector_name}: {message}"
         indices = found.indices[-_SHOWN_CALLS:]
         if len(found.indices) > len(indices):
             yield f"    ... {counted(len(found.indices) - len(indices), 'call')} before"
@@ -45,7 +46,7 @@ class FoundLoop:
         call, result = self.run.calls[index], self.run.results[index]
         masking = self.detector.masking
         arguments = canonical_json(masking.arguments(parsed_arguments(call.arguments)))
-        shown = f"{visible(call.tool_name, NAME_LENGTH)} {visible(arguments, _SHOWN)}"
+        shown = f"{visible(masking.text(call.tool_name), NAME_LENGTH)} {visible(arguments, _SHOWN)}"
         if result is None:
             return f"{shown} -> (result unknown)"
         answer = visible(masking.text(result.text), _SHOWN)

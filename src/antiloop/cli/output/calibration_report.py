@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
 
+from ...loop_detection.text.masking import SECRETS
 from .terminal import counted, line_of, named
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _tally_as_json(tally: "Tally", share: float) -> Dict[str, Any]:
                 "step": stop.step,
                 "detector": stop.began.detector_name,
                 "action": stop.action.value,
-                "message": stop.began.message,
+                "message": SECRETS.text(stop.began.message),
             }
             for stop in tally.stops
         ],

@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Protocol, Tuple
 
+from ...loop_detection.text.masking import SECRETS
 from .health_table import HealthTable
 from .terminal import (
     counted,
@@ -150,7 +151,7 @@ def verdict_as_json(step: int, verdict: "LoopVerdict") -> Dict[str, Any]:
 
 def message(verdict: "LoopVerdict") -> str:
     """Describe a finding for a person; the verdict's message is for the model."""
-    return verdict.detection.message if verdict.detection else verdict.message
+    return SECRETS.text(verdict.detection.message if verdict.detection else verdict.message)
 
 
 def merged(verdicts: "Verdicts") -> "Iterator[Said]":

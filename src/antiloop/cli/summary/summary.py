@@ -8,7 +8,6 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ...health import HealthProfile
 from ...loop_detection.text.masking import Masking
-from ...loop_detection.text.shortening import NAME_LENGTH, shortened
 from ...traces import RecordedRun
 from ..judged_run import JudgedRun, judge
 from .figures import Figures, figures_of
@@ -127,9 +126,7 @@ class Summary:
         return rows.setdefault(name, Row())
 
     def _shown(self, name: Optional[str]) -> Optional[str]:
-        if name is None:
-            return None
-        return shortened(self._masking.text(name), NAME_LENGTH)
+        return None if name is None else self._masking.name(name)
 
 
 def _by_waste(named: Tuple[Optional[str], Row]) -> Tuple[Any, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Union
 from ...stability import beta
 from .canonical import text_of
 from .mask import MASK
+from .shortening import NAME_LENGTH, shortened
 
 MaskRule = Union[str, Callable[[Any], Any]]
 """``"secrets"``, ``"arguments"``, or a function from a value to what may be shown of it."""
@@ -63,6 +64,10 @@ class Masking:
     def text(self, text: str) -> str:
         """Return what may be shown of a text."""
         return text_of(self.value(text))
+
+    def name(self, name: str) -> str:
+        """Return what may be shown of a name, which a model makes as long as it likes."""
+        return shortened(self.text(name), NAME_LENGTH)
 
 
 class _NoArguments(Masking):

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ...loop_detection import LoopDetection, LoopVerdict
+from ...loop_detection.text.masking import Masking
 from ...traces import RecordedRun
 
 _ROWS = ("failure_streak", "persistent_failure")
@@ -49,13 +50,12 @@ class Loop(NamedTuple):
             first.setdefault(verdict.action.value, step)
         return [(step, action) for action, step in first.items()]
 
-    @property
-    def label(self) -> str:
+    def label(self, masking: Masking) -> str:
         """Name it: the tools of a lap, and how often they were called.
 
         ``edit_file x 4`` is one call made four times, ``read, search x 3 laps`` a cycle.
         """
-        names = [name for name, _ in self.tools[:_TOOLS]]
+        names = [masking.name(name) for name, _ in self.tools[:_TOOLS]]
         names += ["..."] * (len(self.tools) > _TOOLS)
         if not names:
             return self.detectors[0]

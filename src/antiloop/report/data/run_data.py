@@ -23,7 +23,6 @@ from ...health import HealthReport, HealthWarning
 from ...loop_detection.evidence.call_features import CallFeatures
 from ...loop_detection.text.canonical import canonical_json, parsed_arguments, text_of
 from ...loop_detection.text.masking import SECRETS, Masking
-from ...loop_detection.text.shortening import NAME_LENGTH, shortened
 from ...traces import RecordedRun
 from ...types import ToolCall, ToolResult
 from .lanes import SHAPES, TONES, lanes_of, letters, marks_of
@@ -67,7 +66,7 @@ def drawn(run: RecordedRun, health: HealthReport, masking: Masking = SECRETS) ->
         "lanes": max(lanes, default=0) + 1,
         "siblings": sorted(set(range(len(keys))) - set(rounds)),
         "turns": list(run.turn_starts),
-        "loops": [_loop(each, features, rounds, spending) for each in loops],
+        "loops": [_loop(each, features, rounds, spending, masking) for each in loops],
         "rules": [_rule(each) for each in health.warnings if not each.name.startswith("loop_")],
         "curve": [[step, round(100 * suspicion)] for step, suspicion in health.suspicion],
     }
@@ -94,7 +93,7 @@ def _content(
             said.append(_message(waiting.pop(), texts, masking))
         if step in new_calls:
             text = texts.add(_arguments(run.calls[step], masking))
-            tool = shortened(each.tool, NAME_LENGTH)
+            tool = masking.name(each.tool)
             called.append({"tool": tool, "text": text, **_mark(marks.get(each.call))})
         if step in new_results:
             text = texts.add(masking.text(_words(run.results[step])))
@@ -151,13 +150,17 @@ def _mark(number: Optional[int]) -> Dict[str, Any]:
 
 
 def _loop(
-    loop: Loop, features: List[CallFeatures], rounds: List[int], spending: Spending
+    loop: Loop,
+    features: List[CallFeatures],
+    rounds: List[int],
+    spending: Spending,
+    masking: Masking,
 ) -> Dict[str, Any]:
     """Return what the card of a loop shows."""
     laps, spent = laps_of(loop, features, rounds), spending.on(loop.wasted)
     return {
-        "label": loop.label,
-        "message": loop.message,
+        "label": loop.label(masking),
+        "message": masking.text(loop.message),
         "detectors": loop.detectors,
         "steps": list(loop.steps),
         "wasted": len(loop.wasted),

@@ -5,7 +5,7 @@ from typing import Any, Dict, List
 
 from ...formats.amounts import number
 from ...health import HealthReport, HealthStatus
-from ...loop_detection.text.shortening import NAME_LENGTH, shortened
+from ...loop_detection.text.masking import SECRETS, Masking
 from ...traces import RecordedRun
 from ...traces.live.live_session import LiveState
 from .run_data import DrawnRun
@@ -19,7 +19,11 @@ _STATUSES = tuple(each.value for each in (*reversed(HealthStatus), *LiveState))
 
 
 def summary(
-    run: RecordedRun, health: HealthReport, drawn: DrawnRun, position: int
+    run: RecordedRun,
+    health: HealthReport,
+    drawn: DrawnRun,
+    position: int,
+    masking: Masking = SECRETS,
 ) -> Dict[str, Any]:
     """Return what the overview and the head of a run show."""
     loops = drawn.data["loops"]
@@ -28,8 +32,8 @@ def summary(
         "number": position,
         "id": run.run_id,
         "source": run.source,
-        "agent": run.agent,
-        "model": run.model,
+        "agent": run.agent and masking.name(run.agent),
+        "model": run.model and masking.name(run.model),
         "status": health.status.value,
         "score": score_of(health),
         "entries": [[each.name, each.points] for each in entries_of(health)],
@@ -43,7 +47,7 @@ def summary(
         "output_tokens": run.output_tokens,
         "loops": [each["label"] for each in loops],
         "detectors": sorted({name for each in loops for name in each["detectors"]}),
-        "tools": sorted({shortened(str(each.tool_name), NAME_LENGTH) for each in run.calls}),
+        "tools": sorted({each["tool"] for each in drawn.data["calls"]}),
         "picture": picture_of(drawn),
     }
 
