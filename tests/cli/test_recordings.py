@@ -191,3 +191,30 @@ def test_other_commands_take_directories_too(command, archive, tmp_path, capsys,
     monkeypatch.chdir(tmp_path)
     assert main([command, str(archive)]) in (0, 1)
     assert "3 " in capsys.readouterr().out
+
+
+WRITING = (["scan", "--write-baseline"], ["report", "-o"], ["calibrate", "-o"])
+
+
+@pytest.mark.parametrize("command", WRITING, ids=" ".join)
+@pytest.mark.parametrize("others", ["a.jsonl", "b"])
+def test_a_recording_is_never_replaced_by_what_a_command_writes(command, others, archive, capsys):
+    recording = archive / "a.jsonl"
+    before = recording.read_bytes()
+    with pytest.raises(SystemExit) as ended:  # as for `-o *.jsonl`, without a name
+        main([*command, str(recording), str(archive / others)])
+    assert ended.value.code == 2
+    assert f"{recording} holds recorded runs, which would be lost; name another file" in (
+        capsys.readouterr().err
+    )
+    assert recording.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", WRITING, ids=" ".join)
+@pytest.mark.parametrize("there", ["", "no runs\n"])
+def test_what_holds_no_runs_is_replaced(command, there, archive, tmp_path, capsys):
+    made = tmp_path / "made"
+    made.write_text(there)
+    for _ in range(2):
+        assert main([*command, str(made), str(archive)]) in (0, 1)
+    assert made.read_text() not in ("", there)

@@ -66,6 +66,28 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     add_names(parser, "formats", [", ".join(FORMATS)])
 
 
+def path_to_write(path: str) -> str:
+    """Return the path of a file to write; one that holds recorded runs is a wrong argument.
+
+    In ``-o *.jsonl``, without a name, the first recording would be the file to write.
+    """
+    from ..exceptions import TraceUnreadable
+    from ..traces import read_runs
+
+    try:
+        if os.path.isfile(path) and any(True for _ in read_runs(path, on_trouble=_ignore)):
+            raise argparse.ArgumentTypeError(
+                f"{path} holds recorded runs, which would be lost; name another file"
+            )
+    except TraceUnreadable:
+        pass  # nothing of that kind is lost
+    return path
+
+
+def _ignore(_: str) -> None:
+    """Take a report of trouble that does not matter."""
+
+
 class RecordingFile(NamedTuple):
     """One file to read."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from ..detector import add_detector, detector_of
 from ..output.terminal import complain, is_watched, say, show_status, tell_page
-from ..recordings import Recordings, add_recordings
+from ..recordings import Recordings, add_recordings, path_to_write
 from ..replaced_file import named_folders, replaced_file
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=path_to_write,
         metavar="FILE",
         help="file for the configuration; with - it goes to standard output and the report to"
         " standard error",

@@ -11,7 +11,7 @@ from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from ..detector import add_detector, add_prices, detector_of, prices_of
 from ..named_judge import Asked, add_judge
 from ..output.terminal import complain, is_quiet, printable, tell
-from ..recordings import Recordings, add_recordings
+from ..recordings import Recordings, add_recordings, path_to_write
 from ..replaced_file import named_folders, replaced_file
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=path_to_write,
         metavar="PAGE",
         default="report.html",
         help="file to write, or - for standard output (default: report.html)",

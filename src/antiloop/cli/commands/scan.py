@@ -11,7 +11,7 @@ from ..engines.engine import EngineFailed
 from ..engines.parallel import add_engine
 from ..named_judge import Asked, add_judge
 from ..output.terminal import complain
-from ..recordings import Recordings, add_recordings
+from ..recordings import Recordings, add_recordings, path_to_write
 
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector
@@ -55,6 +55,7 @@ def add(commands: Any) -> None:
     )
     baseline.add_argument(
         "--write-baseline",
+        type=path_to_write,
         metavar="FILE",
         help="write the loops found to a file for --baseline; the exit status is then 0",
     )
