@@ -246,12 +246,12 @@ def test_an_engine_may_stand_in_the_current_directory(tmp_path, monkeypatch, cap
     assert scanned(capsys, "--engine", "pools_of_mine:make", "runs")[0] == 1
 
 
-@pytest.mark.parametrize("jobs", ["0", "-1", "two", "", "²"])
+@pytest.mark.parametrize("jobs", ["0", "-1", "two", "", "²", "1001", "9" * 20])
 def test_a_number_of_jobs_that_makes_no_sense_is_2(jobs, archive, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["scan", "--jobs", jobs, archive])
     assert exit_.value.code == 2
-    assert "--jobs: must be a whole number of 1 or more" in capsys.readouterr().err
+    assert "--jobs: must be a whole number from 1 to 1,000" in capsys.readouterr().err
 
 
 def test_without_the_extra_dask_is_2_and_the_remedy_is_told(archive):

@@ -27,6 +27,7 @@ _Done = TypeVar("_Done")
 _AHEAD = 4
 """Pending tasks for each worker: enough to keep all busy, few enough to bound memory."""
 _AT = "dask://"
+_MOST_JOBS = 1_000
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +107,10 @@ def _made(name: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
 
 
 def _jobs(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f"must be a whole number of 1 or more, got {text!r}")
+    # Each is a process, so a slip of the finger must not start a million of them.
+    is_short = text.isascii() and text.isdigit() and len(text) <= len(str(_MOST_JOBS))
+    if not (is_short and 1 <= int(text) <= _MOST_JOBS):
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from 1 to {_MOST_JOBS:,}, got {text!r}"
+        )
     return int(text)
