@@ -165,6 +165,25 @@ MISTAKES = {
         lambda: monitor().after(["look"], ["a"]),
         TypeError("after takes a list of ToolCall, got 'look' in it"),
     ),
+    "a check of one call": (
+        lambda: LoopDetector(ONE).check(ToolCall("look"), ["a"]),
+        TypeError("check takes a list of calls, got ToolCall('look'); pass [call]"),
+    ),
+    "a check without results": (
+        lambda: LoopDetector(ONE).check([ToolCall("look")], None),
+        TypeError("check takes a list of results, got None; pass [result]"),
+    ),
+    "a check of names": (
+        lambda: LoopDetector(ONE).check([ToolCall("look"), "look"], ["a", "a"]),
+        TypeError("check takes a list of ToolCall, got 'look' in it"),
+    ),
+    "a preset that no file names": (
+        lambda: LoopDetector.from_file(preset="strict"),
+        ValueError(
+            "unknown preset 'strict';"
+            " choose from default, escalating, literal, patient, cycles, budgeted"
+        ),
+    ),
     "a policy of a run": (
         lambda: LoopDetector(ONE).monitor({"look": 7}),
         TypeError("tools: look: must be a ToolPolicy, got 7; pass ToolPolicy(...)"),

@@ -1,6 +1,6 @@
 """Checks of the arguments of `LoopDetector` and `LoopMonitor`."""
 
-from typing import Any, Dict, Mapping, Sequence, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from ..types import ToolCall
 from .detectors.base import BaseDetector
@@ -66,17 +66,31 @@ def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
         TypeError: for anything but a list of calls and a list of results.
         ValueError: if there are more results than calls.
     """
-    for name, given in (("calls", calls), ("results", results)):
-        if type(given) not in (list, tuple) and not _is_list(given):
-            raise TypeError(f"after takes a list of {name}, got {given!r}; pass [{name[:-1]}]")
-    for call in calls:
-        if not isinstance(call, ToolCall):
-            raise TypeError(f"after takes a list of ToolCall, got {call!r} in it")
+    check_lists("after", calls, results)
     if len(results) > len(calls):
         raise ValueError(
             f"after takes at most one result for each call, got {len(results)} results for"
             f" {len(calls)} calls; tool_results[i] belongs to tool_calls[i]"
         )
+
+
+def check_lists(
+    method: str, calls: Sequence[Any], results: Sequence[Any], last: Optional[int] = None
+) -> None:
+    """Raise TypeError for anything but a list of calls and a list of results.
+
+    Args:
+        method: what takes them, for the message.
+        calls: the calls.
+        results: the results.
+        last: how many of the calls are looked at, from the end; None for all.
+    """
+    for name, given in (("calls", calls), ("results", results)):
+        if type(given) not in (list, tuple) and not _is_list(given):
+            raise TypeError(f"{method} takes a list of {name}, got {given!r}; pass [{name[:-1]}]")
+    for call in calls if last is None else calls[-last:]:
+        if not isinstance(call, ToolCall):
+            raise TypeError(f"{method} takes a list of ToolCall, got {call!r} in it")
 
 
 def _is_list(given: Any) -> bool:

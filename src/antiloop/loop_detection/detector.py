@@ -5,7 +5,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 from ..stability import beta
 from ..types import ToolCall
 from . import preset_makers
-from .arguments import tools_of
+from .arguments import check_lists, tools_of
 from .config import read_config, write_config
 from .detection import LoopDetection
 from .evidence.compared import Result
@@ -86,7 +86,11 @@ class LoopDetector(DetectorSettings):
 
         Raises:
             SettingsError: if the file is malformed; the message names file, key and remedy.
+            ValueError: if the preset does not exist.
         """
+        if preset not in preset_makers.MAKERS:
+            known = ", ".join(preset_makers.MAKERS)
+            raise ValueError(f"unknown preset {preset!r}; choose from {known}")
         return Settings.read(path).detector(cls, preset)
 
     def to_config(self) -> Dict[str, Any]:
@@ -109,7 +113,11 @@ class LoopDetector(DetectorSettings):
             tool_calls: oldest first.
             tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; a missing result, or
                 None, is unknown.
+
+        Raises:
+            TypeError: for anything but a list of `ToolCall` and a list of results.
         """
+        check_lists("check", tool_calls, tool_results, self.window)
         window = Window.of(
             tool_calls, tool_results, self.window, self.tools, self.counted, self.masking
         )
