@@ -45,6 +45,27 @@ def shown(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
+def said_by(error: BaseException) -> str:
+    """Return the text of an exception; "" if it has none, or raises when it is asked for it.
+
+    >>> said_by(ValueError("no such city")), said_by(KeyError())
+    ('no such city', '')
+    """
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - foreign code ran: what it cannot say is not said
+        return ""
+
+
+def error_text(error: BaseException) -> str:
+    """Return the class of an exception and its text.
+
+    >>> error_text(ValueError("no such city")), error_text(KeyError())
+    ('ValueError: no such city', 'KeyError')
+    """
+    return f"{type(error).__name__}: {said_by(error)}".rstrip(": ")
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number and its noun, singular or plural.
 

@@ -105,6 +105,22 @@ def test_a_bad_answer_is_asked_for_again_with_what_was_wrong(bad, problem):
     assert step.data["retry"] == 1
 
 
+def test_a_class_that_cannot_say_why_it_refuses_an_answer_is_survived():
+    class Speechless(Exception):
+        def __str__(self):
+            return self.detail
+
+    @dataclass
+    class Refusing:
+        mood: str
+
+        def __post_init__(self):
+            raise Speechless
+
+    result = agent('{"mood": "good"}', max_structured_retries=0).run("Go", response_format=Refusing)
+    assert result.error.endswith("; the last one: answer: Speechless")
+
+
 def test_when_the_retries_are_used_up_the_run_has_failed_and_says_why():
     result = agent("bad", "worse", "worst", GOOD).run("Go", response_format=Review)
     assert (result.status, result.output, result.text) == (RunStatus.FAILED, None, "worst")

@@ -7,15 +7,18 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 import pytest
 
 from antiloop import (
     Agent,
     AgentConfig,
+    AgentObserver,
     AsyncAgentObserver,
     Message,
     Role,
+    RunStatus,
     ScriptedProvider,
     ToolCall,
     ToolResult,
@@ -176,6 +179,72 @@ def test_an_exception_without_words_is_told_by_its_name():
         raise ValueError
 
     assert run(ToolCall("crash"), tools=[crash])[0].text == "Tool 'crash' failed: ValueError"
+
+
+class Speechless(Exception):
+    """An error whose text cannot be made."""
+
+    def __str__(self):
+        return self.detail
+
+
+@dataclass
+class Refusing:
+    city: str
+
+    def __post_init__(self):
+        raise Speechless
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_an_exception_that_cannot_say_what_is_wrong_is_told_by_its_name(size):
+    def crash() -> str:
+        raise Speechless
+
+    def refuse(place: Refusing) -> str:
+        raise AssertionError
+
+    for call, text in (
+        (ToolCall("crash"), "Tool 'crash' failed: Speechless"),
+        (
+            ToolCall("refuse", {"place": {"city": "Rome"}}),
+            "Invalid arguments for tool 'refuse': Speechless",
+        ),
+    ):
+        results = run(*[call] * size, tools=[crash, refuse])
+        assert results == (ToolResult(text, is_error=True),) * size
+
+
+def test_a_provider_that_cannot_say_what_is_wrong_ends_the_run_with_its_own_error():
+    class Broken(ScriptedProvider):
+        def complete(self, request):
+            raise Speechless
+
+    class Listener(AgentObserver):
+        def on_run_end(self, run_id, result):
+            ended.append((result.status, result.error))
+
+    ended = []
+    with pytest.raises(Speechless):
+        Agent([], Broken(["Done."]), AgentConfig(observers=[Listener()])).run("Go")
+    assert ended == [(RunStatus.FAILED, "Speechless")]
+
+
+def test_the_model_learns_that_its_arguments_are_a_list():
+    def look(city: str) -> str:
+        raise AssertionError
+
+    text = "Invalid arguments for tool 'look': expected a JSON object, got list"
+    assert run(ToolCall("look", ["Rome"]), tools=[look]) == (ToolResult(text, is_error=True),)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_sync_tool_whose_own_event_loop_is_cancelled_has_failed(size):
+    def ask_server() -> str:
+        raise asyncio.CancelledError
+
+    results = run(*[ToolCall("ask_server")] * size, tools=[ask_server])
+    assert results == (ToolResult("Tool 'ask_server' was cancelled.", is_error=True),) * size
 
 
 def test_an_async_tool_that_cancels_itself_has_failed():

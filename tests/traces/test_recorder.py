@@ -93,6 +93,17 @@ def test_an_exception_ends_the_run_as_failed_and_goes_on(path):
     assert (told.failed, told.events[-1].error) == (True, "KeyError: 'x'")
 
 
+def test_an_exception_that_cannot_say_what_is_wrong_goes_on_all_the_same(path):
+    class Speechless(Exception):
+        def __str__(self):
+            return self.detail
+
+    with pytest.raises(Speechless), RunRecorder(path):
+        raise Speechless
+    told = only(path)
+    assert (told.failed, told.events[-1].error) == (True, "Speechless")
+
+
 def test_a_run_ends_once(path):
     with RunRecorder(path) as run:
         run.failed("out of money")

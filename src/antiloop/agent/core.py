@@ -14,6 +14,7 @@ from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection.evidence.outcome import REFUSED_MARKER
 from ..loop_detection.policy import RANK
 from ..loop_detection.verdict import GO_ON
+from ..short_repr import error_text
 from ..trace import StepType, to_plain
 from ..types import Role, ToolCall, ToolResult
 from .context import _Round, _RunContext, owned
@@ -231,7 +232,7 @@ def _loop_error(ctx: _RunContext, detection: LoopDetection) -> LoopDetectedError
 def _fail(ctx: _RunContext, error: Exception) -> Steps[None]:
     """Report the exception that ends the run."""
     status = RunStatus.LOOP_DETECTED if ctx.detection else RunStatus.FAILED
-    ctx.error = f"{type(error).__name__}: {error}"
+    ctx.error = error_text(error)
     ctx.record(StepType.ERROR, ctx.error)
     if isinstance(error, ProviderError):
         error.partial_result = ctx.result(status)

@@ -6,6 +6,7 @@ from typing import Any, Mapping, Tuple
 
 from ..frozen import frozen
 from ..json_schema import schema_errors
+from ..short_repr import error_text, said_by
 from .tools.annotations import annotation_schema, build_value, is_record
 
 _FENCED = re.compile(r"^```\w*[^\S\n]*\n(.*?)\n?```$", re.DOTALL)
@@ -45,7 +46,7 @@ class ResponseFormat:
         try:
             return build_value(self._annotation, value), ""
         except Exception as error:  # noqa: BLE001 - a dataclass may refuse its values in any way
-            return None, f"answer: {error}"
+            return None, f"answer: {said_by(error) or error_text(error)}"
 
     def retry_text(self, problem: str) -> str:
         """Return the message to the model: what was wrong and what is wanted."""

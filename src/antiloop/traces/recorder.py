@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Optional, Type, Union
 from ..loop_detection import Opinion
 from ..loop_detection.text.canonical import plain
 from ..loop_detection.text.masking import MaskRule, masking_of
-from ..short_repr import quoted, short_repr
+from ..short_repr import error_text, quoted, short_repr
 from ..stability import beta
 from .files.appended_file import AppendedFile
 
@@ -174,7 +174,7 @@ class RunRecorder:
 
     def failed(self, error: Union[str, BaseException]) -> None:
         """Record that the run ends in an error, and close the file."""
-        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        text = error if isinstance(error, str) else error_text(error)
         self._end("run_failed", error=text)
 
     def completed(self) -> None:

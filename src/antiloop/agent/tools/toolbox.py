@@ -2,13 +2,14 @@
 
 import inspect
 import json
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, Awaitable, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
 from ...frozen import frozen, thawed
 from ...json_schema import schema_errors
 from ...loop_detection import ToolPolicy
-from ...short_repr import short_repr
+from ...short_repr import error_text, said_by, short_repr
 from ...trace import to_plain
 from ...types import ToolCall, ToolResult
 from ..providers.protocol import ToolSchema
@@ -35,6 +36,11 @@ class Invocation:
             return value if inspect.isawaitable(value) else result_of(value)
         except Exception as error:  # noqa: BLE001 - the model gets to see it
             return error_result(self.call.tool_name, error)
+        except BaseException as error:
+            # Nobody cancels a sync function: an event loop inside it was cancelled.
+            if not _is_cancellation(error):
+                raise
+            return cancelled_result(self.call.tool_name)
 
     async def finish(self, outcome: Union[ToolResult, Awaitable[Any]]) -> ToolResult:
         """Await what `run` gave, where there is something to await."""
@@ -96,13 +102,14 @@ class Toolbox:
             names = ", ".join(self._tools) or "none"
             return _error(f"Unknown tool {call.tool_name!r}. Available tools: {names}.")
         try:
-            arguments = thawed(_parse_arguments(call.arguments))  # the tool's own
+            arguments = _parse_arguments(thawed(call.arguments))  # the tool's own
             problems = schema_errors(arguments, chosen.signature.schema, "arguments")
             if problems:
                 raise ValueError("; ".join(problems))
             bound = chosen.signature.bind(arguments)
         except Exception as error:  # noqa: BLE001 - a dataclass may refuse its values in any way
-            return _error(f"Invalid arguments for tool {call.tool_name!r}: {error}")
+            problem = said_by(error) or error_text(error)
+            return _error(f"Invalid arguments for tool {call.tool_name!r}: {problem}")
         limit = timeout_s if chosen.timeout_s is None else chosen.timeout_s
         return Invocation(call, chosen, bound, limit)
 
@@ -118,8 +125,7 @@ def result_of(value: Any) -> ToolResult:
 
 def error_result(tool_name: str, error: BaseException) -> ToolResult:
     """Return what a tool raised as the model reads it."""
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
-    return _error(f"Tool {tool_name!r} failed: {text}")
+    return _error(f"Tool {tool_name!r} failed: {error_text(error)}")
 
 
 def timeout_result(tool_name: str, timeout_s: Optional[float]) -> ToolResult:
@@ -130,6 +136,11 @@ def timeout_result(tool_name: str, timeout_s: Optional[float]) -> ToolResult:
 def cancelled_result(tool_name: str) -> ToolResult:
     """Return the result of an async tool that was cancelled, by itself or from inside."""
     return _error(f"Tool {tool_name!r} was cancelled.")
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    asyncio = sys.modules.get("asyncio")  # what raises it has imported it
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 def _error(text: str) -> ToolResult:
