@@ -71,6 +71,13 @@ def test_responses_are_added_up_and_one_alone_is_a_run(read):
     assert [run.run_id for run in read({"messages": [SAYS, call]}, source="openai-responses")] == []
 
 
+@pytest.mark.parametrize("given", ["What is there?", None, 7])
+def test_an_input_that_is_no_list_does_not_hide_the_output(read, given):
+    call = {"type": "function_call", "call_id": "1", "name": "ls", "arguments": "{}"}
+    (run,) = read({"items": given, "input": given, "output": [call]})
+    assert (run.calls[0].tool_name, read.trouble) == ("ls", [])
+
+
 def test_a_checkpoint_of_gemini_cli_tells_the_conversation_beside_what_was_shown(read):
     content = {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}]}
     (run,) = read({"history": [{"type": "user", "text": "hi"}], "clientHistory": [content]})

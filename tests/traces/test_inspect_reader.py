@@ -125,6 +125,9 @@ def test_what_is_no_sample_is_told_and_passed_over(archive, read):
         "a_epoch_1",
         "b_epoch_1",
     ]
+    assert [trouble.partition(": ")[2] for trouble in read.trouble] == [
+        "no sample of Inspect AI here; skipped"
+    ]
 
 
 def test_a_sample_that_is_too_long_is_named_and_not_kept(archive):

@@ -110,6 +110,11 @@ def test_calls_without_arguments_are_told_and_like_no_other(read):
     assert "have no arguments" in read.trouble[0]
 
 
+def test_an_error_without_text_is_none(read):
+    (run,) = read([langsmith(1, inputs={"q": "x"}, outputs={"output": "fine"}, error="")])
+    assert run.results == (ToolResult("fine"),)
+
+
 def langsmith(n, **fields):
     start = f"2026-11-01T10:00:{n:02}"
     return {

@@ -131,7 +131,7 @@ def flat_calls(rows: Iterable[Row], columns: Columns) -> Iterator[Tuple[Span, Op
 def _span(row: Row, columns: Columns) -> Span:
     start, end = (_nanoseconds(value_at(row, each)) for each in (columns.start, columns.end))
     error = value_at(row, columns.error)
-    has_failed = error is not None if not columns.level else _is_error(row, columns)
+    has_failed = _is_error(row, columns) if columns.level else error not in (None, "")
     return Span(
         text_of(value_at(row, columns.trace)),
         text_of(value_at(row, columns.span)),

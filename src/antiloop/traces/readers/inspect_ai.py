@@ -14,6 +14,7 @@ from ..run_event import RunEvent
 from ..shared.records import OnTrouble, Record
 from ..shared.usage import Usage, reply_event, total_usage, usage_of
 
+_NO_SAMPLE = "no sample of Inspect AI here"
 _ATTACHMENT = "attachment://"
 _LEVELS = 64
 """How deep in a message the names of attachments are looked for."""
@@ -35,8 +36,10 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
             for item, sample in enumerate(items_of(record.value.get("samples"))):
                 if _is_sample(sample):
                     yield _run(sample, Record(record.line, item=item).place(name))
+                else:
+                    on_trouble(record.line, _NO_SAMPLE)
         else:
-            on_trouble(record.line, "no sample of Inspect AI here")
+            on_trouble(record.line, _NO_SAMPLE)
 
 
 def _is_log(value: Any) -> bool:

@@ -64,7 +64,9 @@ class ConversationFormat:
     def messages_in(self, value: Any) -> Optional[List[Any]]:
         """Return the messages of a JSON value; None if it holds none of this format."""
         while isinstance(value, dict):
-            value = next((value[key] for key in self.keys if key in value), None)
+            held = (value.get(key) for key in self.keys)
+            # What is null, or a text such as the input of a response, holds no messages.
+            value = next((each for each in held if isinstance(each, (dict, list))), None)
         if not isinstance(value, list) or not any(map(self.is_message, value)):
             return None
         return None if any(map(self.is_foreign, value)) else value
