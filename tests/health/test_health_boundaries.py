@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
+from math import inf
 
 import pytest
 from judged_runs import LOOK, RETRY, STATE, cost, names_of, read, run_of, told, took, warning
@@ -112,6 +113,20 @@ def test_a_rule_may_take_nothing_and_parts_of_a_point():
         assert warning(
             health.evaluate(told(*[RETRY] * 3), profile=profile), "retry_storm"
         ).penalty == (penalty)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        LITERAL.with_rule("no_progress", penalty=inf),
+        HealthProfile(loop_penalty=inf),
+        HealthProfile(failure_penalty=inf),
+    ],
+)
+def test_a_penalty_without_a_limit_leaves_nothing(profile):
+    run = replace(run_of(read("a"), read("a"), read("a"), read("a")), failed=True)
+    rules = [rule.name for rule in profile.rules if rule.of_call and rule.penalty < inf]
+    assert health.evaluate(run, profile=profile.without(*rules)).score == 0
 
 
 def test_a_report_is_plain_data_as_json():

@@ -143,7 +143,7 @@ class HealthMonitor:
             for each in self._raised.values()
         )
         lost = sum(each.penalty for each in warnings)
-        score = max(0, int(100 - lost - (profile.failure_penalty if self._failed else 0)))
+        score = int(max(0, 100 - lost - (profile.failure_penalty if self._failed else 0)))
         return HealthReport(
             score,
             self._status(score),

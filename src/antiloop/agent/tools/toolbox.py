@@ -37,7 +37,7 @@ class Invocation:
         except Exception as error:  # noqa: BLE001 - the model gets to see it
             return error_result(self.call.tool_name, error)
         except BaseException as error:
-            # Nobody cancels a sync function: an event loop inside it was cancelled.
+            # A sync function is never cancelled here: an event loop inside it was.
             if not _is_cancellation(error):
                 raise
             return cancelled_result(self.call.tool_name)
