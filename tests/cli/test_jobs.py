@@ -18,6 +18,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop.cli import main
 from antiloop.cli.engines.engine import EngineFailed
@@ -189,6 +191,27 @@ def test_few_tasks_are_ahead_of_what_is_done():
         assert next(done) == (number, str(number))
         assert len(taken) <= number + 1 + 4 * 3
     assert [*done][-1] == (999, "999")
+
+
+@given(st.integers(0, 20), st.integers(1, 20))
+def test_there_are_no_more_workers_than_tasks(count, jobs):
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Lazy, "__init__", lambda _, max_workers: asked.append(max_workers))
+        done = in_order(str, range(count), Namespace(engine=f"{__name__}:Lazy", jobs=jobs))
+        assert [task for task, _ in done] == list(range(count))
+    assert asked == [max(1, min(count, jobs))]
+
+
+def test_many_jobs_for_one_file_start_one_process(capsys, monkeypatch):
+    begun, start = [], multiprocessing.get_context("spawn").Process.start
+    monkeypatch.setattr(
+        "multiprocessing.context.SpawnProcess.start",
+        lambda process: (begun.append(process), start(process)),
+    )
+    path = str(ROOT / "docs" / "examples" / "runs.jsonl")
+    assert scanned(capsys, path, "--jobs", "4") == scanned(capsys, path)
+    assert len(begun) == 1
 
 
 def test_a_worker_that_dies_is_told():

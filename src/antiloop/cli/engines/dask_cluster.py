@@ -25,7 +25,7 @@ _LOCAL = {
 
 
 @contextmanager
-def open_engine(address: Optional[str], jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
+def open_engine(address: Optional[str], jobs: int) -> Iterator[Tuple[Executor, int]]:
     """Use the cluster at an address, or start one with this many processes; see `Engine`."""
     if address is None:
         with interrupts_ignored():

@@ -7,13 +7,13 @@ from collections import deque
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import chain, islice
 from typing import (
     Callable,
     Deque,
     Generator,
     Iterable,
     Iterator,
-    Optional,
     Tuple,
     TypeVar,
 )
@@ -33,7 +33,10 @@ _MOST_JOBS = 1_000
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add ``--jobs`` and ``--engine`` to a command."""
     parser.add_argument(
-        "--jobs", type=_jobs, metavar="N", help="number of parallel workers (default: 1)"
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="largest number of parallel workers; small work starts fewer (default: 1)",
     )
     parser.add_argument(
         "--engine",
@@ -58,10 +61,12 @@ def in_order(
         EngineFailed: if the chosen engine is not available or breaks down.
     """
     name = args.engine or "processes"
+    tasks = iter(tasks)
+    first = list(islice(tasks, args.jobs or os.cpu_count() or 1))
     waiting: Deque[Tuple[_Task, Future[_Done]]] = deque()
     try:
-        with _engine(name, args.jobs) as (executor, workers):
-            for task in tasks:
+        with _engine(name, max(1, len(first))) as (executor, workers):
+            for task in chain(first, tasks):
                 waiting.append((task, executor.submit(function, task)))
                 if len(waiting) > _AHEAD * workers:
                     yield _finished(waiting)
@@ -76,7 +81,7 @@ def _finished(waiting: "Deque[Tuple[_Task, Future[_Done]]]") -> Tuple[_Task, _Do
     return task, future.result()
 
 
-def _engine(name: str, jobs: Optional[int]) -> Engine:
+def _engine(name: str, jobs: int) -> Engine:
     if name == "processes":
         return processes.open_engine(jobs)
     if name != "dask" and not name.startswith(_AT):
@@ -89,11 +94,10 @@ def _engine(name: str, jobs: Optional[int]) -> Engine:
 
 
 @contextmanager
-def _made(name: str, jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
+def _made(name: str, jobs: int) -> Iterator[Tuple[Executor, int]]:
     """Call the named function to make another executor; it may be in the working directory."""
     sys.path.append(os.getcwd())  # last, so that it shadows no installed module
     module, _, attribute = name.partition(":")
-    jobs = jobs or os.cpu_count() or 1
     try:
         maker = getattr(import_module(module), attribute)
         made = maker(max_workers=jobs)

@@ -9,7 +9,7 @@ from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from threading import Thread
-from typing import ContextManager, Iterator, Optional, Sequence, Tuple
+from typing import ContextManager, Iterator, Sequence, Tuple
 
 from ..signals import signals_handled
 
@@ -17,9 +17,8 @@ _PATIENCE_S = 5.0
 
 
 @contextmanager
-def open_engine(jobs: Optional[int]) -> Iterator[Tuple[Executor, int]]:
-    """Start this many processes, one for each core by default; see `Engine`."""
-    jobs = jobs or os.cpu_count() or 1
+def open_engine(jobs: int) -> Iterator[Tuple[Executor, int]]:
+    """Start this many processes; see `Engine`."""
     others = active_children()
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin)
     try:
