@@ -1,6 +1,8 @@
 """``antiloop explain``, as a person and as a script use it."""
 
+import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -197,6 +199,33 @@ def test_a_run_can_be_named_by_where_it_begins(runs, capsys):
     path = runs(a=[], b=steps(3))
     assert main(["explain", "--run", f"{path}:2", path]) == 1
     assert capsys.readouterr().out.startswith(f"b, 3 steps ({path}:2)")
+
+
+def line(run_id, count):
+    return json.dumps({"run_id": run_id, "steps": steps(count)}) + "\n"
+
+
+def test_a_run_whose_id_repeats_is_named_by_its_place(tmp_path, capsys):
+    path = tmp_path / "runs"
+    path.write_text(line("a", 1) + line("b", 1) + line("a", 2) + line("a", 3))
+    assert main(["explain", str(path), "--run", "a"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"antiloop: {path}: several runs 'a' in this file, first at {path}:1 and {path}:3;"
+        " choose one with --run PATH:LINE\n",
+    )
+    for number, steps_in_all in ((3, "2 steps"), (4, "3 steps")):
+        main(["explain", str(path), "--run", f"{path}:{number}"])
+        assert f"a, {steps_in_all} ({path}:{number})" in capsys.readouterr().out
+
+
+def test_a_run_before_the_damage_of_a_file_is_explained(tmp_path, capsys):
+    path = tmp_path / "runs.gz"
+    noise = "".join(f"{os.urandom(9_999).hex()}\n" for _ in range(99))
+    path.write_bytes(gzip.compress((line("a", 3) + line("b", 1) + noise).encode())[:-99])
+    assert main(["explain", str(path), "--run", "a"]) == 1
+    assert main(["explain", str(path), "--run", "c"]) == 2
+    assert f"antiloop: {path}: " in capsys.readouterr().err
 
 
 def test_a_file_without_runs_is_2(tmp_path, capsys):

@@ -92,12 +92,7 @@ def _run_of(path: str, source: Optional[str], name: Optional[str]) -> "RecordedR
 
 def _found(runs: "Iterator[RecordedRun]", path: str, name: Optional[str]) -> "RecordedRun":
     if name is not None:
-        found = next((run for run in runs if name in (run.run_id, run.source)), None)
-        if found is None:
-            raise ValueError(
-                f"{path}: no run {name!r} in this file; list the stuck runs with antiloop scan"
-            )
-        return found
+        return _named(runs, path, name)
     found = next(runs, None)
     if found is None:
         raise ValueError(f"{path}: no run in this file")
@@ -106,5 +101,32 @@ def _found(runs: "Iterator[RecordedRun]", path: str, name: Optional[str]) -> "Re
         raise ValueError(
             f"{path}: several runs in this file, first {found.run_id!r} and {other.run_id!r};"
             " choose one with --run"
+        )
+    return found
+
+
+def _named(runs: "Iterator[RecordedRun]", path: str, name: str) -> "RecordedRun":
+    """Return the run with this place, or the only one with this id."""
+    from ...exceptions import TraceUnreadable
+
+    found: Optional[RecordedRun] = None
+    try:
+        for run in runs:
+            if run.source == name:
+                return run
+            if run.run_id != name:
+                continue
+            if found is not None:
+                raise ValueError(
+                    f"{path}: several runs {name!r} in this file, first at {found.source} and"
+                    f" {run.source}; choose one with --run PATH:LINE"
+                )
+            found = run
+    except TraceUnreadable:
+        if found is None:
+            raise
+    if found is None:
+        raise ValueError(
+            f"{path}: no run {name!r} in this file; list the stuck runs with antiloop scan"
         )
     return found
