@@ -8,6 +8,7 @@ import pytest
 from antiloop.exceptions import SettingsError
 from antiloop.loop_detection.project import find_settings
 from antiloop.loop_detection.project.file import SettingsFile, read_settings
+from antiloop.loop_detection.project.settings import Settings
 
 
 def written(folder, name, text):
@@ -46,6 +47,10 @@ def test_a_project_counts_only_with_a_table_of_ours(tmp_path):
         "\ufeff[tool.antiloop]",
         "[project]\r\n\r\n  [ tool . antiloop ] # ours\r\n",
         '[tool."antiloop".thresholds]',
+        "[tool]\nantiloop = {shadow = true}",
+        "[project]\nname = 'a'\n[ 'tool' ] # others too\nother = 1\nantiloop.shadow = true",
+        "tool.antiloop = {shadow = true}",
+        "tool.antiloop.shadow = true",
     ],
 )
 def test_a_table_of_ours_may_be_written_as_toml_allows(tmp_path, text):
@@ -55,12 +60,34 @@ def test_a_table_of_ours_may_be_written_as_toml_allows(tmp_path, text):
 
 @pytest.mark.parametrize(
     "text",
-    ["# [tool.antiloop]", "[tool.antiloop-extra]", 'a = "[tool.antiloop]"', "[tool.antiloops.a]"],
+    [
+        *("# [tool.antiloop]", "[tool.antiloop-extra]", 'a = "[tool.antiloop]"'),
+        *("[tool.antiloops.a]", "[tool]\nantiloops = {}", "[tools]\nantiloop = {}"),
+        *("[project.scripts]\nantiloop = 'antiloop.cli:main'", "[tool]\n[a]\nantiloop = {}"),
+    ],
 )
 def test_what_only_looks_like_a_table_of_ours_hides_no_settings(tmp_path, text):
     outer = written(tmp_path, "antiloop.toml", "")
     written(tmp_path / "a", "pyproject.toml", f"{text}\n")
     assert find_settings(str(tmp_path / "a")) == outer
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_settings_in_another_encoding_are_named(tmp_path, monkeypatch, encoding):
+    monkeypatch.chdir(tmp_path)
+    for name in ("pyproject.toml", "antiloop.toml"):
+        (tmp_path / name).write_bytes("\ufeff[project]\r\n[tool.antiloop]\r\n".encode(encoding))
+        with pytest.raises(SettingsError, match=f"^{name}: not a text in UTF-8"):
+            Settings.read()
+
+
+def test_a_link_to_nothing_is_named(tmp_path, monkeypatch):
+    written(tmp_path, "antiloop.toml", "")
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    (tmp_path / "a" / "antiloop.toml").symlink_to("nowhere")
+    with pytest.raises(SettingsError, match=r"^antiloop\.toml: a link to nothing"):
+        Settings.read()
 
 
 def test_beside_a_project_a_file_of_ours_counts(tmp_path):

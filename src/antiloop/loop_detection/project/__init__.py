@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 FILE = "antiloop.toml"
 PROJECT = "pyproject.toml"
 _TABLE = (b"[tool.antiloop]", b"[tool.antiloop.")
-_AROUND = b" \t\"'\xef\xbb\xbf"
-"""What TOML allows around the parts of a name, and what an editor puts before a text."""
+_KEYS = {b"": (b"tool.antiloop=", b"tool.antiloop."), b"[tool": (b"antiloop=", b"antiloop.")}
+"""By table: other ways to write ours. Before the first table there is none."""
+_AROUND = b" \t\"'\xef\xbb\xbf\xff\xfe\0"
+"""What TOML allows around the parts of a name, what an editor puts before a text, and UTF-16."""
 
 
 def find_settings(folder: "Optional[str]" = None) -> "Optional[str]":
@@ -27,7 +29,7 @@ def find_settings(folder: "Optional[str]" = None) -> "Optional[str]":
     start = os.path.abspath(folder or os.getcwd())
     for above in _upwards(start):
         own, project = os.path.join(above, FILE), os.path.join(above, PROJECT)
-        for path, is_ours in ((own, os.path.isfile(own)), (project, _has_table(project))):
+        for path, is_ours in ((own, _is_there(own)), (project, _has_table(project))):
             if is_ours:
                 return os.path.relpath(path, start) if above == start else path
     return None
@@ -42,10 +44,22 @@ def _upwards(folder: str) -> "Iterator[str]":
         folder = above
 
 
+def _is_there(path: str) -> bool:
+    """Whether there is a file, or what should be one: a link to nothing is named as an error."""
+    return os.path.lexists(path) and not os.path.isdir(path)
+
+
 def _has_table(path: str) -> bool:
     """Whether a pyproject.toml seems to hold settings; most hold none, and need no TOML reader."""
+    table = b""
     try:
         with open(path, "rb", opener=opener) as file:
-            return any(line.translate(None, _AROUND).startswith(_TABLE) for line in file)
+            for line in file:
+                text = line.translate(None, _AROUND)
+                if text.startswith((*_TABLE, *_KEYS.get(table, ()))):
+                    return True
+                if text.startswith(b"["):
+                    table = text.partition(b"]")[0]
     except OSError:
-        return False
+        pass
+    return False

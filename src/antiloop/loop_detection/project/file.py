@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Mapping
 
 from ...exceptions import SettingsError
-from ...regular_file import opener
+from ...regular_file import opener, what_it_is
 from . import PROJECT
 
 _TOML = "tomllib" if sys.version_info >= (3, 11) else "tomli"
@@ -44,7 +44,7 @@ def read_settings(path: str) -> SettingsFile:
         with open(path, encoding="utf-8-sig", opener=opener) as file:
             text = file.read()
     except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror or error}") from error
+        raise SettingsError(f"{path}: {what_it_is(path) or error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not a text in UTF-8") from error
     values = _parsed(text, path)
