@@ -259,6 +259,7 @@ def event(transcript, **beside):
         ('{"hook_event_name": "Stop"}', (), 'standard input: no "transcript_path" in it'),
         (None, (), "standard input: it is empty; --install lets Claude Code send"),
         (event("x"), ("--presett", "x"), "unknown option '--presett'"),
+        (event("x"), ("--shadow", "--yes"), "--yes needs --install or --uninstall"),
         (event("x"), ("--preset",), "--preset needs a value"),
         (event("x"), ("--preset", "x"), "no preset 'x'; choose from default"),
         (event("x"), ("--config", "absent.json"), "absent.json: No such file"),

@@ -42,6 +42,8 @@ class Options:
                 self.shadow = self.shadow or name == "--shadow"
                 self.is_isolated = self.is_isolated or name == "--isolated"
                 continue
+            if name in ("--user", "--local", "--yes"):
+                raise ValueError(f"{name} needs --install or --uninstall")
             if name not in ("--preset", "--config", "--ignore"):
                 raise ValueError(f"unknown option {name!r}")
             if not equals and not waiting:
