@@ -7,9 +7,12 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
+from command_line_page import commands_of
 
 from antiloop import loop_detection
+from antiloop.cli import _parser
 from antiloop.loop_detection import Escalation, LoopPolicy, ladder, rungs
+from antiloop.loop_detection.config import TYPES
 from antiloop.loop_detection.project.schema import settings_schema
 from antiloop.loop_detection.project.settings import Settings
 
@@ -63,6 +66,18 @@ def test_every_section_about_a_detector_follows_the_template():
         assert (name, headings) == (name, expected)
 
 
+def test_the_overview_names_every_detector_as_its_verdicts_do():
+    rows = re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \| `(\w+)` \|", DETECTORS, re.MULTILINE)
+    assert {name: kind for kind, name in rows} == {name: TYPES[name].__name__ for name in TYPES}
+
+
+@pytest.mark.parametrize("page", [DETECTORS, POLICIES])
+def test_options_with_defaults_stand_under_that_heading_only(page):
+    parts = re.split(r"^#+ (.+)$", page, flags=re.MULTILINE)
+    told = [part for part, text in zip(parts[1::2], parts[2::2]) if "| option | default |" in text]
+    assert set(told) == {"Defaults"}
+
+
 def test_every_field_of_a_detection_is_told():
     told = re.findall(r"^\| `(\w+)` \|", section(DETECTORS, "LoopDetection"), re.MULTILINE)
     assert told == [field.name for field in fields(loop_detection.LoopDetection)]
@@ -99,6 +114,16 @@ def test_every_key_of_the_settings_is_told():
     page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
     told = re.findall(r"^\| `(\w+)` \|", section(page, "Keys"), re.MULTILINE)
     assert told == list(settings_schema()["properties"])
+
+
+def test_every_command_that_reads_settings_is_named_with_its_preset():
+    page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    rows = " ".join(re.findall(r"^\| `antiloop .+$", section(page, "Programs that read it"), re.M))
+    named = set(re.findall(r"`(?:antiloop )?(\w+)`", rows))
+    reading = {
+        name for name, parser in commands_of(_parser()) if "--isolated" in parser.format_help()
+    }
+    assert reading <= named
 
 
 TOML = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

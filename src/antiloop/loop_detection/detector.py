@@ -64,7 +64,7 @@ class LoopDetector(DetectorSettings):
     def escalating(
         cls, second_opinion: Union[SecondOpinion, Judge, None] = None, *, shadow: bool = False
     ) -> "LoopDetector":
-        """Make all detectors with the ladder notify, block, stop: for unattended agents."""
+        """Make most detectors, with the ladder notify, block, stop: for unattended agents."""
         return preset_makers.escalating(cls, second_opinion=second_opinion, shadow=shadow)
 
     @classmethod

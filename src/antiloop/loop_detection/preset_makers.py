@@ -38,7 +38,7 @@ def default(make: Make[T], **options: Any) -> T:
 
 
 def escalating(make: Make[T], **options: Any) -> T:
-    """Make all detectors, and the whole ladder."""
+    """Make most detectors, and the whole ladder."""
     return make(
         [
             RepeatDetector(3, require_same_result=True, patience=6),
