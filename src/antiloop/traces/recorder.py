@@ -95,7 +95,7 @@ class RunRecorder:
             is_error: whether it failed; then the result is the error.
             latency_ms: how long it took.
             cost: what it cost, in a currency of your choice.
-            tokens: what it took of a model.
+            tokens: how many tokens of a model it used.
             agent: the name of the agent that called.
             call_id: the provider's id of the call.
             round: equal for the calls of one model reply; by default each call is a separate round.
@@ -126,7 +126,7 @@ class RunRecorder:
         text: Optional[str] = None,
         cached_tokens: Optional[int] = None,
     ) -> None:
-        """Record a reply of a model: which one, how long it took, what it took, and what it said.
+        """Record a reply of a model: which model, its time, cost and tokens, and what it said.
 
         It comes before the calls that it asks for.
         """

@@ -16,8 +16,8 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
     replay yields all verdicts. A live run gets the same ones from the same engine.
 
     Yields:
-        The index of the last step of the round, counted from 0, and the verdict; verdicts to
-        go on are left out. A verdict on what the model said has the last step before it.
+        The index of the last step of the round, counted from 0, and the verdict. Verdicts with the
+        action ``continue`` are left out. A verdict on what the model said has the step before it.
     """
     for step, verdict in replayed(run, detector):
         if verdict.action is not LoopAction.CONTINUE:

@@ -99,5 +99,5 @@ def test_options_that_each_request_sets_are_refused():
 )
 def test_without_the_sdk_the_error_names_the_extra(monkeypatch, provider, extra):
     monkeypatch.setitem(sys.modules, extra, None)
-    with pytest.raises(ImportError, match=rf"pip install 'antiloop\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf'pip install "antiloop\[{extra}\]"'):
         provider("m")

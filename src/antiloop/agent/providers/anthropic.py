@@ -29,13 +29,15 @@ class AnthropicProvider(SdkProvider):
 
     Args:
         model: the model's name, e.g. ``"claude-sonnet-5"``.
-        client: an ``anthropic.Anthropic`` of the user's; made when first needed otherwise.
-        async_client: an ``anthropic.AsyncAnthropic`` of the user's, likewise.
+        client: your own ``anthropic.Anthropic``; by default the provider makes one when it needs
+            it.
+        async_client: your own ``anthropic.AsyncAnthropic``, likewise.
         client_options: keywords for the clients that this provider makes, e.g. ``base_url``.
         max_tokens: the longest reply, in tokens.
         native_schema: send a response schema as ``output_config``, which newer models are held
             to and older ones refuse. Otherwise the system prompt asks for it.
-        options: further keywords of every request, e.g. ``temperature=0``. None leaves one out.
+        options: further keywords of every request, e.g. ``temperature=0``. None leaves a
+            keyword out.
 
     Raises:
         ImportError: if the SDK is needed and not installed; it says what to install.
@@ -232,6 +234,6 @@ def _sdk() -> Any:
         import anthropic
     except ImportError as error:
         raise ImportError(
-            "AnthropicProvider needs the Anthropic SDK: pip install 'antiloop[anthropic]'"
+            'AnthropicProvider needs the Anthropic SDK: pip install "antiloop[anthropic]"'
         ) from error
     return anthropic

@@ -22,8 +22,8 @@ class OpenAIProvider(SdkProvider):
 
     Args:
         model: the model's name, e.g. ``"gpt-5.4-mini"``.
-        client: an ``openai.OpenAI`` of the user's; made when first needed otherwise.
-        async_client: an ``openai.AsyncOpenAI`` of the user's, likewise.
+        client: your own ``openai.OpenAI``; by default the provider makes one when it needs it.
+        async_client: your own ``openai.AsyncOpenAI``, likewise.
         client_options: keywords for the clients that this provider makes, e.g. ``base_url``.
         options: further keywords of every request, e.g. ``temperature=0``. None leaves a keyword
             out, so ``stream_options=None`` serves servers that do not know it.
@@ -237,6 +237,6 @@ def _sdk() -> Any:
         import openai
     except ImportError as error:
         raise ImportError(
-            "OpenAIProvider needs the OpenAI SDK: pip install 'antiloop[openai]'"
+            'OpenAIProvider needs the OpenAI SDK: pip install "antiloop[openai]"'
         ) from error
     return openai
