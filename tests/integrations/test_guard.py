@@ -320,6 +320,19 @@ class TestLongConversations:
 
         assert [replayed(count) for count in (35, 36, 41, 42, 100)] == [35, 30, 35, 30, 34]
 
+    @pytest.mark.parametrize("limits", [{"limit": 250}, {"per_tool": {"s": 30}}])
+    def test_a_budget_of_calls_counts_all_of_them(self, limits):
+        detector = LoopDetector([CallLimitDetector(**limits)], LoopPolicy.STOP, window=6)
+        asked, live = Guard(detector), detector.monitor()
+        names = ["s" if at % 10 == 0 else "a" for at in range(320)]
+        verdicts = [live.after([ToolCall(name)], ["same"]) for name in names]
+        for count in (249, 250, 251, 300, 301, 320):
+            told = asked.recent(history(*names).calls[:count])
+            verdict = asked.judge(History(tuple(told), (ToolResult("same"),) * len(told)))
+            assert verdict.action is verdicts[count - 1].action
+            assert stopped(verdict) == stopped(verdicts[count - 1])
+        assert {verdict.action for verdict in verdicts} == {LoopAction.CONTINUE, LoopAction.STOP}
+
     def test_a_round_is_replayed_whole(self):
         long = history(*["abcde"] * 20)
         assert Guard(self.small).replayed(long).call_count == 35

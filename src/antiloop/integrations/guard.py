@@ -1,11 +1,19 @@
 """What adapters share that see a conversation: it is replayed and judged."""
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence
 
 from ..formats import History, TextMessage, rounds_of
 from ..formats.text_message import without_thoughts
-from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict, Opinion
+from ..loop_detection import (
+    CallLimitDetector,
+    LoopAction,
+    LoopDetector,
+    LoopMonitor,
+    LoopVerdict,
+    Opinion,
+)
 from ..loop_detection.policy import RANK
 from ..loop_detection.run.listeners import log
 from ..loop_detection.text.shortening import visible
@@ -30,7 +38,8 @@ class Guard(Lookout):
     The guard keeps no state of a run. It makes the monitor from the conversation each time, so a
     run that another process resumes gets the verdicts of an unbroken one. It replays only the last
     calls, four to six windows full, so a step of a long run costs no more than one of a short run.
-    It remembers in this process what a judge said; another process asks again.
+    A `CallLimitDetector` counts all calls, so all are replayed for it. The guard remembers in this
+    process what a judge said; another process asks again.
 
     Args:
         across_turns: judge the whole conversation; by default, what follows the user's last
@@ -179,6 +188,9 @@ class Guard(Lookout):
 
     @property
     def _kept(self) -> int:
+        """How many calls are replayed at least; all of them where they are counted."""
+        if any(isinstance(each, CallLimitDetector) for each in self.detector.detectors):
+            return sys.maxsize
         return _KEPT_WINDOWS * self.detector.window
 
     def _judged_replies(self, history: History) -> List[History]:
