@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import pytest
 from contract import Hearer, detector
 from gateway_contract import GatewayContract
+from hypothesis import example, given
+from hypothesis import strategies as st
 from model_server import model_server
 from request_bodies import BODIES, chat, repeated
 
@@ -136,6 +138,27 @@ def test_a_changed_request_has_its_length():
     assert NOTICE_MARKER in told.json()["messages"][-1]["content"]
     assert echo.headers[b"content-length"] == str(len(told.content)).encode()
     assert sum(name == b"content-length" for name in echo.headers) == 1
+
+
+NUMBERS = st.from_regex(
+    r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?", fullmatch=True
+)
+
+
+@given(kind=st.sampled_from(sorted(PATHS)), number=NUMBERS)
+@example("anthropic", "1e400")
+def test_a_changed_request_keeps_its_numbers_to_the_digit(kind, number):
+    rounds = repeated(3, query="NUMBER")
+    content = written(rounds, kind, top_p="NUMBER", seed=["NUMBER", 7], user=None)
+    content = content.replace(b'"NUMBER"', number.encode())
+    changed = posted(LoopGuard(Echo(), NOTIFY), content, PATHS[kind]).content
+    read, sent = (json.loads(each, parse_float=str, parse_int=str) for each in (changed, content))
+    place = "input" if kind == "openai_responses" else "messages"
+    said, before = read.pop(place), sent.pop(place)
+    assert NOTICE_MARKER in json.dumps(said[-1])
+    assert said[: len(before) - 1] == before[:-1]
+    assert read == sent
+    assert sent["seed"] == [number, "7"]
 
 
 def test_a_changed_request_that_came_in_chunks_is_chunked_no_more():

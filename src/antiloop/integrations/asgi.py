@@ -1,7 +1,10 @@
 """Middleware for a gateway of one's own, of whatever ASGI framework."""
 
 import json
+import re
 import time
+from itertools import chain, repeat
+from secrets import token_hex
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ..loop_detection import LoopDetector
@@ -72,8 +75,8 @@ class LoopGuard(GatewayGuard):
         if judged.answer is not None:
             await _answer(judged.answer, send)
             return
-        if judged.body is not body:
-            content = json.dumps(judged.body).encode()
+        if content is not None and judged.body is not body:
+            content = _written(judged.body, body, content)
             scope = _of_length(scope, len(content))
             messages = [{"type": "http.request", "body": content, "more_body": False}]
         await self.app(scope, _again(messages, receive), send)
@@ -119,6 +122,29 @@ def _parsed(content: Optional[bytes]) -> Optional[Dict[str, Any]]:
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None
+
+
+def _written(changed: Any, body: Dict[str, Any], content: bytes) -> bytes:
+    """Write a changed request, with its numbers as they came: `json` makes 1e400 to Infinity."""
+    mark = token_hex(16)
+    marked = json.loads(content, parse_float=mark.__add__, parse_int=mark.__add__)
+    text = json.dumps(_with_marked(changed, body, marked))
+    return re.sub(f'"{mark}([^"]*)"', r"\1", text).encode()
+
+
+def _with_marked(changed: Any, before: Any, marked: Any) -> Any:
+    """Return what was changed; in what was not, numbers are marked texts."""
+    if changed is before:
+        return marked
+    if isinstance(changed, dict) and isinstance(before, dict):
+        return {
+            key: _with_marked(value, before.get(key), marked.get(key))
+            for key, value in changed.items()
+        }
+    if isinstance(changed, list) and isinstance(before, list):
+        none = repeat(None)
+        return list(map(_with_marked, changed, chain(before, none), chain(marked, none)))
+    return changed
 
 
 def _header(scope: Scope, name: bytes) -> bytes:
