@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import stat
 import threading
 
@@ -75,6 +76,21 @@ def test_an_older_file_stays_until_the_new_one_is_complete(folder):
         file.flush()
         assert path.read_text() == "old"
     assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_that_ends_the_process_leaves_nothing_behind(folder, name):
+    number = getattr(signal, name)
+    heard = []
+    before = signal.signal(number, lambda *_: heard.append(number))
+    try:
+        with pytest.raises(SystemExit) as ended, replaced_file(str(folder / "page")):
+            signal.raise_signal(number)
+        assert (ended.value.code, names(folder), heard) == (128 + number, [], [])
+        signal.raise_signal(number)
+        assert heard == [number]
+    finally:
+        signal.signal(number, before)
 
 
 def fail_while_writing(path, error):

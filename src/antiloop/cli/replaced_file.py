@@ -8,15 +8,17 @@ from contextlib import contextmanager
 from typing import Iterator, Optional, Sequence, TextIO, Tuple
 
 from ..regular_file import is_descriptor
+from .signals import end, signals_handled
 
 
 @contextmanager
 def replaced_file(path: str, within: Optional[Sequence[str]] = None) -> Iterator[TextIO]:
     """Open a file for writing; it replaces an older one when the block ends.
 
-    Until then it has a random name in the same folder, so that no link can be planted there, and an
-    error leaves nothing behind. The mode of an older file is kept; its owner and further hard links
-    are not. Devices, pipes and open descriptors are written to, not replaced.
+    Until then it has a random name in the same folder, so that no link can be planted there.
+    Neither an error nor a signal that ends the process leaves it behind. The mode of an older file
+    is kept; its owner and further hard links are not. Devices, pipes and open descriptors are
+    written to, not replaced.
 
     Args:
         path: the file; if it is a link, its target is replaced.
@@ -32,16 +34,17 @@ def replaced_file(path: str, within: Optional[Sequence[str]] = None) -> Iterator
     whole = target_of(path, within)
     mode = stat.S_IMODE(os.stat(whole).st_mode) if os.path.exists(whole) else None
     part = os.path.join(os.path.dirname(whole), f".antiloop-{secrets.token_hex(16)}")
-    new = _created(part, 0o666 if mode is None else 0o600)
-    try:
-        with new:
-            yield new
-        if mode is not None:
-            os.chmod(part, mode)
-        os.replace(part, whole)
-    except BaseException:
-        os.unlink(part)
-        raise
+    with signals_handled({"SIGTERM": end, "SIGHUP": end}):
+        new = _created(part, 0o666 if mode is None else 0o600)
+        try:
+            with new:
+                yield new
+            if mode is not None:
+                os.chmod(part, mode)
+            os.replace(part, whole)
+        except BaseException:
+            os.unlink(part)
+            raise
 
 
 def target_of(path: str, within: Optional[Sequence[str]] = None) -> str:

@@ -26,3 +26,12 @@ def signals_handled(handlers: Mapping[str, Handler]) -> Iterator[None]:
                 if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                     stack.callback(signal.signal, number, signal.signal(number, handler))
         yield
+
+
+def end(number: int, _: Optional[FrameType]) -> None:
+    """End as a signal asks, after what was begun is undone: a terminal in use, a file half written.
+
+    Raises:
+        SystemExit: with the status that a shell gives to this signal.
+    """
+    raise SystemExit(128 + number)

@@ -1,7 +1,6 @@
 """`antiloop watch` over many files and folders."""
 
 import argparse
-import signal
 import time
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING, Callable, List, Optional
@@ -10,7 +9,7 @@ from ...traces.live.live_sessions import LiveSessions
 from ..command import COULD_NOT_RUN, FOUND, reason_of
 from ..detector import detector_of
 from ..output.terminal import complain
-from ..signals import signals_handled
+from ..signals import end, signals_handled
 from .views import Lines, Table, View, is_in_place
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def watch_many(args: argparse.Namespace) -> int:
             args.paths, detector, args.source, on_file=view.file, on_trouble=view.trouble
         )
         stack.enter_context(closing(sessions))
-        stack.enter_context(signals_handled({"SIGTERM": _end}))
+        stack.enter_context(signals_handled({"SIGTERM": end}))
         watching = Watching(sessions, view, None if server is None else server.board)
         with suppress(KeyboardInterrupt):
             watching.go_on()
@@ -91,8 +90,3 @@ def _served(
 
     reader = RunReader(profile_of(detector), args.source)
     return PageServer(Board(), reader.read, lambda what: troubles[0](what), args.serve)
-
-
-def _end(*_: object) -> None:
-    """Unwind what was begun, so that the terminal is given back."""
-    raise SystemExit(128 + signal.SIGTERM)
