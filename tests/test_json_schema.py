@@ -70,6 +70,12 @@ def test_unknown_properties_are_allowed_unless_forbidden():
     assert errors({"x": 1}, {"additionalProperties": False}) == ["it.x: unexpected"]
 
 
+def test_a_forbidden_property_is_no_hint_to_itself():
+    schema = {"properties": {"name": False, "names": {}}}
+    assert errors({"name": 1}, schema) == ["it.name: unexpected; did you mean 'names'?"]
+    assert errors({"name": 1}, {"properties": {"name": False}}) == ["it.name: unexpected"]
+
+
 def test_unknown_properties_may_have_a_schema():
     schema = {"additionalProperties": {"type": "integer"}}
     assert errors({"x": 1}, schema) == []

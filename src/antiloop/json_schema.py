@@ -65,12 +65,13 @@ def _any_of_errors(value: Any, choices: Sequence[Any], path: str) -> Iterator[st
 
 def _object_errors(value: Mapping[str, Any], schema: Schema, path: str) -> Iterator[str]:
     properties = schema.get("properties", {})
+    allowed = [name for name, rule in properties.items() if rule is not False]
     for name in schema.get("required", ()):
         if name not in value:
             yield f"{path}.{name}: missing"
     for name, item in value.items():
         rule = properties.get(name, schema.get("additionalProperties", True))
-        hint = nearest(name, properties) if rule is False else ""
+        hint = nearest(name, allowed) if rule is False else ""
         yield from (f"{error}{hint}" for error in _errors(item, rule, f"{path}.{name}"))
 
 

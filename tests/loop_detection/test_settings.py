@@ -129,7 +129,14 @@ def test_another_detector_takes_the_place_of_what_is_said_about_detectors():
         ),
         ({"thresholds": {"repeat": 1}}, "thresholds.repeat: expected 2 or more or an object"),
         ({"thresholds": {"repeat": {"type": "stall"}}}, "thresholds.repeat.type: unexpected"),
-        ({"thresholds": {"repeat": {"patiense": 9}}}, "detectors: number 1: unknown option 'patie"),
+        (
+            {"thresholds": {"repeat": {"patiense": 9}}},
+            "thresholds.repeat: unknown option 'patiense'",
+        ),
+        (
+            {"thresholds": {"stall": {"threshold": 9}}},
+            "thresholds.stall: varied must be 9 or more, got 5",
+        ),
         ({"thresholds": {"ping_pong": 40}}, "ping_pong looks at 480 rounds"),
         ({"tools": {"x": {"pol": True}}}, "tools.x.pol: unexpected; did you mean 'poll'?"),
         ({"tools": {"x": {"exempt": 1}}}, "tools.x.exempt: expected a boolean, got 1"),

@@ -112,10 +112,15 @@ def _written_detector(detector: BaseDetector) -> Dict[str, Any]:
 def _read_detectors(listed: Any) -> List[BaseDetector]:
     if not isinstance(listed, (list, tuple)):
         raise ValueError(f"must be a list, got {type(listed).__name__}")
-    return [_read(f"number {at}", _read_detector, each) for at, each in enumerate(listed, 1)]
+    return [_read(f"number {at}", read_detector, each) for at, each in enumerate(listed, 1)]
 
 
-def _read_detector(options: Any) -> BaseDetector:
+def read_detector(options: Any) -> BaseDetector:
+    """Make a detector from its options.
+
+    Raises:
+        TypeError, ValueError: if they are malformed.
+    """
     rest = _object(options)
     kind = rest.pop("type", None)
     if not isinstance(kind, str) or kind not in TYPES:

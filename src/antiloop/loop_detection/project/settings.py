@@ -8,7 +8,7 @@ from ...exceptions import SettingsError
 from ...json_schema import nearest, schema_errors
 from ...prices import Price, Prices
 from ...regular_file import opener
-from ..config import read_config, write_config
+from ..config import read_config, read_detector, write_config
 from ..preset_makers import MAKERS
 from ..settings import DetectorSettings
 from . import find_settings
@@ -137,14 +137,11 @@ class Settings:
             hint = nearest(name, known) or f"; there are {', '.join(known)}"
             raise self._error(f"thresholds.{name}: no such detector here{hint}")
         for options in named:
-            if isinstance(value, Mapping):
-                options.update(value)
-                continue
-            main = next(each for each in _MAIN if each in options)
-            options[main] = value
-            for other in _NOT_BELOW:
-                if other in options:
-                    options[other] = max(options[other], value)
+            _change(options, value)
+            try:
+                read_detector(options)
+            except (TypeError, ValueError) as error:
+                raise self._error(f"thresholds.{name}: {error}") from error
 
     def _declare_tools(self, tools: Dict[str, Any]) -> None:
         for name, options in self.values.get("tools", {}).items():
@@ -154,3 +151,15 @@ class Settings:
 
     def _error(self, what: str) -> SettingsError:
         return SettingsError(f"{self.file.name}: {what}" if self.file.path else what)
+
+
+def _change(options: Dict[str, Any], value: Any) -> None:
+    """Change the threshold of a detector, or several of its options, in place."""
+    if isinstance(value, Mapping):
+        options.update(value)
+        return
+    main = next(each for each in _MAIN if each in options)
+    options[main] = value
+    for other in _NOT_BELOW:
+        if other in options:
+            options[other] = max(options[other], value)
