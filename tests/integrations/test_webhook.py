@@ -340,9 +340,14 @@ def test_only_the_host_is_shown():
         (["https://x", "teams"], {}, "unknown template 'teams'; choose from json, slack"),
         (["https://x"], {"queue_size": 0}, "queue_size must be 1 or more, got 0"),
         (["https://x"], {"retries": -1}, "retries must be 0 or more, got -1"),
-        (["https://x"], {"actions": ("shout",)}, "shout"),
+        (["https://x"], {"actions": ("shout",)}, "unknown action 'shout'; choose from continue"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments, options, words):
     with pytest.raises(ValueError, match=words):
         Webhook(*arguments, **options)
+
+
+def test_one_action_is_no_list_of_actions():
+    with pytest.raises(TypeError, match="actions must be a list of actions, got 'stop'"):
+        Webhook("https://x", actions="stop")

@@ -187,6 +187,19 @@ def test_lines_that_are_nothing_of_a_given_format_are_told_and_make_no_run(read,
     assert {text.partition(": ")[0] for text in read.trouble} == {"f:1", "f:2"}
 
 
+def test_a_path_may_be_an_object(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text('{"run_id": "a", "steps": []}\n')
+    (run,) = read_runs(path)
+    assert (run.run_id, run.source) == ("a", f"{path}:1")
+
+
+@pytest.mark.parametrize("path", [0, None, ["runs.jsonl"]])
+def test_what_is_no_path_is_refused_at_once(path):
+    with pytest.raises(TypeError, match="expected str"):
+        read_runs(path)
+
+
 def test_an_unknown_format_is_refused_at_once():
     with pytest.raises(ValueError, match="unknown format 'csv'; choose from antiloop, openai-chat"):
         read_runs("f", source="csv")

@@ -15,6 +15,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ..agent import AgentObserver
 from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection.choices import choice_of
 from ..loop_detection.detection import named_calls
 from ..loop_detection.text.masking import SECRETS
 from ..loop_detection.text.shortening import visible
@@ -65,7 +66,9 @@ class Webhook(AgentObserver):
         timeout_s: how long the server may take.
 
     Raises:
-        ValueError: for a URL of another kind, an unknown template, or a number out of range.
+        ValueError: for a URL of another kind, an unknown template or action, or a number out of
+            range.
+        TypeError: for one action instead of a list.
     """
 
     def __init__(
@@ -89,9 +92,13 @@ class Webhook(AgentObserver):
         for name, value, least in (("queue_size", queue_size, 1), ("retries", retries, 0)):
             if value < least:
                 raise ValueError(f"{name} must be {least} or more, got {value}")
+        if isinstance(actions, str):
+            raise TypeError(f"actions must be a list of actions, got {actions!r}")
         self._host, self._url = parts.hostname, url
         self._template = template if callable(template) else TEMPLATES[template]
-        self._actions = None if actions is None else {LoopAction(each) for each in actions}
+        self._actions = (
+            None if actions is None else {choice_of(LoopAction, each, "action") for each in actions}
+        )
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._retries, self._backoff_s, self._timeout_s = retries, backoff_s, timeout_s
         self._queue: Queue[Optional[Mapping[str, Any]]] = Queue(queue_size)

@@ -1,8 +1,9 @@
 """From a path to the runs in it."""
 
 import logging
+import os
 from itertools import chain
-from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple, Union
 
 from ..exceptions import NoTrace, TraceUnreadable
 from ..stability import beta
@@ -17,7 +18,10 @@ _log = logging.getLogger("antiloop.traces")
 
 @beta
 def read_runs(
-    path: str, *, source: Optional[str] = None, on_trouble: Callable[[str], None] = _log.warning
+    path: "Union[str, os.PathLike[str]]",
+    *,
+    source: Optional[str] = None,
+    on_trouble: Callable[[str], None] = _log.warning,
 ) -> Iterator[RecordedRun]:
     """Yield the runs of a file one after the other, or of standard input for ``-``.
 
@@ -33,10 +37,11 @@ def read_runs(
         TraceUnreadable: if it holds no recorded run at all (`NoTrace`), or the file cannot be
             read (on); then after the runs that could be read.
         ValueError: if the format does not exist.
+        TypeError: if the path is not one.
     """
     if source is not None and source not in FORMATS:
         raise ValueError(f"unknown format {source!r}; choose from {', '.join(FORMATS)}")
-    return _read_runs(path, source, on_trouble)
+    return _read_runs(os.fsdecode(path), source, on_trouble)
 
 
 def _read_runs(
