@@ -105,6 +105,10 @@ class Hearer(AgentObserver):
         self.runs: List[str] = []
         self.shadows: List[bool] = []
         self.opinions: List[bool] = []
+        self.verdicts: List[str] = []
+
+    def on_verdict(self, run_id, verdict) -> None:
+        self.verdicts.append(verdict.action.value)
 
     def on_tool_loop_detected(self, run_id, detector_name, details) -> None:
         self.heard.append(detector_name)
@@ -318,6 +322,7 @@ class Contract:
         hearer = Hearer()
         self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), observers=[hearer])
         assert hearer.heard == ["repeat"]
+        assert hearer.verdicts == ["continue", "continue", "stop"]
 
     def test_ignored_tools_pass(self, mode):
         ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), ignore=["search"])

@@ -131,13 +131,15 @@ class Guard(Lookout):
         for a second opinion where one is asked for.
         """
         verdict = self.verdict_on(self.monitor(run_id), history, run_id)
-        self.tell(verdict, run_id)
+        if self._judged_replies(history):
+            self.tell(verdict, run_id)
         return verdict
 
     async def ajudge(self, history: History, run_id: str = "") -> LoopVerdict:
         """Do what `judge` does, and let the event loop go on meanwhile."""
         verdict = await self.averdict_on(self.monitor(run_id), history, run_id)
-        self.tell(verdict, run_id)
+        if self._judged_replies(history):
+            self.tell(verdict, run_id)
         return verdict
 
     def verdict_on(self, monitor: LoopMonitor, history: History, run_id: str) -> LoopVerdict:

@@ -79,11 +79,13 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         self, state: Any, monitor: LoopMonitor, verdict: LoopVerdict
     ) -> Dict[str, Any]:
         """Do what a verdict says, and return what is to be kept."""
-        self.tell(verdict, thread())
+        together = last_round(state["messages"])
+        if together:
+            self.tell(verdict, thread())
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
         notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
-        judged = id_of(last_round(state["messages"])) or _known(state).get("judged")
+        judged = id_of(together) or _known(state).get("judged")
         update = _update(monitor, judged, notice)
         if verdict.action is LoopAction.STOP:
             update.update(messages=[AIMessage(stopped(verdict))], jump_to="end")

@@ -76,7 +76,8 @@ class LoopGuard(Guard, AbstractCapability[Any]):
             self._judged, run_id = together[0], ctx.run_id or ""
             self._latest = self.replay(monitor, from_pydantic_ai(together), may_ask=True)
             self._latest = await self.aasked(monitor, self._latest, run_id)
-            self.tell(self._latest, run_id)
+            if together[0].kind == "response":
+                self.tell(self._latest, run_id)
         return self._latest
 
     def _monitor(self, ctx: Any) -> LoopMonitor:
