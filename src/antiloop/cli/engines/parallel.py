@@ -36,7 +36,8 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=_jobs,
         metavar="N",
-        help="largest number of parallel workers; small work starts fewer (default: 1)",
+        help="largest number of parallel workers; small work starts fewer (default: 1; with"
+        " --engine the number of cores)",
     )
     parser.add_argument(
         "--engine",
