@@ -42,6 +42,7 @@ INSTEAD = {
     # The rest of American spelling is checked by codespell, which does not read names.
     r"(behaviour|colours?|judgement|labelled)": "American spelling",  # codespell:ignore
     r"recognis\w+": "American spelling",
+    r"hand-offs?": "handoff",
 }
 # Words may be on two lines, also of a comment.
 BANNED = re.compile(rf"\b({'|'.join(INSTEAD)})\b".replace(" ", r"(?: |\n *(?:# )?)"), re.IGNORECASE)

@@ -32,7 +32,7 @@ class Lookout:
     Args:
         detector: what looks for loops, and what is done about them; the escalating preset by
             default.
-        ignore: names of tools whose calls do not count: hand-offs, final answers, planning.
+        ignore: names of tools whose calls do not count: handoffs, final answers, planning.
         observers: receive the verdict on each round through `on_verdict`, each loop through
             `on_tool_loop_detected`, and opinions through `on_second_opinion`; what they raise is
             logged.
