@@ -201,6 +201,24 @@ def test_quick_checks_change_no_outcome(begin, end, is_error):
     assert outcome(text, is_error) is slowly
 
 
+@given(
+    st.lists(st.sampled_from(SPOKEN), max_size=12).map(" ".join),
+    st.sampled_from(["", " words" * 80, " words" * 200]),
+    st.booleans(),
+)
+def test_what_is_plainly_a_success_is_one(begin, end, is_error):
+    text = begin + end
+    if plain_answer.is_plain_success(text, is_error):
+        assert outcome(text, is_error) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("text", ["12 files changed", "words " * 80, "an error " * 200])
+def test_most_successes_are_plain(text):
+    assert plain_answer.is_plain_success(text)
+    assert not plain_answer.is_plain_success(text, is_error=True)
+    assert not plain_answer.is_plain_success(f"status: running\n{text * 300}")
+
+
 @given(st.text(), st.booleans())
 def test_any_text_is_judged(text, is_error):
     assert outcome(text, is_error) is not Outcome.UNKNOWN

@@ -2,7 +2,6 @@
 
 import re
 from enum import Enum
-from itertools import filterfalse
 from typing import List, Optional
 
 from .plain_answer import (
@@ -13,8 +12,8 @@ from .plain_answer import (
     STATE,
     WORK_WORDS,
     contains_any,
-    is_plain_success,
     may_be_a_phrase,
+    may_be_running,
     words,
 )
 
@@ -64,7 +63,7 @@ for _kind in Outcome:
     _kind.is_fruitless = _kind.is_failure or not _kind.says_something
 
 
-_NAME = re.compile(r"\w[./\\_-]\w")  # a path, a file, an identifier: these hold no statement
+_NAME = re.compile(r"\w[./\\_-]\w")  # in a path, a file, an identifier: these hold no statement
 
 _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
@@ -131,12 +130,12 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     >>> outcome("No results found.")
     <Outcome.EMPTY: 'e'>
     """
-    if is_plain_success(text, is_error):
-        return Outcome.SUCCESS
-    if len(text) > BRIEF and not is_error and _STATE.search(text[:STATE]):
-        return Outcome.WAITING
-    if len(text) > SHORT:
-        return Outcome.FAILURE if is_error else Outcome.SUCCESS
+    length = len(text)
+    if length > BRIEF:
+        if not is_error and may_be_running(text) and _STATE.search(text[:STATE]):
+            return Outcome.WAITING
+        if length > SHORT:
+            return Outcome.FAILURE if is_error else Outcome.SUCCESS
     head = text[:HEAD]
     said = words(head)
     brief = _brief_outcome(text) if may_be_a_phrase(text, said) else None
@@ -178,10 +177,15 @@ def _speaks_of_failure(head: str, said: List[str]) -> bool:
     """Whether there is a word of failure, outside of names and of "0 failed"."""
     if NEGATIVE.isdisjoint(said):
         return False
-    stated = " ".join(filterfalse(_NAME.search, head.lower().split()))
+    stated = " ".join(part for part in head.lower().split() if not _is_name(part))
     if contains_any(stated, _BENIGN_PARTS):
         stated = _BENIGN.sub(" ", stated)
     return not NEGATIVE.isdisjoint(words(stated))
+
+
+def _is_name(part: str) -> bool:
+    """Whether a part of a text between spaces is a path, a file or an identifier."""
+    return not part.isalpha() and _NAME.search(part) is not None
 
 
 def reads_like_refusal(text: str) -> bool:

@@ -61,7 +61,7 @@ def may_be_a_phrase(text: str, said: "list[str]") -> bool:
 def may_be_running(text: str) -> bool:
     """Whether a text may begin with a state, and the state may be that work is under way."""
     head = text[:STATE].lower()
-    return ("status" in head or "state" in head) and contains_any(head, WORK_WORDS)
+    return "stat" in head and contains_any(head, WORK_WORDS)  # status, state
 
 
 def contains_any(text: str, parts: "tuple[str, ...]") -> bool:

@@ -37,12 +37,16 @@ class Tally(Dict[_Key, int]):
         """Count the calls to which this tool gave this answer."""
         return self.get(features.answer, 0)
 
+    def ended_alike(self, features: CallFeatures) -> int:
+        """Count the calls of this tool that ended in the same way; not of a success."""
+        return self.get((features.tool, features.outcome), 0)
+
     def may_say_alike(self, features: CallFeatures) -> int:
         """Count the calls that have this answer or ended in the same way: none else say alike."""
         answered = self.get(features.answer, 0)
         if features.outcome is Outcome.SUCCESS:
             return answered
-        return answered + self.get((features.tool, features.outcome), 0)
+        return answered + self.ended_alike(features)
 
 
 def _keys(features: CallFeatures) -> Tuple[_Key, ...]:

@@ -242,7 +242,7 @@ class Window:
         is_fresh = is_new_answer and kind is Outcome.SUCCESS
         if kind is Outcome.SILENT:
             is_fresh = is_new
-        elif is_new_answer and kind.counts_down:
+        elif is_new_answer and kind.counts_down and self.tally.ended_alike(features):
             earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
             is_fresh = is_step_forward(features, earlier)
         is_known = not (is_new or is_new_answer) and self._knows(features.call, features.result)
