@@ -56,6 +56,7 @@ class FailureStreakDetector(WindowDetector):
 
     name = "failure_streak"
     look_back = 50
+    ignores_news = True
 
     def __init__(
         self,

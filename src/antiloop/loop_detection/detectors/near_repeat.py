@@ -32,6 +32,7 @@ class NearRepeatDetector(WindowDetector):
 
     name = "near_repeat"
     look_back = 50
+    ignores_news = True
 
     def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
         check_threshold("threshold", threshold)

@@ -31,6 +31,7 @@ class PersistentFailureDetector(WindowDetector):
 
     name = "persistent_failure"
     look_back = 50
+    ignores_news = True
 
     def __init__(self, threshold: int = 5) -> None:
         check_threshold("threshold", threshold)

@@ -62,6 +62,11 @@ class PingPongDetector(WindowDetector):
         self.span = cycle_length * repetitions
 
     @property
+    def ignores_news(self) -> bool:  # type: ignore[override]
+        """Whether a round with nothing but news never completes a cycle: names may repeat."""
+        return self.match != "tool_names"
+
+    @property
     def reach(self) -> int:
         """Largest number of rounds for a first finding, patience included."""
         return self.cycle_length * self.patience

@@ -35,6 +35,7 @@ class RecurrenceDetector(WindowDetector):
 
     name = "recurrence"
     look_back = 50
+    ignores_news = True
 
     def __init__(
         self,

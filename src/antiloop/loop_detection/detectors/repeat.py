@@ -38,6 +38,8 @@ class RepeatDetector(WindowDetector):
     "Tool 'ls' was called 2 times in a row with the same arguments."
     """
 
+    ignores_news = True
+
     def __init__(
         self,
         threshold: int = 3,

@@ -9,13 +9,19 @@ from .outcome import Outcome
 class Round:
     """The calls of one model reply: each different call once, in the order of the reply."""
 
-    __slots__ = ("calls", "evidence", "number", "siblings", "signature")
+    __slots__ = ("calls", "evidence", "is_news", "number", "siblings", "signature")
 
     def __init__(self, number: Optional[int], calls: Dict[str, JudgedCall]) -> None:
         self.number = number
         self.calls = calls
         """By the fingerprint of the call."""
         self.evidence = self.siblings = list(calls.values())
+        self.is_news = True
+        """Whether all its calls were new, and succeeded with answers that were new as well."""
+        for item in self.evidence:
+            if not (item.is_new and item.is_fresh and item.features.outcome is Outcome.SUCCESS):
+                self.is_news = False
+                break
         if len(calls) == 1:
             [self.signature] = calls
             return

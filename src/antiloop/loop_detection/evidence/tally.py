@@ -17,9 +17,10 @@ class Tally(Dict[_Key, int]):
 
     def add(self, calls: Iterable[JudgedCall]) -> None:
         """Count calls that enter the window."""
+        get = self.get
         for item in calls:
             for key in _keys(item.features):
-                self[key] = self.get(key, 0) + 1
+                self[key] = get(key, 0) + 1
 
     def forget(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""
