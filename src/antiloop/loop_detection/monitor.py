@@ -128,7 +128,8 @@ class LoopMonitor(Copied):
         if self.consultation.is_held:
             self._settle()
         self._window.append(calls, results, asked, self._ladder.may_refuse)
-        self.consultation.record(self._window, calls, results)
+        if self.consultation.is_held:
+            self.consultation.record(self._window, calls, results)
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)

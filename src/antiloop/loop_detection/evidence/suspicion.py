@@ -45,10 +45,11 @@ class Suspicion:
             self._traits.pop()  # calls of the same round came one by one
             self._value = self._before
         self._round = window.round_count
-        self._traits.append(_traits_of(last))
+        traits = 0 if last.is_news else _traits_of(last)
+        self._traits.append(traits)
         del self._traits[:-KEPT_ROUNDS]
         self._before = self._value
-        if self._traits[-1]:
+        if traits:
             self._value = min(_MOST, self._weighed(window, last) / _FULL)
         elif self._value:
             self._value = self._value * _FRUITFUL if any(self._traits) else 0.0

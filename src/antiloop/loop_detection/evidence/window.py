@@ -1,5 +1,6 @@
 """The recent calls of a run, in rounds: the input of a detector."""
 
+from itertools import zip_longest
 from typing import (
     Callable,
     Dict,
@@ -114,22 +115,19 @@ class Window:
         number = calls[0].round if calls else None
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
         evidence = {item.features.call: item for item in self._reopen()} if joins else {}
-        for position, call in enumerate(calls):
-            result = results[position] if position < len(results) else None
+        index = self.call_count
+        for call, result, known in zip_longest(calls, results, asked):
             policy = self.policy(call.tool_name) if self.policies else NO_POLICY
             if not policy.exempt:
-                known = asked[position] if asked else None
                 features = CallFeatures.of(call, result, policy, known, self.masking)
                 if may_be_refused(features) and is_refusal(result):
                     features = features.refused()
                 if policy.idempotent is False and not features.outcome.is_failure:
-                    features = features.as_unique(self.call_count + position)
+                    features = features.as_unique(index)
                 if features.call not in evidence:
-                    index = self.call_count + position
-                    evidence[features.call] = JudgedCall(
-                        index, features, kept_id(call.id), *self._novelty(features)
-                    )
-        self.call_count += len(calls)
+                    evidence[features.call] = self._judged(index, call, features)
+            index += 1
+        self.call_count = index
         if self.counts:
             self._count(calls)
         if evidence:
@@ -235,8 +233,8 @@ class Window:
         self._kept -= len(last)
         return last
 
-    def _novelty(self, features: CallFeatures) -> Tuple[bool, bool, bool]:
-        """Whether a call is fresh, new, known: see `JudgedCall`."""
+    def _judged(self, index: int, call: ToolCall, features: CallFeatures) -> JudgedCall:
+        """Say what a call was worth when it came."""
         kind = features.outcome
         is_new, is_new_answer = features.call not in self.tally, features.answer not in self.tally
         is_fresh = is_new_answer and kind is Outcome.SUCCESS
@@ -246,7 +244,7 @@ class Window:
             earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
             is_fresh = is_step_forward(features, earlier)
         is_known = not (is_new or is_new_answer) and self._knows(features.call, features.result)
-        return is_fresh, is_new, is_known
+        return JudgedCall(index, features, kept_id(call.id), is_fresh, is_new, is_known)
 
     def _knows(self, call: str, result: Optional[str]) -> bool:
         """Whether a call was given this result before; one that is not known equals none."""
