@@ -68,7 +68,7 @@ class DetectorSettings:
         self._asked_of_news = [
             (each, looks_at_window)
             for each, looks_at_window in self._asked
-            if not (looks_at_window and getattr(each, "ignores_news"))
+            if not (isinstance(each, WindowDetector) and each.ignores_news)
         ]
         own = [each for each in self.detectors if isinstance(each, WindowDetector)]
         self.counted = frozenset(name for each in own for name in each.counted)

@@ -7,7 +7,7 @@ from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import Outcome
+from ..evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
@@ -111,13 +111,13 @@ class FailureStreakDetector(WindowDetector):
     def _needed(self, window: Window, features: CallFeatures) -> int:
         usual = self.threshold if features.outcome.is_failure or features.is_long else self.patience
         # The tool says that it found nothing, so twice `in_a_row` is enough.
-        if features.outcome is Outcome.EMPTY:
+        if features.outcome is EMPTY:
             usual = min(usual, max(self.threshold, 2 * self.in_a_row))
         return window.threshold(self.name, features.tool, usual)
 
     def _of_one_tool(self, streak: List[JudgedCall]) -> LoopDetection:
         features, count = streak[-1].features, len(streak)
-        waits = features.outcome is Outcome.WAITING
+        waits = features.outcome is WAITING
         what = "asked to come back later" if waits else "gave the same fruitless answer"
         return detection(
             self.name,
@@ -150,13 +150,11 @@ class FailureStreakDetector(WindowDetector):
 def _is_fruitless(item: JudgedCall) -> bool:
     """Whether an answer may belong to a streak of one tool."""
     features, kind = item.features, item.features.outcome
-    if kind is Outcome.SUCCESS or features.is_long:
+    if kind is SUCCESS or features.is_long:
         return kind.is_failure or (features.is_long and not item.is_fresh)
-    if kind is Outcome.WAITING:
+    if kind is WAITING:
         return not (features.is_polled or item.is_change)
-    return (
-        kind.is_failure or kind is Outcome.EMPTY or (kind is Outcome.SILENT and features.only_looks)
-    )
+    return kind.is_failure or kind is EMPTY or (kind is SILENT and features.only_looks)
 
 
 def _repeats(row: List[JudgedCall], answer_of: Callable[[CallFeatures], _Answer]) -> int:

@@ -6,7 +6,7 @@ from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import Outcome
+from ..evidence.outcome import EMPTY, SILENT, WAITING
 from ..evidence.refusal import near_key
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
@@ -47,7 +47,7 @@ class NearRepeatDetector(WindowDetector):
             needed = window.threshold(self.name, item.features.tool, self.threshold)
             if self._is_evidence(window, item, needed):
                 streak = self._streak(window, item.features)
-                if item.features.outcome is Outcome.WAITING:
+                if item.features.outcome is WAITING:
                     needed = max(needed, self.patience)
                 if len(streak) >= needed:
                     return self._detection(streak)
@@ -58,16 +58,16 @@ class NearRepeatDetector(WindowDetector):
         kind = item.features.outcome
         if window.tally.may_say_alike(item.features) < needed:
             return False
-        if kind.is_failure or kind is Outcome.EMPTY:
+        if kind.is_failure or kind is EMPTY:
             return True
-        if kind is not Outcome.SILENT and window.tally.answered(item.features) < needed:
+        if kind is not SILENT and window.tally.answered(item.features) < needed:
             return False
         # Two edits in the same words are two edits.
         return item.features.result is not None and not item.features.changes_world
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         # A silent result is evidence only where nothing at all was new.
-        fresh_per_match = 0.0 if latest.outcome is Outcome.SILENT else 1.0
+        fresh_per_match = 0.0 if latest.outcome is SILENT else 1.0
         return window.streak(
             lambda item: _is_near(item.features, latest), fresh_per_match=fresh_per_match
         )

@@ -5,7 +5,7 @@ from typing import List, Optional, Sequence, Tuple
 from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import Outcome
+from ..evidence.outcome import WAITING
 from ..evidence.refusal import tool_key
 from ..evidence.round import Round
 from ..evidence.sameness import differ
@@ -128,7 +128,7 @@ class PingPongDetector(WindowDetector):
     def _needed(self, window: Window, lap: Sequence[Round]) -> int:
         features = [item.features for passed in lap for item in passed.evidence]
         declared = [window.policy(each.tool).thresholds.get(self.name) for each in features]
-        waits = any(each.outcome is Outcome.WAITING for each in features)
+        waits = any(each.outcome is WAITING for each in features)
         usual = self.patience if waits else self.repetitions
         return max((number for number in declared if number is not None), default=usual)
 

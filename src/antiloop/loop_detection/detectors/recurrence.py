@@ -6,7 +6,7 @@ from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import Outcome
+from ..evidence.outcome import WAITING
 from ..evidence.sameness import differ
 from ..evidence.window import Window
 from ..threshold import check_threshold
@@ -75,7 +75,7 @@ class RecurrenceDetector(WindowDetector):
         )
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
-        usual = self.patience if features.outcome is Outcome.WAITING else self.threshold
+        usual = self.patience if features.outcome is WAITING else self.threshold
         return window.threshold(self.name, features.tool, usual)
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:

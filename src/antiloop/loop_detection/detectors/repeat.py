@@ -6,7 +6,7 @@ from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import Outcome
+from ..evidence.outcome import REFUSED, WAITING
 from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
@@ -83,13 +83,13 @@ class RepeatDetector(WindowDetector):
                 break  # some tools never show what they gave: their siblings tell
             later = passed
             streak.append(item)
-            if item.features.outcome is not Outcome.REFUSED and item.features.result is not None:
+            if item.features.outcome is not REFUSED and item.features.result is not None:
                 known = item.features
         streak.reverse()
         return streak
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
-        usual = self.patience if features.outcome is Outcome.WAITING else self.threshold
+        usual = self.patience if features.outcome is WAITING else self.threshold
         return window.threshold(self.name, features.tool, usual)
 
     def _detection(self, streaks: List[List[JudgedCall]]) -> LoopDetection:

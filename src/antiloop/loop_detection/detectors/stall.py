@@ -6,7 +6,7 @@ from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import Outcome
+from ..evidence.outcome import WAITING
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
@@ -74,7 +74,7 @@ class StallDetector(WindowDetector):
     def _counts(self, item: JudgedCall) -> bool:
         if self.only_fruitless:
             kind = item.features.outcome
-            is_reread = item.features.is_long and not item.is_fresh and kind is not Outcome.WAITING
+            is_reread = item.features.is_long and not item.is_fresh and kind is not WAITING
             return kind.is_fruitless or is_reread
         return item.features.result is not None
 

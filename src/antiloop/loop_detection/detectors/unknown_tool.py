@@ -5,7 +5,7 @@ from typing import List, Optional
 from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import Outcome
+from ..evidence.outcome import INVALID, REFUSED
 from ..evidence.refusal import whole_tool
 from ..evidence.window import Window
 from ..threshold import check_threshold
@@ -39,7 +39,7 @@ class UnknownToolDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the rejected calls of the last round."""
         for item in window.rounds[-1].siblings if window.rounds else ():
-            if item.features.outcome is Outcome.INVALID:
+            if item.features.outcome is INVALID:
                 streak = self._streak(window, item.features.tool)
                 needed = window.threshold(self.name, item.features.tool, self.threshold)
                 if len(streak) >= needed:
@@ -48,10 +48,8 @@ class UnknownToolDetector(WindowDetector):
 
     def _streak(self, window: Window, tool: str) -> List[JudgedCall]:
         return window.streak(
-            lambda item: item.features.tool == tool and item.features.outcome is Outcome.INVALID,
-            lambda item: (
-                item.features.tool == tool and item.features.outcome is not Outcome.REFUSED
-            ),
+            lambda item: item.features.tool == tool and item.features.outcome is INVALID,
+            lambda item: item.features.tool == tool and item.features.outcome is not REFUSED,
         )
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:

@@ -14,7 +14,7 @@ from .fingerprint import KEY_LENGTH, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
 from .looser import LOOSER, NOT_SAID, looser_key
 from .noise import command_line
-from .outcome import Outcome, is_busy, names_no_tool
+from .outcome import INVALID, REFUSED, SILENT, SUCCESS, WAITING, Outcome, is_busy, names_no_tool
 from .tool_policy import NO_POLICY, ToolPolicy
 
 _LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
@@ -116,12 +116,12 @@ class CallFeatures:
         features._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
         features.masking = masking
         features._arguments = asked.arguments
-        if kind is Outcome.SILENT and str(text).lstrip().startswith(_LEFT_OUT):
+        if kind is SILENT and str(text).lstrip().startswith(_LEFT_OUT):
             features.only_looks = False
         if policy.poll:
             features.is_polled = policy.polls(asked.arguments)
-            if features.is_polled and kind is Outcome.SUCCESS:
-                features.outcome = Outcome.WAITING
+            if features.is_polled and kind is SUCCESS:
+                features.outcome = WAITING
         if asked.is_long:
             features.settle()
         return features
@@ -139,7 +139,7 @@ class CallFeatures:
     def refused(self) -> "CallFeatures":
         """Return these features as those of a call that was refused."""
         other = copy(self)
-        other.outcome = Outcome.REFUSED
+        other.outcome = REFUSED
         other._is_missing = None
         if self._arguments is not ...:
             other._normalized = other._alters = None
@@ -208,7 +208,7 @@ class CallFeatures:
     def is_missing(self) -> bool:
         """Whether the answer says that the tool does not exist."""
         if self._is_missing is None:
-            is_invalid = self.outcome is Outcome.INVALID
+            is_invalid = self.outcome is INVALID
             self._is_missing = is_invalid and names_no_tool(str(self._text))
         return self._is_missing
 
@@ -223,16 +223,14 @@ class CallFeatures:
         A call that was turned away because the other side is busy changed nothing.
         """
         if self._alters is None:
-            is_silent = self.outcome is Outcome.SILENT
+            is_silent = self.outcome is SILENT
             self._alters = not self._was_put_off() and (
                 self.mutates or changes_world(self.tool, self._arguments, is_silent)
             )
         return self._alters
 
     def _was_put_off(self) -> bool:
-        return (
-            self.outcome is Outcome.WAITING and isinstance(self._text, str) and is_busy(self._text)
-        )
+        return self.outcome is WAITING and isinstance(self._text, str) and is_busy(self._text)
 
     @property
     def only_looks(self) -> bool:

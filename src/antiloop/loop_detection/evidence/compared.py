@@ -7,7 +7,7 @@ from ...types import ToolCall, ToolResult
 from ..text.canonical import copied, parsed_arguments, plain, plain_json, text_of
 from .fingerprint import call_key
 from .kept_name import kept_name
-from .outcome import Outcome, outcome, reads_like_refusal
+from .outcome import UNKNOWN, Outcome, outcome, reads_like_refusal
 from .tool_policy import NO_POLICY, ToolPolicy
 
 Result = Union[ToolResult, str, None]
@@ -87,7 +87,7 @@ def is_refusal(result: Result) -> bool:
 def answer_of(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[str], Outcome]:
     """Return the text of a result as it is compared, None where it is not known, and judge it."""
     if result is None:
-        return None, Outcome.UNKNOWN
+        return None, UNKNOWN
     if issubclass(type(result), ToolResult):
         text, is_error = text_of(result.text), bool(result.is_error)  # type: ignore[union-attr]
     else:  # a loop written by hand may pass on what the tool returned: a list, a number, False

@@ -3,7 +3,7 @@
 from typing import Optional
 
 from .call_features import CallFeatures
-from .outcome import Outcome
+from .outcome import EMPTY, SILENT, WAITING
 
 
 class JudgedCall:
@@ -63,10 +63,10 @@ class JudgedCall:
     def is_unproductive(self) -> bool:
         """Whether the call was unproductive: it failed, found nothing, or repeated a result."""
         kind = self.features.outcome
-        if kind is Outcome.WAITING:
+        if kind is WAITING:
             return False
-        if kind is Outcome.SILENT:  # a search without output found nothing
+        if kind is SILENT:  # a search without output found nothing
             return self.features.only_looks
         if kind.is_failure:
             return not self.is_fresh
-        return kind is Outcome.EMPTY or self.is_known
+        return kind is EMPTY or self.is_known

@@ -7,7 +7,7 @@ from .effect import asks_of_a_job
 from .fingerprint import KEY_LENGTH, text_fingerprint
 from .kept_text import KeptText
 from .noise import near_arguments, speaks_of_a_job, template, wording
-from .outcome import Outcome
+from .outcome import WAITING, Outcome
 
 LOOSER = ("steady", "wording", "near", "template", "left")
 NOT_SAID = "f" * KEY_LENGTH
@@ -29,5 +29,5 @@ def _compared(name: str, tool: str, arguments: Any, text: KeptText, kind: Outcom
         return wording(text.begin, arguments) if kind.says_something else ""
     if name == "template":
         return template(text.begin)
-    waits = kind is Outcome.WAITING or asks_of_a_job(tool, arguments)
+    waits = kind is WAITING or asks_of_a_job(tool, arguments)
     return text.without_noise(waits or speaks_of_a_job(text.begin))

@@ -3,7 +3,7 @@
 from typing import Dict, Optional
 
 from .judged_call import JudgedCall
-from .outcome import Outcome
+from .outcome import SUCCESS
 
 
 class Round:
@@ -19,7 +19,7 @@ class Round:
         self.is_news = True
         """Whether all its calls were new, and succeeded with answers that were new as well."""
         for item in self.evidence:
-            if not (item.is_new and item.is_fresh and item.features.outcome is Outcome.SUCCESS):
+            if not (item.is_new and item.is_fresh and item.features.outcome is SUCCESS):
                 self.is_news = False
                 break
         if len(calls) == 1:
@@ -39,7 +39,7 @@ class Round:
         """Whether another call than one succeeded with an answer that the earlier round has not."""
         known = {item.features.answer for item in earlier.evidence}
         return any(
-            item.features.outcome is Outcome.SUCCESS and item.features.answer not in known
+            item.features.outcome is SUCCESS and item.features.answer not in known
             for call, item in self.calls.items()
             if call != beside
         )

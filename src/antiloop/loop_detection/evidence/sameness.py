@@ -3,7 +3,7 @@
 from typing import Iterable, List
 
 from .call_features import CallFeatures
-from .outcome import Outcome
+from .outcome import REFUSED, WAITING
 
 
 def say_alike(one: CallFeatures, other: CallFeatures) -> bool:
@@ -15,11 +15,11 @@ def say_alike(one: CallFeatures, other: CallFeatures) -> bool:
     if one.result == other.result:
         return one.result is not None
     kind = one.outcome
-    if kind is not other.outcome or not (kind.is_fruitless or kind is Outcome.WAITING):
+    if kind is not other.outcome or not (kind.is_fruitless or kind is WAITING):
         return False
     if not kind.says_something:
         return True
-    if one.call == other.call or (kind is Outcome.WAITING and one.near == other.near):
+    if one.call == other.call or (kind is WAITING and one.near == other.near):
         return one.steady == other.steady
     return one.wording == other.wording
 
@@ -28,7 +28,7 @@ def differ(one: CallFeatures, other: CallFeatures, exactly: bool = False) -> boo
     """Whether two results are known to differ; noise makes no difference unless asked for."""
     if one.result is None or other.result is None or one.result == other.result:
         return False
-    if Outcome.REFUSED in (one.outcome, other.outcome):
+    if REFUSED in (one.outcome, other.outcome):
         return False
     return exactly or one.steady != other.steady
 

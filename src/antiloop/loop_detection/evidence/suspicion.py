@@ -7,7 +7,7 @@ thresholds. One kind alone says little; the number grows as kinds agree.
 from typing import Callable, List, Tuple
 
 from .judged_call import JudgedCall
-from .outcome import Outcome
+from .outcome import EMPTY, SILENT, SUCCESS
 from .round import Round
 from .window import Window
 
@@ -104,12 +104,10 @@ def _traits_of(passed: Round) -> int:
     traits = _UNPRODUCTIVE | _VAIN
     for item in passed.evidence:
         kind = item.features.outcome
-        if kind is Outcome.SUCCESS and not item.is_known:
+        if kind is SUCCESS and not item.is_known:
             traits &= ~(_UNPRODUCTIVE | _VAIN)
             continue
-        is_vain = kind is Outcome.EMPTY or (
-            kind is Outcome.SILENT and not item.features.changes_world
-        )
+        is_vain = kind is EMPTY or (kind is SILENT and not item.features.changes_world)
         if not is_vain:
             traits &= ~_VAIN
             if not item.is_unproductive:

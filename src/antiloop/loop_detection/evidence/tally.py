@@ -4,7 +4,7 @@ from typing import Dict, Iterable, Tuple, Union
 
 from .call_features import CallFeatures
 from .judged_call import JudgedCall
-from .outcome import Outcome
+from .outcome import SUCCESS, Outcome
 
 _Key = Union[str, Tuple[str, Outcome]]
 
@@ -26,9 +26,10 @@ class Tally(Dict[_Key, int]):
         """Stop counting calls that leave the window."""
         for item in calls:
             for key in _keys(item.features):
-                self[key] -= 1
-                if not self[key]:
+                if self[key] == 1:
                     del self[key]
+                else:
+                    self[key] -= 1
 
     def came(self, features: CallFeatures) -> int:
         """Count the rounds that hold this call."""
@@ -45,12 +46,12 @@ class Tally(Dict[_Key, int]):
     def may_say_alike(self, features: CallFeatures) -> int:
         """Count the calls that have this answer or ended in the same way: none else say alike."""
         answered = self.get(features.answer, 0)
-        if features.outcome is Outcome.SUCCESS:
+        if features.outcome is SUCCESS:
             return answered
         return answered + self.ended_alike(features)
 
 
 def _keys(features: CallFeatures) -> Tuple[_Key, ...]:
-    if features.outcome is Outcome.SUCCESS:
+    if features.outcome is SUCCESS:
         return features.call, features.answer
     return features.call, features.answer, (features.tool, features.outcome)

@@ -19,7 +19,7 @@ from .call_features import CallFeatures
 from .compared import Asked, Result, is_refusal
 from .judged_call import JudgedCall
 from .kept_name import kept_id, kept_name
-from .outcome import Outcome
+from .outcome import SILENT, SUCCESS
 from .round import Round
 from .sameness import is_step_forward
 from .tally import Tally
@@ -237,8 +237,8 @@ class Window:
         """Say what a call was worth when it came."""
         kind = features.outcome
         is_new, is_new_answer = features.call not in self.tally, features.answer not in self.tally
-        is_fresh = is_new_answer and kind is Outcome.SUCCESS
-        if kind is Outcome.SILENT:
+        is_fresh = is_new_answer and kind is SUCCESS
+        if kind is SILENT:
             is_fresh = is_new
         elif is_new_answer and kind.counts_down and self.tally.ended_alike(features):
             earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
@@ -254,15 +254,18 @@ class Window:
         )
 
     def _trim(self, size: int) -> None:
-        while self._kept > size:
+        surplus = self._kept - size
+        self._kept = size
+        while surplus > 0:
             oldest = self.rounds.pop(0)
-            leaving = oldest.siblings[: self._kept - size]
-            self.tally.forget(leaving)
-            self._kept -= len(leaving)
-            if len(leaving) < len(oldest.siblings):
-                staying = set(oldest.siblings[len(leaving) :])
+            leaving = oldest.siblings
+            if len(leaving) > surplus:
+                staying = set(leaving[surplus:])
+                leaving = leaving[:surplus]
                 calls = {call: item for call, item in oldest.calls.items() if item in staying}
                 self.rounds.insert(0, Round(oldest.number, calls))
+            self.tally.forget(leaving)
+            surplus -= len(leaving)
 
 
 def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:

@@ -11,6 +11,7 @@ from ..verdict import LoopVerdict
 Listener = Callable[[LoopVerdict], None]
 """Called with every verdict but ``continue``."""
 
+_CONTINUE = LoopAction.CONTINUE  # before Python 3.12, a look-up in the class takes long
 _logger = logging.getLogger("antiloop")
 
 
@@ -50,7 +51,7 @@ class Listeners:
 
         A verdict with an open question is reported when the question is closed.
         """
-        if verdict.action is LoopAction.CONTINUE and verdict.would_be is None:
+        if verdict.action is _CONTINUE and verdict.would_be is None:
             return verdict
         verdict = self.acted_on(verdict)
         reported = verdict.reported
