@@ -67,6 +67,7 @@ UNKNOWN, SUCCESS, EMPTY, SILENT, FAILURE, INVALID, WAITING, REFUSED = Outcome
 
 _NAME = re.compile(r"\w[./\\_-]\w")  # in a path, a file, an identifier: these hold no statement
 
+# All of these read lower case: patterns that ignore it are several times slower.
 _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
     r"|\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?(?:errors?|fail\w*|exceptions?)\b"
@@ -80,30 +81,24 @@ _JOB = (
 _WAITING = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b"
     rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|^\W*(?:the\s+)?(?:{_JOB}\s+(?:\S*\d\S*\s+)?)?{_WORK}\b"
-    r"[^.]{0,40}$",
-    re.IGNORECASE,
+    r"[^.]{0,40}$"
 )  # no "pod-a Running": that is how it should be
-_STATE = re.compile(rf"\b(?:status|state)\W{{1,5}}{_WORK}\b", re.IGNORECASE)
+_STATE = re.compile(rf"\b(?:status|state)\W{{1,5}}{_WORK}\b")
 _BUSY = re.compile(
     r"\b(?:429|503|overloaded|rate.?limit\w*|temporarily|too many requests|not.?ready"
-    r"|(?:try|retry)\s+(?:again\s+)?later)\b",
-    re.IGNORECASE,
+    r"|(?:try|retry)\s+(?:again\s+)?later)\b"
 )
 _BUSY_PARTS = ("429", "503", "overloaded", "rate", "temporarily", "too many", "ready", "later")
-_SILENT = re.compile(
-    r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+[01])?\W*$", re.IGNORECASE
-)
+_SILENT = re.compile(r"\W*(?:(?:\w+\s+){0,3}no\s+output|exit\s+(?:code|status)\s+[01])?\W*$")
 _NO_OUTPUT = re.compile(  # {"output": "", "exit_code": 1}
     r"\s*\{(?:[\s,]*\"(?:output|std_?out|std_?err|error)\"\s*:\s*(?:\"\"|null)"
-    r"|[\s,]*\"(?:exit_?(?:code|status)|return_?code|code)\"\s*:\s*[01]\b)+\s*\}\s*$",
-    re.IGNORECASE,
+    r"|[\s,]*\"(?:exit_?(?:code|status)|return_?code|code)\"\s*:\s*[01]\b)+\s*\}\s*$"
 )
 _TROUBLE = r"(?:error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|difference)"
 _NOTHING = re.compile(
     r"\s*(?:\[\s*\]|\{\s*\}|\(\)|null|none|nil|undefined)\s*$"
     rf"|\W*(?:\w+\W+){{0,2}}(?:no|0|zero|nothing)\s+(?!(?:\w+\s+)?{_TROUBLE})(?:\w+\s+){{0,3}}?"
-    r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|spans?)\b",
-    re.IGNORECASE,
+    r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|spans?)\b"
 )
 _HARNESS = re.compile(r"^\[.*$", re.MULTILINE)  # remarks of who ran the tool: [metadata], [exit 0]
 _CALL_NOUNS = ("tool", "function", "command", "argument", "parameter", "input", "propert", "field")
@@ -111,12 +106,11 @@ _NO_TOOL = (
     r"unknown (?:tool|command|function)|no such (?:tool|function)|(?:tool|function) \S+ (?:is )?not"
     r"|not a (?:valid|known) (?:tool|command|function)|(?:tool|function) not found"
 )
-_MISSING = re.compile(_NO_TOOL, re.IGNORECASE)
+_MISSING = re.compile(_NO_TOOL)
 _INVALID = re.compile(
     rf"{_NO_TOOL}"
     r"|(?:missing|requires?|unexpected|invalid|unrecognized)\b.{0,30}\b(?:argument|parameter|propert|input)"
-    r"|input ?validation ?error|required (?:argument|parameter|propert|field)|field required",
-    re.IGNORECASE,
+    r"|input ?validation ?error|required (?:argument|parameter|propert|field)|field required"
 )
 
 
@@ -134,13 +128,13 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     """
     length = len(text)
     if length > BRIEF:
-        if not is_error and may_be_running(text) and _STATE.search(text[:STATE]):
+        if not is_error and may_be_running(text) and _STATE.search(text[:STATE].lower()):
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
-    head = text[:HEAD]
+    head = text[:HEAD].lower()
     said = words(head)
-    brief = _brief_outcome(text) if may_be_a_phrase(text, said) else None
+    brief = _brief_outcome(text.lower()) if may_be_a_phrase(text, said) else None
     return brief or _short_outcome(head, said, is_error)
 
 
@@ -158,20 +152,19 @@ def _brief_outcome(text: str) -> Optional[Outcome]:
 
 def is_busy(text: str) -> bool:
     """Whether the other side asks to come back later: it is overloaded, or down."""
-    head = text[:BRIEF]
-    return contains_any(head.lower(), _BUSY_PARTS) and _BUSY.search(head) is not None
+    head = text[:BRIEF].lower()
+    return contains_any(head, _BUSY_PARTS) and _BUSY.search(head) is not None
 
 
 def _is_under_way(text: str) -> bool:
-    return contains_any(text.lower(), WORK_WORDS) and _WAITING.search(text) is not None
+    return contains_any(text, WORK_WORDS) and _WAITING.search(text) is not None
 
 
 def _short_outcome(head: str, said: List[str], is_error: bool) -> Outcome:
     """Judge an answer by its first words."""
     if not (is_error or _speaks_of_failure(head, said)):
         return SUCCESS
-    lower = head.lower()
-    is_invalid = any(noun in lower for noun in _CALL_NOUNS) and _INVALID.search(head)
+    is_invalid = contains_any(head, _CALL_NOUNS) and _INVALID.search(head)
     return INVALID if is_invalid else FAILURE
 
 
@@ -179,7 +172,7 @@ def _speaks_of_failure(head: str, said: List[str]) -> bool:
     """Whether there is a word of failure, outside of names and of "0 failed"."""
     if NEGATIVE.isdisjoint(said):
         return False
-    stated = " ".join(part for part in head.lower().split() if not _is_name(part))
+    stated = " ".join(part for part in head.split() if not _is_name(part))
     if contains_any(stated, _BENIGN_PARTS):
         stated = _BENIGN.sub(" ", stated)
     return not NEGATIVE.isdisjoint(words(stated))
@@ -201,4 +194,4 @@ def names_no_tool(text: str) -> bool:
     >>> names_no_tool("Error: unknown tool 'serch'"), names_no_tool("missing argument 'path'")
     (True, False)
     """
-    return _MISSING.search(text[:HEAD]) is not None
+    return _MISSING.search(text[:HEAD].lower()) is not None
