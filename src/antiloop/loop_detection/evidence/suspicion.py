@@ -163,9 +163,9 @@ def _failing_like(latest: JudgedCall) -> Callable[[JudgedCall], bool]:
 
 
 def _count(traits: List[int], bit: int) -> int:
-    return sum(1 for each in traits if each & bit)
+    return sum(map(bit.__and__, traits)) // bit
 
 
 def _share(count: int, usual: int, span: int) -> float:
     """Return how far a count is on its way from what is usual to what is too much, 0 to 1."""
-    return min(1.0, max(0.0, (count - usual) / span))
+    return 0.0 if count <= usual else min(1.0, (count - usual) / span)
