@@ -2,7 +2,7 @@
 
 import re
 from enum import Enum
-from typing import List, Optional
+from typing import Optional
 
 from .plain_answer import (
     BRIEF,
@@ -44,6 +44,8 @@ class Outcome(str, Enum):
     """Come back later: work is under way, or the other side is busy."""
     REFUSED = "r"
     """We refused the call."""
+
+    __hash__ = str.__hash__  # that of Enum is slow
 
     is_failure: bool
     """Whether the call failed."""
@@ -135,7 +137,11 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     head = text[:HEAD].lower()
     said = words(head)
     brief = _brief_outcome(text.lower()) if may_be_a_phrase(text, said) else None
-    return brief or _short_outcome(head, said, is_error)
+    if brief is not None:
+        return brief
+    if not is_error and (NEGATIVE.isdisjoint(said) or not _speaks_of_failure(head)):
+        return SUCCESS
+    return INVALID if contains_any(head, _CALL_NOUNS) and _INVALID.search(head) else FAILURE
 
 
 def _brief_outcome(text: str) -> Optional[Outcome]:
@@ -160,18 +166,8 @@ def _is_under_way(text: str) -> bool:
     return contains_any(text, WORK_WORDS) and _WAITING.search(text) is not None
 
 
-def _short_outcome(head: str, said: List[str], is_error: bool) -> Outcome:
-    """Judge an answer by its first words."""
-    if not (is_error or _speaks_of_failure(head, said)):
-        return SUCCESS
-    is_invalid = contains_any(head, _CALL_NOUNS) and _INVALID.search(head)
-    return INVALID if is_invalid else FAILURE
-
-
-def _speaks_of_failure(head: str, said: List[str]) -> bool:
-    """Whether there is a word of failure, outside of names and of "0 failed"."""
-    if NEGATIVE.isdisjoint(said):
-        return False
+def _speaks_of_failure(head: str) -> bool:
+    """Whether there is a word of failure outside of names and of "0 failed"."""
     stated = " ".join(part for part in head.split() if not _is_name(part))
     if contains_any(stated, _BENIGN_PARTS):
         stated = _BENIGN.sub(" ", stated)
