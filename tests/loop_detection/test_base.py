@@ -14,6 +14,7 @@ from antiloop.loop_detection import (
     RepeatDetector,
     StallDetector,
 )
+from antiloop.loop_detection.detectors.base import WindowDetector, detection
 from antiloop.loop_detection.evidence.window import Window
 
 ALPHABET = [
@@ -35,11 +36,52 @@ STREAKS = [
 ]
 
 
+ALL = [each for each in LoopDetector.escalating().detectors if isinstance(each, WindowDetector)]
+IGNORING = [each for each in STREAKS + ALL if each.ignores_news]
+NEWS = [step(tool, f"page {n}", n=n) for tool in ("look", "save") for n in range(3, 9)]
+
+
 @pytest.mark.parametrize("detector", STREAKS, ids=lambda each: each.name)
 @given(run=RUNS, repeated=st.integers(0, 8))
 def test_asked_alone_a_detector_sees_what_it_would_see_of_the_whole_run(detector, run, repeated):
     calls, results = in_rounds(*run, *(run[-3:] * repeated))
     assert detector.check(calls, results) == detector.find(Window.of(calls, results))
+
+
+@given(
+    run=st.lists(st.lists(st.sampled_from(NEWS + ALPHABET), min_size=1, max_size=3), max_size=20)
+)
+def test_after_news_no_detector_finds_anything_that_ignores_news(run):
+    window = Window()
+    for steps in run:
+        window.append(*in_rounds(steps))
+        if window.rounds[-1].is_news:
+            assert [each.find(window) for each in IGNORING] == [None] * len(IGNORING)
+
+
+def test_most_detectors_ignore_news():
+    names = {each.name for each in STREAKS + ALL} - {each.name for each in IGNORING}
+    assert names == {"repeated_finish"}
+    assert [each.match for each in STREAKS[4:7] if each.ignores_news] == ["content", "content"]
+
+
+def test_a_find_of_its_own_is_asked_after_every_round():
+    class Counting(RepeatDetector):
+        def find(self, window):
+            return detection("repeat", f"{len(window.rounds)} rounds.", window.rounds[-1].evidence)
+
+    assert RepeatDetector.ignores_news
+    assert not Counting.ignores_news
+    verdict = LoopDetector([Counting()]).monitor().record_call("look", {}, "a page")
+    assert verdict.message.startswith("1 rounds.")
+
+
+def test_only_names_make_news_a_lap():
+    monitor = LoopDetector([PingPongDetector(2, 2, match="tool_names")]).monitor()
+    verdicts = [
+        monitor.record_call(("look", "read")[n % 2], {"n": n}, f"page {n}") for n in range(4)
+    ]
+    assert [verdict.detection is not None for verdict in verdicts] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(
