@@ -64,7 +64,7 @@ class WindowDetector(BaseDetector):
 
     ignores_news: bool = False
     """Whether a round with nothing but news (`Round.is_news`) never completes a loop, so that
-    `find` need not be called. A class with a `find` of its own says so anew."""
+    `find` need not be called. A subclass that overrides `find` declares it again."""
 
     look_back: int = 0
     """How many rounds to look back in a detector that allows other calls in between."""
