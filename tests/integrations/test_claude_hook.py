@@ -164,7 +164,7 @@ def test_what_the_first_look_calls_news_needs_no_answer(steps, preset):
     with tempfile.TemporaryDirectory() as folder:
         detector = getattr(LoopDetector, preset)()
         answers = answers_by_look_and_watcher(folder, steps, detector)
-        assert [answer for is_news, answer in answers if is_news and answer] == []
+        assert [answer for is_new, answer in answers if is_new and answer] == []
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_what_the_first_look_calls_news_needs_no_answer(steps, preset):
 def test_a_new_call_of_a_blocked_tool_is_no_news(what, text, tmp_path):
     steps = [[("fetch", what, text)]] * 6
     answers = list(answers_by_look_and_watcher(tmp_path, steps, LoopDetector.escalating()))
-    refused = [is_news for is_news, answer in answers if "permissionDecision" in str(answer)]
+    refused = [is_new for is_new, answer in answers if "permissionDecision" in str(answer)]
     assert refused
     assert not any(refused)
 

@@ -37,8 +37,8 @@ STREAKS = [
 
 
 ALL = [each for each in LoopDetector.escalating().detectors if isinstance(each, WindowDetector)]
-IGNORING = [each for each in STREAKS + ALL if each.ignores_news]
-NEWS = [step(tool, f"page {n}", n=n) for tool in ("look", "save") for n in range(3, 9)]
+IGNORING = [each for each in STREAKS + ALL if each.ignores_new_rounds]
+NEW = [step(tool, f"page {n}", n=n) for tool in ("look", "save") for n in range(3, 9)]
 
 
 @pytest.mark.parametrize("detector", STREAKS, ids=lambda each: each.name)
@@ -48,21 +48,22 @@ def test_asked_alone_a_detector_sees_what_it_would_see_of_the_whole_run(detector
     assert detector.check(calls, results) == detector.find(Window.of(calls, results))
 
 
-@given(
-    run=st.lists(st.lists(st.sampled_from(NEWS + ALPHABET), min_size=1, max_size=3), max_size=20)
-)
-def test_after_news_no_detector_finds_anything_that_ignores_news(run):
+@given(run=st.lists(st.lists(st.sampled_from(NEW + ALPHABET), min_size=1, max_size=3), max_size=20))
+def test_after_news_no_detector_finds_anything_that_ignores_new_rounds(run):
     window = Window()
     for steps in run:
         window.append(*in_rounds(steps))
-        if window.rounds[-1].is_news:
+        if window.rounds[-1].is_new:
             assert [each.find(window) for each in IGNORING] == [None] * len(IGNORING)
 
 
-def test_most_detectors_ignore_news():
+def test_most_detectors_ignore_new_rounds():
     names = {each.name for each in STREAKS + ALL} - {each.name for each in IGNORING}
     assert names == {"repeated_finish"}
-    assert [each.match for each in STREAKS[4:7] if each.ignores_news] == ["content", "content"]
+    assert [each.match for each in STREAKS[4:7] if each.ignores_new_rounds] == [
+        "content",
+        "content",
+    ]
 
 
 def test_a_find_of_its_own_is_asked_after_every_round():
@@ -70,13 +71,13 @@ def test_a_find_of_its_own_is_asked_after_every_round():
         def find(self, window):
             return detection("repeat", f"{len(window.rounds)} rounds.", window.rounds[-1].evidence)
 
-    assert RepeatDetector.ignores_news
-    assert not Counting.ignores_news
+    assert RepeatDetector.ignores_new_rounds
+    assert not Counting.ignores_new_rounds
     verdict = LoopDetector([Counting()]).monitor().record_call("look", {}, "a page")
     assert verdict.message.startswith("1 rounds.")
 
 
-def test_only_names_make_news_a_lap():
+def test_the_names_of_new_rounds_may_be_a_cycle():
     monitor = LoopDetector([PingPongDetector(2, 2, match="tool_names")]).monitor()
     verdicts = [
         monitor.record_call(("look", "read")[n % 2], {"n": n}, f"page {n}") for n in range(4)

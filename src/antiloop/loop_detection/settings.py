@@ -65,10 +65,10 @@ class DetectorSettings:
         self._validate_tools()
         of_calls = [each for each in self.detectors if not isinstance(each, TextDetector)]
         self._asked = [(each, isinstance(each, WindowDetector)) for each in of_calls]
-        self._asked_of_news = [
+        self._asked_if_new = [
             (each, looks_at_window)
             for each, looks_at_window in self._asked
-            if not (isinstance(each, WindowDetector) and each.ignores_news)
+            if not (isinstance(each, WindowDetector) and each.ignores_new_rounds)
         ]
         own = [each for each in self.detectors if isinstance(each, WindowDetector)]
         self.counted = frozenset(name for each in own for name in each.counted)
@@ -77,8 +77,8 @@ class DetectorSettings:
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Iterator[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
-        is_news = bool(window.rounds) and window.rounds[-1].is_news
-        for detector, looks_at_window in self._asked_of_news if is_news else self._asked:
+        is_new = bool(window.rounds) and window.rounds[-1].is_new
+        for detector, looks_at_window in self._asked_if_new if is_new else self._asked:
             try:
                 if looks_at_window:
                     found = detector.find(window)  # type: ignore[attr-defined]

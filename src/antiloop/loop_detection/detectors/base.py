@@ -62,16 +62,16 @@ class WindowDetector(BaseDetector):
         shown = values[:1] + [pair for pair in values[1:] if pair[1] != pair[0].default]
         return short_repr(self, *(f"{each.name}={value!r}" for each, value in shown))
 
-    ignores_news: bool = False
-    """Whether a round with nothing but news (`Round.is_news`) never completes a loop, so that
-    `find` need not be called. A subclass that overrides `find` declares it again."""
+    ignores_new_rounds: bool = False
+    """Whether a new round (`Round.is_new`) never completes a loop, so that `find` need not be
+    called. A subclass that overrides `find` declares it again."""
 
     look_back: int = 0
     """How many rounds to look back in a detector that allows other calls in between."""
 
     def __init_subclass__(cls) -> None:
-        if "find" in vars(cls) and "ignores_news" not in vars(cls):
-            cls.ignores_news = False
+        if "find" in vars(cls) and "ignores_new_rounds" not in vars(cls):
+            cls.ignores_new_rounds = False
 
     @property
     def counted(self) -> Iterable[str]:

@@ -56,7 +56,7 @@ class FailureStreakDetector(WindowDetector):
 
     name = "failure_streak"
     look_back = 50
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(
         self,

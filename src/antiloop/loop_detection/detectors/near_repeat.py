@@ -32,7 +32,7 @@ class NearRepeatDetector(WindowDetector):
 
     name = "near_repeat"
     look_back = 50
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
         check_threshold("threshold", threshold)

@@ -27,7 +27,7 @@ class NoEffectDetector(WindowDetector):
     """
 
     name = "no_effect"
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(self, threshold: int = 3) -> None:
         check_threshold("threshold", threshold)

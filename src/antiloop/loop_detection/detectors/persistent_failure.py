@@ -31,7 +31,7 @@ class PersistentFailureDetector(WindowDetector):
 
     name = "persistent_failure"
     look_back = 50
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(self, threshold: int = 5) -> None:
         check_threshold("threshold", threshold)

@@ -62,8 +62,8 @@ class PingPongDetector(WindowDetector):
         self.span = cycle_length * repetitions
 
     @property
-    def ignores_news(self) -> bool:  # type: ignore[override]
-        """Whether a round with nothing but news never completes a cycle: names may repeat."""
+    def ignores_new_rounds(self) -> bool:  # type: ignore[override]
+        """Whether a new round never completes a cycle; its tool names may do so."""
         return self.match != "tool_names"
 
     @property

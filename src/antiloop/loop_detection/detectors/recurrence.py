@@ -35,7 +35,7 @@ class RecurrenceDetector(WindowDetector):
 
     name = "recurrence"
     look_back = 50
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ class RepeatDetector(WindowDetector):
     "Tool 'ls' was called 2 times in a row with the same arguments."
     """
 
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(
         self,

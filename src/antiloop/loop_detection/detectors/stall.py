@@ -38,7 +38,7 @@ class StallDetector(WindowDetector):
     """
 
     name = "stall"
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(
         self, threshold: int = 3, *, only_fruitless: bool = False, varied: Optional[int] = None

@@ -29,7 +29,7 @@ class UnknownToolDetector(WindowDetector):
 
     name = "unknown_tool"
     look_back = 50
-    ignores_news = True
+    ignores_new_rounds = True
 
     def __init__(self, threshold: int = 3) -> None:
         check_threshold("threshold", threshold)

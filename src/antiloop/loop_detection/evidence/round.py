@@ -9,18 +9,18 @@ from .outcome import SUCCESS
 class Round:
     """The calls of one model reply: each different call once, in the order of the reply."""
 
-    __slots__ = ("calls", "evidence", "is_news", "number", "siblings", "signature")
+    __slots__ = ("calls", "evidence", "is_new", "number", "siblings", "signature")
 
     def __init__(self, number: Optional[int], calls: Dict[str, JudgedCall]) -> None:
         self.number = number
         self.calls = calls
         """By the fingerprint of the call."""
         self.evidence = self.siblings = list(calls.values())
-        self.is_news = True
-        """Whether all its calls were new, and succeeded with answers that were new as well."""
+        self.is_new = True
+        """Whether all its calls are new to the window, and succeeded with new answers."""
         for item in self.evidence:
             if not (item.is_new and item.is_fresh and item.features.outcome is SUCCESS):
-                self.is_news = False
+                self.is_new = False
                 break
         if len(calls) == 1:
             [self.signature] = calls

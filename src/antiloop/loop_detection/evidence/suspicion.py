@@ -45,7 +45,7 @@ class Suspicion:
             self._traits.pop()  # calls of the same round came one by one
             self._value = self._before
         self._round = window.round_count
-        traits = 0 if last.is_news else _traits_of(last)
+        traits = 0 if last.is_new else _traits_of(last)
         self._traits.append(traits)
         del self._traits[:-KEPT_ROUNDS]
         self._before = self._value
