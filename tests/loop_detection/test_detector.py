@@ -1,6 +1,7 @@
 """The facade asks its detectors in turn, and one bad detector harms nobody."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -220,6 +221,7 @@ class TestConstructor:
             ({"escalations": [Escalation()]}, "escalations must be a mapping of names"),
             ({"tools": {"wait": {"poll": True}}}, "wait: must be a ToolPolicy, .* ToolPolicy()"),
             ({"tools": ["wait"]}, "tools must be a mapping of names"),
+            ({"tools": SimpleNamespace(items=1)}, "tools must be a mapping of names"),
             ({"inject_message": 3}, "inject_message must be a text, a function or None, got 3"),
         ],
     )

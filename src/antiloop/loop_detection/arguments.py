@@ -100,6 +100,6 @@ def _is_list(given: Any) -> bool:
 def _mapping(name: str, given: Any) -> Dict[str, Any]:
     if given is None:
         return {}
-    if not hasattr(given, "items"):
+    if not isinstance(given, Mapping):
         raise TypeError(f"{name} must be a mapping of names, got {given!r}")
     return dict(given)
