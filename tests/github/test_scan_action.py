@@ -65,7 +65,7 @@ def test_a_run_that_got_stuck_fails_the_step_and_is_shown(tmp_path):
     results = job.sarif()["runs"][0]["results"]
     assert {result["properties"]["run_id"] for result in results} == {"refund-window"}
     assert job.rows()[0] == ["health", "runs", "calls", "wasted calls", "wasted tokens"]
-    assert ["refund-window", "14", "repeat"] in [row[:3] for row in job.rows()]
+    assert ["refund-window", "9", "ping_pong, repeat"] in [row[:3] for row in job.rows()]
     assert job.summary.read_text().startswith("### Tool-call loops: 1 of 2 runs got stuck\n")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
@@ -150,7 +150,20 @@ def test_recordings_can_put_nothing_of_their_own_into_the_summary():
     assert len(row) == 5
 
 
-def test_a_long_list_of_loops_is_cut():
+def test_a_run_has_one_row_whatever_was_found_in_it():
+    run = stuck("r")
+    said = run["verdicts"][0]
+    other = {**said, "step": 4, "detector": "stall", "message": "Tool 'ls' stalled."}
+    run["verdicts"] = [{**said, "step": 1, "known": True}, said, other, {**other, "step": 5}]
+    for verdicts, row in (
+        (run["verdicts"], ["r", "2", "repeat, stall", f"{said['message']} {other['message']}", ""]),
+        (run["verdicts"][:1], ["r", "1", "repeat", said["message"], "known"]),
+    ):
+        (line,) = (each for each in summary_of({**run, "verdicts": verdicts}) if "repeat" in each)
+        assert [html.unescape(cell) for cell in line[2:-2].split(" | ")] == row
+
+
+def test_a_long_list_of_runs_is_cut():
     lines = summary_of(*map(stuck, map(str, range(60))))
     assert sum("repeat" in line for line in lines) == 50
     assert "\nand 10 more\n" in lines

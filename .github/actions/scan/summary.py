@@ -12,21 +12,21 @@ from collections import Counter
 from typing import Any, Dict, Iterable, Iterator, List
 
 SHOWN = 50
-"""Loops that have a table row each."""
+"""Runs that have a table row each."""
 _SPECIAL = re.compile(r"[^\w ]", re.ASCII)
 
 
 def lines_of(runs: List[Dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of a summary."""
-    stuck = sum(bool(run["verdicts"]) for run in runs)
+    stuck = [run for run in runs if run["verdicts"]]
     counted = f"{len(runs)} run" + "s" * (len(runs) != 1)
-    yield f"### Tool-call loops: {stuck} of {counted} got stuck"
+    yield f"### Tool-call loops: {len(stuck)} of {counted} got stuck"
     yield from table(["health", "runs", "calls", "wasted calls", "wasted tokens"], health_of(runs))
-    loops = [row for run in runs for row in loops_of(run)]
-    if loops:
-        yield from table(["run", "step", "detector", "what was found", ""], loops[:SHOWN])
-    if len(loops) > SHOWN:
-        yield f"\nand {len(loops) - SHOWN} more\n"
+    if stuck:
+        head = ["run", "step", "detectors", "what was found", ""]
+        yield from table(head, map(stuck_row, stuck[:SHOWN]))
+    if len(stuck) > SHOWN:
+        yield f"\nand {len(stuck) - SHOWN} more\n"
 
 
 def health_of(runs: List[Dict[str, Any]]) -> Iterator[List[Any]]:
@@ -40,15 +40,15 @@ def health_of(runs: List[Dict[str, Any]]) -> Iterator[List[Any]]:
 _AMOUNTS = ("steps", "wasted_calls", "wasted_tokens")
 
 
-def loops_of(run: Dict[str, Any]) -> Iterator[List[Any]]:
-    """Yield a row for each thing that was said of a run, once."""
-    seen = set()
-    for said in run["verdicts"]:
-        key = said["detector"], said["known"]
-        if key not in seen:
-            known = "known" if said["known"] else ""
-            yield [run["run_id"], said["step"], said["detector"], said["message"], known]
-        seen.add(key)
+def stuck_row(run: Dict[str, Any]) -> List[Any]:
+    """Return the row of a run: what each detector found first, of known loops only if all are."""
+    new = [said for said in run["verdicts"] if not said["known"]]
+    first: Dict[str, Dict[str, Any]] = {}
+    for said in new or run["verdicts"]:
+        first.setdefault(said["detector"], said)
+    found = list(first.values())
+    messages = " ".join(said["message"] for said in found)
+    return [run["run_id"], found[0]["step"], ", ".join(first), messages, "" if new else "known"]
 
 
 def table(header: List[str], rows: Iterable[List[Any]]) -> Iterator[str]:
