@@ -3,13 +3,16 @@
 import copy
 import sys
 import urllib.request
+from dataclasses import replace
 
 import pytest
 from metered import CALL, PRICES, agent_of, guarded_run
 
-from antiloop import LoopDetector, RepeatDetector
+from antiloop import LoopDetector, RepeatDetector, ToolResult
 from antiloop.agent import AgentObserver
 from antiloop.agent.timed_monitor import TimedMonitor
+from antiloop.formats import History
+from antiloop.integrations.guard import Guard
 from antiloop.integrations.shared.loop_metrics import OTHER, TOOLS, LoopMetrics
 from antiloop.loop_detection import Escalation, LoopAction, LoopDetection, LoopVerdict, Opinion
 
@@ -70,6 +73,23 @@ def test_runs_are_counted_apart():
     for _ in range(2):
         agent_of(metrics, shadow=True).run("Go")
     assert metrics.sum("wasted_calls") == 10
+
+
+@pytest.mark.parametrize("same_session", [True, False])
+def test_each_turn_and_each_run_of_an_id_is_counted(same_session):
+    metrics = Kept()
+    guard = Guard(observers=[metrics])
+    calls, starts = [], []
+    for turn in range(3):
+        starts.append(len(calls))
+        for number in range(5):
+            calls.append(replace(CALL, round=5 * turn + number))
+            told = calls if same_session else calls[starts[-1] :]
+            results = (ToolResult("nothing"),) * len(told)
+            turns = tuple(starts) if same_session else (0,)
+            guard.judge(History(tuple(told), results, turns), "helper")
+    assert metrics.sum("loops") == 3 * 3
+    assert metrics.sum("wasted_calls") == 3 * 4
 
 
 def test_the_gauge_follows_the_suspicion():

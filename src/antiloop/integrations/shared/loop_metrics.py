@@ -29,7 +29,17 @@ class _Run:
     def __init__(self) -> None:
         self.waste = Waste(REMEMBERED)
         self.calls = 0
+        self.latest = -1
         self.reported: Dict[str, float] = {}
+
+    def has_begun_again(self, found: LoopDetection) -> bool:
+        """Whether calls are counted from 0 again: for a new turn, or another run of this id.
+
+        A detection is about the latest round. An agent whose replies are known has an id for
+        each run, and counts through.
+        """
+        latest, self.latest = self.latest, max(found.indices, default=self.latest)
+        return bool(found.indices) and not self.calls and self.latest <= latest
 
 
 @beta
@@ -102,6 +112,8 @@ class LoopMetrics(AgentObserver):
     def _wasted(self, run_id: str, found: LoopDetection) -> Dict[str, float]:
         """Return what was wasted since the last detection in this run."""
         run = self._run(run_id)
+        if run.has_begun_again(found):
+            run.waste, run.reported = Waste(REMEMBERED), {}
         for step in found.indices[len(found.indices) - found.wasted_calls :]:
             run.waste.mark(step)
         waste = run.waste
