@@ -225,5 +225,7 @@ def test_words_that_cannot_be_made_are_replaced_and_logged(caplog):
     found = LoopDetection("repeat", "Again.", {"answer": "failure"})
     assert words_of_notice(broken, found, 1) == notice(None, found, 1)
     assert caplog.messages == ["inject_message raised; the default text is used"]
+    assert words_of_notice(lambda found: None, found, 1) == notice(None, found, 1)
+    assert "inject_message must return a text, got NoneType" in caplog.text
     assert words_of_notice("Stop.", found, 1) == "Stop."
     assert words_of_notice(lambda found: found.detector_name, found, 1) == "repeat"

@@ -2,7 +2,14 @@
 
 import pytest
 
-from antiloop import LoopDetector, PingPongDetector, RepeatDetector, StallDetector, ToolCall
+from antiloop import (
+    LoopDetector,
+    PingPongDetector,
+    RepeatDetector,
+    StallDetector,
+    ToolCall,
+    presets,
+)
 from antiloop.exceptions import SnapshotError
 from antiloop.loop_detection import (
     CallLimitDetector,
@@ -177,6 +184,7 @@ MISTAKES = {
         lambda: LoopDetector(ONE).check([ToolCall("look"), "look"], ["a", "a"]),
         TypeError("check takes a list of ToolCall, got 'look' in it"),
     ),
+    "one lap": (lambda: presets.cycles(laps=1), ValueError("laps must be 2 or more, got 1")),
     "a preset that no file names": (
         lambda: LoopDetector.from_file(preset="strict"),
         ValueError(

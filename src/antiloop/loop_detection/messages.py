@@ -6,7 +6,7 @@ results are never quoted, so no tool can forge or break a notice.
 
 import logging
 import re
-from typing import Callable, List, Mapping, Sequence, Union
+from typing import Any, Callable, List, Mapping, Sequence, Union
 
 from .detection import LoopDetection, named_calls
 from .evidence.outcome import REFUSED_MARKER
@@ -86,8 +86,10 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
         found: the loop.
         rung: how many rungs of the ladder this loop has climbed.
     """
+    if callable(rule):
+        return _text_from(rule, found)
     if rule is not None:
-        return rule(found) if callable(rule) else rule
+        return rule
     advice = _advice(found) if rung or _is_about_words(found) else _FIRST
     again = "say it" if _is_about_words(found) else "make these calls"
     urge = (
@@ -98,6 +100,13 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     return "\n".join(
         [f"{NOTICE_MARKER} {visible(found.message)}", *_calls(found), urge, *_listed(advice)]
     )
+
+
+def _text_from(rule: Callable[[LoopDetection], Any], found: LoopDetection) -> str:
+    text = rule(found)
+    if not isinstance(text, str):
+        raise TypeError(f"inject_message must return a text, got {type(text).__name__}")
+    return text
 
 
 def words_of_notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:

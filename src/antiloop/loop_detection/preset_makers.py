@@ -18,6 +18,7 @@ from .detectors.stall import StallDetector
 from .detectors.unknown_tool import UnknownToolDetector
 from .evidence.tool_policy import ToolPolicy
 from .policy import Escalation, LoopAction, LoopPolicy
+from .threshold import check_threshold
 
 T = TypeVar("T")
 Make = Callable[..., T]
@@ -97,6 +98,7 @@ def patient(make: Make[T], **options: Any) -> T:
 
 def cycles(make: Make[T], laps: int = 3, **options: Any) -> T:
     """Make detectors of short cycles."""
+    check_threshold("laps", laps)
     return make(
         [RepeatDetector(laps), PingPongDetector(3, laps, match="calls")],
         Escalation((NOTIFY, NOTIFY, STOP), per_lap=True),

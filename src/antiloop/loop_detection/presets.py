@@ -40,6 +40,9 @@ def cycles(laps: int = 3, *, shadow: bool = False) -> LoopDetector:
     Args:
         laps: laps that make a loop, 2 or more.
         shadow: see `LoopDetector`.
+
+    Raises:
+        ValueError: if laps is below 2.
     """
     return preset_makers.cycles(LoopDetector, laps, shadow=shadow)
 
