@@ -484,3 +484,8 @@ def test_a_detector_that_is_none_is_refused(detector):
 def test_one_observer_instead_of_a_list_is_refused(observers):
     with pytest.raises(TypeError, match="observers must be a list of observers, got"):
         Guard(observers=observers)
+
+
+def test_a_class_of_observers_is_refused():
+    with pytest.raises(TypeError, match="an observer is a class; pass an instance: AgentObserver"):
+        Guard(observers=[AgentObserver])

@@ -38,8 +38,8 @@ class Lookout:
             logged.
 
     Raises:
-        TypeError: for one name or observer where several are meant, or for a detector that is not a
-            `LoopDetector`.
+        TypeError: for one name or observer where several are meant, for a class of observers, or
+            for a detector that is not a `LoopDetector`.
     """
 
     own_tools: Tuple[str, ...] = ()
@@ -60,6 +60,9 @@ class Lookout:
             raise TypeError(f"observers must be a list of observers, got {observers!r}")
         self.detector = detector or LoopDetector.escalating()
         self.observers = tuple(observers)
+        for each in self.observers:
+            if isinstance(each, type):
+                raise TypeError(f"an observer is a class; pass an instance: {each.__name__}()")
         names = (*self.own_tools, *ignore)
         self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in names}
 
