@@ -29,7 +29,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from antiloop import LoopDetectedError, LoopPolicy
+from antiloop import LoopDetectedError, LoopDetector, LoopPolicy, RepeatDetector
 from antiloop.integrations.langchain import LoopGuard, LoopGuardState
 from antiloop.loop_detection import Escalation
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
@@ -92,7 +92,8 @@ class TestTheStateOfARun:
         saver, ran = InMemorySaver(), Ran()
         broken_off(SCRIPT, Ran(), at=2, checkpointer=saver, **STOP)
         agent = made_agent(SCRIPT, ran, checkpointer=saver, **STOP)
-        agent.update_state(THREAD, {"antiloop": old}, as_node="LoopGuard.before_model")
+        known = {"antiloop": {"LoopGuard": old}}
+        agent.update_state(THREAD, known, as_node="LoopGuard.before_model")
         agent.invoke(None, THREAD)
         assert ran.searches == 1
         assert f"got version {version}" in caplog.text
@@ -110,6 +111,18 @@ class TestTheStateOfARun:
         ran = Ran()
         made = made_agent(SCRIPT, ran, guard=CountingGuard, **BLOCK)
         assert (made.invoke(INPUT)["steps"], ran.searches) == (7, 3)
+
+    @pytest.mark.parametrize("place", ["before", "after"])
+    def test_a_second_guard_may_try_another_detector(self, place):
+        class Trying(LoopGuard):
+            """LangChain takes one middleware of a class."""
+
+        ran, hearer = Ran(), Hearer()
+        tried = LoopDetector([RepeatDetector(3)], LoopPolicy.STOP, shadow=True)
+        trying = Trying(tried, observers=[hearer])
+        made_agent(SCRIPT, ran, **{place: [trying]}, **BLOCK).invoke(INPUT)
+        assert ran.searches == 3
+        assert hearer.verdicts[:3] == ["continue", "continue", "stop"]
 
     def test_an_agent_may_have_a_state_of_its_own(self):
         class Own(AgentState):

@@ -29,6 +29,7 @@ class LoopGuardState(AgentState[Any]):
     """The state beside the messages, in every checkpoint, but not in the output."""
 
     antiloop: NotRequired[Annotated[Dict[str, Any], PrivateStateAttr]]  # type: ignore[valid-type]
+    """What each guard of the agent knows, by the name of the middleware."""
 
 
 @beta
@@ -53,12 +54,12 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
             return None
         monitor = self._monitor(state)
         monitor.user_message()
-        return _update(monitor, id_of(last_round(messages)))
+        return self._update(state, monitor, id_of(last_round(messages)))
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Judge the round whose results have just come in."""
-        if _is_judged(state):
+        if self._is_judged(state):
             return None
         monitor, verdict = self._recorded(state)
         return self._carried_out(state, monitor, self.asked(monitor, verdict, thread()))
@@ -66,7 +67,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Judge the round whose results have just come in."""
-        if _is_judged(state):
+        if self._is_judged(state):
             return None
         monitor, verdict = self._recorded(state)
         return self._carried_out(state, monitor, await self.aasked(monitor, verdict, thread()))
@@ -85,8 +86,8 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
         notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
-        judged = id_of(together) or _known(state).get("judged")
-        update = _update(monitor, judged, notice)
+        judged = id_of(together) or self._known(state).get("judged")
+        update = self._update(state, monitor, judged, notice)
         if verdict.action is LoopAction.STOP:
             update.update(messages=[AIMessage(stopped(verdict))], jump_to="end")
         return update
@@ -106,15 +107,15 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Add the notice to what the model is asked; it is not stored."""
-        return handler(_with_notice(request))
+        return handler(self._with_notice(request))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Add the notice to what the model is asked; it is not stored."""
-        return await handler(_with_notice(request))
+        return await handler(self._with_notice(request))
 
     def _monitor(self, state: Any) -> LoopMonitor:
         """Take up the run where the last hook left it, else from what the conversation holds."""
-        messages, known = state["messages"], _known(state)
+        messages, known = state["messages"], self._known(state)
         if known:
             monitor = self.monitor(thread())
             try:
@@ -125,24 +126,24 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         past = messages[: len(messages) - len(last_round(messages))]
         return self.replayed(from_langchain(self.recent(past)), thread())
 
+    def _known(self, state: Any) -> Dict[str, Any]:
+        """Return what the hook before left; nothing in a run that began without the guard."""
+        known = (state.get("antiloop") or {}).get(self.name)
+        return known if isinstance(known, dict) else {}
 
-def _update(monitor: LoopMonitor, judged: Optional[str] = None, notice: str = "") -> Dict[str, Any]:
-    return {"antiloop": {"run": monitor.snapshot(), "judged": judged, "notice": notice}}
+    def _is_judged(self, state: Any) -> bool:
+        """Whether the model is asked once more after the same round."""
+        judged = self._known(state).get("judged")
+        return bool(judged) and judged == id_of(last_round(state["messages"]))
 
+    def _update(
+        self, state: Any, monitor: LoopMonitor, judged: Optional[str] = None, notice: str = ""
+    ) -> Dict[str, Any]:
+        known = {"run": monitor.snapshot(), "judged": judged, "notice": notice}
+        return {"antiloop": {**(state.get("antiloop") or {}), self.name: known}}
 
-def _is_judged(state: Any) -> bool:
-    """Whether the model is asked once more after the same round."""
-    judged = _known(state).get("judged")
-    return bool(judged) and judged == id_of(last_round(state["messages"]))
-
-
-def _known(state: Any) -> Dict[str, Any]:
-    """Return what the hook before left; nothing in a run that began without the guard."""
-    return state.get("antiloop") or {}
-
-
-def _with_notice(request: Any) -> Any:
-    notice = _known(request.state).get("notice")
-    if not notice:
-        return request
-    return request.override(messages=[*request.messages, HumanMessage(notice)])
+    def _with_notice(self, request: Any) -> Any:
+        notice = self._known(request.state).get("notice")
+        if not notice:
+            return request
+        return request.override(messages=[*request.messages, HumanMessage(notice)])
