@@ -3,24 +3,18 @@
 import re
 from collections import deque
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
-from functools import lru_cache
 from typing import Deque, NamedTuple, Optional, Tuple, TypeVar
 
 from ..latest import Latest
 from ..loop_detection.evidence.call_features import CallFeatures
 from ..loop_detection.evidence.compared import Result
 from ..loop_detection.text.canonical import canonical_arguments
-from ..loop_detection.text.shortening import shortened
 from ..traces import RunEvent
 from ..types import ToolCall
+from .similarity import ComparedText, are_similar
 
 REMEMBERED = 1_000
 """How many different things of a kind are remembered of a run; older ones are forgotten."""
-COMPARED_LENGTH = 256
-"""Characters of an input that are compared for similarity: half from its start, half from its end.
-
-`difflib` takes quadratic time."""
 COMPARED_INPUTS = 8
 """Different inputs of each tool that a new one is compared with: the latest."""
 
@@ -89,7 +83,7 @@ class RunSoFar:
     _names: "Latest[str, str]" = field(default_factory=lambda: Latest(REMEMBERED))
     new_steps: "Latest[int, None]" = field(default_factory=lambda: Latest(REMEMBERED))
     """Recent calls that brought something new."""
-    _inputs: "Latest[str, Latest[str, Tuple[int, str]]]" = field(
+    _inputs: "Latest[str, Latest[str, ComparedText]]" = field(
         default_factory=lambda: Latest(REMEMBERED)
     )
 
@@ -131,32 +125,8 @@ class RunSoFar:
         known = self._inputs.get(seen.tool) or Latest(COMPARED_INPUTS)
         self._inputs[seen.tool] = known
         text = canonical_arguments(seen.call.arguments)
-        known[seen.features.call] = mine = len(text), shortened(text, COMPARED_LENGTH)
-        alike = Several(key for key, each in known.items() if _are_alike(each, mine, least))
+        known[seen.features.call] = mine = ComparedText.of(text)
+        alike = Several(key for key, each in known.items() if are_similar(each, mine, least))
         for key in alike:
             known.move_to_end(key)
         return alike
-
-
-@lru_cache(maxsize=1024)  # a stuck run compares the same inputs again and again
-def _are_alike(one: Tuple[int, str], other: Tuple[int, str], least: float) -> bool:
-    """Whether two inputs, each as its length and what is compared of it, are similar enough."""
-    if 2 * min(one[0], other[0]) < least * (one[0] + other[0]):
-        return False
-    if _ends_alike(one[1], other[1], least):
-        return True
-    matcher = SequenceMatcher(None, one[1], other[1], autojunk=False)
-    return matcher.quick_ratio() >= least and matcher.ratio() >= least
-
-
-def _ends_alike(one: str, other: str, least: float) -> bool:
-    """Whether texts begin and end alike, and that is enough: mostly so, and cheap to know."""
-    start = _shared_start(one, other)
-    end = _shared_start(one[start:][::-1], other[start:][::-1])
-    return 2 * (start + end) >= least * (len(one) + len(other))
-
-
-def _shared_start(one: str, other: str) -> int:
-    """Count the characters with which both texts begin."""
-    pairs = enumerate(zip(one, other))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
