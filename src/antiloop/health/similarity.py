@@ -49,7 +49,7 @@ def are_similar(one: ComparedText, other: ComparedText, least: float) -> bool:
 def common_length(one: str, other: str) -> int:
     """Return the length of the longest common subsequence; `difflib` never matches more.
 
-    Each bit of a number is one cell of a row of the usual table (Hyyrö, 2004: Bit-parallel
+    The bits of one number are a row in the usual table (Hyyrö, 2004: Bit-parallel
     LCS-length computation revisited).
 
     >>> common_length("abcde", "xaybzd")
