@@ -10,11 +10,10 @@ from hashlib import sha256
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from ...exceptions import SnapshotError
-from ...loop_detection import LoopAction, LoopMonitor
+from ...loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ...loop_detection.evidence.compared import asked_of
 from ...loop_detection.evidence.tool_policy import NO_POLICY
 from ...loop_detection.text.canonical import canonical_json
-from ...loop_detection.verdict import GO_ON
 from ...types import ToolCall, ToolResult
 from ..guard import stopped
 
@@ -80,8 +79,8 @@ class HookSession:
         self._round: List[Begun] = []
         self._members: List[str] = []
         self._notice = self._end = self._turn = ""
-        self.verdict = GO_ON
-        """The verdict on the round that this event has ended."""
+        self.verdict: Optional[LoopVerdict] = None
+        """The verdict on the round that this event has ended; None if it ended none."""
         if kept.get("version") == _VERSION:
             self._load(kept)
 
@@ -182,12 +181,12 @@ class HookSession:
         calls = [each.call for each in self._round]
         results = [each.result for each in self._round]
         self._round.clear()
-        self.verdict = self._monitor.after(calls, results)
-        if self.verdict.action is LoopAction.NOTIFY:
-            self._notice = self.verdict.message
-        elif self.verdict.action.ends_run:
-            self._end = stopped(self.verdict)
-            found = self.verdict.detection
+        self.verdict = verdict = self._monitor.after(calls, results)
+        if verdict.action is LoopAction.NOTIFY:
+            self._notice = verdict.message
+        elif verdict.action.ends_run:
+            self._end = stopped(verdict)
+            found = verdict.detection
             self._members = list(found.members) if found else []
 
     def _judge_refusal(self) -> None:
@@ -201,7 +200,7 @@ class HookSession:
         self._judge()
         if not self._end:
             self._monitor.restore(before)
-            self._round, self._notice, self.verdict = waiting, "", GO_ON
+            self._round, self._notice, self.verdict = waiting, "", None
 
     def _take_notice(self) -> str:
         notice, self._notice = self._notice, ""

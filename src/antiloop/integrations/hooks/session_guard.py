@@ -8,7 +8,6 @@ each agent has its own format, or none, and its events differ from what it write
 from typing import Any, Dict, Mapping, Tuple
 
 from ...formats.content import arguments_of, optional_text, text_of
-from ...loop_detection.verdict import GO_ON
 from ...stability import beta
 from ...types import ToolCall, ToolResult
 from ..shared.lookout import Lookout
@@ -59,7 +58,7 @@ class SessionGuard(Lookout):
             session.turn(text_of(event.get("turn_id")))
             decision = self._decide(kind, event, session)
             kept.value = session.to_dict()
-        if session.verdict is not GO_ON:
+        if session.verdict is not None:
             self.tell(session.verdict, text_of(event.get("session_id")))
         return self.answered(event, decision)
 
