@@ -3,11 +3,14 @@
 import asyncio
 import json
 import pickle
+import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from antiloop.agent.providers.anthropic import AnthropicProvider
+from antiloop.agent.providers.failures import named_failures
 from antiloop.agent.providers.openai import OpenAIProvider
 from antiloop.agent.providers.protocol import ModelReply, ModelRequest
 from antiloop.exceptions import ProviderError
@@ -184,7 +187,11 @@ def test_a_mistake_of_the_program_passes_unchanged(model):
         provider.complete(ASK)
 
 
-def test_the_error_survives_pickling(model):
-    failure = model.failure(status=503)
-    again = pickle.loads(pickle.dumps(failure))
-    assert (str(again), again.status, again.model) == (str(failure), 503, failure.model)
+@pytest.mark.parametrize("vendor", PROVIDERS)
+def test_the_error_survives_pickling(vendor):
+    sdk = pytest.importorskip(vendor)
+    answer = SimpleNamespace(status_code=503, headers={}, request=None, connection=threading.Lock())
+    with pytest.raises(ProviderError) as raised, named_failures("m", None):
+        raise sdk.APIStatusError("busy", response=answer, body=None)
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.status, again.model) == (str(raised.value), 503, "m")
