@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from argparse import Namespace
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -191,6 +192,16 @@ def test_few_tasks_are_ahead_of_what_is_done():
         assert next(done) == (number, str(number))
         assert len(taken) <= number + 1 + 4 * 3
     assert [*done][-1] == (999, "999")
+
+
+def test_no_task_is_kept_that_is_done():
+    class Task:
+        pass
+
+    known = []
+    tasks = (known.append(weakref.ref(task := Task())) or task for _ in range(50))
+    for number, _ in enumerate(in_order(type, tasks, Namespace(engine=f"{__name__}:Lazy", jobs=9))):
+        assert not any(task() for task in known[:number])
 
 
 @given(st.integers(0, 20), st.integers(1, 20))

@@ -63,11 +63,11 @@ def in_order(
     """
     name = args.engine or "processes"
     tasks = iter(tasks)
-    first = list(islice(tasks, args.jobs or os.cpu_count() or 1))
+    first = deque(islice(tasks, args.jobs or os.cpu_count() or 1))
     waiting: Deque[Tuple[_Task, Future[_Done]]] = deque()
     try:
         with _engine(name, max(1, len(first))) as (executor, workers):
-            for task in chain(first, tasks):
+            for task in chain(_taken(first), tasks):
                 waiting.append((task, executor.submit(function, task)))
                 if len(waiting) > _AHEAD * workers:
                     yield _finished(waiting)
@@ -75,6 +75,12 @@ def in_order(
                 yield _finished(waiting)
     except BrokenExecutor as error:
         raise EngineFailed(f"--engine {name}: {error}") from error
+
+
+def _taken(tasks: "Deque[_Task]") -> Iterator[_Task]:
+    """Yield tasks without keeping them."""
+    while tasks:
+        yield tasks.popleft()
 
 
 def _finished(waiting: "Deque[Tuple[_Task, Future[_Done]]]") -> Tuple[_Task, _Done]:
