@@ -49,6 +49,18 @@ class Broken(BaseDetector):
         raise RuntimeError("out of order")
 
 
+class Careless(BaseDetector):
+    """A detector that returns something else than a detection or None."""
+
+    name = "careless"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def check(self, tool_calls, tool_results):
+        return self.answer
+
+
 class BrokenWindow(RepeatDetector):
     def find(self, window):
         raise RuntimeError("out of order")
@@ -128,6 +140,14 @@ class TestOwnDetectors:
             assert ask(detector, LS, LS, LS).detector_name == "repeat"
         assert f"detector {broken.name!r} raised; it is skipped for this round" in caplog.text
         assert "out of order" in caplog.text
+
+    @pytest.mark.parametrize("answer", [False, 0, "", "a loop", {}, LoopDetection])
+    def test_one_that_returns_something_else_is_logged_and_passed_over(self, answer, caplog):
+        detector = LoopDetector([Careless(answer), RepeatDetector(3)])
+        with caplog.at_level(logging.ERROR, "antiloop"):
+            found = verdicts(detector, [LS], [LS], [LS])
+        assert [verdict.action.value for verdict in found] == ["continue", "continue", "raise"]
+        assert f"check must return a LoopDetection or None, got {answer!r}" in caplog.text
 
     def test_one_that_raises_does_not_end_a_run(self, caplog):
         with caplog.at_level(logging.CRITICAL, "antiloop"):

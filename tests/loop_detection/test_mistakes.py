@@ -6,6 +6,7 @@ from antiloop import (
     LoopDetector,
     PingPongDetector,
     RepeatDetector,
+    Role,
     StallDetector,
     ToolCall,
     presets,
@@ -79,7 +80,21 @@ MISTAKES = {
     ),
     "a role": (
         detector(notice_role="king"),
-        ValueError("unknown notice_role 'king'; choose from system, user, assistant, tool"),
+        ValueError("unknown notice_role 'king'; choose from system, user"),
+    ),
+    "the role of the model": (
+        detector(notice_role=Role.ASSISTANT),
+        ValueError(f"unknown notice_role {Role.ASSISTANT!r}; choose from system, user"),
+    ),
+    "a call as a name": (
+        lambda: LoopDetector(ONE).monitor().record_call(ToolCall("look")),
+        TypeError(
+            f"record_call takes a tool name, got {ToolCall('look')!r}; pass after([call], [result])"
+        ),
+    ),
+    "a number as a listener": (
+        lambda: LoopDetector(ONE).monitor().add_listener(3),
+        TypeError("add_listener takes a function, got 3"),
     ),
     "a window": (detector(window=1), ValueError("window must be 2 or more, got 1")),
     "too small a window": (
@@ -258,7 +273,7 @@ MISTAKES = {
     ),
     "a configured role": (
         config(notice_role="king"),
-        ValueError("notice_role: unknown role 'king'; choose from system, user, assistant, tool"),
+        ValueError("notice_role: unknown role 'king'; choose from system, user"),
     ),
     "a configured mask": (
         config(mask="all"),

@@ -59,6 +59,20 @@ def check_call(given: Any) -> None:
         raise TypeError(f"before takes a ToolCall, got {given!r}; pass ToolCall(name, arguments)")
 
 
+def check_name(given: Any) -> None:
+    """Raise TypeError for a call instead of a tool's name."""
+    if isinstance(given, ToolCall):
+        raise TypeError(
+            f"record_call takes a tool name, got {given!r}; pass after([call], [result])"
+        )
+
+
+def check_listener(given: Any) -> None:
+    """Raise TypeError for anything but a function."""
+    if not callable(given):
+        raise TypeError(f"add_listener takes a function, got {given!r}")
+
+
 def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
     """Check the lists of a round.
 

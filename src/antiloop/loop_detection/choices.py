@@ -1,12 +1,14 @@
 """A member of an enum, by the name that a person writes."""
 
 from enum import Enum
-from typing import Any, Type, TypeVar
+from typing import Any, Collection, Type, TypeVar
 
 T = TypeVar("T", bound=Enum)
 
 
-def choice_of(kind: Type[T], value: Any, what: str, instead: str = "") -> T:
+def choice_of(
+    kind: Type[T], value: Any, what: str, instead: str = "", choices: Collection[T] = ()
+) -> T:
     """Return the member of an enum with this value, in upper or lower case.
 
     Args:
@@ -14,6 +16,7 @@ def choice_of(kind: Type[T], value: Any, what: str, instead: str = "") -> T:
         value: a member, or what a person wrote.
         what: what is chosen, for the message.
         instead: what else may be passed, for the message.
+        choices: the members to choose from; all by default.
 
     Raises:
         ValueError: for any other value; the message lists the choices.
@@ -23,8 +26,12 @@ def choice_of(kind: Type[T], value: Any, what: str, instead: str = "") -> T:
     <Role.USER: 'user'>
     """
     is_text = isinstance(value, str) and not isinstance(value, Enum)
+    choices = choices or list(kind)
     try:
-        return kind(value.lower() if is_text else value)
+        chosen = kind(value.lower() if is_text else value)
     except ValueError:
-        names = ", ".join(each.value for each in kind)
-        raise ValueError(f"unknown {what} {value!r}; choose from {names}{instead}") from None
+        chosen = None
+    if chosen is None or chosen not in choices:
+        names = ", ".join(each.value for each in choices)
+        raise ValueError(f"unknown {what} {value!r}; choose from {names}{instead}")
+    return chosen

@@ -23,7 +23,7 @@ from .detectors.stall import StallDetector
 from .detectors.unknown_tool import UnknownToolDetector
 from .evidence.tool_policy import ToolPolicy
 from .policy import Escalation, LoopAction, LoopPolicy
-from .settings import DetectorSettings
+from .settings import NOTICE_ROLES, DetectorSettings
 from .text.masking import MASKINGS
 
 CONFIG_VERSION = 1
@@ -195,7 +195,7 @@ _READERS: Dict[str, Callable[[Any], Any]] = {
     "inject_message": lambda value: None if value is None else str(value),
     "window": lambda value: value,
     "tools": _read_tools,
-    "notice_role": lambda value: choice_of(Role, value, "role"),
+    "notice_role": lambda value: choice_of(Role, value, "role", choices=NOTICE_ROLES),
     "mask": _read_mask,
     "log_verdicts": _read_flag,
     "shadow": _read_flag,

@@ -9,7 +9,7 @@ from ..exceptions import SnapshotError
 from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
-from .arguments import check_call, check_round
+from .arguments import check_call, check_listener, check_name, check_round
 from .detection import LoopDetection
 from .detectors.base import WindowDetector
 from .detectors.text_detector import TextDetector
@@ -180,10 +180,12 @@ class LoopMonitor(Copied):
         result: Result = None,
     ) -> LoopVerdict:
         """Record one call of a hand-written loop as a separate round, and check it."""
+        check_name(tool_name)
         return self.after([ToolCall(tool_name, arguments)], [result])
 
     def add_listener(self, listener: Listener) -> None:
         """Call a function with every verdict but ``continue``; errors in it are logged."""
+        check_listener(listener)
         self.listeners.add(listener)
 
     def mark_progress(self) -> None:

@@ -20,6 +20,9 @@ from .second_opinion.second_opinion import Judge, SecondOpinion, second_opinion_
 from .text.masking import Masking, MaskRule, masking_of
 from .threshold import check_flag, check_threshold
 
+NOTICE_ROLES = (Role.SYSTEM, Role.USER)
+"""Who may give a notice to the model."""
+
 _logger = logging.getLogger("antiloop")
 
 
@@ -53,7 +56,7 @@ class DetectorSettings:
         self.inject_message = words_of(inject_message)
         self.window = window
         self.tools = tools_of(tools)
-        self.notice_role = choice_of(Role, notice_role, "notice_role")
+        self.notice_role = choice_of(Role, notice_role, "notice_role", choices=NOTICE_ROLES)
         self.mask = mask
         self.masking = masking_of(mask)
         for name, flag in (("log_verdicts", log_verdicts), ("shadow", shadow)):
@@ -86,8 +89,9 @@ class DetectorSettings:
                     continue  # all calls are exempt
                 else:
                     found = detector.check(tool_calls, tool_results)
-                    found = found and _completed(found, window, len(tool_calls))
-                    found = found and _masked(found, self.masking)
+                    if found is not None:
+                        found = _completed(found, window, len(tool_calls))
+                        found = _masked(found, self.masking)
             except Exception:
                 _logger.exception("detector %r raised; it is skipped for this round", detector.name)
             else:
@@ -136,6 +140,8 @@ class DetectorSettings:
 
 def _completed(found: LoopDetection, window: Window, given: int) -> LoopDetection:
     """Complete the finding of a custom detector, and count indices from the run's start."""
+    if not isinstance(found, LoopDetection):
+        raise TypeError(f"check must return a LoopDetection or None, got {found!r}")
     shift = window.call_count - given
     indices = tuple(index + shift for index in found.indices)
     concerned = [item for item in window if item.index in indices]
