@@ -43,7 +43,7 @@ def thawed(value: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    if isinstance(value, _ATOMS):
+    if isinstance(value, (*_ATOMS, FrozenDict, FrozenList)):
         return value
     if isinstance(value, Mapping):
         return FrozenDict((key, _frozen(item)) for key, item in value.items())

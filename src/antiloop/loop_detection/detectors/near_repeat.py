@@ -88,4 +88,6 @@ class NearRepeatDetector(WindowDetector):
 def _is_near(one: CallFeatures, other: CallFeatures) -> bool:
     if one is other:
         return True
-    return one.tool == other.tool and say_alike(one, other) and one.near == other.near
+    if one.tool != other.tool or not say_alike(one, other):
+        return False
+    return one.call == other.call or one.near == other.near

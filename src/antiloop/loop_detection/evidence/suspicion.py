@@ -148,7 +148,7 @@ def _near_to(latest: JudgedCall) -> Callable[[JudgedCall], bool]:
         or (
             item.features.tool == features.tool
             and item.is_unproductive
-            and item.features.near == features.near
+            and (item.features.call == features.call or item.features.near == features.near)
         )
     )
 
