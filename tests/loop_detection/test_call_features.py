@@ -378,3 +378,11 @@ def test_a_result_that_says_whether_it_failed_is_hashed_once_too(hashed):
     for length in range(1, 31):
         assert LoopDetector.default().check(calls[:length], made[:length]) is None
     assert len(hashed) == 60
+
+
+def test_a_refused_call_whose_arguments_are_no_longer_kept_compares_as_before():
+    call = ToolCall("write", {"text": "word " * 2_000})
+    features = CallFeatures.of(call, "done")
+    refused = features.refused()
+    assert refused.outcome is Outcome.REFUSED
+    assert refused.near == features.near is not None
