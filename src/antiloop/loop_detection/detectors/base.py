@@ -63,8 +63,8 @@ class WindowDetector(BaseDetector):
         return short_repr(self, *(f"{each.name}={value!r}" for each, value in shown))
 
     ignores_new_rounds: bool = False
-    """Whether a new round (`Round.is_new`) never completes a loop, so that `find` need not be
-    called. A subclass that overrides `find` declares it again."""
+    """Whether a round of new calls with new, successful answers never completes a loop, so that
+    `find` is not called. A subclass that overrides `find` declares it again."""
 
     look_back: int = 0
     """How many rounds to look back in a detector that allows other calls in between."""
