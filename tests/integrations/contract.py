@@ -186,6 +186,8 @@ class Contract:
     """The lines of the contract, for the adapter `name`."""
 
     name: str
+    verdicts: Tuple[str, ...] = ("continue", "continue", "stop")
+    """What `on_verdict` receives while one call is made three times."""
 
     def carry_out(self, mode: str, script: Script, ran: Ran, **options: Any) -> None:
         """Carry out a script with the real framework.
@@ -322,7 +324,7 @@ class Contract:
         hearer = Hearer()
         self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), observers=[hearer])
         assert hearer.heard == ["repeat"]
-        assert hearer.verdicts == ["continue", "continue", "stop"]
+        assert tuple(hearer.verdicts) == self.verdicts
 
     def test_ignored_tools_pass(self, mode):
         ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), ignore=["search"])

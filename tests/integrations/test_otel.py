@@ -122,6 +122,7 @@ def async_tools(traced, script, ran):
 
 class TestOtel(Contract):
     name = "otel"
+    verdicts = ("stop",)
 
     def carry_out(self, mode, script, ran, **options):
         traced = Traced(**options)
