@@ -128,7 +128,9 @@ def test_the_time_of_a_pattern_grows_as_the_text(name):
     "slow", [r"(?:a+)+!", r"id\s*=\s*\[[^\]]*\]", r"\w+\d+!", r"\d+ ?ms", r"^(.*)x(.*)y$"]
 )
 def test_a_slow_pattern_would_be_seen(slow):
-    assert next(slow_texts(re.compile(slow), ["search"]), None)
+    # On a busy machine the short text may seem slow as well, but not each time.
+    looks = (next(slow_texts(re.compile(slow), ["search"]), None) for _ in range(ATTEMPTS))
+    assert any(looks)
 
 
 def test_every_pattern_stands_where_it_is_found():
