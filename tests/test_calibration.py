@@ -133,6 +133,11 @@ def test_numbers_that_cannot_be_are_refused(ask, told):
 # What good runs are counted for
 
 
+def test_runs_may_come_one_by_one():
+    runs = [streak(4, "a"), streak(2, "b")]
+    assert calibrate(iter(runs), repeat()) == calibrate(runs, repeat())
+
+
 def test_a_run_is_counted_once_up_to_its_first_stop():
     counted = tally([streak(2), streak(9, "long")], repeat())
     assert (counted.runs, counted.notified) == (2, 0)

@@ -183,3 +183,8 @@ def test_the_suspicion_of_each_round_is_kept_as_a_monitor_tells_it():
     kept = health.evaluate(run).suspicion
     assert kept == tuple(each for each in told if each[1])
     assert kept[-1] == (4, 1.0)
+
+
+def test_a_path_is_not_a_run():
+    with pytest.raises(TypeError, match=r"evaluate takes a RecordedRun, got 'a.jsonl'; read_runs"):
+        health.evaluate("a.jsonl")

@@ -1,5 +1,7 @@
 """Recorded runs go through the same engine as live ones."""
 
+import pytest
+
 from antiloop.loop_detection import LoopAction, LoopDetector
 from antiloop.traces import RecordedRun, replay
 from antiloop.types import ToolCall, ToolResult
@@ -62,3 +64,15 @@ def test_a_user_message_is_progress():
     detector = LoopDetector.default()
     assert [step for step, _ in replay(stuck, detector)] == [2, 3]
     assert list(replay(asked_again, detector)) == []
+
+
+@pytest.mark.parametrize(
+    ("run", "detector", "told"),
+    [
+        ("runs.jsonl", LoopDetector.default(), "replay takes a RecordedRun, got 'runs.jsonl'"),
+        (run_of(0), "default", "replay takes a LoopDetector, got 'default'; pass LoopDetector."),
+    ],
+)
+def test_another_argument_is_named(run, detector, told):
+    with pytest.raises(TypeError, match=told):
+        next(replay(run, detector))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from ..loop_detection import LoopDetector
 from ..short_repr import repr_of_fields
@@ -70,7 +70,7 @@ class Calibration:
 
 @beta
 def calibrate(
-    runs: Sequence[RecordedRun],
+    runs: Iterable[RecordedRun],
     detector: LoopDetector,
     *,
     max_false_stops: float = 0.01,
@@ -92,8 +92,10 @@ def calibrate(
         on_progress: called now and then with a short text about the current work.
 
     Raises:
+        TypeError: for anything but recorded runs.
         ValueError: for a share or confidence outside 0 to 1, or a detector that holds code.
     """
+    runs = list(runs)
     allowed = max(0, stops_allowed(len(runs), max_false_stops, confidence))
     thresholds = Thresholds(detector)
     on_progress("replaying all runs")

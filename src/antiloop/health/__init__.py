@@ -16,6 +16,7 @@ from ..formats.moment import Moment, moments_of
 from ..stability import beta
 from ..traces import RecordedRun, RunEvent
 from ..traces.priced import priced
+from ..traces.recorded_run import check_run
 from .monitor import HealthMonitor
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus, HealthWarning
@@ -54,8 +55,10 @@ def evaluate(
             ``ANTILOOP_COST_BUDGET`` says, or no budget.
 
     Raises:
+        TypeError: for anything but a recorded run.
         ValueError: if the environment variable is needed and is not a number.
     """
+    check_run("evaluate", run)
     chosen = profile or HealthProfile()
     chosen = chosen.literal() if literal else chosen
     if cost_budget is None:

@@ -70,3 +70,16 @@ class RecordedRun:
     def rounds(self) -> Iterator[Tuple[int, int]]:
         """Yield where each round starts and stops, as for a slice of calls and results."""
         return rounds_of(self.calls)
+
+
+def check_run(function: str, given: Any) -> None:
+    """Raise TypeError for anything but a recorded run.
+
+    Args:
+        function: what takes it, for the message.
+        given: what it was called with.
+    """
+    if not isinstance(given, RecordedRun):
+        raise TypeError(
+            f"{function} takes a RecordedRun, got {given!r}; read_runs(path) yields them"
+        )

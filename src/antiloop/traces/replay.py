@@ -5,7 +5,7 @@ from typing import Iterator, Tuple
 from ..formats.moment import every_verdict
 from ..loop_detection import LoopAction, LoopDetector, LoopVerdict
 from ..stability import beta
-from .recorded_run import RecordedRun
+from .recorded_run import RecordedRun, check_run
 
 
 @beta
@@ -18,7 +18,15 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
     Yields:
         The index of the last step of the round, counted from 0, and the verdict. Verdicts with the
         action ``continue`` are left out. A verdict on what the model said has the step before it.
+
+    Raises:
+        TypeError: for anything but a recorded run and a detector, at the first step.
     """
+    check_run("replay", run)
+    if not hasattr(detector, "monitor"):
+        raise TypeError(
+            f"replay takes a LoopDetector, got {detector!r}; pass LoopDetector.default()"
+        )
     for step, verdict in replayed(run, detector):
         if verdict.action is not LoopAction.CONTINUE:
             yield step, verdict
