@@ -15,11 +15,12 @@ from pattern_inputs import hostile_texts
 import antiloop
 from antiloop.loop_detection.evidence.tool_policy import field_values
 
-LENGTHS = ((1, 18, 100), (18, 200, 12), (200, 1_000, 3))
+LENGTHS = ((1, 18, 100), (18, 200, 12), (200, 1_000, 2))
 """Lengths of two texts, and how much more than its share of the time the longer one may take.
 
-A quadratic pattern takes five times its share where the text is five times as long. Shorter texts
-only show patterns that are worse, and that would run for ever.
+A quadratic pattern takes up to five times its share where the text is five times as long, three
+times where each start is cheap to begin. Shorter texts only show patterns that are worse, and that
+would run for ever.
 """
 NOTHING_S = 0.0001
 """Times below this are not compared: a pattern that is not linear needs far more for 1,000."""
@@ -128,9 +129,7 @@ def test_the_time_of_a_pattern_grows_as_the_text(name):
     "slow", [r"(?:a+)+!", r"id\s*=\s*\[[^\]]*\]", r"\w+\d+!", r"\d+ ?ms", r"^(.*)x(.*)y$"]
 )
 def test_a_slow_pattern_would_be_seen(slow):
-    # On a busy machine the short text may seem slow as well, but not each time.
-    looks = (next(slow_texts(re.compile(slow), ["search"]), None) for _ in range(ATTEMPTS))
-    assert any(looks)
+    assert next(slow_texts(re.compile(slow), ["search"]), None)
 
 
 def test_every_pattern_stands_where_it_is_found():
