@@ -206,8 +206,7 @@ def test_a_long_text_can_be_scrolled_by_keys(open_page):
     assert page.locator("pre[tabindex='0']").count() == 1
     page.locator("pre[tabindex='0']").focus()
     press(page, "ArrowDown")
-    page.wait_for_timeout(200)
-    assert page.evaluate("document.activeElement.scrollTop") > 0
+    page.wait_for_function("document.activeElement.scrollTop > 0")
     assert current_of(page) == "step-0"
 
 

@@ -274,15 +274,15 @@ def test_the_policy_stops_whatever_would_get_into_the_page(browser, tmp_path, se
     page = browser.new_page()
     page.goto(f"http://127.0.0.1:{server.server_port}/")
     page.evaluate(
-        """() => {
+        """() => new Promise((resolve) => {
           const add = (tag, fields) => document.body.append(
             Object.assign(document.createElement(tag), fields));
           add("script", { text: "window.pwned = 1" });
           add("style", { textContent: "body { display: none }" });
-          add("img", { src: "/image" });
-        }"""
+          // An empty image is an error as much as a refused one is; both end the wait.
+          add("img", { onload: resolve, onerror: resolve, src: "/image" });
+        })"""
     )
-    page.wait_for_timeout(300)
     ran = page.evaluate("typeof pwned") != "undefined"
     was_hidden = page.evaluate("getComputedStyle(document.body).display") == "none"
     assert [ran, was_hidden, "/image" in server.asked] == [not has_policy] * 3
