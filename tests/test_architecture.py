@@ -17,7 +17,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
-    | {"frozen", "json_schema", "latest", "prices", "regular_file", "short_repr", "waste"},
+    | {"frozen", "json_schema", "latest", "prices", "regular_file", "short_repr", "text_enum"}
+    | {"waste"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces"},
@@ -28,7 +29,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHIN_FOUNDATION = {
-    "types": {"short_repr", "stability"},
+    "types": {"short_repr", "stability", "text_enum"},
     "exceptions": {"stability"},
     "stability": set(),
     "lazy": set(),
@@ -40,7 +41,8 @@ WITHIN_FOUNDATION = {
     "regular_file": set(),
     "short_repr": set(),
     "frozen": {"short_repr"},
-    "trace": {"types", "exceptions", "stability", "short_repr", "frozen"},
+    "text_enum": set(),
+    "trace": {"types", "exceptions", "stability", "short_repr", "frozen", "text_enum"},
 }
 PUBLIC = {
     *("Agent", "AgentConfig", "AgentResult", "RunStatus", "tool", "ScriptedProvider"),

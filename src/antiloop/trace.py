@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Set, Tuple, Typ
 from .frozen import frozen, thawed
 from .short_repr import counted, quoted, short_repr
 from .stability import beta
+from .text_enum import TextEnum
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ _LISTS = (list, tuple, set, frozenset, deque, KeysView, ValuesView, ItemsView)
 
 
 @beta
-class StepType(str, Enum):
+class StepType(TextEnum):
     """What kind of thing happened."""
 
     RUN_START = "run_start"

@@ -1,15 +1,15 @@
 """The types that every part of the library shares: messages, tool calls and their results."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 from .short_repr import held, repr_of_fields, short_repr
 from .stability import stable
+from .text_enum import TextEnum
 
 
 @stable
-class Role(str, Enum):
+class Role(TextEnum):
     """Who speaks in a conversation."""
 
     SYSTEM = "system"

@@ -1,20 +1,20 @@
 """The result of a run."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Optional, Tuple
 
 from ..lazy import lazy_method
 from ..loop_detection import LoopDetection
 from ..short_repr import counted, quoted, short_repr
 from ..stability import beta
+from ..text_enum import TextEnum
 from ..trace import AgentTrace
 from ..types import Message, ToolCall, ToolResult
 from .providers.protocol import Usage
 
 
 @beta
-class RunStatus(str, Enum):
+class RunStatus(TextEnum):
     """How a run ended."""
 
     COMPLETED = "completed"

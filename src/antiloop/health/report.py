@@ -1,17 +1,17 @@
 """What is said about the health of a run."""
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Dict, Optional, Tuple
 
 from ..lazy import lazy_method
 from ..loop_detection import LoopVerdict
 from ..short_repr import counted, repr_of_fields, short_repr
 from ..stability import beta
+from ..text_enum import TextEnum
 
 
 @beta
-class HealthStatus(str, Enum):
+class HealthStatus(TextEnum):
     """The score in a word."""
 
     HEALTHY = "Healthy"

@@ -1,17 +1,17 @@
 """A detection: what a detector returns when it finds a loop."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, List, Mapping, Optional, Tuple
 
 from ..exceptions import LoopDetectedError
 from ..frozen import frozen
 from ..short_repr import quoted, short_repr
 from ..stability import beta
+from ..text_enum import TextEnum
 
 
 @beta
-class LoopSeverity(str, Enum):
+class LoopSeverity(TextEnum):
     """How serious a verdict is."""
 
     OK = "ok"

@@ -6,13 +6,14 @@ from typing import Optional, Tuple, Union
 
 from ..short_repr import repr_of_fields
 from ..stability import beta
+from ..text_enum import TextEnum
 from .choices import choice_of
 from .detection import LoopSeverity
 from .threshold import check_threshold
 
 
 @beta
-class LoopAction(str, Enum):
+class LoopAction(TextEnum):
     """What to do after a round."""
 
     CONTINUE = "continue"

@@ -1,9 +1,9 @@
 """What kind of answer a tool gave: the least that a text must be read to judge it."""
 
 import re
-from enum import Enum
 from typing import Optional
 
+from ...text_enum import TextEnum
 from .plain_answer import (
     BRIEF,
     HEAD,
@@ -25,7 +25,7 @@ same text, so it counts only if a monitor has found the loop that the call belon
 """
 
 
-class Outcome(str, Enum):
+class Outcome(TextEnum):
     """What came back from a call, as far as it bears on being stuck."""
 
     UNKNOWN = "u"
@@ -44,8 +44,6 @@ class Outcome(str, Enum):
     """Come back later: work is under way, or the other side is busy."""
     REFUSED = "r"
     """We refused the call."""
-
-    __hash__ = str.__hash__  # that of Enum is slow
 
     is_failure: bool
     """Whether the call failed."""

@@ -1,20 +1,20 @@
 """The laps of a loop, and what was the same from each to the next."""
 
 from bisect import bisect_right
-from enum import Enum
 from itertools import chain, zip_longest
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 from ...loop_detection.evidence.call_features import CallFeatures
 from ...loop_detection.evidence.outcome import Outcome
 from ...loop_detection.evidence.sameness import differ
+from ...text_enum import TextEnum
 from .loops import Loop
 
 LAPS = 100
 """Laps that the page keeps of a loop: the first half and the last half of them."""
 
 
-class Sameness(str, Enum):
+class Sameness(TextEnum):
     """How a call or result of a lap compares with that of the lap before."""
 
     SAME = "the same"

@@ -1,11 +1,11 @@
 """What is known of a run that is followed: a few numbers, however long it is."""
 
-from enum import Enum
 from typing import List, Optional, Tuple
 from weakref import ref
 
 from ...loop_detection import LoopVerdict
 from ...loop_detection.text.shortening import NAME_LENGTH, shortened
+from ...text_enum import TextEnum
 from ...waste import Waste
 from ..shared.run_under_way import RunUnderWay
 
@@ -16,7 +16,7 @@ COLUMNS = 60
 _SUSPICIOUS = 0.5
 
 
-class LiveState(str, Enum):
+class LiveState(TextEnum):
     """What a session does."""
 
     LOOPING = "looping"
