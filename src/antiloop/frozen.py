@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Mapping, NoReturn, Tuple
 from .short_repr import counted
 
 _ATOMS = (str, int, float, bool, type(None))
+_ATOMIC = frozenset(_ATOMS)
 
 
 def frozen(value: Any) -> Any:
@@ -45,10 +46,11 @@ def thawed(value: Any) -> Any:
 def _frozen(value: Any) -> Any:
     if isinstance(value, (*_ATOMS, FrozenDict, FrozenList)):
         return value
+    if isinstance(value, list):
+        is_flat = _ATOMIC.issuperset(map(type, value))
+        return FrozenList(value if is_flat else map(_frozen, value))
     if isinstance(value, Mapping):
         return FrozenDict((key, _frozen(item)) for key, item in value.items())
-    if isinstance(value, list):
-        return FrozenList(map(_frozen, value))
     return tuple(map(_frozen, value)) if type(value) is tuple else _copied(value)
 
 

@@ -78,8 +78,9 @@ class PingPongDetector(WindowDetector):
         if len(rounds) < 2 * least or not self._may_cycle(window, rounds[-1], least):
             return None
         longest = min(self.cycle_length, len(rounds) // least)
+        signatures = [self._signature(passed) for passed in rounds[-least * longest :]]
         for period in range(2, longest + 1):
-            if self._may_repeat(rounds, period, least) and self._is_cycle(rounds[-period:]):
+            if _is_cycle(signatures, period, least):
                 count = self._periodic(rounds, period)
                 if count >= period * self._needed(window, rounds[-period:]):
                     return self._detection(rounds[-count:], period)
@@ -91,13 +92,6 @@ class PingPongDetector(WindowDetector):
             for item in last.evidence:
                 if window.tally.came(item.features) < least:
                     return False
-        return True
-
-    def _may_repeat(self, rounds: Sequence[Round], period: int, least: int) -> bool:
-        """Whether the rounds of the last laps have equal signatures, which is quick to compare."""
-        for back in range(1, period * (least - 1) + 1):
-            if self._signature(rounds[-back]) != self._signature(rounds[-back - period]):
-                return False
         return True
 
     def _signature(self, passed: Round) -> str:
@@ -121,9 +115,6 @@ class PingPongDetector(WindowDetector):
             differ(item.features, later.calls[call].features)
             for call, item in earlier.calls.items()
         )
-
-    def _is_cycle(self, lap: Sequence[Round]) -> bool:
-        return len({self._signature(passed) for passed in lap}) > 1
 
     def _needed(self, window: Window, lap: Sequence[Round]) -> int:
         features = [item.features for passed in lap for item in passed.evidence]
@@ -153,6 +144,13 @@ class PingPongDetector(WindowDetector):
             },
             refused=_keys(lap) if self.match == "tool_names" else None,
         )
+
+
+def _is_cycle(signatures: List[str], period: int, laps: int) -> bool:
+    """Whether the last laps are equal, and a lap is more than one and the same round."""
+    back = period * (laps - 1)
+    is_same = signatures[-back:] == signatures[-back - period : -period]
+    return is_same and len(set(signatures[-period:])) > 1
 
 
 def _tools(passed: Round) -> List[str]:

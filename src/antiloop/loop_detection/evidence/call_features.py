@@ -80,7 +80,7 @@ class CallFeatures:
         """What of the arguments may be shown."""
         self._normalized: Optional[Dict[str, Optional[str]]] = None
         self._alters: Optional[bool] = None
-        self._is_whole = False  # whether a restored label holds the whole arguments
+        self._is_whole = False  # whether the label holds the whole arguments
         self._looks: Optional[bool] = None
         self._arguments: Any = ...  # not a valid value: the arguments are no longer known
         self._text: Union[KeptText, str, None] = None
@@ -148,11 +148,11 @@ class CallFeatures:
     @property
     def is_whole(self) -> bool:
         """Whether what is shown of the arguments is all of them."""
-        return canonical_json(self.arguments) == self.shown
+        return bool(self.shown) and self._is_whole
 
     def settle(self) -> None:
         """Derive now what may be asked of the arguments later, and let go of them."""
-        self.label = self._label(beginning_of(self._arguments))
+        self.label = shortened(self._masked(beginning_of(self._arguments)))
         self._mutates, self._alters = self.mutates, self.changes_world
         self._is_command, self._looks = self.is_command, self.only_looks
         for name in LOOSER:
@@ -278,18 +278,23 @@ class CallFeatures:
         if self._arguments is ...:
             return self.label or ""
         if self.label is None:
-            self.label = self._label(self._arguments)
+            text = self._masked(self._arguments)
+            self.label = shortened(text)
+            self._is_whole = self.label == text
         return self.label
 
-    def _label(self, arguments: Any) -> str:
-        return shortened(canonical_json(self.masking.arguments(arguments)))
+    def _masked(self, arguments: Any) -> str:
+        return canonical_json(self.masking.arguments(arguments))
 
     @property
     def arguments(self) -> Any:
         """The arguments, masked, as plain JSON; shortened text where long or no longer kept."""
+        shown = self.shown
+        if self._is_whole:
+            return json.loads(shown)
         if self._arguments is ...:
-            return json.loads(self.shown) if self._is_whole else self.label
-        text = canonical_json(self.masking.arguments(self._arguments))
+            return self.label
+        text = self._masked(self._arguments)
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
 
 
