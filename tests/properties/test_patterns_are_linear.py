@@ -18,9 +18,9 @@ from antiloop.loop_detection.evidence.tool_policy import field_values
 LENGTHS = ((1, 18, 100), (18, 200, 12), (200, 2_000, 3))
 """Lengths of two texts, and how much more than its share of the time the longer one may take.
 
-A quadratic pattern takes up to ten times its share where the text is ten times as long, six times
-where each start is cheap. Shorter texts only show patterns that are worse, and that would run for
-ever.
+A quadratic pattern takes about ten times its share where the text is ten times as long, and less
+where a part of its time is linear. Shorter texts only show patterns that are worse, and that would
+run for ever.
 """
 NOTHING_S = 0.0001
 """Times below this are not compared: a pattern that is not linear needs far more for 2,000."""
