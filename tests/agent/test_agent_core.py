@@ -211,7 +211,9 @@ def test_an_exception_of_the_provider_is_told_and_goes_on():
     assert hand.take() == ["on_error", "on_run_end"]
     result = hand.last.arguments[1]
     assert (result.status, result.error) == (RunStatus.FAILED, "OSError: gone")
-    assert [step.type for step in result.trace.steps][-2:] == [StepType.ERROR, StepType.RUN_END]
+    error, end = result.trace.steps[-2:]
+    assert (error.type, error.summary) == (StepType.ERROR, "OSError: gone")
+    assert end.type is StepType.RUN_END
 
 
 @pytest.mark.parametrize("nothing", [None, "text"])

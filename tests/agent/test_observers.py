@@ -122,9 +122,10 @@ def test_an_error_is_heard_before_the_end(go):
     recorder = Recorder()
     with pytest.raises(OSError, match="gone"):
         go(agent(recorder, script=[crash]))
-    (error, (_, raised)), (end, (_, result)) = recorder.heard[-2:]
+    (error, (run_id, raised)), (end, (_, result)) = recorder.heard[-2:]
     assert (error, end) == ("on_error", "on_run_end")
     assert isinstance(raised, OSError)
+    assert run_id == result.run_id
     assert result.status is RunStatus.FAILED
 
 
