@@ -92,11 +92,13 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+NAMES = {module_of(each) for each in MODULES}
+
+
 def modules_imported_by(path):
     """Return the modules of this package that a module imports, those for the type checker too."""
-    known = {module_of(each) for each in MODULES}
     for name in filter(re.compile(r"antiloop\b").match, imports_of(path)):
-        yield name if name in known else name.rpartition(".")[0]
+        yield name if name in NAMES else name.rpartition(".")[0]
 
 
 def parts_imported_by(path):

@@ -33,24 +33,9 @@ class CallFeatures:
     """
 
     __slots__ = (
-        "_alters",
-        "_arguments",
-        "_is_command",
-        "_is_missing",
-        "_is_whole",
-        "_looks",
-        "_mutates",
-        "_normalized",
-        "_text",
-        "answer",
-        "call",
-        "is_long",
-        "is_polled",
-        "label",
-        "masking",
-        "outcome",
-        "result",
-        "tool",
+        *("_alters", "_arguments", "_is_command", "_is_missing", "_is_whole", "_looks"),
+        *("_mutates", "_normalized", "_text", "answer", "call", "is_long", "is_polled"),
+        *("label", "masking", "outcome", "result", "tool"),
     )
 
     def __init__(
