@@ -17,8 +17,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"types", "exceptions", "stability", "trace", "lazy", "version"}
-    | {"frozen", "json_schema", "latest", "prices", "regular_file", "short_repr", "text_enum"}
-    | {"waste"},
+    | {"frozen", "json_schema", "latest", "prices", "regular_file", "replaced_file"}
+    | {"short_repr", "signals", "text_enum", "waste"},
     {"loop_detection"},
     {"agent", "formats"},
     {"integrations", "traces"},
@@ -39,6 +39,8 @@ WITHIN_FOUNDATION = {
     "waste": {"latest"},
     "prices": {"regular_file", "short_repr", "stability"},
     "regular_file": set(),
+    "replaced_file": {"regular_file", "signals"},
+    "signals": set(),
     "short_repr": set(),
     "frozen": {"short_repr"},
     "text_enum": set(),

@@ -1,4 +1,4 @@
-"""Opening a file to read it, without waiting forever for a pipe or a device.
+"""Opening a file, without waiting forever for a pipe or a device.
 
 Nothing is imported here but what the interpreter has loaded already, as the hook for Claude Code
 uses it.
@@ -20,6 +20,7 @@ _KINDS: "Tuple[Tuple[int, str], ...]" = (
     (stat.S_IFCHR, "a device"),
     (stat.S_IFBLK, "a device"),
 )
+_WAITING = ("a named pipe", "a socket")
 
 
 class NotRegular(OSError):
@@ -43,6 +44,18 @@ def what_it_is(path: str) -> "Optional[str]":
         return "a link to nothing" if os.path.islink(path) else None
     except OSError as error:
         return error.strerror
+
+
+def what_waits(path: str) -> "Optional[str]":
+    """Return what is at a path if a writer would wait there for a reader; None otherwise.
+
+    A device may be written to, such as ``/dev/null``, and so may what this process has open.
+
+    >>> what_waits("/dev/null"), what_waits("/dev/nothing")
+    (None, None)
+    """
+    kind = None if is_descriptor(path) else what_it_is(path)
+    return kind if kind in _WAITING else None
 
 
 def opener(path: str, flags: int) -> int:

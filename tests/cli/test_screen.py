@@ -12,7 +12,7 @@ from terminals import Terminal
 
 from antiloop.cli.live import screen
 from antiloop.cli.live.screen import Screen
-from antiloop.cli.signals import signals_handled
+from antiloop.signals import signals_handled
 from antiloop.traces import RunRecorder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are others there")

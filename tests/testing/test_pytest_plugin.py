@@ -1,15 +1,23 @@
 """The fixture and the option, in a pytest of their own."""
 
+import io
+import itertools
 import json
+import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from antiloop import ToolCall, health, report
 from antiloop.testing import pytest_plugin
+from antiloop.traces import RecordedRun
 
 pytest_plugins = "pytester"
 ROOT = Path(__file__).parents[2]
@@ -203,6 +211,85 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_tests(run_tests, 
     done = run_tests("def test_nothing(): pass", "--antiloop-report", path)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines([f"*--antiloop-report: *{why}*"])
+
+
+class Config:
+    """As much of a pytest configuration as the plugin uses."""
+
+    def __init__(self, path):
+        self.path, self.stash = str(path), pytest.Stash()
+
+    def getoption(self, _):
+        return self.path
+
+
+class BrokenOff(list):
+    """Runs, the last of which cannot be had."""
+
+    def __iter__(self):
+        yield from super().__iter__()
+        raise OSError("no more")
+
+
+def finish(config, runs):
+    config.stash[pytest_plugin._RUNS] = runs
+    pytest_plugin.pytest_sessionfinish(SimpleNamespace(config=config))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return (tmp_path_factory.mktemp("folder") for _ in itertools.count())
+
+
+@given(st.lists(st.text("ab\n\u20ac"), min_size=1, max_size=3), st.sampled_from([None, "", "old"]))
+def test_a_page_that_is_there_stays_until_the_new_one_is_complete(folders, names, old):
+    page = next(folders) / "page.html"
+    if old is not None:
+        page.write_text(old)
+    config = Config(page)
+    pytest_plugin.pytest_configure(config)
+    runs = [RecordedRun(name, (ToolCall("ls"),)) for name in names]
+    with pytest.raises(OSError, match="no more"):
+        finish(config, BrokenOff(runs))
+    assert [each.read_text() for each in page.parent.iterdir()] == [old] * (old is not None)
+    finish(config, runs)
+    made = io.StringIO()
+    report.write_page(((run, health.evaluate(run)) for run in runs), made)
+    assert [each.read_text() for each in page.parent.iterdir()] == [made.getvalue()]
+
+
+def make_socket(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+NO_FILES = {
+    "a named pipe": os.mkfifo,
+    "a socket": make_socket,
+    "a link to ": lambda path: path.symlink_to(path.parent.parent / "precious"),
+    "is a folder": os.mkdir,
+}
+
+
+@given(st.sampled_from(sorted(NO_FILES)), st.lists(st.sampled_from("abc"), max_size=3))
+def test_what_is_no_file_is_named_before_the_tests(folders, kind, links):
+    folder = next(folders)
+    path = folder / "page"
+    NO_FILES[kind](path)
+    for number, name in enumerate(links):
+        path, target = folder / f"{number}{name}", path
+        path.symlink_to(target)
+    with pytest.raises(pytest.UsageError, match=f"--antiloop-report: .*{path.name}.*{kind}"):
+        pytest_plugin.pytest_configure(Config(path))
+
+
+def test_a_device_and_an_open_descriptor_are_written_to(tmp_path):
+    with (tmp_path / "ours").open("w+") as ours:
+        for path in (os.devnull, f"/dev/fd/{ours.fileno()}"):
+            config = Config(path)
+            pytest_plugin.pytest_configure(config)
+            finish(config, [RecordedRun("r", (ToolCall("ls"),))])
+    assert (tmp_path / "ours").read_text().startswith("<!doctype html>")
 
 
 def test_workers_hand_their_runs_to_the_process_that_writes(pytestconfig):

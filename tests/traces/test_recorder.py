@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -188,6 +189,38 @@ def test_a_write_in_parts_is_finished(path, monkeypatch):
 def test_a_file_that_cannot_be_opened_is_refused_at_once(tmp_path):
     with pytest.raises(OSError, match="none"):
         RunRecorder(tmp_path / "none" / "f")
+
+
+def bound(path):
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+
+
+@given(
+    st.sampled_from([("a named pipe", os.mkfifo), ("a socket", bound)]),
+    st.lists(st.sampled_from("abc"), max_size=3),
+)
+def test_a_pipe_or_a_socket_is_named_at_once(kind, links):
+    words, make = kind
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "runs.jsonl")
+        make(path)
+        for number, name in enumerate(links):
+            path, target = os.path.join(folder, f"{number}{name}"), path
+            os.symlink(target, path)
+        with pytest.raises(OSError, match=f"{words}, not a file: '{path}'"):
+            RunRecorder(path)
+
+
+def test_a_device_and_what_the_process_has_open_are_recorded_to(tmp_path):
+    with RunRecorder(os.devnull) as run:
+        run.tool_call("ls")
+    read, write = os.pipe()
+    with RunRecorder(f"/dev/fd/{write}") as run:
+        run.tool_call("ls")
+    os.close(write)
+    with os.fdopen(read) as lines:
+        assert [json.loads(line)["type"] for line in lines][:1] == ["run_started"]
 
 
 @given(st.recursive(st.none() | st.floats() | st.text() | st.binary(), st.lists, max_leaves=4))

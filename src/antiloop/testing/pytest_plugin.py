@@ -6,7 +6,7 @@ asks for the fixture.
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generator, Iterator, List
+from typing import TYPE_CHECKING, Any, Generator, Iterator, List, Optional
 
 import pytest
 
@@ -33,10 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Refuse a report that cannot be written before the tests run."""
     config.stash[_RUNS] = []
     path = config.getoption("--antiloop-report")
-    if path and not Path(path).absolute().parent.is_dir():
-        raise pytest.UsageError(f"--antiloop-report: no folder {Path(path).absolute().parent}")
-    if path and Path(path).is_dir():
-        raise pytest.UsageError(f"--antiloop-report: {path} is a folder; name a file in it")
+    why = _why_not_written(path) if path else None
+    if why is not None:
+        raise pytest.UsageError(f"--antiloop-report: {why}")
 
 
 @pytest.fixture
@@ -95,6 +94,26 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"antiloop report: {path}: {what}")
 
 
+def _why_not_written(path: str) -> Optional[str]:
+    from ..regular_file import what_waits
+    from ..replaced_file import is_written_in_place, named_folders, target_of
+
+    if not Path(path).absolute().parent.is_dir():
+        return f"no folder {Path(path).absolute().parent}"
+    if Path(path).is_dir():
+        return f"{path} is a folder; name a file in it"
+    kind = what_waits(path)
+    if kind is not None:
+        return f"{path} is {kind}; name a file"
+    if is_written_in_place(path):
+        return None
+    try:
+        target_of(path, named_folders(path))
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    return None
+
+
 def _named(run: "RecordedRun", test: str) -> "RecordedRun":
     from dataclasses import replace
 
@@ -103,7 +122,9 @@ def _named(run: "RecordedRun", test: str) -> "RecordedRun":
 
 def _write(config: pytest.Config, runs: "List[RecordedRun]") -> None:
     from ..health import evaluate
+    from ..replaced_file import named_folders, replaced_file
     from ..report import write_page
 
-    with open(config.getoption("--antiloop-report"), "w", encoding="utf-8") as page:
+    path = config.getoption("--antiloop-report")
+    with replaced_file(path, within=named_folders(path)) as page:
         write_page(((run, evaluate(run)) for run in runs), page)

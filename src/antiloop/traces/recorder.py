@@ -42,7 +42,7 @@ class RunRecorder:
             recording.
 
     Raises:
-        OSError: if the file cannot be opened.
+        OSError: if the file cannot be opened, or is a named pipe or a socket.
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "runs.jsonl")

@@ -26,10 +26,10 @@ from typing import (
 )
 
 from ...regular_file import opener
+from ...replaced_file import named_folders, replaced_file
 from ..command import reason_of
 from ..output.judged_output import message
 from ..output.terminal import complain, counted, note
-from ..replaced_file import named_folders, replaced_file
 
 if TYPE_CHECKING:
     from ..judged_run import JudgedRun

@@ -5,11 +5,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 
+from ...replaced_file import named_folders, replaced_file
 from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from ..detector import add_detector, detector_of
 from ..output.terminal import complain, is_watched, say, show_status, tell_page
 from ..recordings import Recordings, add_recordings, path_to_write
-from ..replaced_file import named_folders, replaced_file
 
 if TYPE_CHECKING:
     from ...traces import RecordedRun

@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ContextManager, Iterator, Optional, TextIO, Tuple
 
+from ...replaced_file import named_folders, replaced_file
 from ..command import COULD_NOT_RUN, FOUND, add_command, reason_of
 from ..detector import add_detector, add_prices, detector_of, prices_of
 from ..named_judge import Asked, add_judge
 from ..output.terminal import complain, is_quiet, printable, tell
 from ..recordings import Recordings, add_recordings, path_to_write
-from ..replaced_file import named_folders, replaced_file
 
 if TYPE_CHECKING:
     from ...health import HealthProfile, HealthReport

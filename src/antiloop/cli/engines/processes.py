@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import ContextManager, Iterator, Sequence, Tuple
 
-from ..signals import signals_handled
+from ...signals import signals_handled
 
 _PATIENCE_S = 5.0
 

@@ -6,9 +6,9 @@ import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
 
 from ...regular_file import opener
+from ...replaced_file import replaced_file, target_of
 from ..command import COULD_NOT_RUN, FOUND, reason_of
 from ..output.terminal import complain, printable, say
-from ..replaced_file import replaced_file, target_of
 from .agent_settings import LOCAL, PROJECT, USER, AgentSettings
 from .hook_program import command_of, missing_program, warnings
 

@@ -5,7 +5,7 @@ from collections import deque
 from contextlib import ExitStack
 from typing import Callable, Deque, List, Sequence, TextIO
 
-from ..signals import signals_handled
+from ...signals import signals_handled
 
 _BEGIN = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 _END = "\x1b[?7h\x1b[?25h\x1b[?1049l"

@@ -5,11 +5,11 @@ import time
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING, Callable, List, Optional
 
+from ...signals import end, signals_handled
 from ...traces.live.live_sessions import LiveSessions
 from ..command import COULD_NOT_RUN, FOUND, reason_of
 from ..detector import detector_of
 from ..output.terminal import complain
-from ..signals import end, signals_handled
 from .views import Lines, Table, View, is_in_place
 
 if TYPE_CHECKING:

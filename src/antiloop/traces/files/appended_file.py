@@ -1,11 +1,12 @@
 """A file of lines that many threads and processes add to at the same time."""
 
+import errno
 import logging
 import os
 import threading
 from typing import Optional, Union
 
-from ...regular_file import opener
+from ...regular_file import NotRegular, opener, what_waits
 
 _log = logging.getLogger("antiloop.traces")
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -20,11 +21,15 @@ class AppendedFile:
         path: the file; it is made if it is missing.
 
     Raises:
+        NotRegular: for a named pipe, on which a writer would wait for a reader, and a socket.
         OSError: if it cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
         self._name = os.fspath(path)
+        kind = what_waits(self._name)
+        if kind is not None:
+            raise NotRegular(errno.EINVAL, f"{kind}, not a file", self._name)
         self._lock = threading.Lock()
         # A writer that was killed may have left half a line; ours must not be the other half.
         self._before = b"\n" if _ends_within_a_line(path) else b""
@@ -65,5 +70,5 @@ def _ends_within_a_line(path: Path) -> bool:
         with open(path, "rb", opener=opener) as file:
             file.seek(-1, os.SEEK_END)
             return file.read() != b"\n"
-    except OSError:  # missing, empty, or a pipe
+    except OSError:  # missing, empty, or a device
         return False

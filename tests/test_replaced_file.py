@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from antiloop.cli.replaced_file import named_folders, replaced_file
+from antiloop.replaced_file import named_folders, replaced_file
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import stat
 from contextlib import contextmanager
 from typing import Iterator, Optional, Sequence, TextIO, Tuple
 
-from ..regular_file import is_descriptor
+from .regular_file import is_descriptor
 from .signals import end, signals_handled
 
 
@@ -27,7 +27,7 @@ def replaced_file(path: str, within: Optional[Sequence[str]] = None) -> Iterator
     Raises:
         OSError: if it cannot be written.
     """
-    if is_descriptor(path) or (os.path.exists(path) and not os.path.isfile(path)):
+    if is_written_in_place(path):
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             yield file
         return
@@ -45,6 +45,11 @@ def replaced_file(path: str, within: Optional[Sequence[str]] = None) -> Iterator
         except BaseException:
             os.unlink(part)
             raise
+
+
+def is_written_in_place(path: str) -> bool:
+    """Whether a path is not replaced: a device, a pipe, a folder, or what this process has open."""
+    return is_descriptor(path) or (os.path.exists(path) and not os.path.isfile(path))
 
 
 def target_of(path: str, within: Optional[Sequence[str]] = None) -> str:
