@@ -15,7 +15,7 @@ from strands.models import Model
 from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ModelThrottledException
 
-from antiloop import LoopDetectedError, LoopPolicy
+from antiloop import LoopDetectedError, LoopDetector, LoopPolicy, RepeatDetector
 from antiloop.integrations.strands import LoopGuard
 from antiloop.loop_detection import Escalation
 from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
@@ -254,6 +254,20 @@ def test_a_state_that_cannot_be_read_is_begun_anew(known):
         agent.state.set(key, known)
     agent("Go")
     assert ran.searches == 4
+
+
+def test_guards_with_other_thresholds_keep_their_states_apart():
+    strict, loose = (
+        LoopDetector([RepeatDetector(threshold)], Escalation(("notify", "stop")))
+        for threshold in (2, 3)
+    )
+    assert repr(strict) == repr(loose)
+    agent = made_agent(Script(same(times=2)), Ran(), hooks=[LoopGuard(loose)], detector=strict)
+    agent("Go")
+    states = agent.state.get()
+    assert set(states) == {LoopGuard(strict)._key, LoopGuard(loose)._key}
+    ladders = [json.dumps(each["window"]["ladder"]) for each in states.values()]
+    assert ladders[0] != ladders[1]  # only one of them has found a loop
 
 
 def test_observers_hear_of_which_agent():

@@ -20,11 +20,11 @@ except ImportError as error:
 from ..exceptions import LoopDetectedError, SnapshotError
 from ..formats import History, from_strands, rounds_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..loop_detection.evidence.fingerprint import text_fingerprint
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import ToolCall
 from .guard import Guard, stopped
+from .shared.detector_key import detector_key
 
 
 @beta
@@ -47,7 +47,7 @@ class LoopGuard(Guard):
         self._judged: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._monitors: WeakKeyDictionary[Any, LoopMonitor] = WeakKeyDictionary()
         # Guards of different detectors may watch one agent.
-        self._key = f"antiloop-{text_fingerprint(repr(self.detector))[:8]}"
+        self._key = f"antiloop-{detector_key(self.detector, self._ignored)}"
         self._errors: WeakKeyDictionary[Any, LoopDetectedError] = WeakKeyDictionary()
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
