@@ -8,6 +8,7 @@ from antiloop.loop_detection.evidence.noise import (
     near_arguments,
     template,
     without_noise,
+    without_places,
     wording,
     words,
 )
@@ -67,6 +68,34 @@ def test_clocks_and_ids_are_noise_to_somebody_who_waits(one, other):
 @pytest.mark.parametrize(("one", "other"), COUNTERS)
 def test_counters_are_what_moves_for_somebody_who_waits(one, other):
     assert without_noise(one, is_waiting=True) != without_noise(other, is_waiting=True)
+
+
+PLACES = ["a/main.c:{}: oops", "a.test.ts:{}:7 - oops", "b.tsx({},3): oops", 'File "c.py", line {}']
+
+
+@given(st.sampled_from(PLACES), st.integers(1, 9_999), st.integers(1, 9_999))
+def test_the_place_of_a_failure_is_not_what_failed(text, one, other):
+    assert without_places(text.format(one)) == without_places(text.format(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("main.c:7: oops", "other.c:7: oops"),
+        ("main.c:7: oops", "main.h:7: oops"),
+        ("errno: 2", "errno: 13"),
+        ("status:404", "status:403"),
+        ("12 lines failed", "7 lines failed"),
+        ("exit(1)", "exit(2)"),
+    ],
+)
+def test_what_is_not_the_place_of_a_failure(one, other):
+    assert without_places(one) != without_places(other)
+
+
+def test_a_place_far_down_in_a_long_text_is_kept():
+    text = "word " * 2_000
+    assert without_places(f"{text}a.c:1:") != without_places(f"{text}a.c:2:")
 
 
 @pytest.mark.parametrize("text", ["12:00:01", "1700000000", "3s", "", "2024-01-02"])
@@ -144,6 +173,14 @@ def test_what_is_cosmetic_in_arguments(one, other):
 @pytest.mark.parametrize(("one", "other"), FAR)
 def test_what_is_not_cosmetic_in_arguments(one, other):
     assert near_arguments(one) != near_arguments(other)
+
+
+@given(st.from_regex(r"[a-z]{0,2}[0-9]{1,3}", fullmatch=True), st.integers(1, 9))
+def test_short_names_with_another_number_are_other_arguments(name, step):
+    stem = name.rstrip("0123456789")
+    other = f"{stem}{int(name[len(stem) :]) + step}"
+    for command in ("git add {}", "rm -f dist/{}.txt", "{}"):
+        assert near_arguments(command.format(name)) != near_arguments(command.format(other))
 
 
 def test_words_are_lower_case_and_without_marks():

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import ask, failed, step
 
 from antiloop.loop_detection import PersistentFailureDetector, ToolPolicy
@@ -38,6 +40,25 @@ def test_another_answer_begins_the_count_anew():
 def test_a_success_in_between_begins_the_count_anew():
     run = [*edits(3, ERROR), step("build", "all is well"), *edits(3, ERROR)]
     assert ask(PersistentFailureDetector(4), *run) is None
+
+
+@given(st.lists(st.integers(1, 999), min_size=5, max_size=5))
+def test_an_edit_moves_the_lines_of_the_same_failure(lines):
+    run = [
+        made
+        for line in lines
+        for made in (
+            step("edit", "saved", text=f"down to {line}"),
+            failed("build", f"main.c:{line}: error: symbol 'run' is undefined"),
+        )
+    ]
+    assert ask(PersistentFailureDetector(5), *run).repetitions == 5
+
+
+@given(st.lists(st.integers(400, 599), min_size=5, max_size=5).filter(lambda n: len(set(n)) > 1))
+def test_another_number_is_another_failure(statuses):
+    run = [failed("build", f"Error: the server said {status}") for status in statuses]
+    assert ask(PersistentFailureDetector(5), *run) is None
 
 
 @pytest.mark.parametrize("count", [14, 15])

@@ -1,7 +1,7 @@
 """The same failure under changing arguments, and rows of unproductive calls."""
 
 from dataclasses import replace
-from typing import Callable, List, Optional, Tuple
+from typing import Callable, List, Optional
 
 from ...stability import beta
 from ..detection import LoopDetection
@@ -18,7 +18,6 @@ PATIENCE = 12
 """Rounds with the same answer if it is not a failure."""
 ROW_SPACING = 3
 """Rounds between two detections of a streak over any tools."""
-_Answer = Tuple[Optional[str], ...]
 FRESH_PER_MATCH = 0.25
 """New results allowed for each failure: an agent that learns something else is not stuck."""
 
@@ -96,9 +95,9 @@ class FailureStreakDetector(WindowDetector):
         """Whether a row over any tools is long enough and repeats answers often enough."""
         if len(row) < self.in_a_row or len(row) >= 2 * self.in_a_row or not self.repeats:
             return len(row) >= self.in_a_row
-        repeats = _repeats(row, _answer)
+        repeats = _repeats(row, _are_alike)
         # A failure in new words may be the first step of another way.
-        return repeats >= self.repeats and repeats > _repeats(row[:-1], _answer)
+        return repeats >= self.repeats and repeats > _repeats(row[:-1], _are_alike)
 
     def _same_failure(self, window: Window, latest: CallFeatures, needed: int) -> List[JudgedCall]:
         if window.tally.may_say_alike(latest) < needed:
@@ -143,7 +142,7 @@ class FailureStreakDetector(WindowDetector):
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
             is_certain=False,
         )
-        is_firm = _repeats(row, _exact_answer) >= self.repeats
+        is_firm = _repeats(row, _are_exactly_alike) >= self.repeats
         return replace(found, spacing=ROW_SPACING if is_firm else 2 * self.in_a_row)
 
 
@@ -157,27 +156,27 @@ def _is_fruitless(item: JudgedCall) -> bool:
     return kind.is_failure or kind is EMPTY or (kind is SILENT and features.only_looks)
 
 
-def _repeats(row: List[JudgedCall], answer_of: Callable[[CallFeatures], _Answer]) -> int:
+def _repeats(row: List[JudgedCall], are_alike: Callable[[CallFeatures, CallFeatures], bool]) -> int:
     """Count the rounds that repeat the answer of an earlier round of the row."""
-    answers = [answer_of(item.features) for item in row]
     return sum(
-        item.is_known or said in answers[:place]
-        for place, (item, said) in enumerate(zip(row, answers))
+        item.is_known or any(are_alike(item.features, each.features) for each in row[:place])
+        for place, item in enumerate(row)
     )
 
 
-def _answer(features: CallFeatures) -> _Answer:
-    """Return the answer of a round: the text of a failure, or that a tool found nothing."""
-    kind = features.outcome
+def _are_alike(one: CallFeatures, other: CallFeatures) -> bool:
+    """Whether two rounds failed in the same way, or found nothing with the same tool."""
+    kind = one.outcome
     if kind.is_failure:
-        return kind.value, features.wording
-    return kind.value, features.tool, features.result if kind.says_something else None
+        return say_alike(one, other)
+    if kind is not other.outcome or one.tool != other.tool:
+        return False
+    return one.result == other.result or not kind.says_something
 
 
-def _exact_answer(features: CallFeatures) -> _Answer:
-    """Return the answer of a round together with what the call looked for."""
-    is_failure = features.outcome.is_failure
-    return _answer(features) if is_failure else (*_answer(features), features.near)
+def _are_exactly_alike(one: CallFeatures, other: CallFeatures) -> bool:
+    """Whether two rounds failed in the same way, or looked for the same and found nothing."""
+    return _are_alike(one, other) and (one.outcome.is_failure or one.near == other.near)
 
 
 def _said(features: CallFeatures) -> Optional[str]:

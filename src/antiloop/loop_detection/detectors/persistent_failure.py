@@ -5,6 +5,7 @@ from typing import List, Optional
 from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.judged_call import JudgedCall
+from ..evidence.sameness import say_alike
 from ..evidence.window import Window
 from ..threshold import check_threshold
 from .base import WindowDetector, detection
@@ -73,10 +74,7 @@ def _attempts(window: Window, latest: JudgedCall) -> List[JudgedCall]:
         item = passed.calls.get(features.call)
         if item is None:
             continue
-        if (
-            item.features.outcome is not features.outcome
-            or item.features.wording != features.wording
-        ):
+        if not say_alike(item.features, features):
             break
         found.append(item)
         if item.is_step_forward:

@@ -3,7 +3,7 @@
 from typing import NamedTuple, Tuple
 
 from .fingerprint import text_fingerprint
-from .noise import LONG, has_words, without_noise
+from .noise import LONG, has_words, without_noise, without_places
 
 _BLOCK = 4_096
 BEGINNING = LONG + _BLOCK
@@ -20,9 +20,10 @@ class KeptText(NamedTuple):
     has_words: bool = False
     """Whether there are words in what follows."""
 
-    def without_noise(self, is_waiting: bool = False) -> str:
+    def without_noise(self, is_waiting: bool = False, is_failure: bool = False) -> str:
         """Return a text that is equal for two whole texts that are equal without noise."""
-        masked = without_noise(self.begin, is_waiting, self.has_words)
+        begin = without_places(self.begin) if is_failure else self.begin
+        masked = without_noise(begin, is_waiting, self.has_words)
         return "".join(_folded(masked, self.rest, 0))
 
 

@@ -30,4 +30,4 @@ def _compared(name: str, tool: str, arguments: Any, text: KeptText, kind: Outcom
     if name == "template":
         return template(text.begin)
     waits = kind is WAITING or asks_of_a_job(tool, arguments)
-    return text.without_noise(waits or speaks_of_a_job(text.begin))
+    return text.without_noise(waits or speaks_of_a_job(text.begin), kind.is_failure)

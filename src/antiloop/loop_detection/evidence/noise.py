@@ -35,6 +35,8 @@ _COUNTER = (
 _CLOCKS = re.compile(rf"{_DATE}|\b(?:{_CLOCK})")  # reads lower case, which is quicker
 _CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
 _VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
+# a.py:12:5, a.ts(12,5), line 12: an edit moves what is below it.
+_PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d+", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
@@ -62,6 +64,15 @@ def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) ->
     pattern = _CLOCKS_AND_IDS if is_waiting else _VOLATILE
     masked = pattern.sub("#", text[:LONG]) + text[LONG:]
     return masked if goes_on or has_words(masked) else text
+
+
+def without_places(text: str) -> str:
+    """Mask the numbers of lines: an edit moves what is below it.
+
+    >>> without_places("main.c:12:5: error: expected ';'")
+    "main.c:#: error: expected ';'"
+    """
+    return _PLACES.sub(r"\1\2:#", text[:LONG]) + text[LONG:]
 
 
 def has_words(text: str, start: int = 0) -> bool:
@@ -101,8 +112,8 @@ def near_arguments(arguments: Any) -> str:
 
     Random ids, times and fields that only number a request are left out. The words of a text lose
     order, repetitions, case, plural and, beside longer ones, all of one or two letters; a number
-    is what it says, written as text or not. A shell command that begins with ``:`` or ``#`` does
-    nothing, whatever follows.
+    is what it says, written as text or not, and so is a short name with a digit. A shell command
+    that begins with ``:`` or ``#`` does nothing, whatever follows.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
     True
@@ -140,7 +151,7 @@ def _stems(text: str) -> str:
     if _DIGITS.search(text):  # each time and each id has a digit
         text = _CLOCKS.sub(" ", text)
     stems = {_stem(word) for word in set(_WORDS.findall(text))}
-    telling = {stem for stem in stems if len(stem) > 2 or stem.isdigit()}
+    telling = {stem for stem in stems if len(stem) > 2 or not stem.isalpha()}
     return " ".join(sorted(telling or stems)[:_STEMS])
 
 
