@@ -24,6 +24,7 @@ from antiloop.loop_detection import (
     UnknownToolDetector,
     presets,
 )
+from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
 
 RANK = {action: rank for rank, action in enumerate(LoopAction)}
 DETECTORS = {
@@ -102,7 +103,10 @@ def actions_said(monitor, rounds):
 
 
 ANSWERS = st.sampled_from(
-    ["No results.", "", "Error: no such page", "Unknown tool: look", "status: running", "10 cats"]
+    [
+        *("No results.", "", "Error: no such page", "Unknown tool: look", "status: running"),
+        *("10 cats", "503", "12 failed", "rate limit exceeded"),
+    ]
 )
 
 
@@ -113,6 +117,24 @@ def test_a_ladder_never_climbs_down_while_the_same_calls_go_on(preset, answers):
     said = actions_said(presets.PRESETS[preset]().monitor(), [([call], [each]) for each in answers])
     ranks = [RANK[action] for action in said]
     assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize("preset", presets.PRESETS)
+@given(lap=st.lists(st.tuples(st.sampled_from("abc"), ANSWERS), min_size=2, max_size=6))
+def test_a_ladder_never_climbs_down_while_the_same_calls_go_round(preset, lap):
+    rounds = [
+        ([ToolCall(f"look_{tool}", {"at": place})], [answer])
+        for place, (tool, answer) in enumerate(lap)
+    ]
+    said = actions_said(presets.PRESETS[preset]().monitor(), rounds * (50 // len(lap)))
+    ranks = [RANK[action] for action in said]
+    assert ranks == sorted(ranks)
+
+
+def test_a_loop_that_begins_after_another_was_found_climbs_alone():
+    monitor = LoopDetector.escalating().monitor()
+    rounds = [([ToolCall("look", {"at": at})], ["same"]) for at in "aaabbb"]
+    assert actions_said(monitor, rounds) == [LoopAction.NOTIFY, LoopAction.NOTIFY]
 
 
 @given(loops=st.integers(1, 60), length=st.integers(3, 5))
@@ -201,13 +223,23 @@ def test_a_shell_is_not_refused_for_what_some_commands_gave():
 FRESH = st.lists(st.text("abcdefgh", min_size=3, max_size=9), min_size=12, max_size=12, unique=True)
 
 
+WORK = {
+    "a new answer": lambda n, text: (ToolCall("note", {"text": text}), f"page {text}"),
+    "a change": lambda n, text: (ToolCall("edit_file", {"path": f"{text}.py"}), "ok"),
+    "a silent command": lambda n, text: (ToolCall("bash", {"command": f"mv {text} done"}), ""),
+    "fewer failures": lambda n, text: (ToolCall("run_tests", {}), f"{40 - n} failed"),
+    "a job that goes on": lambda n, text: (ToolCall("job_status", {"id": 1}), f"{2 * n} % done"),
+}
+
+
 @pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating])
+@pytest.mark.parametrize("kind", WORK)
 @given(texts=FRESH, hidden_first=st.booleans())
-def test_results_that_nobody_sees_are_no_evidence_beside_progress(make, texts, hidden_first):
+def test_results_that_nobody_sees_are_no_evidence_beside_progress(make, kind, texts, hidden_first):
     monitor = make().monitor()
     for number, text in enumerate(texts):
         hidden = (ToolCall("web_search", {"query": "x"}, id=f"w{number}"), None)
-        shown = (ToolCall("note", {"text": text}, id=f"n{number}"), f"page {text}")
+        shown = WORK[kind](number, text)
         calls, results = zip(*([hidden, shown] if hidden_first else [shown, hidden]))
         assert monitor.after(calls, results).action is LoopAction.CONTINUE
 
@@ -233,3 +265,31 @@ def test_a_shadow_detector_tells_what_a_replay_gives_and_does_nothing(run, chose
         told += [verdict.reported.action] * (verdict.would_be is not None)
     assert heard == told
     assert shadow.snapshot() == replayed.snapshot()
+
+
+# A refusal is ours only where we refuse: any tool may say the same words.
+
+PREFIXES = st.sampled_from(["", "PreToolUse:Bash hook error: "])
+SAYINGS = st.sampled_from(["page", "this call was not run. Part", "the request of Anna, part"])
+
+
+@pytest.mark.parametrize("preset", ["default", "escalating"])
+@given(
+    prefix=PREFIXES,
+    saying=SAYINGS,
+    is_numbered=st.booleans(),
+    before=st.sampled_from(["nothing", "a loop of another call", "a loop of this call"]),
+)
+def test_pages_that_begin_like_a_refusal_are_pages(preset, prefix, saying, is_numbered, before):
+    monitor = presets.PRESETS[preset]().monitor()
+    if before != "nothing":
+        look = ToolCall("read" if before.endswith("this call") else "look", {})
+        actions_said(monitor, [([look], ["No results."])] * 2)
+        monitor.user_message()
+    names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
+    pages = [
+        ([ToolCall("read", {"page": at} if is_numbered else {})], [f"{text} {name}"])
+        for at, name in enumerate(names)
+        for text in [f"{prefix}{REFUSED_MARKER} {saying}"]
+    ]
+    assert actions_said(monitor, pages) == []

@@ -1,6 +1,7 @@
 """How far the loops of a run have climbed on one ladder."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from math import inf
 from typing import Any, Dict, Mapping
 
 from ..latest import Latest
@@ -25,6 +26,8 @@ class Standing:
     """The round in which it took the last one."""
     found_at: int = 0
     """The round in which it was last found."""
+    last_call: int = -1
+    """Its last call then, counted from the start of the run."""
 
 
 _NEW = Standing()
@@ -46,8 +49,9 @@ class Rungs:
     """The loops that climb one `Escalation`.
 
     A loop that shares calls with an earlier loop, perhaps from another detector, continues at the
-    position of that loop. Forgotten loops pass their position on to new ones, so a run that meets
-    new loops again and again climbs as well.
+    position of that loop, and so does one that was under way when the earlier loop was found: of
+    calls in turn, detectors find now these, now those. Forgotten loops pass their position on to
+    new ones, so a run that meets new loops again and again climbs as well.
     """
 
     def __init__(self, escalation: Escalation) -> None:
@@ -59,16 +63,14 @@ class Rungs:
     def __bool__(self) -> bool:
         return bool(self._loops)
 
-    def has_found(self, call: str) -> bool:
-        """Whether a remembered loop contained this call."""
-        return call in self._calls
-
     def step(self, found: LoopDetection, round_number: int) -> Step:
         """Return what a detection in this round requires; nothing is stored."""
         ladder, known = self._escalation, self._known(found, round_number)
         if known.taken and round_number - known.taken_at < self._wait(found, known):
             return Step(LoopAction.CONTINUE, known.rung, is_further=False)
-        rung = max(known.rung, self._shared_rung(found)) if ladder.resumes else known.rung
+        rung = known.rung
+        if ladder.resumes:
+            rung = max(rung, self._shared_rung(found), self._overlapping_rung(found))
         return Step(self._action(found, rung, known.taken), rung, is_further=True)
 
     def remember(self, found: LoopDetection, step: Step, round_number: int) -> None:
@@ -79,7 +81,8 @@ class Rungs:
             taken, taken_at = taken + 1, round_number
         rung = step.rung + step.is_further
         self._forget(self._loops, found.identity)
-        self._loops[found.identity] = Standing(rung, taken, taken_at, round_number)
+        last_call = max(found.indices, default=-1)
+        self._loops[found.identity] = Standing(rung, taken, taken_at, round_number, last_call)
         for call in found.members:
             self._forget(self._calls, call)
             self._calls[call] = max(rung, self._calls.get(call, 0))
@@ -87,10 +90,7 @@ class Rungs:
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON."""
         return {
-            "loops": [
-                [identity, known.rung, known.taken, known.taken_at, known.found_at]
-                for identity, known in self._loops.items()
-            ],
+            "loops": [[identity, *astuple(known)] for identity, known in self._loops.items()],
             "calls": [[call, rung] for call, rung in self._calls.items()],
             "forgotten": self._forgotten,
         }
@@ -98,8 +98,7 @@ class Rungs:
     def load(self, state: Mapping[str, Any]) -> None:
         """Load a state from `to_dict`."""
         for identity, *numbers in state["loops"]:
-            rung, taken, taken_at, found_at = (int(number) for number in numbers)
-            self._loops[str(identity)] = Standing(rung, taken, taken_at, found_at)
+            self._loops[str(identity)] = Standing(*map(int, numbers))
         for call, rung in state["calls"]:
             self._calls[str(call)] = int(rung)
         self._forgotten = int(state["forgotten"])
@@ -123,6 +122,12 @@ class Rungs:
         rungs = [self._calls.get(call, 0) for call in found.members]
         if found.identity not in self._loops:
             rungs.append(self._forgotten)
+        return max(rungs, default=0)
+
+    def _overlapping_rung(self, found: LoopDetection) -> int:
+        """Return the rung of the loops that were found after this one began."""
+        first = min(found.indices, default=inf)
+        rungs = [each.rung for each in self._loops.values() if each.last_call >= first]
         return max(rungs, default=0)
 
     def _action(self, found: LoopDetection, rung: int, taken: int) -> LoopAction:
