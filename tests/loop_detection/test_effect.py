@@ -38,6 +38,45 @@ def test_a_verb_that_only_looks_comes_before_the_name(verb, place, noun):
     assert not seems_to_mutate(f"{verb}_{noun}", {place: "get_all"})
 
 
+GROUPS = st.lists(st.sampled_from(["chat", "issues", "v1", "users_info", "my-team"]), max_size=3)
+TURNS = st.sampled_from(["{0}", "{1}", "{2}", "{0}{4}", "{1}{4}", "{0}_{3}", "{1}-{3}", "{2}_{3}"])
+PLAIN = st.sampled_from(["send", "create", "delete", "publish", "post", "patch"])
+LOOKS = st.sampled_from(["get", "list", "view", "search", "find", "show"])
+
+
+def dotted(groups, turn, verb, noun):
+    forms = (verb, verb.capitalize(), verb.upper(), noun, noun.capitalize())
+    return ".".join([*groups, turn.format(*forms)])
+
+
+@given(PLAIN, PLACES, NOUNS, GROUPS, TURNS)
+def test_a_verb_says_the_same_in_any_group(verb, place, noun, groups, turn):
+    told = dotted(groups, turn, verb, noun)
+    assert seems_to_mutate("slack", {place: told})
+    assert actions("slack", {"text": "hi", place: told})[2] == "notify"
+
+
+@given(LOOKS, PLACES, NOUNS, GROUPS, TURNS)
+def test_a_verb_that_only_looks_does_so_in_any_group(verb, place, noun, groups, turn):
+    told = dotted(groups, turn, verb, noun)
+    assert seems_to_look("update_record", {place: told})
+    assert not seems_to_mutate("update_record", {place: told})
+
+
+@given(
+    PLAIN,
+    PLACES,
+    st.sampled_from(
+        [
+            *("{}.py", "src/{}.py", "./{}.sh", "see {}.py", "{}.test.ts", "{}..x", ".{}", "{}."),
+            *("src/{}", "Then {} it.", "a.b {}", "1.{}", "{}.tar.gz", "https://a.b/{}"),
+        ]
+    ),
+)
+def test_a_file_and_prose_are_not_a_verb(verb, place, text):
+    assert not seems_to_mutate("note", {place: text.format(verb)})
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "answer"),
     [
@@ -75,6 +114,8 @@ def test_what_only_looks(tool, arguments, answer):
         ("command_status", {}, True),
         ("get_build", {}, True),
         ("process", {"action": "poll"}, True),
+        ("ci", {"method": "pipelines.status"}, True),
+        ("ci", {"method": "status.create"}, False),
         ("build", {}, False),
         ("bash", {"command": "git status"}, False),
         ("get_page", {}, False),
@@ -122,6 +163,12 @@ def test_a_duration_is_the_news_of_a_job_and_noise_in_the_answer_of_a_shell():
         ("message", {"operation": "sendText"}, True),
         ("message", {"action": "hello"}, False),
         ("http", {"method": "POST"}, True),
+        ("slack", {"action": "chat.postMessage"}, True),
+        ("github", {"method": "issues.create"}, True),
+        ("github", {"method": "issues.list"}, False),
+        ("tmux", {"action": "pane.send-keys"}, False),
+        ("a", {"action": "x" * 94 + ".create"}, False),
+        ("a", {"action": "x" * 93 + ".create"}, True),
         ("http", {"method": "GET"}, False),
         ("update_record", {"method": "GET"}, False),
         ("update_record", {"action": "fast"}, True),

@@ -51,7 +51,8 @@ def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
     """Guess from its name whether a call changes the world.
 
     A tool of several commands is judged by the command, if that says anything:
-    ``{"command": "view"}`` only looks, ``{"action": "send"}`` and ``{"method": "POST"}`` do not.
+    ``{"command": "view"}`` only looks, ``{"action": "send"}`` and ``{"method": "POST"}`` do not,
+    and neither does ``{"method": "chat.postMessage"}``.
     """
     return _effect(tool_name, arguments) is True
 
@@ -126,11 +127,18 @@ def _verbs(arguments: Any) -> Iterable[str]:
     if not isinstance(arguments, dict) or _PLACES.isdisjoint(arguments):
         return ()
     given = (arguments.get(name) for name in _VERBS)
-    return [verb for verb in given if isinstance(verb, str) and _is_name(verb)]
+    return [_last_name(verb) for verb in given if isinstance(verb, str) and _is_name(verb)]
 
 
 def _is_name(verb: str) -> bool:
-    return len(verb) <= LONGEST_NAME and verb.replace("-", "_").isidentifier()
+    """Whether this is a name, or dotted names: ``send-keys``, ``chat.postMessage``."""
+    names = verb.replace("-", "_").split(".") if len(verb) <= LONGEST_NAME else [""]
+    return all(map(str.isidentifier, names))
+
+
+def _last_name(verb: str) -> str:
+    """Return the last of dotted names, which is the verb; the names before it are groups."""
+    return verb.rpartition(".")[2]
 
 
 @lru_cache(maxsize=1024)
