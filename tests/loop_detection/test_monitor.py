@@ -145,20 +145,6 @@ def test_while_another_call_is_refused_such_a_page_is_a_page_too():
     ]
 
 
-def test_a_refusal_in_a_loop_is_known_by_a_guard_with_another_ladder():
-    monitor = LoopDetector([RepeatDetector(3)], Escalation(("notify",))).monitor()
-    kinds = []
-    for text in (
-        f"{REFUSED_MARKER} it says",
-        "a b",
-        "a b",
-        f"{REFUSED_MARKER} this call was not run",
-    ):
-        monitor.record_call("look", {}, text)
-        kinds.append(monitor.window.rounds[-1].evidence[0].features.outcome.name)
-    assert (kinds[0], kinds[3]) == ("FAILURE", "REFUSED")
-
-
 def test_long_arguments_of_a_page_that_begins_like_a_refusal_stay_known():
     monitor = LoopDetector([NearRepeatDetector(3)], LoopPolicy.STOP).monitor()
     for number in range(3):

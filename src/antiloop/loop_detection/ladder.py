@@ -103,17 +103,6 @@ class Ladder:
         self._block(findings, steps)
         return best
 
-    def may_refuse(self, features: CallFeatures) -> bool:
-        """Whether this call is blocked, or may have been blocked by a guard with another ladder.
-
-        A recorded run may keep nothing of a block but the text of the refusal. It counts for a call
-        that was part of a loop before, because only such calls are blocked.
-        """
-        for rungs in self._all:
-            if rungs.has_found(features.call):
-                return True
-        return bool(self._blocks) and self.refusing(features) is not None
-
     def refusing(self, features: CallFeatures) -> Optional[Block]:
         """Return the block that refuses this call; None if it may run."""
         return next((block for block in self._blocks.values() if block.refuses(features)), None)

@@ -21,7 +21,7 @@ REFUSED_MARKER = "[antiloop] Refused:"
 """The beginning of every result of a blocked call.
 
 A framework may put a prefix before it, as in ``PreToolUse:Bash hook error:``. A tool may return the
-same text, so it counts only if a monitor has found the loop that the call belongs to.
+same text, so it counts only for a call that the monitor refuses.
 """
 
 
@@ -65,6 +65,7 @@ for _kind in Outcome:
 UNKNOWN, SUCCESS, EMPTY, SILENT, FAILURE, INVALID, WAITING, REFUSED = Outcome
 """The members by themselves: before Python 3.12, a look-up in the class takes ten times as long."""
 
+_MARKER = REFUSED_MARKER.lower()
 _NAME = re.compile(r"\w[./\\_-]\w")  # in a path, a file, an identifier: these hold no statement
 
 # All of these read lower case: patterns that ignore it are several times slower.
@@ -166,7 +167,8 @@ def _is_under_way(text: str) -> bool:
 
 def _speaks_of_failure(head: str) -> bool:
     """Whether there is a word of failure outside of names and of "0 failed"."""
-    stated = " ".join(part for part in head.split() if not _is_name(part))
+    said = head.replace(_MARKER, " ")  # any tool could say it
+    stated = " ".join(part for part in said.split() if not _is_name(part))
     if contains_any(stated, _BENIGN_PARTS):
         stated = _BENIGN.sub(" ", stated)
     return not NEGATIVE.isdisjoint(words(stated))

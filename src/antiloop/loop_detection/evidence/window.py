@@ -98,7 +98,7 @@ class Window:
         calls: Sequence[ToolCall],
         results: Sequence[Result],
         asked: Sequence[Optional[Asked]] = (),
-        may_be_refused: Callable[[CallFeatures], bool] = lambda _: False,
+        refused_by: Optional[Callable[[CallFeatures], object]] = None,
     ) -> None:
         """Add calls of one round; results that are missing are unknown.
 
@@ -106,8 +106,8 @@ class Window:
             calls: in order.
             results: ``results[i]`` belongs to ``calls[i]``.
             asked: what is known of the calls already, where anything is.
-            may_be_refused: whether a call was refused if its result reads so. Left out, it never
-                is: any tool could say the words.
+            refused_by: returns what refuses a call, or None; left out where nothing is refused.
+                Only a refused call has a refusal as its result: any tool could say the words.
 
         Calls that bear the number of the last round join it: some callers learn of parallel calls
         one by one.
@@ -120,7 +120,7 @@ class Window:
             policy = self.policy(call.tool_name) if self.policies else NO_POLICY
             if not policy.exempt:
                 features = CallFeatures.of(call, result, policy, known, self.masking)
-                if may_be_refused(features) and is_refusal(result):
+                if refused_by and is_refusal(result) and refused_by(features) is not None:
                     features = features.refused()
                 if policy.idempotent is False and not features.outcome.is_failure:
                     features = features.as_unique(index)
