@@ -61,6 +61,7 @@ def test_a_result_is_unseen_only_beside_something_new():
         return [item.is_unseen for item in window]
 
     assert unseen(None, "a page") == [True, False]
+    assert unseen(None, "Error: no such page") == [False, False]
     assert unseen(None, None) == [False, False]
     assert unseen(None) == [False]
 

@@ -55,6 +55,11 @@ class JudgedCall:
         return self._is_change
 
     @property
+    def brings_news(self) -> bool:
+        """Whether the answer is known, and is fresh or acknowledges a change."""
+        return self.features.result is not None and (self.is_fresh or self.is_change)
+
+    @property
     def is_step_forward(self) -> bool:
         """Whether the answer is a failure, but better than the last one."""
         return self.is_fresh and self.features.outcome.counts_down

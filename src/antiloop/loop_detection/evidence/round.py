@@ -31,15 +31,11 @@ class Round:
         order of the reply."""
         self.signature = " ".join(in_order)
         """Equal for rounds of the same calls in any order."""
-        if any(item.is_fresh for item in self.evidence):
-            for item in self.evidence:
-                item.is_unseen = item.features.result is None
+        unseen = [item for item in self.evidence if item.features.result is None]
+        if unseen and any(item.brings_news for item in self.evidence):
+            for item in unseen:
+                item.is_unseen = True
 
-    def brings_news(self, earlier: "Round", beside: str) -> bool:
-        """Whether another call than one succeeded with an answer that the earlier round has not."""
-        known = {item.features.answer for item in earlier.evidence}
-        return any(
-            item.features.outcome is SUCCESS and item.features.answer not in known
-            for call, item in self.calls.items()
-            if call != beside
-        )
+    def brings_news(self, beside: str) -> bool:
+        """Whether another call than one brought something new."""
+        return any(item.brings_news for call, item in self.calls.items() if call != beside)
