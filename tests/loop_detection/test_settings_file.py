@@ -2,8 +2,12 @@
 
 import os
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop.exceptions import SettingsError
 from antiloop.loop_detection.project import find_settings
@@ -102,6 +106,24 @@ def test_a_folder_of_that_name_is_no_file(tmp_path):
     (tmp_path / "pyproject.toml").mkdir()
     found = find_settings(str(tmp_path))
     assert found not in ("antiloop.toml", "pyproject.toml")
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=3))
+def test_a_search_for_settings_does_not_wait_on_a_pipe(links):
+    with tempfile.TemporaryDirectory() as folder:
+        above = os.path.join(os.path.realpath(folder), "antiloop.toml")
+        Path(above).touch()
+        below = os.path.join(folder, "a")
+        os.mkdir(below)
+        path = os.path.join(below, "".join(["pyproject.toml", *links]))
+        os.mkfifo(path)
+        if links:
+            os.symlink(path, os.path.join(below, "pyproject.toml"))
+        # What cannot be read counts as a project without a table of ours.
+        assert os.path.realpath(str(find_settings(below))) == above
+        os.mkfifo(os.path.join(below, "antiloop.toml"))
+        with pytest.raises(SettingsError, match=r"antiloop\.toml: a named pipe"):
+            Settings.read(os.path.join(below, str(find_settings(below))))
 
 
 def test_a_path_in_it_is_relative_to_the_file():

@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shutil
+import time
 
 from antiloop import ToolCall, health, report
 from antiloop.traces import RecordedRun
@@ -92,6 +93,14 @@ def press(page, *keys):
 def wait_for_text(page, selector, text):
     """Wait until an element says just this; the page lets no one evaluate code in it."""
     page.locator(selector, has_text=re.compile(f"^{re.escape(text)}$")).wait_for()
+
+
+def wait_until(page, expression, limit_s=20):
+    """Wait until an expression is true in the page, which refuses the ``eval`` of Playwright."""
+    end_s = time.monotonic() + limit_s
+    while not page.evaluate(expression):
+        assert time.monotonic() < end_s, f"not true within {limit_s} s: {expression}"
+        page.wait_for_timeout(20)
 
 
 def widths(page):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from report_pages import wait_for_text, widths
+from report_pages import wait_for_text, wait_until, widths
 
 from antiloop import LoopDetector, LoopVerdict
 from antiloop.cli.live.board import Board
@@ -178,7 +178,7 @@ def test_axe_finds_nothing(page, live, scheme, width, at):
 def test_the_end_of_the_server_is_told(page, live):
     live.write("one", *FINE)
     page.goto(live.server.url)
-    page.wait_for_function("isConnected")
+    wait_until(page, "isConnected")
     live.server.close()
     page.locator("#summary", has_text="not connected").wait_for()
     page.goto("about:blank")

@@ -11,6 +11,7 @@ from report_pages import (
     run_of,
     step_of,
     wait_for_text,
+    wait_until,
     widths,
     write_report,
 )
@@ -206,7 +207,7 @@ def test_a_long_text_can_be_scrolled_by_keys(open_page):
     assert page.locator("pre[tabindex='0']").count() == 1
     page.locator("pre[tabindex='0']").focus()
     press(page, "ArrowDown")
-    page.wait_for_function("document.activeElement.scrollTop > 0")
+    wait_until(page, "document.activeElement.scrollTop > 0")
     assert current_of(page) == "step-0"
 
 

@@ -33,7 +33,7 @@ class Agent:
         config: iterations, loop detection, observers and more.
 
     Raises:
-        ValueError: if two tools share a name.
+        ValueError: if two tools share a name, or a tool has a threshold for an unknown detector.
         TypeError: if a tool has no name or no readable annotations, or the provider or the
             configuration has a wrong type.
 
@@ -51,6 +51,8 @@ class Agent:
         self._toolbox = Toolbox(tools)
         self._provider = checked_provider(provider)
         self._config = checked_config(config)
+        if self._config.loop_detector is not None:
+            self._config.loop_detector.monitor(self._toolbox.policies)  # refuses what cannot work
 
     def __repr__(self) -> str:
         return short_repr(self, repr(self._toolbox), type(self._provider).__name__)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Optional, Sequence, Tuple, Union
 
 from ..loop_detection import LoopDetector
+from ..loop_detection.threshold import check_flag
 from ..short_repr import short_repr, shown
 from ..stability import beta
-from .observer import AgentObserver, AsyncAgentObserver
+from .observer import EVENTS, AgentObserver, AsyncAgentObserver
 
 
 @beta
@@ -17,8 +18,9 @@ class AgentConfig:
 
     Raises:
         ValueError: if a number is out of range; the message names it.
-        TypeError: if `loop_detector` is not a `LoopDetector`, `observers` is not a list, or the
-            system prompt is not a string.
+        TypeError: if `loop_detector` is not a `LoopDetector`, `observers` is not a list of
+            observers, `parallel_tool_execution` is not True or False, or the system prompt is not a
+            string.
     """
 
     max_iterations: int = 25
@@ -39,6 +41,7 @@ class AgentConfig:
     def __post_init__(self) -> None:
         check_count("max_iterations", self.max_iterations, least=1)
         check_count("max_structured_retries", self.max_structured_retries, least=0)
+        check_flag("parallel_tool_execution", self.parallel_tool_execution)
         check_seconds("tool_timeout_s", self.tool_timeout_s)
         if not isinstance(self.loop_detector, (LoopDetector, type(None))):
             raise TypeError(
@@ -76,6 +79,8 @@ def _checked_observers(observers: Any) -> Tuple[Any, ...]:
     for at, each in enumerate(listed):
         if isinstance(each, type):
             raise TypeError(f"observers[{at}] is a class; pass an instance: {each.__name__}()")
+        if not any(hasattr(each, name) for name in EVENTS):
+            raise TypeError(f"observers[{at}] must be an AgentObserver, got {each!r}; subclass it")
     return listed
 
 

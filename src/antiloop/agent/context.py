@@ -15,6 +15,11 @@ from .result import AgentResult, RunStatus
 from .tools.toolbox import Toolbox
 
 
+def _text(given: Any) -> str:
+    """Return what a provider gave as text if it is one, else none: the run goes on."""
+    return given if isinstance(given, str) else ""
+
+
 @dataclass
 class _Round:
     """The calls of one reply, what came back, and what the monitor said before they ran."""
@@ -77,12 +82,12 @@ class _RunContext:
     def hear(self, piece: str) -> bool:
         """Take a piece of the reply that is under way, and say whether the rest is not needed."""
         if self.monitor is not None and not self._is_found_in_words:
-            self.words = self.monitor.saying(piece)
+            self.words = self.monitor.saying(_text(piece))
         return self.is_stuck_in_words
 
     def hear_all(self, text: str) -> None:
         """Take the whole text of a reply, after its pieces if it was streamed."""
-        verdict = self.monitor.said(text) if self.monitor is not None else GO_ON
+        verdict = self.monitor.said(_text(text)) if self.monitor is not None else GO_ON
         self.words = self.words if self._is_found_in_words else verdict
 
     def take_reply(self, reply: ModelReply) -> None:

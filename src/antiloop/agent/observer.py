@@ -117,6 +117,15 @@ class AsyncAgentObserver:
         """Receive the result when the run has ended."""
 
 
+EVENTS = frozenset(
+    name
+    for kind in (AgentObserver, AsyncAgentObserver)
+    for name in vars(kind)
+    if name.startswith(("on_", "a_on_"))
+) | {"on_decision_time"}
+"""The methods that are called; an observer that is not a subclass has some of them."""
+
+
 @beta
 class LoggingObserver(AgentObserver):
     """Write what a run does to the standard logging: loops as warnings, the rest below.

@@ -13,6 +13,7 @@ from typing import Iterator, Optional, Union
 
 from ..formats import TextMessage
 from ..formats.moment import Moment, moments_of
+from ..loop_detection.threshold import check_flag
 from ..stability import beta
 from ..traces import RecordedRun, RunEvent
 from ..traces.priced import priced
@@ -55,10 +56,11 @@ def evaluate(
             ``ANTILOOP_COST_BUDGET`` says, or no budget.
 
     Raises:
-        TypeError: for anything but a recorded run.
+        TypeError: for anything but a recorded run, or if `literal` is not True or False.
         ValueError: if the environment variable is needed and is not a number.
     """
     check_run("evaluate", run)
+    check_flag("literal", literal)
     chosen = profile or HealthProfile()
     chosen = chosen.literal() if literal else chosen
     if cost_budget is None:

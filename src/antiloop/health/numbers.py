@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Dict, Optional, Tuple
 
+from ..loop_detection.threshold import check_flag
 from .limits import require_number
 
 _LIMITS: Dict[str, Tuple[float, float]] = {
@@ -28,6 +29,7 @@ class HealthNumbers:
 
     Raises:
         ValueError: for a number out of its limits.
+        TypeError: if `needs_evidence` is not True or False.
     """
 
     needs_evidence: bool = True
@@ -58,6 +60,7 @@ class HealthNumbers:
     """What a run may cost; None for no budget."""
 
     def __post_init__(self) -> None:
+        check_flag("needs_evidence", self.needs_evidence)
         for name, (least, most) in _LIMITS.items():
             require_number(self, name, least, most)
         if self.cost_budget is not None:

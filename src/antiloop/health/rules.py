@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Callable, Hashable, Optional, Tuple
 
 from ..loop_detection.evidence.outcome import Outcome
+from ..loop_detection.threshold import check_flag
 from ..short_repr import repr_of_fields
 from ..stability import beta
 from ..traces import RunEvent
@@ -35,6 +36,7 @@ class HealthRule:
     Raises:
         ValueError: for a negative penalty, a threshold below 1, a window below the threshold, or
             a message with an unknown field.
+        TypeError: if `can_end` is not True or False.
     """
 
     name: str
@@ -68,6 +70,7 @@ class HealthRule:
         require_number(self, "threshold", 1, whole=True)
         if self.window is not None:
             require_number(self, "window", self.threshold, whole=True)
+        check_flag("can_end", self.can_end)
         if self.per not in _OWNERS:
             raise ValueError(f"per must be one of {', '.join(_OWNERS)}, got {self.per!r}")
         for _, name, _, _ in Formatter().parse(self.message):

@@ -17,6 +17,7 @@ from ..loop_detection import (
 from ..loop_detection.policy import RANK
 from ..loop_detection.run.listeners import log
 from ..loop_detection.text.shortening import visible
+from ..loop_detection.threshold import check_flag
 from ..loop_detection.verdict import GO_ON
 from ..stability import beta
 from ..types import Role, ToolCall
@@ -58,6 +59,7 @@ class Guard(Lookout):
         across_turns: bool = False,
     ) -> None:
         super().__init__(detector, ignore=ignore, observers=observers)
+        check_flag("across_turns", across_turns)
         self.across_turns = across_turns
         self._opinions = KnownOpinions()
 

@@ -7,6 +7,8 @@ from .detectors.base import BaseDetector
 from .evidence.tool_policy import ToolPolicy
 from .policy import Escalation, LoopPolicy
 
+_TEXTS = (str, bytes, bytearray, memoryview)
+
 
 def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
     """Return the detectors of a list; raises TypeError for anything else."""
@@ -73,6 +75,12 @@ def check_listener(given: Any) -> None:
         raise TypeError(f"add_listener takes a function, got {given!r}")
 
 
+def check_words(method: str, given: Any) -> None:
+    """Raise TypeError for anything but a text or None."""
+    if not isinstance(given, (str, type(None))):
+        raise TypeError(f"{method} takes a text or None, got {given!r}")
+
+
 def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
     """Check the lists of a round.
 
@@ -108,7 +116,7 @@ def check_lists(
 
 
 def _is_list(given: Any) -> bool:
-    return hasattr(given, "__getitem__") and not isinstance(given, (str, Mapping))
+    return hasattr(given, "__getitem__") and not isinstance(given, (*_TEXTS, Mapping))
 
 
 def _mapping(name: str, given: Any) -> Dict[str, Any]:

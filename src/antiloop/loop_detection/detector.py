@@ -6,7 +6,7 @@ from ..stability import beta
 from ..types import ToolCall
 from . import preset_makers
 from .arguments import check_lists, tools_of
-from .config import read_config, write_config
+from .config import TYPES, read_config, write_config
 from .detection import LoopDetection
 from .evidence.compared import Result
 from .evidence.tool_policy import ToolPolicy
@@ -15,6 +15,7 @@ from .monitor import LoopMonitor
 from .project.settings import Settings
 from .second_opinion.second_opinion import Judge, SecondOpinion
 from .settings import DetectorSettings
+from .threshold import check_flag
 
 
 @beta
@@ -132,5 +133,13 @@ class LoopDetector(DetectorSettings):
             tools: policies that the run's tools declare; those of the detector override them.
             live: False for the replay of a recorded run: nothing is logged again, and the verdicts
                 of a shadow detector show their decision, because nothing acts on them.
+
+        Raises:
+            ValueError: if a policy has a threshold for a detector that does not exist.
+            TypeError: if a policy is not a `ToolPolicy`, or `live` not True or False.
         """
-        return LoopMonitor(self, {**tools_of(tools), **self.tools}, live)
+        check_flag("live", live)
+        declared = tools_of(tools)
+        # A tool may serve several detectors, so it may name one of ours that is not among these.
+        self._validate_names(declared, TYPES)
+        return LoopMonitor(self, {**declared, **self.tools}, live)

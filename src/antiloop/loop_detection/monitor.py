@@ -9,7 +9,7 @@ from ..exceptions import SnapshotError
 from ..short_repr import counted, short_repr
 from ..stability import beta
 from ..types import ToolCall
-from .arguments import check_call, check_listener, check_name, check_round
+from .arguments import check_call, check_listener, check_name, check_round, check_words
 from .detection import LoopDetection
 from .detectors.base import WindowDetector
 from .detectors.text_detector import TextDetector
@@ -127,7 +127,8 @@ class LoopMonitor(Copied):
             return GO_ON
         if self.consultation.is_held:
             self._settle()
-        self._window.append(calls, results, asked, self._ladder.may_refuse)
+        ladder = self._ladder
+        self._window.append(calls, results, asked, ladder.refusing if ladder.is_blocking else None)
         if self.consultation.is_held:
             self.consultation.record(self._window, calls, results)
         if self._texts is not None:
@@ -159,6 +160,7 @@ class LoopMonitor(Copied):
         Args:
             text: the whole text, even if its pieces were given to `saying`; None for no text.
         """
+        check_words("said", text)
         if not self.enabled:
             return GO_ON
         return self.listeners.report(self._heard(self._speech.said(text or "")))
@@ -169,6 +171,7 @@ class LoopMonitor(Copied):
         Returns:
             A verdict as soon as the text repeats itself without end; you may then stop reading.
         """
+        check_words("saying", piece)
         if not self.enabled:
             return GO_ON
         return self.listeners.report(self._heard(self._speech.saying(piece or "")))

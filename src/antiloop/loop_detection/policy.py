@@ -9,7 +9,7 @@ from ..stability import beta
 from ..text_enum import TextEnum
 from .choices import choice_of
 from .detection import LoopSeverity
-from .threshold import check_threshold
+from .threshold import check_flag, check_threshold
 
 
 @beta
@@ -62,7 +62,7 @@ class Escalation:
 
     Raises:
         ValueError: for an empty or descending ladder, ``continue`` in it, or a number below 1.
-        TypeError: for one action instead of a list.
+        TypeError: for one action instead of a list, or a flag that is not True or False.
 
     >>> Escalation(("notify", "stop")).actions
     (<LoopAction.NOTIFY: 'notify'>, <LoopAction.STOP: 'stop'>)
@@ -92,6 +92,8 @@ class Escalation:
             names = ", ".join(action.value for action in actions)
             raise ValueError(f"actions must not become milder, got {names}")
         check_threshold("every", self.every, 1)
+        check_flag("per_lap", self.per_lap)
+        check_flag("resumes", self.resumes)
         if self.max_interventions is not None:
             check_threshold("max_interventions", self.max_interventions, 1)
 

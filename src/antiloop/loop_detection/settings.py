@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import replace
-from typing import Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Collection, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ..short_repr import short_repr
 from ..types import Role, ToolCall
@@ -103,13 +103,21 @@ class DetectorSettings:
         ladder = " -> ".join(LoopAction(action).value for action in self.escalation.actions)
         return short_repr(self, f"[{names}]", ladder, *(["shadow"] if self.shadow else []))
 
-    def _validate_tools(self) -> None:
+    def _validate_names(
+        self, tools: Mapping[str, ToolPolicy], others: Collection[str] = ()
+    ) -> None:
+        """Refuse a threshold for a detector that is neither one of these nor one of the others."""
         names = [detector.name for detector in self.detectors]
-        for tool, policy in self.tools.items():
-            for name, threshold in policy.thresholds.items():
-                if name not in names:
+        for tool, policy in tools.items():
+            for name in policy.thresholds:
+                if name not in names and name not in others:
                     known = ", ".join(names)
                     raise ValueError(f"tools: {tool}: no detector {name!r}; there are {known}")
+
+    def _validate_tools(self) -> None:
+        self._validate_names(self.tools)
+        for tool, policy in self.tools.items():
+            for name, threshold in policy.thresholds.items():
                 if threshold > self.window:
                     raise ValueError(
                         f"tools: {tool}: threshold {threshold} of {name} is more than the"

@@ -1,4 +1,4 @@
-"""Numbers and flags that must mean something."""
+"""Numbers, flags and names that must mean something."""
 
 from typing import Any
 
@@ -21,3 +21,16 @@ def check_flag(name: str, value: Any) -> None:
     """
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def check_text(name: str, value: Any) -> None:
+    """Refuse a name that is not a text, or that no one could read.
+
+    Raises:
+        TypeError: with the name of the option and the value, if it is not a text.
+        ValueError: if it is blank.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, got {value!r}")
+    if not value.strip():
+        raise ValueError(f"{name} must not be blank, got {value!r}")

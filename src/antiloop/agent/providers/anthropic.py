@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ...exceptions import ProviderError
 from ...loop_detection.messages import system_notice
+from ...loop_detection.threshold import check_flag
 from ...stability import beta
 from ...types import Message, Role, ToolCall
 from .protocol import ModelReply, ModelRequest, ToolSchema, Usage
@@ -57,6 +58,7 @@ class AnthropicProvider(SdkProvider):
         native_schema: bool = False,
         **options: Any,
     ) -> None:
+        check_flag("native_schema", native_schema)
         if client is None and async_client is None:
             _sdk()
         self._model = model

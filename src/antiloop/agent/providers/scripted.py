@@ -1,9 +1,10 @@
 """A provider that replies by script: no key, no network, the same every time."""
 
 import re
-from typing import AsyncIterator, Callable, Iterable, Iterator, Sequence, Union
+from typing import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Union
 
 from ...exceptions import ProviderError
+from ...loop_detection.threshold import check_flag
 from ...short_repr import counted, short_repr
 from ...stability import beta
 from ...types import Role, ToolCall
@@ -31,7 +32,7 @@ class ScriptedProvider:
 
     Raises:
         ValueError: for an empty script.
-        TypeError: for a script that is one text instead of a list.
+        TypeError: for a script that is not a list, or if `repeat_last` is not True or False.
 
     >>> ScriptedProvider(["Hello!"]).complete(ModelRequest(())).text
     'Hello!'
@@ -40,6 +41,9 @@ class ScriptedProvider:
     def __init__(self, replies: Iterable[ScriptLine], *, repeat_last: bool = False) -> None:
         if isinstance(replies, str):
             raise TypeError(f"replies must be a list of replies, got the text {replies!r}")
+        if isinstance(replies, Mapping) or not hasattr(replies, "__iter__"):
+            raise TypeError(f"replies must be a list of replies, got {replies!r}")
+        check_flag("repeat_last", repeat_last)
         self._lines = tuple(replies)
         self._repeat_last = repeat_last
         if not self._lines:

@@ -17,9 +17,10 @@ from typing import (
 
 from ...loop_detection import ToolPolicy
 from ...loop_detection.evidence.tool_policy import KeyRule, StripRule
+from ...loop_detection.threshold import check_text
 from ...short_repr import quoted, short_repr
 from ...stability import beta
-from ..config import check_seconds
+from ..config import check_prompt, check_seconds
 from ..providers.protocol import ToolSchema
 from .docstrings import parse_docstring
 from .signature import Signature
@@ -61,8 +62,9 @@ class Tool:
             ``key=["url"]``, ...
 
     Raises:
-        TypeError: if there is no name, an annotation cannot be resolved, or an option is unknown.
-        ValueError: if `timeout_s` is not above 0, or an option has no meaning.
+        TypeError: if there is no name, as for a lambda, an annotation cannot be resolved, or an
+            option is unknown or not of its type.
+        ValueError: if `timeout_s` is not above 0, the name is blank, or an option has no meaning.
     """
 
     def __init__(
@@ -76,9 +78,13 @@ class Tool:
     ) -> None:
         if not callable(function):
             raise TypeError(f"a tool must be a function, got {function!r}")
-        name = name or getattr(function, "__name__", None)
-        if not name:
+        if name is None:
+            name = getattr(function, "__name__", None)
+        else:
+            check_text("name", name)
+        if not name or name == "<lambda>":
             raise TypeError(f"{function!r} has no name; give one with tool(name=...)")
+        check_prompt("description", description)
         check_seconds("timeout_s", timeout_s)
         documented = parse_docstring(_docstring(function))
         functools.update_wrapper(self, function)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...agent import AgentObserver
 
 _logger = logging.getLogger("antiloop")
+_EVENTS = ("on_verdict", "on_tool_loop_detected", "on_second_opinion", "on_decision_time")
 
 
 @beta
@@ -38,8 +39,8 @@ class Lookout:
             logged.
 
     Raises:
-        TypeError: for one name or observer where several are meant, for a class of observers, or
-            for a detector that is not a `LoopDetector`.
+        TypeError: for one name or observer where several are meant, for a class of observers or
+            what is not an observer, or for a detector that is not a `LoopDetector`.
     """
 
     own_tools: Tuple[str, ...] = ()
@@ -63,6 +64,8 @@ class Lookout:
         for each in self.observers:
             if isinstance(each, type):
                 raise TypeError(f"an observer is a class; pass an instance: {each.__name__}()")
+            if not any(hasattr(each, name) for name in _EVENTS):
+                raise TypeError(f"an observer must be an AgentObserver, got {each!r}; subclass it")
         names = (*self.own_tools, *ignore)
         self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in names}
 

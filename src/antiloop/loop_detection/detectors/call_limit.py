@@ -9,7 +9,7 @@ from ..evidence.judged_call import JudgedCall
 from ..evidence.kept_name import kept_name
 from ..evidence.refusal import EVERY_TOOL, tool_key
 from ..evidence.window import Window
-from ..threshold import check_threshold
+from ..threshold import check_flag, check_threshold
 from .base import WindowDetector, detection
 
 
@@ -27,7 +27,7 @@ class CallLimitDetector(WindowDetector):
 
     Raises:
         ValueError: if a limit is below 1, or there is no limit at all.
-        TypeError: if `per_tool` is not a mapping.
+        TypeError: if `per_tool` is not a mapping of names, or `per_turn` not True or False.
     """
 
     name = "call_limit"
@@ -42,6 +42,10 @@ class CallLimitDetector(WindowDetector):
     ) -> None:
         if not (per_tool is None or isinstance(per_tool, Mapping)):
             raise TypeError(f"per_tool must be a mapping of names, got {per_tool!r}")
+        for tool in per_tool or ():
+            if not isinstance(tool, str):
+                raise TypeError(f"per_tool must be a mapping of names, got {tool!r} as a name")
+        check_flag("per_turn", per_turn)
         self.limit = limit
         self.per_tool = dict(per_tool or {})
         self.per_turn = per_turn

@@ -11,7 +11,7 @@ from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
 from ..text.shortening import NAME_LENGTH, shortened
-from ..threshold import check_threshold
+from ..threshold import check_text, check_threshold
 from .base import SHOWN_CALLS, WindowDetector, detection
 
 MATCHES = ("content", "calls", "tool_names")
@@ -49,6 +49,7 @@ class PingPongDetector(WindowDetector):
         patience: Optional[int] = None,
         name: str = "ping_pong",
     ) -> None:
+        check_text("name", name)
         self.name = name
         check_threshold("cycle_length", cycle_length)
         check_threshold("repetitions", repetitions)

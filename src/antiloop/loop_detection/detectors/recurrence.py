@@ -9,7 +9,7 @@ from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import WAITING
 from ..evidence.sameness import differ
 from ..evidence.window import Window
-from ..threshold import check_threshold
+from ..threshold import check_flag, check_threshold
 from .base import WindowDetector, detection
 
 
@@ -48,6 +48,7 @@ class RecurrenceDetector(WindowDetector):
         self.threshold = threshold
         self.patience = threshold if patience is None else patience
         check_threshold("patience", self.patience, threshold)
+        check_flag("leave_cycles", leave_cycles)
         self.leave_cycles = leave_cycles
         self.span = self.patience
 

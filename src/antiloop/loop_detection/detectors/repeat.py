@@ -10,7 +10,7 @@ from ..evidence.outcome import REFUSED, WAITING
 from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
-from ..threshold import check_threshold
+from ..threshold import check_flag, check_text, check_threshold
 from .base import WindowDetector, detection
 
 
@@ -31,7 +31,8 @@ class RepeatDetector(WindowDetector):
         name: another name, for a second detector of this class.
 
     Raises:
-        ValueError: if a number is below 2, or patience below the threshold.
+        ValueError: if a number is below 2, patience below the threshold, or the name blank.
+        TypeError: if `require_same_result` is not True or False, or the name is not a text.
 
     >>> from antiloop import ToolCall
     >>> RepeatDetector(2).check([ToolCall("ls"), ToolCall("ls")], []).message
@@ -49,6 +50,8 @@ class RepeatDetector(WindowDetector):
         name: str = "repeat",
     ) -> None:
         check_threshold("threshold", threshold)
+        check_flag("require_same_result", require_same_result)
+        check_text("name", name)
         self.name = name
         self.threshold = threshold
         self.require_same_result = require_same_result
@@ -79,7 +82,7 @@ class RepeatDetector(WindowDetector):
             if item is None or (by_result and differ(known, item.features)):
                 break
             is_unseen = by_result and item.features.result is None
-            if is_unseen and later is not None and later.brings_news(passed, latest.call):
+            if is_unseen and later is not None and later.brings_news(latest.call):
                 break  # some tools never show what they gave: their siblings tell
             later = passed
             streak.append(item)

@@ -10,7 +10,7 @@ from ..evidence.outcome import WAITING
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
-from ..threshold import check_threshold
+from ..threshold import check_flag, check_threshold
 from .base import WindowDetector, detection
 
 
@@ -44,6 +44,7 @@ class StallDetector(WindowDetector):
         self, threshold: int = 3, *, only_fruitless: bool = False, varied: Optional[int] = None
     ) -> None:
         check_threshold("threshold", threshold)
+        check_flag("only_fruitless", only_fruitless)
         self.threshold = threshold
         self.only_fruitless = only_fruitless
         self.varied = threshold if varied is None else varied

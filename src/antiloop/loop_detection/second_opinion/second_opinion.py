@@ -6,7 +6,7 @@ from typing import Any, Awaitable, Callable, Optional, Union
 
 from ...short_repr import repr_of_fields
 from ...stability import beta
-from ..threshold import check_threshold
+from ..threshold import check_flag, check_threshold
 from .case_file import CaseFile
 from .opinion import Opinion
 
@@ -57,6 +57,7 @@ class SecondOpinion:
             raise ValueError(f"suspicion must be above 0 and at most 1, got {self.suspicion!r}")
         check_threshold("gap", self.gap, 1)
         check_threshold("limit", self.limit, 1)
+        check_flag("confirm", self.confirm)
         seconds = self.timeout
         if seconds is not None and not (_is_number(seconds) and 0 < seconds < math.inf):
             raise ValueError(f"timeout must be seconds above 0, or None, got {self.timeout!r}")
