@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import step, verdicts
 
-from antiloop import LoopDetector
+from antiloop import LoopDetector, ToolCall
+from antiloop.loop_detection.evidence.call_features import CallFeatures
 from antiloop.loop_detection.evidence.effect import (
     asks_of_a_job,
-    changes_world,
     command_changes,
     seems_to_look,
     seems_to_mutate,
@@ -252,7 +252,8 @@ def test_a_verb_is_one_word_of_a_hundred_letters_at_most(arguments, answer):
     ],
 )
 def test_what_says_nothing_was_done_for_its_effect(tool, arguments, is_silent, answer):
-    assert changes_world(tool, arguments, is_silent) is answer
+    features = CallFeatures.of(ToolCall(tool, arguments), "" if is_silent else "Here it is.")
+    assert features.changes_world is answer
 
 
 def test_only_the_first_word_of_a_command_says_that_it_searches():

@@ -88,7 +88,10 @@ def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
         TypeError: for anything but a list of calls and a list of results.
         ValueError: if there are more results than calls.
     """
-    check_lists("after", calls, results)
+    if type(calls) is not list or type(results) is not list:
+        check_lists("after", calls, results)
+    else:
+        _check_calls("after", calls)
     if len(results) > len(calls):
         raise ValueError(
             f"after takes at most one result for each call, got {len(results)} results for"
@@ -110,7 +113,11 @@ def check_lists(
     for name, given in (("calls", calls), ("results", results)):
         if type(given) not in (list, tuple) and not _is_list(given):
             raise TypeError(f"{method} takes a list of {name}, got {given!r}; pass [{name[:-1]}]")
-    for call in calls if last is None else calls[-last:]:
+    _check_calls(method, calls if last is None else calls[-last:])
+
+
+def _check_calls(method: str, calls: Sequence[Any]) -> None:
+    for call in calls:
         if not isinstance(call, ToolCall):
             raise TypeError(f"{method} takes a list of ToolCall, got {call!r} in it")
 

@@ -9,11 +9,11 @@ from ..text.canonical import canonical_json
 from ..text.masking import SECRETS, Masking
 from ..text.shortening import beginning_of, shortened
 from .compared import Asked, Result, answer_of, asked_of
-from .effect import changes_world, seems_to_look, seems_to_mutate
+from .effect import command_changes, seems_to_look, seems_to_mutate
 from .fingerprint import KEY_LENGTH, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
 from .looser import LOOSER, NOT_SAID, looser_key
-from .noise import command_line
+from .noise import command_line, does_nothing
 from .outcome import INVALID, REFUSED, SILENT, SUCCESS, WAITING, Outcome, is_busy, names_no_tool
 from .tool_policy import NO_POLICY, ToolPolicy
 
@@ -85,7 +85,8 @@ class CallFeatures:
         if known is not None and asked.result is result and known.masking is masking:
             return known
         features = cls._made_of(asked, result, policy, masking)
-        if _is_immutable(result):
+        text: Any = result.text if type(result) is ToolResult else result
+        if type(text) is str or text is None:  # it cannot change in place
             asked.result, asked.features = result, features
         return features
 
@@ -208,11 +209,21 @@ class CallFeatures:
         A call that was turned away because the other side is busy changed nothing.
         """
         if self._alters is None:
-            is_silent = self.outcome is SILENT
-            self._alters = not self._was_put_off() and (
-                self.mutates or changes_world(self.tool, self._arguments, is_silent)
-            )
+            self._alters = not self._was_put_off() and (self.mutates or self._seems_to_change())
         return self._alters
+
+    def _seems_to_change(self) -> bool:
+        """Guess whether the call of a tool that need not change anything has changed something.
+
+        A command line does by its words, and what says nothing was done for its effect, unless it
+        has none or only looks.
+        """
+        if self.outcome is not SILENT:
+            return command_changes(self._arguments)
+        looks = seems_to_look(self.tool, self._arguments)
+        if self._looks is None:
+            self._looks = looks
+        return not (looks or does_nothing(self._arguments))
 
     def _was_put_off(self) -> bool:
         return self.outcome is WAITING and isinstance(self._text, str) and is_busy(self._text)
@@ -281,8 +292,3 @@ class CallFeatures:
             return self.label
         text = self._masked(self._arguments)
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
-
-
-def _is_immutable(result: Any) -> bool:
-    text = result.text if type(result) is ToolResult else result
-    return type(text) is str or text is None

@@ -52,26 +52,27 @@ def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
     What is remembered with the call holds only as long as its arguments are the same: the caller
     may change them in place at any time.
     """
-    given = call.arguments
-    known: Optional[Asked] = call.__dict__.get("_asked")
-    if known is not None and known.policy is not policy:
-        known = None
-    if known is not None and known.given is given:
+    given, remembered = call.arguments, call.__dict__
+    known: Optional[Asked] = remembered.get("_asked")
+    if known is not None and known.policy is policy and known.given is given:
         return known
     arguments = parsed_arguments(given)
     text = plain_json(arguments)
-    if known is not None and known.text == text:
+    if known is not None and known.policy is policy and known.text == text:
         return known
     if arguments is given:
         arguments = copied(arguments)
-    tool, compared = text_of(call.tool_name), text
+    name, compared = call.tool_name, text
     if policy.key is not None:
+        tool = text_of(name)
         arguments = copied(plain(_declared(policy.compared_arguments, arguments, tool, "key")))
         compared = plain_json(arguments)
-    asked = Asked(tool, compared, policy, arguments)
-    if len(text) <= KEPT and type(call.tool_name) is str:
+    if type(name) is not str:
+        return Asked(text_of(name), compared, policy, arguments)
+    asked = Asked(name, compared, policy, arguments)
+    if len(text) <= KEPT:
         # What is remembered beside the fields of a call takes no part in equality.
-        call.__dict__["_asked"] = asked
+        remembered["_asked"] = asked
         asked.text = text
         if type(given) is str:
             asked.given = given
@@ -88,10 +89,13 @@ def answer_of(result: Result, tool: str, policy: ToolPolicy) -> Tuple[Optional[s
     """Return the text of a result as it is compared, None where it is not known, and judge it."""
     if result is None:
         return None, UNKNOWN
+    text: Any = result
+    is_error = False
     if issubclass(type(result), ToolResult):
-        text, is_error = text_of(result.text), bool(result.is_error)  # type: ignore[union-attr]
-    else:  # a loop written by hand may pass on what the tool returned: a list, a number, False
-        text, is_error = text_of(result), False
+        text, is_error = result.text, bool(result.is_error)  # type: ignore[union-attr]
+    if type(text) is not str:
+        # A loop written by hand may pass on what the tool returned: a list, a number, False.
+        text = text_of(text)
     kind = outcome(text, is_error)
     return (text, kind) if policy is NO_POLICY else _as_declared(text, kind, tool, policy)
 

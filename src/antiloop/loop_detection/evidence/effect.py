@@ -63,17 +63,6 @@ def seems_to_look(tool_name: str, arguments: Any) -> bool:
     return _searches(tool_name, arguments) if effect is None else not effect
 
 
-def changes_world(tool_name: str, arguments: Any, is_silent: bool) -> bool:
-    """Guess whether a call of a tool that need not change anything has changed something.
-
-    A command line does by its words, and what says nothing (``is_silent``) was done for its effect,
-    unless it has none or only looks.
-    """
-    if not is_silent:
-        return command_changes(arguments)
-    return not (seems_to_look(tool_name, arguments) or does_nothing(arguments))
-
-
 def command_changes(arguments: Any) -> bool:
     """Guess from its words whether a command line changes files."""
     command = command_line(arguments)
@@ -101,7 +90,7 @@ def _searches(tool_name: str, arguments: Any) -> bool:
     command = command_line(arguments) or _line_named_after(tool_name, arguments)
     if command is None or command_changes(command) or "-delete" in command:
         return False
-    if not _PRINTING.issuperset(_FOR_EACH.findall(command)):
+    if "-" in command and not _PRINTING.issuperset(_FOR_EACH.findall(command)):
         return False
     first_words = (part.split(None, 1)[:1] for part in _COMMANDS.split(command))
     return any(not _SEARCHING.isdisjoint(words) for words in first_words)
@@ -126,14 +115,15 @@ def _effect(tool_name: str, arguments: Any) -> Optional[bool]:
 def _verbs(arguments: Any) -> Iterable[str]:
     if not isinstance(arguments, dict) or _PLACES.isdisjoint(arguments):
         return ()
-    given = (arguments.get(name) for name in _VERBS)
+    given = map(arguments.get, _VERBS)
     return [_last_name(verb) for verb in given if isinstance(verb, str) and _is_name(verb)]
 
 
 def _is_name(verb: str) -> bool:
     """Whether this is a name, or dotted names: ``send-keys``, ``chat.postMessage``."""
-    names = verb.replace("-", "_").split(".") if len(verb) <= LONGEST_NAME else [""]
-    return all(map(str.isidentifier, names))
+    if " " in verb or len(verb) > LONGEST_NAME:
+        return False
+    return all(map(str.isidentifier, verb.replace("-", "_").split(".")))
 
 
 def _last_name(verb: str) -> str:

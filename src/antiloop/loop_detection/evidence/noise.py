@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Iterator, List, Optional, Tuple
 
 from ..text.canonical import canonical_json
+from .plain_answer import ascii_words
 
 _DATE = (  # ISO 8601, in lower case
     r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?)?"
@@ -39,6 +40,7 @@ _VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", 
 _PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d+", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W_]+")
+_HEXADECIMAL = bytes(ord("0") if chr(code) in "0123456789abcdef" else code for code in range(256))
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _ID_FIELD = re.compile(r"\b(\w*(?:id|ts|time|timestamp))(\"?\s*[:=]\s*\"?)[\w.:+-]+", re.IGNORECASE)
 _NUMBERING = re.compile(
@@ -143,20 +145,32 @@ def command_line(arguments: Any) -> Optional[str]:
 
 def words(text: str) -> List[str]:
     """Split a text into lower-case words and numbers."""
-    return _WORDS.findall(text.lower())
+    return ascii_words(text) if text.isascii() else _WORDS.findall(text.lower())
 
 
 def _stems(text: str) -> str:
     text = text[:LONG].lower()
-    if _DIGITS.search(text):  # each time and each id has a digit
+    if _may_have_clocks(text):
         text = _CLOCKS.sub(" ", text)
-    stems = {_stem(word) for word in set(_WORDS.findall(text))}
-    telling = {stem for stem in stems if len(stem) > 2 or not stem.isalpha()}
+    stems = {
+        word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))
+    }
+    telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
     return " ".join(sorted(telling or stems)[:_STEMS])
 
 
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+def _may_have_clocks(text: str) -> bool:
+    """Whether a text in lower case may hold a time or an id, which is much quicker to find out."""
+    if not text.isascii():
+        return True
+    masked = text.encode().translate(_HEXADECIMAL)
+    return (
+        b"0000-00-00" in masked
+        or b"0:00:00" in masked
+        or b"0000000000" in masked
+        or b"0x000000" in masked
+        or b"00000000-0000-" in masked
+    )
 
 
 def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, str]]:

@@ -133,12 +133,15 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
+    said = words(text[:HEAD])
+    if length <= BRIEF and may_be_a_phrase(said):
+        brief = _brief_outcome(text.lower())
+        if brief is not None:
+            return brief
+    if not is_error and NEGATIVE.isdisjoint(said):
+        return SUCCESS
     head = text[:HEAD].lower()
-    said = words(head)
-    brief = _brief_outcome(text.lower()) if may_be_a_phrase(text, said) else None
-    if brief is not None:
-        return brief
-    if not is_error and (NEGATIVE.isdisjoint(said) or not _speaks_of_failure(head)):
+    if not is_error and not _speaks_of_failure(head):
         return SUCCESS
     return INVALID if contains_any(head, _CALL_NOUNS) and _INVALID.search(head) else FAILURE
 

@@ -18,8 +18,8 @@ WORK_WORDS = (
 HEAD = 120
 """Characters in which an answer that is a failure says so."""
 
-_SPACED = bytes(  # bytes are translated much more quickly than characters
-    code if code > 127 or chr(code).isalnum() else ord(" ") for code in range(256)
+_SPACED = bytes(  # lower-case; bytes are translated much more quickly than characters
+    code if code > 127 or chr(code).isalnum() else ord(" ") for code in bytes(range(256)).lower()
 )
 NEGATIVE = frozenset(
     """
@@ -50,12 +50,13 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
     if len(text) > SHORT:
         return True
     said = words(text[:HEAD])
-    return not may_be_a_phrase(text, said) and NEGATIVE.isdisjoint(said)
+    is_phrase = len(text) <= BRIEF and may_be_a_phrase(said)
+    return not is_phrase and NEGATIVE.isdisjoint(said)
 
 
-def may_be_a_phrase(text: str, said: "list[str]") -> bool:
-    """Whether an answer may be a usual phrase, by its length and its first words."""
-    return len(text) <= BRIEF and not (said and _PHRASE_WORDS.isdisjoint(said))
+def may_be_a_phrase(said: "list[str]") -> bool:
+    """Whether a brief answer may be a usual phrase, by its first words."""
+    return not said or not _PHRASE_WORDS.isdisjoint(said)
 
 
 def may_be_running(text: str) -> bool:
@@ -71,5 +72,12 @@ def contains_any(text: str, parts: "tuple[str, ...]") -> bool:
 
 def words(text: str) -> "list[str]":
     """Split a text into lower-case words; beyond ASCII, every character is part of one."""
+    if text.isascii():
+        return ascii_words(text)
     data = text.lower().encode("utf-8", "surrogatepass").translate(_SPACED)
     return data.decode("utf-8", "surrogatepass").split()
+
+
+def ascii_words(text: str) -> "list[str]":
+    """Split a text of ASCII characters only into lower-case words and numbers."""
+    return text.encode().translate(_SPACED).decode().split()

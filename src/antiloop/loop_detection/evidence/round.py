@@ -16,15 +16,12 @@ class Round:
         self.calls = calls
         """By the fingerprint of the call."""
         self.evidence = self.siblings = list(calls.values())
-        self.is_new = True
-        """Whether all its calls are new to the window, and succeeded with new answers."""
-        for item in self.evidence:
-            if not (item.is_new and item.is_fresh and item.features.outcome is SUCCESS):
-                self.is_new = False
-                break
         if len(calls) == 1:
             [self.signature] = calls
+            self.is_new = _is_new(self.evidence[0])
             return
+        self.is_new = all(map(_is_new, self.evidence))
+        """Whether all its calls are new to the window, and succeeded with new answers."""
         in_order = sorted(calls)
         self.siblings = [calls[call] for call in in_order]
         """The same by their fingerprints: what takes the first that fits takes the same in any
@@ -39,3 +36,7 @@ class Round:
     def brings_news(self, beside: str) -> bool:
         """Whether another call than one brought something new."""
         return any(item.brings_news for call, item in self.calls.items() if call != beside)
+
+
+def _is_new(item: JudgedCall) -> bool:
+    return item.is_fresh and item.is_new and item.features.outcome is SUCCESS

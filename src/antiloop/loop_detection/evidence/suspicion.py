@@ -4,8 +4,9 @@ Every kind of evidence that the detectors weigh is counted here in the cheapest 
 thresholds. One kind alone says little; the number grows as kinds agree.
 """
 
-from typing import Callable, List, Tuple
+from typing import List, Tuple
 
+from .call_features import CallFeatures
 from .judged_call import JudgedCall
 from .outcome import EMPTY, SILENT, SUCCESS
 from .round import Round
@@ -131,35 +132,38 @@ def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
             answered = max(answered, window.tally.answered(features))
         if not item.is_unproductive:
             continue
-        alike = max(alike, _rounds_with(window, _near_to(item)))
-        if features.outcome.is_failure:
-            same = max(same, _rounds_with(window, _failing_like(item)))
+        alike = max(alike, _near_rounds(window, item))
+        if features.outcome.is_failure and window.tally.ended_alike(features) > 1:
+            same = max(same, _failing_rounds(window, features))
     return answered, alike, same
 
 
-def _rounds_with(window: Window, matches: Callable[[JudgedCall], bool]) -> int:
-    return sum(any(map(matches, passed.evidence)) for passed in window.rounds[-_NEAR_ROUNDS:])
+def _near_rounds(window: Window, latest: JudgedCall) -> int:
+    """Count the rounds with an unproductive call of this tool that is nearly the same."""
+    features, count = latest.features, 0
+    for passed in window.rounds[-_NEAR_ROUNDS:]:
+        for item in passed.evidence:
+            other = item.features
+            if other.tool != features.tool or not item.is_unproductive:
+                continue
+            if other.call == features.call or other.near == features.near:
+                count += 1
+                break
+    return count
 
 
-def _near_to(latest: JudgedCall) -> Callable[[JudgedCall], bool]:
-    features = latest.features
-    return lambda item: (
-        item is latest
-        or (
-            item.features.tool == features.tool
-            and item.is_unproductive
-            and (item.features.call == features.call or item.features.near == features.near)
-        )
-    )
-
-
-def _failing_like(latest: JudgedCall) -> Callable[[JudgedCall], bool]:
-    features = latest.features
-    return lambda item: (
-        item.features.tool == features.tool
-        and item.features.outcome is features.outcome
-        and item.features.wording == features.wording
-    )
+def _failing_rounds(window: Window, features: CallFeatures) -> int:
+    """Count the rounds in which this tool failed in the same words."""
+    count = 0
+    for passed in window.rounds[-_NEAR_ROUNDS:]:
+        for item in passed.evidence:
+            other = item.features
+            if other.tool != features.tool or other.outcome is not features.outcome:
+                continue
+            if other.wording == features.wording:
+                count += 1
+                break
+    return count
 
 
 def _count(traits: List[int], bit: int) -> int:

@@ -19,8 +19,12 @@ class Tally(Dict[_Key, int]):
         """Count calls that enter the window."""
         get = self.get
         for item in calls:
-            for key in _keys(item.features):
-                self[key] = get(key, 0) + 1
+            features = item.features
+            self[features.call] = get(features.call, 0) + 1
+            self[features.answer] = get(features.answer, 0) + 1
+            if features.outcome is not SUCCESS:
+                ending = (features.tool, features.outcome)
+                self[ending] = get(ending, 0) + 1
 
     def forget(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""

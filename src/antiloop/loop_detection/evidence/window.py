@@ -115,9 +115,10 @@ class Window:
         number = calls[0].round if calls else None
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
         evidence = {item.features.call: item for item in self._reopen()} if joins else {}
-        index = self.call_count
+        index, policy = self.call_count, NO_POLICY
         for call, result, known in zip_longest(calls, results, asked):
-            policy = self.policy(call.tool_name) if self.policies else NO_POLICY
+            if self.policies:
+                policy = self.policy(call.tool_name)
             if not policy.exempt:
                 features = CallFeatures.of(call, result, policy, known, self.masking)
                 if refused_by and is_refusal(result) and refused_by(features) is not None:
@@ -235,16 +236,21 @@ class Window:
 
     def _judged(self, index: int, call: ToolCall, features: CallFeatures) -> JudgedCall:
         """Say what a call was worth when it came."""
-        kind = features.outcome
-        is_new, is_new_answer = features.call not in self.tally, features.answer not in self.tally
-        is_fresh = is_new_answer and kind is SUCCESS
+        kind, tally = features.outcome, self.tally
+        is_new, is_fresh = features.call not in tally, features.answer not in tally
+        is_known = not (is_new or is_fresh) and self._knows(features.call, features.result)
         if kind is SILENT:
             is_fresh = is_new
-        elif is_new_answer and kind.counts_down and self.tally.ended_alike(features):
-            earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
-            is_fresh = is_step_forward(features, earlier)
-        is_known = not (is_new or is_new_answer) and self._knows(features.call, features.result)
-        return JudgedCall(index, features, kept_id(call.id), is_fresh, is_new, is_known)
+        elif is_fresh and kind is not SUCCESS:
+            is_fresh = kind.counts_down and self._is_step_forward(features)
+        call_id = None if call.id is None else kept_id(call.id)
+        return JudgedCall(index, features, call_id, is_fresh, is_new, is_known)
+
+    def _is_step_forward(self, features: CallFeatures) -> bool:
+        if not self.tally.ended_alike(features):
+            return False
+        earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
+        return is_step_forward(features, earlier)
 
     def _knows(self, call: str, result: Optional[str]) -> bool:
         """Whether a call was given this result before; one that is not known equals none."""

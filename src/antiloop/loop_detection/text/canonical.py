@@ -95,8 +95,11 @@ def canonical_arguments(arguments: Any) -> str:
 
 def parsed_arguments(arguments: Any) -> Any:
     """Return arguments as plain JSON values: JSON text parsed, nothing at all as ``{}``."""
+    kind = type(arguments)
+    if kind is dict:
+        return plain(arguments)
     # Not isinstance: a foreign object may answer for its class, and raise.
-    if issubclass(type(arguments), str):
+    if issubclass(kind, str):
         text = str.__str__(arguments)
         try:
             arguments = json.loads(text) if text.strip() else None
@@ -115,20 +118,20 @@ def text_of(value: Any) -> str:
 def _is_plain(value: Any, depth: int) -> bool:
     """Whether the C encoder already writes this value canonically."""
     kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                return False
+            if type(item) is not str and not (depth and _is_plain(item, depth - 1)):
+                return False
+        return True
     if kind is str or kind is bool or value is None:
         return True
     if kind is int:
         return bool(-(1 << 64) < value < 1 << 64)
     if kind is float:
         return math.isfinite(value) and not value.is_integer()
-    if depth == 0:
-        return False
-    if kind is dict:
-        for key, item in value.items():
-            if type(key) is not str or not (type(item) is str or _is_plain(item, depth - 1)):
-                return False
-        return True
-    return kind is list and all(_is_plain(item, depth - 1) for item in value)
+    return kind is list and depth > 0 and all(_is_plain(item, depth - 1) for item in value)
 
 
 class _Simplifier:
