@@ -123,7 +123,8 @@ def _traits_of(passed: Round) -> int:
 def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
     """Count equal answers, nearly equal calls, and failures in the same words, of the last round.
 
-    Only calls of which nothing came are compared loosely, so healthy steps pay nothing.
+    A failure is compared by its words, any other unproductive call by its arguments; each is enough
+    to tell, and a healthy step pays for neither.
     """
     answered = alike = same = 0
     for item in last.evidence:
@@ -132,15 +133,25 @@ def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
             answered = max(answered, window.tally.answered(features))
         if not item.is_unproductive:
             continue
-        alike = max(alike, _near_rounds(window, item))
-        if features.outcome.is_failure and window.tally.ended_alike(features) > 1:
+        if not features.outcome.is_failure:
+            alike = max(alike, _near_rounds(window, features))
+            continue
+        if window.tally.came(features) > 1:
+            alike = max(alike, _rounds_with(window, features.call))
+        if window.tally.ended_alike(features) > 1:
             same = max(same, _failing_rounds(window, features))
     return answered, alike, same
 
 
-def _near_rounds(window: Window, latest: JudgedCall) -> int:
-    """Count the rounds with an unproductive call of this tool that is nearly the same."""
-    features, count = latest.features, 0
+def _rounds_with(window: Window, call: str) -> int:
+    """Count the rounds with this call of which nothing came."""
+    found = (passed.calls.get(call) for passed in window.rounds[-_NEAR_ROUNDS:])
+    return sum(item is not None and item.is_unproductive for item in found)
+
+
+def _near_rounds(window: Window, features: CallFeatures) -> int:
+    """Count the rounds with nearly this call of which nothing came."""
+    count = 0
     for passed in window.rounds[-_NEAR_ROUNDS:]:
         for item in passed.evidence:
             other = item.features
