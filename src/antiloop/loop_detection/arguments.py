@@ -7,6 +7,7 @@ from .detectors.base import BaseDetector
 from .evidence.tool_policy import ToolPolicy
 from .policy import Escalation, LoopPolicy
 
+_LISTS = frozenset((list, tuple))
 _TEXTS = (str, bytes, bytearray, memoryview)
 
 
@@ -88,10 +89,7 @@ def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
         TypeError: for anything but a list of calls and a list of results.
         ValueError: if there are more results than calls.
     """
-    if type(calls) is not list or type(results) is not list:
-        check_lists("after", calls, results)
-    else:
-        _check_calls("after", calls)
+    check_lists("after", calls, results)
     if len(results) > len(calls):
         raise ValueError(
             f"after takes at most one result for each call, got {len(results)} results for"
@@ -111,13 +109,9 @@ def check_lists(
         last: how many of the calls are looked at, from the end; None for all.
     """
     for name, given in (("calls", calls), ("results", results)):
-        if type(given) not in (list, tuple) and not _is_list(given):
+        if type(given) not in _LISTS and not _is_list(given):
             raise TypeError(f"{method} takes a list of {name}, got {given!r}; pass [{name[:-1]}]")
-    _check_calls(method, calls if last is None else calls[-last:])
-
-
-def _check_calls(method: str, calls: Sequence[Any]) -> None:
-    for call in calls:
+    for call in calls if last is None else calls[-last:]:
         if not isinstance(call, ToolCall):
             raise TypeError(f"{method} takes a list of ToolCall, got {call!r} in it")
 

@@ -127,15 +127,16 @@ class LoopMonitor(Copied):
             return GO_ON
         if self.consultation.is_held:
             self._settle()
-        ladder = self._ladder
-        self._window.append(calls, results, asked, ladder.refusing if ladder.is_blocking else None)
+        refused_by = self._ladder.refusing if self._ladder.is_blocking else None
+        self._window.append(calls, results, asked, refused_by)
         if self.consultation.is_held:
             self.consultation.record(self._window, calls, results)
         if self._texts is not None:
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
         self._speech.moved()
-        return self.listeners.report(self._judge())
+        verdict = self._judge()
+        return verdict if verdict is GO_ON else self.listeners.report(verdict)
 
     def answer(self, opinion: Answer) -> LoopVerdict:
         """Take a judge's answer about the case of the last verdict, and return the final verdict.
@@ -272,7 +273,7 @@ class LoopMonitor(Copied):
         counted = self._suspicion.after(self._window)
         suspicion = 1.0 if findings else counted
         if not self.consultation.is_held:
-            return self._climbed(findings, suspicion)
+            return self._climbed(findings, suspicion) if suspicion else GO_ON
         lasting = 1.0 if findings else self._suspicion.lasting
         held, question = self.consultation.review(findings, lasting, self._window, self._ladder)
         return self.consultation.open(question, self._climbed(held, suspicion), self._window)

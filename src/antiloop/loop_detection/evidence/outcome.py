@@ -1,19 +1,22 @@
 """What kind of answer a tool gave: the least that a text must be read to judge it."""
 
 import re
-from typing import Optional
+from typing import AbstractSet, Optional
 
 from ...text_enum import TextEnum
 from .plain_answer import (
     BRIEF,
     HEAD,
     NEGATIVE,
+    NOTHING_WORDS,
+    PHRASE_WORDS,
     SHORT,
+    SILENCE_WORDS,
     STATE,
     WORK_WORDS,
     contains_any,
-    may_be_a_phrase,
     may_be_running,
+    telling_words,
     words,
 )
 
@@ -133,25 +136,27 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
-    said = words(text[:HEAD])
-    if length <= BRIEF and may_be_a_phrase(said):
-        brief = _brief_outcome(text.lower())
+    telling = telling_words(text)
+    if not telling and not is_error:
+        return SUCCESS
+    if length <= BRIEF and not PHRASE_WORDS.isdisjoint(telling):
+        brief = _brief_outcome(text.lower(), telling)
         if brief is not None:
             return brief
-    if not is_error and NEGATIVE.isdisjoint(said):
-        return SUCCESS
     head = text[:HEAD].lower()
-    if not is_error and not _speaks_of_failure(head):
+    if not is_error and (NEGATIVE.isdisjoint(telling) or not _speaks_of_failure(head)):
         return SUCCESS
     return INVALID if contains_any(head, _CALL_NOUNS) and _INVALID.search(head) else FAILURE
 
 
-def _brief_outcome(text: str) -> Optional[Outcome]:
-    """Judge an answer that may be a usual phrase."""
-    if _NOTHING.match(text):
+def _brief_outcome(text: str, telling: AbstractSet[str]) -> Optional[Outcome]:
+    """Judge an answer that may be a usual phrase, by its telling words."""
+    if not NOTHING_WORDS.isdisjoint(telling) and _NOTHING.match(text):
         return EMPTY
     # Many commands answer "no" with exit status 1; for grep, test and diff it is not a failure.
-    if _SILENT.match(text) or ("\n[" in text and _SILENT.match(_HARNESS.sub("", text))):
+    if not SILENCE_WORDS.isdisjoint(telling) and _SILENT.match(text):
+        return SILENT
+    if "\n[" in text and _SILENT.match(_HARNESS.sub("", text)):
         return SILENT
     if text.lstrip().startswith("{") and _NO_OUTPUT.match(text):
         return SILENT
@@ -170,16 +175,12 @@ def _is_under_way(text: str) -> bool:
 
 def _speaks_of_failure(head: str) -> bool:
     """Whether there is a word of failure outside of names and of "0 failed"."""
-    said = head.replace(_MARKER, " ")  # any tool could say it
-    stated = " ".join(part for part in said.split() if not _is_name(part))
+    stated = head.replace(_MARKER, " ")  # any tool could say it
+    if _NAME.search(stated):
+        stated = " ".join(part for part in stated.split() if not _NAME.search(part))
     if contains_any(stated, _BENIGN_PARTS):
         stated = _BENIGN.sub(" ", stated)
     return not NEGATIVE.isdisjoint(words(stated))
-
-
-def _is_name(part: str) -> bool:
-    """Whether a part of a text between spaces is a path, a file or an identifier."""
-    return not part.isalpha() and _NAME.search(part) is not None
 
 
 def reads_like_refusal(text: str) -> bool:

@@ -30,13 +30,19 @@ NEGATIVE = frozenset(
     """.split()
 )
 """Words of failure."""
-_PHRASE_WORDS = frozenset(  # each usual phrase contains one of these
+NOTHING_WORDS = frozenset(("", *"0 nil no none nothing null undefined zero".split()))
+"""Each usual phrase for an empty answer contains one of these; a text without words has ``""``."""
+SILENCE_WORDS = frozenset(("", "exit", "output"))
+"""The same for an answer that only says that there is no output."""
+PHRASE_WORDS = NOTHING_WORDS.union(
+    SILENCE_WORDS,
     """
-    0 429 503 exit later limit limited limits nil no none nothing null output overloaded pending
-    processing progress queued ready requests running starting stderr stdout temporarily undefined
-    waiting zero
-    """.split()
+    429 503 later limit limited limits overloaded pending processing progress queued ready requests
+    running starting stderr stdout temporarily waiting
+    """.split(),
 )
+"""The same for every usual phrase."""
+_TELLING = NEGATIVE | PHRASE_WORDS
 
 
 def is_plain_success(text: str, is_error: bool = False) -> bool:
@@ -49,14 +55,13 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
         return False
     if len(text) > SHORT:
         return True
-    said = words(text[:HEAD])
-    is_phrase = len(text) <= BRIEF and may_be_a_phrase(said)
-    return not is_phrase and NEGATIVE.isdisjoint(said)
+    telling = telling_words(text)
+    return NEGATIVE.isdisjoint(telling) if len(text) > BRIEF else not telling
 
 
-def may_be_a_phrase(said: "list[str]") -> bool:
-    """Whether a brief answer may be a usual phrase, by its first words."""
-    return not said or not _PHRASE_WORDS.isdisjoint(said)
+def telling_words(text: str) -> "frozenset[str]":
+    """Return those of the first words that may say how a call ended; most answers have none."""
+    return _TELLING.intersection(words(text[:HEAD]) or ("",))
 
 
 def may_be_running(text: str) -> bool:

@@ -30,10 +30,11 @@ class Tally(Dict[_Key, int]):
         """Stop counting calls that leave the window."""
         for item in calls:
             for key in _keys(item.features):
-                if self[key] == 1:
-                    del self[key]
+                left = self[key] - 1
+                if left:
+                    self[key] = left
                 else:
-                    self[key] -= 1
+                    del self[key]
 
     def came(self, features: CallFeatures) -> int:
         """Count the rounds that hold this call."""
