@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any, Iterable, List, Optional
 
-from .noise import command_line, does_nothing
+from .noise import command_line
 
 _MUTATING = frozenset(
     """

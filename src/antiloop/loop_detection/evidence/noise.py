@@ -152,9 +152,7 @@ def _stems(text: str) -> str:
     text = text[:LONG].lower()
     if _may_have_clocks(text):
         text = _CLOCKS.sub(" ", text)
-    stems = {
-        word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))
-    }
+    stems = {word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))}
     telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
     return " ".join(sorted(telling or stems)[:_STEMS])
 

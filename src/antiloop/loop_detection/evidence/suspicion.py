@@ -7,7 +7,6 @@ thresholds. One kind alone says little; the number grows as kinds agree.
 from typing import List, Tuple
 
 from .call_features import CallFeatures
-from .judged_call import JudgedCall
 from .outcome import EMPTY, SILENT, SUCCESS
 from .round import Round
 from .window import Window
