@@ -80,20 +80,11 @@ class CallFeatures:
         masking: Masking = SECRETS,
     ) -> "CallFeatures":
         """Make the features of a call and its result; never raises on what a model or tool made."""
-        asked = asked or asked_of(call, policy)
+        if asked is None:
+            asked = asked_of(call, policy)
         known: Optional[CallFeatures] = asked.features
         if known is not None and asked.result is result and known.masking is masking:
             return known
-        features = cls._made_of(asked, result, policy, masking)
-        text: Any = result.text if type(result) is ToolResult else result
-        if type(text) is str or text is None:  # it cannot change in place
-            asked.result, asked.features = result, features
-        return features
-
-    @classmethod
-    def _made_of(
-        cls, asked: Asked, result: Result, policy: ToolPolicy, masking: Masking
-    ) -> "CallFeatures":
         text, kind = answer_of(result, asked.tool, policy)
         key, is_long = None, False
         if text is not None:
@@ -102,15 +93,23 @@ class CallFeatures:
         features._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
         features.masking = masking
         features._arguments = asked.arguments
-        if kind is SILENT and str(text).lstrip().startswith(_LEFT_OUT):
-            features.only_looks = False
-        if policy.poll:
-            features.is_polled = policy.polls(asked.arguments)
-            if features.is_polled and kind is SUCCESS:
-                features.outcome = WAITING
-        if asked.is_long:
-            features.settle()
+        if policy.poll or asked.is_long or kind is SILENT:
+            features._complete(text, policy, asked.is_long)
+        given: Any = result.text if type(result) is ToolResult else result
+        if type(given) is str or given is None:  # it cannot change in place
+            asked.result, asked.features = result, features
         return features
+
+    def _complete(self, text: Optional[str], policy: ToolPolicy, is_long: bool) -> None:
+        """Do what few calls need."""
+        if self.outcome is SILENT and str(text).lstrip().startswith(_LEFT_OUT):
+            self.only_looks = False
+        if policy.poll:
+            self.is_polled = policy.polls(self._arguments)
+            if self.is_polled and self.outcome is SUCCESS:
+                self.outcome = WAITING
+        if is_long:
+            self.settle()
 
     def as_unique(self, index: int) -> "CallFeatures":
         """Return these features for a call that equals no other; an unknown result stays so."""

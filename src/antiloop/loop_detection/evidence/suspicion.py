@@ -84,6 +84,8 @@ class Suspicion:
         the runs left out they come out nearly the same.
         """
         traits, recent = self._traits, self._traits[-_RECENT:]
+        if len(traits) - traits.count(0) < 2:
+            return 0.0  # no kind of evidence counts in a single round
         row = next(
             (n for n, each in enumerate(reversed(traits)) if not each & _UNPRODUCTIVE), len(traits)
         )
