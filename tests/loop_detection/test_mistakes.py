@@ -48,6 +48,23 @@ def monitor():
 
 
 MISTAKES = {
+    # names and words
+    "a name that is a number": (
+        lambda: RepeatDetector(name=7),
+        TypeError("name must be a text, got 7"),
+    ),
+    "a blank name": (
+        lambda: PingPongDetector(name=" "),
+        ValueError("name must not be blank, got ' '"),
+    ),
+    "a tool without a name": (
+        lambda: CallLimitDetector(per_tool={7: 3}),
+        TypeError("per_tool must be a mapping of names, got 7 as a name"),
+    ),
+    "words that are a number": (
+        lambda: monitor().said(7),
+        TypeError("said takes a text or None, got 7"),
+    ),
     # the list of detectors
     "no list": (
         lambda: LoopDetector("repeat"),

@@ -135,8 +135,7 @@ class LoopMonitor(Copied):
             pairs = zip_longest(calls, results[: len(calls)])
             self._texts.extend(own_copy(*pair) for pair in pairs)
         self._speech.moved()
-        verdict = self._judge()
-        return verdict if verdict is GO_ON else self.listeners.report(verdict)
+        return self.listeners.report(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
         """Take a judge's answer about the case of the last verdict, and return the final verdict.
