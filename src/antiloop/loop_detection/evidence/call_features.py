@@ -34,7 +34,7 @@ class CallFeatures:
 
     __slots__ = (
         *("_alters", "_arguments", "_is_command", "_is_missing", "_is_whole", "_looks"),
-        *("_mutates", "_normalized", "_text", "answer", "call", "is_long", "is_polled"),
+        *("_masked", "_mutates", "_normalized", "_text", "answer", "call", "is_long", "is_polled"),
         *("label", "masking", "outcome", "result", "tool"),
     )
 
@@ -66,6 +66,7 @@ class CallFeatures:
         self._normalized: Optional[Dict[str, Optional[str]]] = None
         self._alters: Optional[bool] = None
         self._is_whole = False  # whether the label holds the whole arguments
+        self._masked: Optional[str] = None  # the whole arguments, as they may be shown
         self._looks: Optional[bool] = None
         self._arguments: Any = ...  # not a valid value: the arguments are no longer known
         self._text: Union[KeptText, str, None] = None
@@ -137,7 +138,7 @@ class CallFeatures:
 
     def settle(self) -> None:
         """Derive now what may be asked of the arguments later, and let go of them."""
-        self.label = shortened(self._masked(beginning_of(self._arguments)))
+        self.label = shortened(self._shown(beginning_of(self._arguments)))
         self._mutates, self._alters = self.mutates, self.changes_world
         self._is_command, self._looks = self.is_command, self.only_looks
         for name in LOOSER:
@@ -273,12 +274,12 @@ class CallFeatures:
         if self._arguments is ...:
             return self.label or ""
         if self.label is None:
-            text = self._masked(self._arguments)
-            self.label = shortened(text)
-            self._is_whole = self.label == text
+            self._masked = self._shown(self._arguments)
+            self.label = shortened(self._masked)
+            self._is_whole = self.label == self._masked
         return self.label
 
-    def _masked(self, arguments: Any) -> str:
+    def _shown(self, arguments: Any) -> str:
         return canonical_json(self.masking.arguments(arguments))
 
     @property
@@ -289,5 +290,5 @@ class CallFeatures:
             return json.loads(shown)
         if self._arguments is ...:
             return self.label
-        text = self._masked(self._arguments)
+        text = self._masked or self._shown(self._arguments)
         return json.loads(text) if len(text) <= 2_000 else shortened(text)
