@@ -71,6 +71,11 @@ UNKNOWN, SUCCESS, EMPTY, SILENT, FAILURE, INVALID, WAITING, REFUSED = Outcome
 _MARKER = REFUSED_MARKER.lower()
 _NAME = re.compile(r"\w[./\\_-]\w")  # in a path, a file, an identifier: these hold no statement
 
+# A line of a file, as numbered listings and searches show it: 12→..., 12:..., a.py:12:...
+_LISTED = re.compile(
+    r"^[ \t]*(?:[^\s:]+\.\w+[:-])?\d+(?:[→\t|]|[:-](?![ \d])|[:-] (?= )).*$", re.MULTILINE
+)
+
 # All of these read lower case: patterns that ignore it are several times slower.
 _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
@@ -176,6 +181,7 @@ def _is_under_way(text: str) -> bool:
 def _speaks_of_failure(head: str) -> bool:
     """Whether there is a word of failure outside of names and of "0 failed"."""
     stated = head.replace(_MARKER, " ")  # any tool could say it
+    stated = _LISTED.sub(" ", stated)
     if _NAME.search(stated):
         stated = " ".join(part for part in stated.split() if not _NAME.search(part))
     if contains_any(stated, _BENIGN_PARTS):
