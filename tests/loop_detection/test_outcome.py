@@ -36,6 +36,11 @@ ANSWERS = {
         "Booked. Reference: X1.",
         "zero is a number",
         "nonexistent" * 20,
+        "     1→import errors\n     2→raise failure",
+        "702-// deleted\n703-//\n704-/ Error handling:\n705:fail()",
+        "src/cli.go:33:\tif err != nil { return error }",
+        "7:    raise ValueError  # invalid",
+        "  12\tan error that is not there",
         "def main():\n    pass\n" * 20 + "raise Error",
     ),
     Outcome.EMPTY: (
@@ -75,6 +80,11 @@ ANSWERS = {
         "The operation failed.",
         "FAILED tests/test_a.py::test_one",
         "I couldn't do that.",
+        "404: page is missing",
+        "main.c:12:5: error: expected ';'",
+        "src/cli.py:12: invalid syntax",
+        "(eval):1: unknown file attribute",
+        "     1→import a\nError: the rest is missing",
     ),
     Outcome.INVALID: (
         "Error: unknown tool 'hex'",
