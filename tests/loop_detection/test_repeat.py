@@ -190,6 +190,29 @@ class TestPatience:
     def test_there_is_no_patience_with_other_answers(self):
         assert ask(self.detector, *[step("status", "all quiet", job=5)] * 3).repetitions == 3
 
+    @pytest.mark.parametrize(
+        "silent",
+        [
+            step("cd", "", input="cd .."),
+            step("press_key", "(no output)", key="Down"),
+            step("undo_edit", "", path="a.py"),
+        ],
+    )
+    def test_a_silent_tool_that_moves_may_go_on(self, silent):
+        assert ask(self.detector, *[silent] * 5) is None
+        assert ask(self.detector, *[silent] * 6).repetitions == 6
+
+    @pytest.mark.parametrize(
+        "silent",
+        [
+            step("bash", "", command="make all"),
+            step("write_file", "", path="a.py", text="x = 1"),
+            step("scroll_down", "end of the page"),
+        ],
+    )
+    def test_other_silence_and_other_answers_get_no_patience(self, silent):
+        assert ask(self.detector, *[silent] * 3).repetitions == 3
+
 
 class TestUnseenResults:
     """Some tools run at the provider and never show their results."""

@@ -5,8 +5,9 @@ from typing import List, Optional
 from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.call_features import CallFeatures
+from ..evidence.effect import seems_to_move
 from ..evidence.judged_call import JudgedCall
-from ..evidence.outcome import REFUSED, WAITING
+from ..evidence.outcome import REFUSED, SILENT, WAITING
 from ..evidence.round import Round
 from ..evidence.sameness import differ
 from ..evidence.window import Window
@@ -27,7 +28,8 @@ class RepeatDetector(WindowDetector):
         require_same_result: count only rounds whose results are not known to differ by more than
             noise (times, random ids, counters).
         patience: rounds needed if the result says that work is in progress or asks to come back
-            later; by default the threshold.
+            later, or if a silent tool moves on each time, as a scroll does; by default the
+            threshold.
         name: another name, for a second detector of this class.
 
     Raises:
@@ -92,7 +94,8 @@ class RepeatDetector(WindowDetector):
         return streak
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
-        usual = self.patience if features.outcome is WAITING else self.threshold
+        is_slow = features.outcome is WAITING or _may_go_on(features)
+        usual = self.patience if is_slow else self.threshold
         return window.threshold(self.name, features.tool, usual)
 
     def _detection(self, streaks: List[List[JudgedCall]]) -> LoopDetection:
@@ -107,6 +110,11 @@ class RepeatDetector(WindowDetector):
             lap=lap,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )
+
+
+def _may_go_on(features: CallFeatures) -> bool:
+    """Whether the same call may lead further each time, and does not say where."""
+    return features.outcome is SILENT and seems_to_move(features.tool)
 
 
 def _longest(streaks: List[List[JudgedCall]]) -> List[List[JudgedCall]]:

@@ -22,6 +22,12 @@ _READING = frozenset(
     """.split()
 )
 _FINISHING = frozenset("complete completed completion done finish finished submit".split())
+_MOVING = frozenset(
+    """
+    back cd click computer forward keypress keys mouse next page popd press previous pushd redo
+    scroll sleep swipe undo wait
+    """.split()
+)
 _SENDING = frozenset("send submit write".split())
 _TYPED = frozenset(  # what is sent to a terminal, or is one
     "command console input key keys line process shell stdin terminal tmux".split()
@@ -83,6 +89,16 @@ def asks_of_a_job(tool_name: str, arguments: Any) -> bool:
 def seems_to_finish(tool_name: str) -> bool:
     """Guess from the last word of its name whether a tool ends the run."""
     return not _FINISHING.isdisjoint(_parts(tool_name)[-1:])
+
+
+@lru_cache(maxsize=1024)
+def seems_to_move(tool_name: str) -> bool:
+    """Guess from its name whether the same call of a tool leads further each time.
+
+    >>> [name for name in ("scroll_down", "cd", "press_key", "write_file") if seems_to_move(name)]
+    ['scroll_down', 'cd', 'press_key']
+    """
+    return not _MOVING.isdisjoint(_parts(tool_name))
 
 
 def _searches(tool_name: str, arguments: Any) -> bool:
