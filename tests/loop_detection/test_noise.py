@@ -183,6 +183,13 @@ def test_short_names_with_another_number_are_other_arguments(name, step):
         assert near_arguments(command.format(name)) != near_arguments(command.format(other))
 
 
+@given(st.dates(), st.dates())
+def test_another_day_is_another_question(one, other):
+    for form in ("{}", "flights on {}", "report-{}.csv"):
+        asked = [near_arguments({"on": form.format(day)}) for day in (one, other)]
+        assert (asked[0] == asked[1]) == (one == other)
+
+
 def test_words_are_lower_case_and_without_marks():
     assert words("Über_alles, Wörter: 42!") == ["über", "alles", "wörter", "42"]
 

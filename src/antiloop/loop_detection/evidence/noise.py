@@ -12,9 +12,9 @@ from typing import Any, Iterator, List, Optional, Tuple
 from ..text.canonical import canonical_json
 from .plain_answer import ascii_words
 
-_DATE = (  # ISO 8601, in lower case
-    r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?)?"
-)
+_DAY = r"\d{4}-\d\d-\d\d"
+_TIME = r"[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?"
+_DATE = rf"{_DAY}(?:{_TIME})?"  # ISO 8601, in lower case
 _CLOCK = (
     r"\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
     r"|(?=[a-f-]{0,35}\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
@@ -33,7 +33,9 @@ _COUNTER = (
     r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
 )
 # All but dates and paths begin a word, which is quick to rule out.
-_CLOCKS = re.compile(rf"{_DATE}|\b(?:{_CLOCK})")  # reads lower case, which is quicker
+# A day without a time is what was asked for. This reads lower case, which is quicker.
+_CLOCKS = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK})")
+_DAYS = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
 _VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
 # a.py:12:5, a.ts(12,5), line 12: an edit moves what is below it.
@@ -112,10 +114,11 @@ def template(text: str) -> str:
 def near_arguments(arguments: Any) -> str:
     """Write arguments without what is cosmetic in them.
 
-    Random ids, times and fields that only number a request are left out. The words of a text lose
-    order, repetitions, case, plural and, beside longer ones, all of one or two letters; a number
-    is what it says, written as text or not, and so is a short name with a digit. A shell command
-    that begins with ``:`` or ``#`` does nothing, whatever follows.
+    Random ids, times and fields that only number a request are left out. A day without a time is a
+    value: a search for another day is another search. The words of a text lose order, repetitions,
+    case, plural and, beside longer ones, all of one or two letters; a number is what it says,
+    written as text or not, and so is a short name with a digit. A shell command that begins with
+    ``:`` or ``#`` does nothing, whatever follows.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
     True
@@ -151,7 +154,7 @@ def words(text: str) -> List[str]:
 def _stems(text: str) -> str:
     text = text[:LONG].lower()
     if _may_have_clocks(text):
-        text = _CLOCKS.sub(" ", text)
+        text = _DAYS.sub(r"\1\2\3", _CLOCKS.sub(" ", text))
     stems = {word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))}
     telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
     return " ".join(sorted(telling or stems)[:_STEMS])
