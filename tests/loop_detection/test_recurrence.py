@@ -99,9 +99,17 @@ def test_the_most_frequent_of_several_is_reported():
 def test_news_beside_the_call_is_news():
     answers = fresh_answers()
     run = [[TEST, step("read", next(answers), page=number)] for number in range(4)]
-    assert ask_rounds(RecurrenceDetector(4), *run) is not None
+    assert ask_rounds(RecurrenceDetector(4), *run[:3], [TEST]) is not None
     run = [each for number, one in enumerate(run) for each in (one, reads(5 * number)[-1:]) if each]
     assert ask_rounds(RecurrenceDetector(4), *run) is None
+
+
+@pytest.mark.parametrize("beside", [reads(1)[0], step("edit", "ok", text="version 1")])
+def test_a_round_that_brings_something_else_is_left_alone(beside):
+    old = step("read", "page one", page=1)
+    run = [[TEST], [old], [TEST], [old]]
+    assert ask_rounds(RecurrenceDetector(3), *run, [TEST, beside]) is None
+    assert ask_rounds(RecurrenceDetector(3), *run, [TEST, old]).repetitions == 3
 
 
 def test_numbers_that_could_mean_nothing_are_refused():

@@ -21,6 +21,7 @@ class RecurrenceDetector(WindowDetector):
     Here other calls may come between, if two conditions hold: the rounds with new results are not
     more than the returns of the call, and nothing in between made a new change. An edit between two
     runs of the same test is progress; a read is not. A call that succeeds silently does not count.
+    Nothing is reported while another call of the same round brings something new.
 
     Args:
         threshold: rounds with the call, 2 or more.
@@ -59,7 +60,8 @@ class RecurrenceDetector(WindowDetector):
             if item.is_new or not item.features.outcome.says_something:
                 continue
             needed = self._needed(window, item.features)
-            if window.tally.came(item.features) >= needed:
+            has_come = window.tally.came(item.features) >= needed
+            if has_come and not window.rounds[-1].brings_news(beside=item.features.call):
                 streak = self._streak(window, item.features)
                 needed += self.leave_cycles and _is_alternation(window, needed)
                 if len(streak) >= max(needed, len(longest) + 1):
