@@ -156,3 +156,10 @@ def test_two_rounds_in_turn_may_be_left_to_the_cycle_detector(leave_cycles, firs
 def test_other_rounds_between_are_no_cycle():
     run = [step("ls", "a"), step("read", "b"), step("ls", "a"), step("cat", "c"), step("ls", "a")]
     assert ask(RecurrenceDetector(3, leave_cycles=True), *run).repetitions == 3
+
+
+def test_a_call_in_turn_with_new_answers_is_not_left_to_the_cycle_detector():
+    answers = fresh_answers("the search found {}")
+    run = [each for _ in range(3) for each in (TEST, step("judge", next(answers)))][:-1]
+    assert ask(RecurrenceDetector(3, leave_cycles=True), *run).repetitions == 3
+    assert ask(RecurrenceDetector(3, leave_cycles=True), *run[:-1]) is None

@@ -28,7 +28,7 @@ class RecurrenceDetector(WindowDetector):
         patience: rounds needed if the result says that work is in progress; by default the
             threshold.
         leave_cycles: leave two alternating rounds to `PingPongDetector`, and report them one lap
-            later.
+            later, unless the other round brings something new.
 
     Raises:
         ValueError: if threshold is below 2, or patience below the threshold.
@@ -94,6 +94,12 @@ class RecurrenceDetector(WindowDetector):
 
 
 def _is_alternation(window: Window, count: int) -> bool:
-    """Whether two rounds alternate at the end, the last one `count` times."""
-    latest = [passed.signature for passed in window.rounds[1 - 2 * count :]]
-    return len(latest) == 2 * count - 1 and len(set(latest[::2])) == len(set(latest[1::2])) == 1
+    """Whether two rounds alternate at the end, the last one `count` times.
+
+    If the other one brings something new, `PingPongDetector` does not find a cycle.
+    """
+    latest = window.rounds[1 - 2 * count :]
+    if any(item.brings_news for passed in latest[-2:-1] for item in passed.siblings):
+        return False
+    calls = [passed.signature for passed in latest]
+    return len(calls) == 2 * count - 1 and len(set(calls[::2])) == len(set(calls[1::2])) == 1
