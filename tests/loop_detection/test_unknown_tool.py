@@ -30,7 +30,20 @@ def test_once_less_is_not_yet_found(threshold):
 
 
 def test_arguments_that_never_fit_are_turned_away_too():
-    run = [failed("book", f"missing required argument 'day{n}'", n=n) for n in range(3)]
+    run = [failed("book", "missing required argument 'day'", n=n) for n in range(3)]
+    assert ask(UnknownToolDetector(3), *run).repetitions == 3
+
+
+def test_arguments_that_get_better_are_left_alone():
+    names = enumerate(("day", "city", "seat"))
+    run = [failed("book", f"missing required argument '{name}'", n=n) for n, name in names]
+    assert ask(UnknownToolDetector(3), *run) is None
+    assert ask(UnknownToolDetector(2), *run, run[0]).indices == (0, 3)
+
+
+def test_a_missing_tool_is_missing_in_whatever_words():
+    words = ("Unknown tool: hex", "No such tool is here", "tool hex not found")
+    run = [failed("hex", said, value=n) for n, said in enumerate(words)]
     assert ask(UnknownToolDetector(3), *run).repetitions == 3
 
 

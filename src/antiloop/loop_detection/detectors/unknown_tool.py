@@ -4,9 +4,11 @@ from typing import List, Optional
 
 from ...stability import beta
 from ..detection import LoopDetection
+from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import INVALID, REFUSED
 from ..evidence.refusal import whole_tool
+from ..evidence.sameness import say_alike
 from ..evidence.window import Window
 from ..threshold import check_threshold
 from .base import WindowDetector, detection
@@ -18,7 +20,8 @@ class UnknownToolDetector(WindowDetector):
 
     Other arguments do not help if a tool does not exist, so they are not compared, and a block
     refuses the tool. If the tool exists and only its arguments were invalid, the next ones may be
-    valid, so nothing is blocked: the ladder takes its last action instead.
+    valid, so nothing is blocked: the ladder takes its last action instead. Such a rejection counts
+    only with those in the same words: another complaint shows that the arguments get better.
 
     Args:
         threshold: calls of one tool that were all rejected, 2 or more.
@@ -40,16 +43,19 @@ class UnknownToolDetector(WindowDetector):
         """Look back from the rejected calls of the last round."""
         for item in window.rounds[-1].siblings if window.rounds else ():
             if item.features.outcome is INVALID:
-                streak = self._streak(window, item.features.tool)
+                streak = self._streak(window, item.features)
                 needed = window.threshold(self.name, item.features.tool, self.threshold)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None
 
-    def _streak(self, window: Window, tool: str) -> List[JudgedCall]:
+    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return window.streak(
-            lambda item: item.features.tool == tool and item.features.outcome is INVALID,
-            lambda item: item.features.tool == tool and item.features.outcome is not REFUSED,
+            lambda item: _is_rejected_alike(item.features, latest),
+            lambda item: (
+                item.features.tool == latest.tool
+                and item.features.outcome not in (INVALID, REFUSED)
+            ),
         )
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
@@ -63,3 +69,10 @@ class UnknownToolDetector(WindowDetector):
             is_certain=streak[-1].features.is_missing,
             details={"tool": tool, "count": count},
         )
+
+
+def _is_rejected_alike(one: CallFeatures, latest: CallFeatures) -> bool:
+    """Whether a call was rejected for the same reason; a tool that does not exist is one."""
+    if one.tool != latest.tool or one.outcome is not INVALID:
+        return False
+    return latest.is_missing or say_alike(one, latest)
