@@ -257,6 +257,20 @@ def test_what_remains_of_arguments(arguments, form):
     assert near_arguments(arguments) == form
 
 
+@pytest.mark.parametrize("command", ["/usr/bin/python3 -V", "/bin/ls", "bash run", "true"])
+def test_a_path_that_shares_a_word_with_the_arguments_is_no_echo(command):
+    assert wording("/bin/bash: line 1: -V: not found", {"command": command}) == (
+        "bin bash line v not found"
+    )
+
+
+@given(st.lists(st.from_regex(r"[a-z]{3,8}", fullmatch=True), min_size=1, max_size=4))
+def test_what_was_asked_for_is_an_echo_with_each_of_its_parts(parts):
+    path = "/".join(parts)
+    for echo in (path, path.upper(), parts[-1], f"'{path}'", f"{path}:12:"):
+        assert wording(f"0 {echo} 1", {"path": path}) == ""
+
+
 def test_what_remains_of_an_answer():
     said = "Error: The tab 12 of cat x1 is gone, 7"
     arguments = {"a": "tab", "b": ["x1"], "c": {"d": "no cat"}}

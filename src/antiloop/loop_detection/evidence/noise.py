@@ -43,6 +43,7 @@ _PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W_]+")
 _HEXADECIMAL = bytes(ord("0") if chr(code) in "0123456789abcdef" else code for code in range(256))
+_TERMS = re.compile(r"[^\s\"'`=:,;()<>\[\]{}]+")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _ID_FIELD = re.compile(r"\b(\w*(?:id|ts|time|timestamp))(\"?\s*[:=]\s*\"?)[\w.:+-]+", re.IGNORECASE)
 _NUMBERING = re.compile(
@@ -92,12 +93,20 @@ def speaks_of_a_job(text: str) -> bool:
 def wording(text: str, arguments: Any) -> str:
     """Return the words of an answer without numbers and without what only echoes the arguments.
 
+    A term such as a path is an echo if each of its words is one.
+
     >>> wording("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
     'error not found'
+    >>> wording("/bin/bash: python: not found", {"command": "/usr/bin/python -V"})
+    'bin bash not found'
     """
     spoken = " ".join(text for _, text in _leaves(arguments))
     echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
-    kept = [word for word in words(text[:LONG]) if word not in echoed and not word.isdigit()]
+    kept: List[str] = []
+    for term in _TERMS.findall(text[:LONG].lower()):
+        said = [word for word in _WORDS.findall(term) if not word.isdigit()]
+        if not echoed.issuperset(said):
+            kept += said
     return " ".join(kept)
 
 
