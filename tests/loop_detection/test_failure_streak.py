@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import ask, ask_rounds, failed, fresh_answers, in_a_row, step
+from runs import ask, ask_rounds, failed, fresh_answers, in_a_row, step, verdicts
 
 from antiloop import LoopDetector
 from antiloop.loop_detection import FailureStreakDetector, ToolPolicy
@@ -248,6 +248,45 @@ class TestRepeatsOfARow:
     def test_fewer_repeats_than_none_are_refused(self):
         with pytest.raises(ValueError, match="repeats must be 0 or more, got -1"):
             FailureStreakDetector(repeats=-1)
+
+
+class TestStubbornRows:
+    """One tool fails each time, and a call that failed is made again."""
+
+    detector = FailureStreakDetector(4, in_a_row=5, repeats=3)
+
+    def edits(self, *lines, tool="edit"):
+        words = {1: "unmatched brace", 2: "bad indent", 3: "stray colon", 4: "open string"}
+        return [failed(tool, f"syntax error, {words[line]}", line=line) for line in lines]
+
+    @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    def test_four_failures_are_a_row_where_a_call_is_made_again(self, lines):
+        is_again = len(set(lines)) < len(lines)
+        found = ask(self.detector, *self.edits(*lines))
+        assert (found is not None) == (len(lines) == 4 and is_again)
+        assert found is None or found.details["count"] == 4
+
+    def test_the_same_call_with_another_failure_is_another_try(self):
+        again = failed("edit", "disk is full", line=1)
+        assert ask(self.detector, *self.edits(1, 2, 3), again) is None
+
+    def test_another_tool_in_between_is_another_way(self):
+        other = self.edits(2, tool="patch")
+        assert ask(self.detector, *self.edits(1), *other, *self.edits(1, 3)) is None
+
+    def test_a_success_in_between_begins_anew(self):
+        saved = step("edit", "saved, 12 lines", line=9)
+        assert ask(self.detector, *self.edits(1, 1), saved, *self.edits(2, 3)) is None
+
+    def test_a_search_without_a_match_is_not_a_failure(self):
+        looked = [step("find", "no results found", q=word) for word in ("a b", "c d", "a b", "e f")]
+        assert ask(self.detector, *looked) is None
+
+    def test_a_tool_may_have_a_threshold_of_its_own(self):
+        tools = {"edit": ToolPolicy(thresholds={"failure_streak": 3})}
+        own = LoopDetector([self.detector], "raise", tools=tools)
+        rounds = [[each] for each in self.edits(1, 2, 1)]
+        assert [each.action.value for each in verdicts(own, *rounds)][1:] == ["continue", "raise"]
 
 
 def test_dots_stand_for_something_so_nobody_has_looked_in_vain():

@@ -30,16 +30,19 @@ class FailureStreakDetector(WindowDetector):
     "ticket 1000 not found", "ticket 1001 not found". An identical long answer counts as well: it is
     not an acknowledgment, and the agent has read it before. Rounds that failed, found nothing or
     returned known results are also a streak, for any mix of tools; rounds that are neither
-    unproductive nor new are skipped. Blocking the calls of such a streak would not help, because
-    the next calls differ, so the ladder takes its last action instead. An answer with less
-    left to do than the one before, such as fewer failed tests, is progress and starts a new streak.
+    unproductive nor new are skipped. If all of them are failures of one tool, and a call was made
+    again although it failed, the words of the failures do not matter. Blocking the calls of such a
+    streak would not help, because the next calls differ, so the ladder takes its last action
+    instead. An answer with less left to do than the one before, such as fewer failed tests, is
+    progress and starts a new streak.
 
     With `patience`, answers that are not failures need more rounds: a tool that finds nothing for
     any arguments, or one that asks to come back later.
 
     Args:
         threshold: rounds with the same failure of one tool, with at most one new result for four
-            of them, 2 or more.
+            of them, 2 or more; or rounds in a row with any failures of one tool, if one of its
+            calls had failed in the same way before.
         patience: rounds with the same answer of one tool that finds nothing or asks to wait; by
             default 12, or the threshold if that is more.
         in_a_row: unproductive rounds in a row, over any tools, 2 or more. Such a streak is weaker
@@ -87,12 +90,15 @@ class FailureStreakDetector(WindowDetector):
             is_unproductive = is_unproductive and item.is_unproductive
         if is_unproductive:
             row = window.streak(lambda item: item.is_unproductive, fresh_per_match=0.0)
-            if self._is_enough(row):
+            if self._is_enough(window, row):
                 return self._of_any_tool(row)
         return None
 
-    def _is_enough(self, row: List[JudgedCall]) -> bool:
+    def _is_enough(self, window: Window, row: List[JudgedCall]) -> bool:
         """Whether a row over any tools is long enough and repeats answers often enough."""
+        needed = window.threshold(self.name, row[-1].features.tool, self.threshold)
+        if len(row) >= needed and _is_stubborn(row):
+            return True
         if len(row) < self.in_a_row or len(row) >= 2 * self.in_a_row or not self.repeats:
             return len(row) >= self.in_a_row
         repeats = _repeats(row, _are_alike)
@@ -136,7 +142,7 @@ class FailureStreakDetector(WindowDetector):
             self.name,
             f"The last {len(row)} rounds failed, found nothing or repeated what was known.",
             row,
-            period=self.in_a_row,
+            period=min(self.in_a_row, len(row)),
             identity=("any",),
             refused=(),
             details={"tool": tools[-1], "tools": tools, "count": len(row)},
@@ -154,6 +160,15 @@ def _is_fruitless(item: JudgedCall) -> bool:
     if kind is WAITING:
         return not (features.is_polled or item.is_change)
     return kind.is_failure or kind is EMPTY or (kind is SILENT and features.only_looks)
+
+
+def _is_stubborn(row: List[JudgedCall]) -> bool:
+    """Whether one tool failed each time, although a call had failed in the same way before."""
+    is_repeated = any(item.is_known for item in row)
+    return is_repeated and all(
+        item.features.tool == row[0].features.tool and item.features.outcome.is_failure
+        for item in row
+    )
 
 
 def _repeats(row: List[JudgedCall], are_alike: Callable[[CallFeatures, CallFeatures], bool]) -> int:
