@@ -229,7 +229,7 @@ class TestRepeatsOfARow:
 
     def test_what_is_told_again_is_found_again_soon(self):
         run = [failed(f"tool_{n}", "permission denied", about=n) for n in range(5)]
-        assert ask(self.detector, *run).spacing == 3
+        assert ask(self.detector, *run).spacing == 2
 
     def test_a_row_is_not_found_at_a_failure_in_new_words(self):
         run = [failed(f"tool_{n}", "permission denied", about=n) for n in range(4)]

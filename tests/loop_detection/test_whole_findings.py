@@ -227,7 +227,7 @@ def test_a_finding_tells_all_there_is_to_know(name):
     assert found.identity.startswith(f"{detector.name}:")
     assert found.wasted_calls == len(indices) - len(found.details["calls"])
     assert found.is_lasting is (detector.name == "call_limit")
-    assert found.spacing == (3 if name == "failures of any tool" else 1)
+    assert found.spacing == (2 if name == "failures of any tool" else 1)
 
 
 def test_nearly_the_same_arguments_are_refused_as_such():

@@ -16,8 +16,9 @@ from .base import WindowDetector, detection
 
 PATIENCE = 12
 """Rounds with the same answer if it is not a failure."""
-ROW_SPACING = 3
-"""Rounds between two detections of a streak over any tools."""
+ROW_SPACING = 2
+"""Rounds between two detections of a streak over any tools: no block comes before its stop, which
+is so as many rounds after the notice as that of other loops."""
 FRESH_PER_MATCH = 0.25
 """New results allowed for each failure: an agent that learns something else is not stuck."""
 
@@ -46,7 +47,7 @@ class FailureStreakDetector(WindowDetector):
         patience: rounds with the same answer of one tool that finds nothing or asks to wait; by
             default 12, or the threshold if that is more.
         in_a_row: unproductive rounds in a row, over any tools, 2 or more. Such a streak is weaker
-            evidence, so it is reported again only three rounds later. If each round looks for
+            evidence, so it is reported again only two rounds later. If each round looks for
             something else and finds nothing, twice as many rounds are needed.
         repeats: rounds of such a streak that must repeat an earlier answer, including the last
             one, 0 or more; a streak of twice the length needs none. An agent whose attempts all
