@@ -47,6 +47,26 @@ def test_a_missing_tool_is_missing_in_whatever_words():
     assert ask(UnknownToolDetector(3), *run).repetitions == 3
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["Unknown command 'sync' for 'store'.", "error: unrecognized arguments: --all", "no such tool"],
+)
+def test_what_a_program_rejects_is_no_rejection_of_the_shell(said):
+    run = [failed("bash", said, command=f"store sync --all {n}") for n in range(6)]
+    assert ask(UnknownToolDetector(3), *run) is None
+
+
+def test_a_shell_may_be_missing_as_well():
+    run = [failed("shell", "Unknown tool: shell", command=f"ls {n}") for n in range(3)]
+    assert ask(UnknownToolDetector(3), *run).is_certain
+
+
+def test_a_program_that_ran_ends_the_streak():
+    missing = [failed("shell", "Unknown tool: shell", command=f"ls {n}") for n in range(2)]
+    ran = failed("shell", "Unknown command 'sync' for 'store'.", command="store sync")
+    assert ask(UnknownToolDetector(3), *missing, ran, missing[0]) is None
+
+
 def test_other_failures_are_left_alone():
     assert ask(UnknownToolDetector(2), *(failed("get", "boom", n=n) for n in range(9))) is None
 

@@ -42,7 +42,7 @@ class UnknownToolDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the rejected calls of the last round."""
         for item in window.rounds[-1].siblings if window.rounds else ():
-            if item.features.outcome is INVALID:
+            if item.features.outcome is INVALID and _is_rejected(item.features):
                 streak = self._streak(window, item.features)
                 needed = window.threshold(self.name, item.features.tool, self.threshold)
                 if len(streak) >= needed:
@@ -52,10 +52,7 @@ class UnknownToolDetector(WindowDetector):
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return window.streak(
             lambda item: _is_rejected_alike(item.features, latest),
-            lambda item: (
-                item.features.tool == latest.tool
-                and item.features.outcome not in (INVALID, REFUSED)
-            ),
+            lambda item: item.features.tool == latest.tool and _has_run(item.features),
         )
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
@@ -73,6 +70,15 @@ class UnknownToolDetector(WindowDetector):
 
 def _is_rejected_alike(one: CallFeatures, latest: CallFeatures) -> bool:
     """Whether a call was rejected for the same reason; a tool that does not exist is one."""
-    if one.tool != latest.tool or one.outcome is not INVALID:
+    if one.tool != latest.tool or not _is_rejected(one):
         return False
     return latest.is_missing or say_alike(one, latest)
+
+
+def _is_rejected(features: CallFeatures) -> bool:
+    """Whether a call was rejected; a program that a shell has run rejects its own arguments."""
+    return features.outcome is INVALID and (features.is_missing or not features.is_command)
+
+
+def _has_run(features: CallFeatures) -> bool:
+    return features.outcome is not REFUSED and not _is_rejected(features)

@@ -192,10 +192,15 @@ class CallFeatures:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the answer says that the tool does not exist."""
+        """Whether the answer says that the tool does not exist.
+
+        A shell exists that runs a program which knows no such command.
+        """
         if self._is_missing is None:
-            is_invalid = self.outcome is INVALID
-            self._is_missing = is_invalid and names_no_tool(str(self._text))
+            said = str(self._text)
+            is_missing = self.outcome is INVALID and names_no_tool(said)
+            is_about_it = not self.is_command or self.tool.lower() in said.lower()
+            self._is_missing = is_missing and is_about_it
         return self._is_missing
 
     @is_missing.setter
