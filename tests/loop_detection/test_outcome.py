@@ -42,6 +42,10 @@ ANSWERS = {
         "7:    raise ValueError  # invalid",
         "  12\tan error that is not there",
         "def main():\n    pass\n" * 20 + "raise Error",
+        "On branch main\nChanges not staged for commit:\n\tmodified: a.py",
+        "# Licensed under the Apache License;\n# you may not use this file except in compliance",
+        "def test_a_name_must_not_be_long(name):  # it should not be None",
+        "    if key is not None:\n        use(key)",
     ),
     Outcome.EMPTY: (
         "[]",
@@ -85,6 +89,8 @@ ANSWERS = {
         "src/cli.py:12: invalid syntax",
         "(eval):1: unknown file attribute",
         "     1→import a\nError: the rest is missing",
+        "You may not have used it: the file is not there",
+        "may I? this file does not exist",
     ),
     Outcome.INVALID: (
         "Error: unknown tool 'hex'",

@@ -80,8 +80,12 @@ _LISTED = re.compile(
 _BENIGN = re.compile(
     r"\b(?:\w*errors?|fail\w*|missing|invalid)(?:\W{1,3}(?:null|none|false|0)\b|\W{0,3}[\[{]\W?[\]}])"
     r"|\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?(?:errors?|fail\w*|exceptions?)\b"
-)  # "error": null, 0 failed, no errors
-_BENIGN_PARTS = ("null", "none", "false", "0", "no ", "zero ", "without ", "[", "{")
+    r"|\b(?:may|must|should) not\b|\bnot (?:none|staged)\b"
+)  # "error": null, 0 failed, no errors, "you may not use this file", "Changes not staged"
+_BENIGN_PARTS = (
+    *("null", "none", "false", "0", "no ", "zero ", "without ", "[", "{"),
+    *("may not", "must not", "should not", "staged"),
+)
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _JOB = (
     r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
