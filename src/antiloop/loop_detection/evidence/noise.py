@@ -43,7 +43,7 @@ _PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W_]+")
 _HEXADECIMAL = bytes(ord("0") if chr(code) in "0123456789abcdef" else code for code in range(256))
-_TERMS = re.compile(r"[^\s\"'`=:,;()<>\[\]{}]+")
+_TERM_ENDS = str.maketrans(dict.fromkeys("\"'`=:,;()<>[]{}", " "))
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _ID_FIELD = re.compile(r"\b(\w*(?:id|ts|time|timestamp))(\"?\s*[:=]\s*\"?)[\w.:+-]+", re.IGNORECASE)
 _NUMBERING = re.compile(
@@ -103,8 +103,13 @@ def wording(text: str, arguments: Any) -> str:
     spoken = " ".join(text for _, text in _leaves(arguments))
     echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
     kept: List[str] = []
-    for term in _TERMS.findall(text[:LONG].lower()):
-        said = [word for word in _WORDS.findall(term) if not word.isdigit()]
+    for term in text[:LONG].lower().translate(_TERM_ENDS).split():
+        if term in echoed or term.isdigit():
+            continue
+        if term.isalpha():
+            kept.append(term)
+            continue
+        said = [word for word in words(term) if not word.isdigit()]
         if not echoed.issuperset(said):
             kept += said
     return " ".join(kept)
