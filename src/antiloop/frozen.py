@@ -44,7 +44,7 @@ def thawed(value: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    if isinstance(value, (*_ATOMS, FrozenDict, FrozenList)):
+    if type(value) in _ATOMIC or isinstance(value, _UNCHANGING):
         return value
     if isinstance(value, list):
         is_flat = _ATOMIC.issuperset(map(type, value))
@@ -104,3 +104,6 @@ class FrozenList(List[Any]):
     def copy(self) -> List[Any]:
         """Return a list that can be changed."""
         return list(self)
+
+
+_UNCHANGING = (*_ATOMS, FrozenDict, FrozenList)
