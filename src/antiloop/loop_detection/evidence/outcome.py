@@ -1,7 +1,8 @@
 """What kind of answer a tool gave: the least that a text must be read to judge it."""
 
+import json
 import re
-from typing import AbstractSet, Optional
+from typing import AbstractSet, Any, Iterator, Optional, Tuple
 
 from ...text_enum import TextEnum
 from .plain_answer import (
@@ -113,6 +114,7 @@ _NOTHING = re.compile(
     rf"|\W*(?:\w+\W+){{0,2}}(?:no|0|zero|nothing)\s+(?!(?:\w+\s+)?{_TROUBLE})(?:\w+\s+){{0,3}}?"
     r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|spans?)\b"
 )
+_TROUBLES = re.compile(_TROUBLE)
 _HARNESS = re.compile(r"^\[.*$", re.MULTILINE)  # remarks of who ran the tool: [metadata], [exit 0]
 _CALL_NOUNS = ("tool", "function", "command", "argument", "parameter", "input", "propert", "field")
 _NO_TOOL = (
@@ -145,6 +147,8 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
+    if length <= BRIEF and "[]" in text and not is_error and _is_hollow(text):
+        return EMPTY
     telling = telling_words(text)
     if not telling and not is_error:
         return SUCCESS
@@ -170,6 +174,33 @@ def _brief_outcome(text: str, telling: AbstractSet[str]) -> Optional[Outcome]:
     if text.lstrip().startswith("{") and _NO_OUTPUT.match(text):
         return SILENT
     return WAITING if is_busy(text) or _is_under_way(text) else None
+
+
+def _is_hollow(text: str) -> bool:
+    """Whether an answer is a JSON object that lists nothing: ``{"results": [], "total": 0}``."""
+    if text.lstrip()[:1] != "{":
+        return False
+    try:
+        fields = list(_fields(json.loads(text)))
+    except (ValueError, RecursionError):
+        return False
+    lists = [name for name, value in fields if value == [] and not _TROUBLES.search(name.lower())]
+    return bool(lists) and not any(_is_something(value) for _, value in fields)
+
+
+def _fields(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
+    """Yield the values inside an object, each with its key."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _fields(inner, key)
+    else:
+        yield name, value
+
+
+def _is_something(value: Any) -> bool:
+    if isinstance(value, str):
+        return not (value.strip() == "" or _NOTHING.match(value.lower()))
+    return not isinstance(value, bool) and bool(value)
 
 
 def is_busy(text: str) -> bool:
