@@ -72,6 +72,7 @@ ANSWERS = {
         '\n{"data": {"items": [], "next": null}, "ok": true, "hasMore": false}',
         '{"spans": [], "message": "Found 0 code spans."}',
         '{"results": [], "errors": [], "note": ""}',
+        '{"query": "cats", "results": [], "page": 1, "took_ms": 12}',
     ),
     Outcome.SILENT: (
         "",

@@ -115,6 +115,12 @@ _NOTHING = re.compile(
     r"(?:results?|matches|match|files?|entries|records?|rows?|items?|hits?|found|spans?)\b"
 )
 _TROUBLES = re.compile(_TROUBLE)
+_ASIDES = frozenset(  # fields of an empty answer that repeat the question, or are about the answer
+    """
+    code duration elapsed keyword keywords limit offset page page_size pagesize per_page perpage q
+    query request_id requestid search search_query size status took took_ms
+    """.split()
+)
 _HARNESS = re.compile(r"^\[.*$", re.MULTILINE)  # remarks of who ran the tool: [metadata], [exit 0]
 _CALL_NOUNS = ("tool", "function", "command", "argument", "parameter", "input", "propert", "field")
 _NO_TOOL = (
@@ -184,15 +190,16 @@ def _is_hollow(text: str) -> bool:
         fields = list(_fields(json.loads(text)))
     except (ValueError, RecursionError):
         return False
-    lists = [name for name, value in fields if value == [] and not _TROUBLES.search(name.lower())]
-    return bool(lists) and not any(_is_something(value) for _, value in fields)
+    lists = [name for name, value in fields if value == [] and not _TROUBLES.search(name)]
+    told = [value for name, value in fields if name not in _ASIDES]
+    return bool(lists) and not any(map(_is_something, told))
 
 
 def _fields(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
-    """Yield the values inside an object, each with its key."""
+    """Yield the values inside an object, each with its key in lower case."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _fields(inner, key)
+            yield from _fields(inner, key.lower())
     else:
         yield name, value
 
