@@ -8,6 +8,8 @@ import sys
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop import Agent, AgentConfig, RunStatus, ScriptedProvider, ToolCall
 from antiloop.agent.drivers import background_loop, cancellation
@@ -112,6 +114,33 @@ async def test_a_run_that_is_cancelled_ends_though_a_tool_does_not():
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(run, 20)
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@given(pauses_of=st.lists(st.sampled_from([0, 20]), min_size=1, max_size=4), at=st.integers(1, 12))
+def test_parallel_tools_clean_up_before_a_cancelled_run_ends(pauses_of, at):
+    begun, cleaned_up = [], []
+
+    async def works(tool: int, pauses: int) -> None:
+        begun.append(tool)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            for _ in range(pauses):
+                await asyncio.sleep(0)
+            cleaned_up.append(tool)
+
+    async def cancelled_run():
+        calls = [ToolCall("works", {"tool": n, "pauses": p}) for n, p in enumerate(pauses_of)]
+        run = asyncio.ensure_future(Agent([works], ScriptedProvider([calls])).arun("Go"))
+        for _ in range(at):
+            await asyncio.sleep(0)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(cancelled_run())
+    assert sorted(cleaned_up) == begun
 
 
 @pytest.mark.usefixtures("_short")

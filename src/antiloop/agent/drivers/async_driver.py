@@ -111,11 +111,14 @@ async def _tell(observers: Sequence[Any], request: Tell) -> None:
 async def _run_tools(invocations: Sequence[Invocation]) -> List[ToolResult]:
     tasks = [asyncio.ensure_future(_run_in_time(invocation)) for invocation in invocations]
     try:
-        return list(await asyncio.gather(*tasks))
+        # Not `asyncio.gather`: it cancels them, too, and a second cancellation would leave a tool
+        # behind that is cleaning up after the first one.
+        await asyncio.wait(tasks)
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait(tasks)
+    return [task.result() for task in tasks]
 
 
 async def _run_in_time(invocation: Invocation) -> ToolResult:
