@@ -159,6 +159,31 @@ def test_an_async_function_in_a_sync_wrapper_is_awaited():
     assert {result.text for result in both + alone} == {"done"}
 
 
+@pytest.mark.parametrize("others", [[], ["quick"]])
+def test_a_coroutine_that_comes_after_the_end_of_the_run_begins_no_event_loop(others):
+    may_return, has_begun = threading.Event(), []
+
+    async def work():
+        has_begun.append(True)
+
+    def late():
+        may_return.wait(LONG)
+        return work()
+
+    async def quick():
+        return "q"
+
+    calls = [ToolCall(name) for name in ["late", *others]]
+    results = run(*calls, tools=[tool(late, timeout_s=0.01), quick])
+    assert results[0].text == "Tool 'late' timed out after 0.01 s."
+    threads = [each for each in threading.enumerate() if each.name == "antiloop-tool"]
+    may_return.set()
+    for thread in threads:
+        thread.join(LONG)
+    assert no_event_loop_is_left()
+    assert not has_begun
+
+
 def test_what_a_tool_raises_becomes_its_result():
     def crash() -> str:
         raise StopIteration("over")

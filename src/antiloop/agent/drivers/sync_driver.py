@@ -8,7 +8,7 @@ import logging
 import time
 from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager
-from threading import Lock
+from threading import RLock
 from typing import (
     Any,
     Awaitable,
@@ -89,10 +89,13 @@ class _Worker:
         self._provider = provider
         self._observers = observers
         self._background: Any = None
-        self._lock = Lock()
+        self._is_closed = False
+        self._lock = RLock()
 
     def close(self) -> None:
         """Stop the event loop, if there is one."""
+        with self._lock:
+            self._is_closed = True
         if self._background is not None:
             self._background.close()
 
@@ -158,7 +161,11 @@ class _Worker:
         outcome = invocation.run()
         if isinstance(outcome, ToolResult):
             return outcome
-        future = self._submit(invocation.finish(outcome))
+        with self._lock:
+            if self._is_closed:  # it took too long: an event loop begun now would never stop
+                getattr(outcome, "close", bool)()
+                return _outcome(invocation, None)
+            future = self._submit(invocation.finish(outcome))
         finished(future)
         return _outcome(invocation, future)
 
