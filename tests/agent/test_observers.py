@@ -1,6 +1,7 @@
 import asyncio
 import inspect
 import logging
+import sys
 
 import pytest
 
@@ -157,6 +158,39 @@ def test_an_observer_that_raises_is_logged_by_name_and_harms_nothing(go, caplog,
     assert len(recorder.heard) == 10
     assert f"observer {kind.__name__} failed in on_run_start" in caplog.text
     assert "RuntimeError: broken" in caplog.text
+
+
+class Cancelled(AgentObserver):
+    def on_tool_end(self, *arguments):
+        raise asyncio.CancelledError  # as from an event loop of its own
+
+
+class CancelledLater(AsyncAgentObserver):
+    async def a_on_tool_end(self, *arguments):
+        task = asyncio.ensure_future(asyncio.sleep(3600))
+        task.cancel()
+        await task
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a task cannot tell who has cancelled it")
+@pytest.mark.parametrize("kind", [Cancelled, CancelledLater])
+def test_an_observer_that_is_cancelled_from_inside_harms_nothing(go, caplog, kind):
+    recorder = Recorder()
+    assert go(agent(kind(), recorder)).text == "Done."
+    assert len(recorder.heard) == 10
+    assert f"observer {kind.__name__} failed in on_tool_end" in caplog.text
+
+
+async def test_a_run_that_is_cancelled_while_an_observer_works_ends():
+    class Waits(AsyncAgentObserver):
+        async def a_on_tool_end(self, *arguments):
+            await asyncio.sleep(3600)
+
+    run = asyncio.ensure_future(agent(Waits()).arun("Go"))
+    await asyncio.wait({run}, timeout=0.05)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
 
 
 def test_an_observer_that_raises_hides_no_error_of_the_provider(go):

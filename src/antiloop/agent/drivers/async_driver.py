@@ -102,10 +102,16 @@ async def _close(stream: Any) -> None:
 
 async def _tell(observers: Sequence[Any], request: Tell) -> None:
     for observer, method in hooks(observers, request.hook):
-        with shielded(observer, request.hook):
+        with shielded(observer, request.hook, _is_run_cancelled):
             answer = method(*request.arguments)
             if inspect.isawaitable(answer):
                 await answer
+
+
+def _is_run_cancelled() -> bool:
+    """Whether someone has cancelled this task; before Python 3.11 it cannot tell, so it may be."""
+    cancelling = getattr(asyncio.current_task(), "cancelling", None)
+    return cancelling is None or cancelling() > 0
 
 
 async def _run_tools(invocations: Sequence[Invocation]) -> List[ToolResult]:

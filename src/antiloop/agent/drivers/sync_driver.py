@@ -26,7 +26,7 @@ from ...types import ToolResult
 from ..events import AgentEvent
 from ..providers.protocol import ModelRequest, Provider
 from ..requests import AskJudge, AskModel, Emit, Outcome, Question, RunTools, Steps, Tell, advance
-from ..tools.toolbox import Invocation, cancelled_result, timeout_result
+from ..tools.toolbox import Invocation, cancelled_result, is_cancellation, timeout_result
 from .asking import ask
 from .streamed_reply import StreamedReply
 from .threads import start_in_thread
@@ -214,9 +214,14 @@ def hooks(observers: Sequence[Any], hook: str) -> Iterator[Tuple[Any, Callable[.
 
 
 @contextmanager
-def shielded(observer: Any, hook: str) -> Iterator[None]:
-    """Log what an observer raises; the run goes on."""
+def shielded(
+    observer: Any, hook: str, is_run_cancelled: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
+    """Log what an observer raises; the run goes on, unless it is the run that was cancelled."""
     try:
         yield
-    except Exception:
+    except BaseException as error:
+        is_own = is_cancellation(error) and not is_run_cancelled()
+        if not (isinstance(error, Exception) or is_own):
+            raise
         logger.exception("observer %s failed in %s", type(observer).__name__, hook)

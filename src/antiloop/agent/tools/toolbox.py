@@ -38,7 +38,7 @@ class Invocation:
             return error_result(self.call.tool_name, error)
         except BaseException as error:
             # A sync function is never cancelled here: an event loop inside it was.
-            if not _is_cancellation(error):
+            if not is_cancellation(error):
                 raise
             return cancelled_result(self.call.tool_name)
 
@@ -138,7 +138,8 @@ def cancelled_result(tool_name: str) -> ToolResult:
     return _error(f"Tool {tool_name!r} was cancelled.")
 
 
-def _is_cancellation(error: BaseException) -> bool:
+def is_cancellation(error: BaseException) -> bool:
+    """Whether this is asyncio's cancellation, which is not an `Exception`."""
     asyncio = sys.modules.get("asyncio")  # what raises it has imported it
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
