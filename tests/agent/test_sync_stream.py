@@ -117,6 +117,31 @@ def test_an_api_that_sends_null_for_no_text_and_no_calls_is_understood(way):
     assert [message.content for message in end.result.messages[1:]] == ["", "nothing", ""]
 
 
+class Nothing(Exception):
+    """False, as an error that holds a list of errors may be."""
+
+    def __len__(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        in_events,
+        lambda agent: list(agent.stream("Go")),
+        lambda agent: agent.run("Go"),
+        lambda agent: asyncio.run(agent.arun("Go")),
+    ],
+)
+def test_an_error_of_the_provider_that_is_false_reaches_the_caller(way):
+    class Broken(ScriptedProvider):
+        def complete(self, request):
+            raise Nothing
+
+    with pytest.raises(Nothing):
+        way(Agent([], Broken(["x"])))
+
+
 def test_a_stream_that_cannot_be_closed_harms_nothing(caplog):
     class Stuck(list):
         def close(self):

@@ -109,6 +109,8 @@ class Outcome:
 def advance(loop: Steps[None], outcome: Outcome) -> Optional[Request]:
     """Send the loop an outcome and return its next request; None when it is done."""
     try:
-        return loop.throw(outcome.error) if outcome.error else loop.send(outcome.answer)
+        if outcome.error is not None:  # an exception may be empty, and false
+            return loop.throw(outcome.error)
+        return loop.send(outcome.answer)
     except StopIteration:
         return None
