@@ -67,7 +67,7 @@ calls = st.one_of(
     ),
 )
 usages = st.builds(Usage, st.integers(0, 9), st.integers(0, 9))
-texts = st.sampled_from(["", "Let me see. ", '{"n": 1}', '{"n": "x"}', "Done."])
+texts = st.sampled_from(["", "Let me see. ", '{"n": 1}', '{"n": "x"}', "Done.", None])
 replies = st.builds(ModelReply, texts, st.lists(calls, max_size=3).map(tuple), usages)
 scripts = st.lists(replies, min_size=1, max_size=6)
 

@@ -75,7 +75,7 @@ class ScriptedProvider:
     def stream(self, request: ModelRequest) -> Iterator[StreamItem]:
         """Yield the next reply's text word by word, then the reply."""
         reply = self.complete(request)
-        yield from _WORDS.findall(reply.text)
+        yield from _WORDS.findall(reply.text or "")
         yield reply
 
     async def astream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
