@@ -138,6 +138,12 @@ def test_nothing_that_is_shown_can_change_the_page_or_tell_a_secret():
     assert said.replace("\n", "").isprintable()
 
 
+def test_a_score_shows_no_name_that_looks_like_a_secret():
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz123456"
+    score = loop_score({"steps": [{"tool_name": key, "arguments": {}, "result": "x"}] * 4})
+    assert score.explanation.startswith("step 2: Tool '***' was called 4 times")
+
+
 def test_tools_that_are_allowed_may_be_called_over_and_over():
     assert_no_loops(chat(9), allow=["search"])
     with pytest.raises(AssertionError):

@@ -154,6 +154,20 @@ def test_allowed(no_loops):
     done.assert_outcomes(passed=1)
 
 
+def test_a_name_that_looks_like_a_secret_is_not_shown(run_tests):
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz123456"
+    done = run_tests(
+        f"""
+def test_loops(no_loops):
+    guard = LoopGuard(observers=[no_loops])
+    for _ in range(4):
+        guard.tell(guard.run.record_call("{key}", {{}}, "x"), "r")
+"""
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["E *repeat: Tool '[*][*][*]' was called*"])
+
+
 def test_a_test_that_fails_by_itself_is_left_as_it_is(run_tests):
     done = run_tests(
         """

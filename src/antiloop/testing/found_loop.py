@@ -31,11 +31,15 @@ class FoundLoop:
     detector: LoopDetector
     """What found it, which says what may be shown."""
 
+    @property
+    def message(self) -> str:
+        """What was found, with secrets masked."""
+        return self.detector.masking.text(self.detection.message)
+
     def lines(self) -> Iterator[str]:
         """Yield the finding, and the last calls of the loop with their results."""
         found = self.detection
-        message = self.detector.masking.text(found.message)
-        yield f"  step {self.step}, {found.detector_name}: {message}"
+        yield f"  step {self.step}, {found.detector_name}: {self.message}"
         indices = found.indices[-_SHOWN_CALLS:]
         if len(found.indices) > len(indices):
             yield f"    ... {counted(len(found.indices) - len(indices), 'call')} before"

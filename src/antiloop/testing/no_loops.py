@@ -6,6 +6,7 @@ from typing import Any, Collection, Dict, List, Optional, TypeVar
 from ..agent import AgentObserver, AgentResult
 from ..integrations.shared.lookout import Lookout
 from ..loop_detection import LoopDetection, LoopVerdict
+from ..loop_detection.text.masking import SECRETS
 from ..loop_detection.text.shortening import visible
 from ..short_repr import counted, short_repr
 from ..stability import beta
@@ -83,7 +84,10 @@ class NoLoops(AgentObserver):
 
     def _lines(self, run_id: str, said: str) -> List[str]:
         """Report what a guard found in a run, unless that was reported already."""
-        found = [each for each in self._heard[run_id].values() if each.message not in said]
-        name = f"run {visible(run_id)!r}" if run_id else "a run"
-        head = [f"{name} got stuck, as its guard found:"] if found else []
-        return head + [f"  {each.detector_name}: {each.message}" for each in found]
+        found = [
+            (each.detector_name, SECRETS.text(each.message))
+            for each in self._heard[run_id].values()
+        ]
+        new = [f"  {name}: {message}" for name, message in found if message not in said]
+        whose = f"run {visible(run_id)!r}" if run_id else "a run"
+        return [f"{whose} got stuck, as its guard found:", *new] if new else []

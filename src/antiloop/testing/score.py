@@ -43,5 +43,5 @@ def loop_score(run: Any, preset: Preset = "default", allow: Collection[str] = ()
     found = loops_in(runs[0], preset, allow)
     if not found:
         return LoopScore(1.0, "loop_free", "No tool-call loop.")
-    lines = (f"step {each.step}: {each.detection.message}" for each in found)
+    lines = (f"step {each.step}: {each.message}" for each in found)
     return LoopScore(0.0, "stuck", "\n".join(lines))
