@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop import ToolCall, health, report
-from antiloop.testing import pytest_plugin
+from antiloop import LoopDetector, ToolCall, health, report
+from antiloop.integrations.functions import LoopGuard
+from antiloop.testing import NoLoops, pytest_plugin
 from antiloop.traces import RecordedRun
 
 pytest_plugins = "pytester"
@@ -152,6 +153,23 @@ def test_allowed(no_loops):
 """
     )
     done.assert_outcomes(passed=1)
+
+
+@given(
+    names=st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True),
+    allow=st.sets(st.sampled_from("abc")),
+)
+def test_a_loop_in_a_guard_is_allowed_if_all_its_tools_are(names, allow):
+    watch = NoLoops()
+    watch.allow = allow
+    guard = LoopGuard(LoopDetector.default(), observers=[watch])
+    for name in names * 4:
+        guard.tell(guard.run.record_call(name, {}, "x"), "r")
+    if allow.issuperset(names):
+        watch.end()
+    else:
+        with pytest.raises(AssertionError, match="got stuck"):
+            watch.end()
 
 
 def test_a_name_that_looks_like_a_secret_is_not_shown(run_tests):

@@ -6,6 +6,7 @@ from typing import Any, Collection, Dict, List, Optional, TypeVar
 from ..agent import AgentObserver, AgentResult
 from ..integrations.shared.lookout import Lookout
 from ..loop_detection import LoopDetection, LoopVerdict
+from ..loop_detection.detection import named_calls
 from ..loop_detection.text.masking import SECRETS
 from ..loop_detection.text.shortening import visible
 from ..short_repr import counted, short_repr
@@ -62,7 +63,7 @@ class NoLoops(AgentObserver):
     def on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
         """Note what a guard or an agent has found."""
         found = verdict.detection
-        if found is not None and found.details.get("tool") not in self.allow:
+        if found is not None and not self._is_allowed(found):
             self._heard.setdefault(run_id, {})[found.identity] = found
 
     def on_run_end(self, run_id: str, result: AgentResult) -> None:
@@ -78,6 +79,11 @@ class NoLoops(AgentObserver):
         heard = [line for run_id in self._heard for line in self._lines(run_id, said)]
         if said or heard:
             raise AssertionError("\n".join(filter(None, [said, *heard])))
+
+    def _is_allowed(self, found: LoopDetection) -> bool:
+        """Whether all tools of a loop may be called over and over."""
+        tools = [tool for tool, _ in named_calls(found.details)] or [str(found.details.get("tool"))]
+        return all(tool in self.allow for tool in tools)
 
     def _said_of(self, runs: List[RecordedRun], preset: Preset, allow: Collection[str]) -> str:
         return said_of([loop for run in runs for loop in loops_in(run, preset, allow)])
