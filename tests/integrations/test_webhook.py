@@ -5,11 +5,14 @@ import logging
 import os
 import socket
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop import Agent, AgentConfig, LoopDetector, RepeatDetector, ScriptedProvider, ToolCall
 from antiloop.integrations.functions import LoopGuard
@@ -346,6 +349,22 @@ def test_only_the_host_is_shown():
 def test_what_cannot_be_meant_is_refused(arguments, options, words):
     with pytest.raises(ValueError, match=words):
         Webhook(*arguments, **options)
+
+
+@given(st.text("ab \n\r\té…", max_size=6), st.text("ab \n\r\té…", max_size=6))
+def test_a_header_that_cannot_be_sent_is_refused_without_its_value(before, after):
+    name, value = "Authorization", f"{before}T0KEN{after}"
+    connection = HTTPConnection("127.0.0.1")
+    connection.putrequest("POST", "/")
+    try:
+        connection.putheader(name, value)
+    except ValueError:
+        with pytest.raises(ValueError, match="header 'Authorization' has a line") as caught:
+            Webhook("https://x", headers={name: value})
+        assert "T0KEN" not in str(caught.value)
+    else:
+        if "\n" not in value and "\r" not in value:
+            Webhook("https://x", headers={name: value})
 
 
 def test_one_action_is_no_list_of_actions():

@@ -4,6 +4,7 @@ import atexit
 import json
 import logging
 import os
+import re
 from contextlib import suppress
 from http.client import HTTPException, InvalidURL
 from queue import Empty, Full, Queue
@@ -25,6 +26,7 @@ from ..stability import beta
 _logger = logging.getLogger("antiloop")
 Template = Callable[[Mapping[str, Any]], Any]
 """Makes the body that is posted, as plain JSON, of what is known of a loop."""
+_NOT_IN_HEADERS = re.compile(r"[\r\n]|[^\x00-\xff]")
 _LONGEST_WAIT_S = 60.0
 _AT_EXIT_S = 2.0
 
@@ -66,8 +68,8 @@ class Webhook(AgentObserver):
         timeout_s: how long the server may take.
 
     Raises:
-        ValueError: for a URL of another kind, an unknown template or action, or a number out of
-            range.
+        ValueError: for a URL of another kind, an unknown template or action, a number out of range,
+            or a header that cannot be sent, such as one with a line break.
         TypeError: for one action instead of a list.
     """
 
@@ -94,6 +96,7 @@ class Webhook(AgentObserver):
                 raise ValueError(f"{name} must be {least} or more, got {value}")
         if isinstance(actions, str):
             raise TypeError(f"actions must be a list of actions, got {actions!r}")
+        _check_headers(headers or {})
         self._host, self._url = parts.hostname, url
         self._template = template if callable(template) else TEMPLATES[template]
         self._actions = (
@@ -206,6 +209,15 @@ class Webhook(AgentObserver):
             return f"{type(error).__name__}: {getattr(error, 'reason', error)}", False
         except HTTPException as error:  # its words may repeat the URL
             return type(error).__name__, isinstance(error, InvalidURL)
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    """Raise for what would fail at each loop, in words that repeat the value: it may be a token."""
+    for name, value in headers.items():
+        if _NOT_IN_HEADERS.search(f"{name}{value}"):
+            raise ValueError(
+                f"header {name!r} has a line break or another character that cannot be sent"
+            )
 
 
 class _NoRedirects(HTTPRedirectHandler):
