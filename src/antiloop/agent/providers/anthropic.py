@@ -11,7 +11,17 @@ from ...stability import beta
 from ...types import Message, Role, ToolCall
 from .protocol import ModelReply, ModelRequest, ToolSchema, Usage
 from .sdk import Clients, Collector, SdkProvider, checked_options
-from .wire import clean, number, part, read_arguments, shortened, with_call_ids, write_arguments
+from .wire import (
+    clean,
+    index_of,
+    number,
+    part,
+    read_arguments,
+    shortened,
+    with_call_ids,
+    words,
+    write_arguments,
+)
 
 _RESERVED = "messages system tools stream"
 
@@ -174,21 +184,21 @@ class _Block:
     """A content block, whole or while it arrives."""
 
     def __init__(self, block: Any) -> None:
-        self.text: str = part(block, "text") or "" if part(block, "type") == "text" else ""
+        self.text = words(block, "text") if part(block, "type") == "text" else ""
         self._use = block if part(block, "type") == "tool_use" else None
         self._json = ""
 
     def add(self, delta: Any) -> str:
-        text = part(delta, "text") or "" if part(delta, "type") == "text_delta" else ""
+        text = words(delta, "text") if part(delta, "type") == "text_delta" else ""
         self.text += text
-        self._json += part(delta, "partial_json") or ""
+        self._json += words(delta, "partial_json")
         return text
 
     def calls(self) -> List[ToolCall]:
         if self._use is None:
             return []
         arguments = read_arguments(self._json or part(self._use, "input"))
-        return [ToolCall(part(self._use, "name") or "", arguments, part(self._use, "id") or None)]
+        return [ToolCall(words(self._use, "name"), arguments, words(self._use, "id") or None)]
 
 
 def _finished(blocks: Sequence[_Block], reports: Sequence[Any]) -> ModelReply:
@@ -216,10 +226,10 @@ class _Events:
         kind = part(event, "type")
         if kind == "content_block_start":
             block = _Block(part(event, "content_block"))
-            self._blocks[part(event, "index")] = block
+            self._blocks[index_of(event)] = block
             return block.text
         if kind == "content_block_delta":
-            block = self._blocks.setdefault(part(event, "index"), _Block(None))
+            block = self._blocks.setdefault(index_of(event), _Block(None))
             return block.add(part(event, "delta"))
         self._reports.append(part(part(event, "message"), "usage") or part(event, "usage"))
         self._complete = self._complete or kind in ("message_delta", "message_stop")

@@ -9,7 +9,18 @@ from ...stability import beta
 from ...types import Message, Role, ToolCall
 from .protocol import ModelReply, ModelRequest, ToolSchema, Usage
 from .sdk import Clients, Collector, SdkProvider, checked_options
-from .wire import clean, number, part, read_arguments, shortened, with_call_ids, write_arguments
+from .wire import (
+    clean,
+    index_of,
+    items,
+    number,
+    part,
+    read_arguments,
+    shortened,
+    with_call_ids,
+    words,
+    write_arguments,
+)
 
 _logger = logging.getLogger("antiloop")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
@@ -75,11 +86,11 @@ class OpenAIProvider(SdkProvider):
         return {name: value for name, value in arguments.items() if value is not None}
 
     def _reply(self, answer: Any) -> ModelReply:
-        choices = part(answer, "choices")
-        message = part(choices[0], "message") if isinstance(choices, list) and choices else None
+        choices = items(answer, "choices")
+        message = part(choices[0], "message") if choices else None
         if message is None:
             raise ProviderError(f"the reply has no choice with a message: {shortened(answer)}")
-        calls = [_Draft(call) for call in part(message, "tool_calls") or ()]
+        calls = [_Draft(call) for call in items(message, "tool_calls")]
         return ModelReply(
             _text(message), tuple(call.finished() for call in calls), _usage(part(answer, "usage"))
         )
@@ -143,9 +154,9 @@ def _call(call: ToolCall) -> Dict[str, Any]:
 def _text(message: Any) -> str:
     content = part(message, "content")
     if isinstance(content, list):  # some compatible servers send parts, as requests may
-        content = "".join(part(piece, "text") or "" for piece in content)
+        content = "".join(words(piece, "text") for piece in content)
     # A refusal is all that the model says then.
-    return content or part(message, "refusal") or ""
+    return content if content and isinstance(content, str) else words(message, "refusal")
 
 
 def _usage(usage: Any) -> Usage:
@@ -163,8 +174,8 @@ class _Draft:
 
     def add(self, delta: Any) -> None:
         function = part(delta, "function")
-        self.id = self.id or part(delta, "id") or ""
-        self.name = self.name or part(function, "name") or ""
+        self.id = self.id or words(delta, "id")
+        self.name = self.name or words(function, "name")
         arguments = part(function, "arguments")
         if arguments is not None:
             self._arguments += (
@@ -176,10 +187,10 @@ class _Draft:
 
         Some servers give every parallel call of a reply the index 0, or no index at all.
         """
-        call_id = part(delta, "id")
-        if not part(part(delta, "function"), "name") or not self.name:
+        call_id = words(delta, "id")
+        if not words(part(delta, "function"), "name") or not self.name:
             return False
-        return call_id != self.id if call_id and self.id else part(delta, "index") is None
+        return call_id != self.id if call_id and self.id else index_of(delta) is None
 
     def finished(self) -> ToolCall:
         return ToolCall(self.name, read_arguments(self._arguments), self.id or None)
@@ -198,7 +209,7 @@ class _Chunks:
     def add(self, chunk: Any) -> str:
         self._usage = part(chunk, "usage") or self._usage
         # With several choices asked for, the first is the reply, as without streaming.
-        choices = [c for c in part(chunk, "choices") or () if part(c, "index") in (0, None)]
+        choices = [c for c in items(chunk, "choices") if index_of(c) in (0, None)]
         self._finished = self._finished or any(part(each, "finish_reason") for each in choices)
         text = "".join(self._add_delta(part(choice, "delta")) for choice in choices)
         self._text.append(text)
@@ -206,12 +217,12 @@ class _Chunks:
 
     def _add_delta(self, delta: Any) -> str:
         self._answered = True
-        for call in part(delta, "tool_calls") or ():
+        for call in items(delta, "tool_calls"):
             self._add_call(call)
         return _text(delta)
 
     def _add_call(self, call: Any) -> None:
-        index = part(call, "index")
+        index = index_of(call)
         draft = self._by_index.get(index)
         if index is None and self._calls:
             draft = self._calls[-1]

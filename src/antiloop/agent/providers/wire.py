@@ -27,6 +27,24 @@ def number(thing: Any, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
+def words(thing: Any, name: str) -> str:
+    """Return a member that should be a text; empty if it is not one."""
+    value = part(thing, name)
+    return value if isinstance(value, str) else ""
+
+
+def items(thing: Any, name: str) -> Sequence[Any]:
+    """Return a member that should be a list; empty if it is not one."""
+    value = part(thing, name)
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def index_of(thing: Any) -> Optional[int]:
+    """Return the place of a piece of a stream, or None."""
+    value = part(thing, "index")
+    return value if isinstance(value, int) else None
+
+
 def clean(text: str) -> str:
     """Return the text without lone surrogates, which no JSON request can carry as UTF-8.
 
