@@ -453,11 +453,14 @@ class TestArguments:
             LoopDetector.escalating(never).to_config()
 
 
+HUGE = {"stuck": True, "confidence": 10**400}
+
+
 class TestOpinion:
     def test_what_is_wrong_is_refused(self):
         with pytest.raises(TypeError, match="stuck must be True or False"):
             Opinion("yes")
-        for wrong in (-0.1, 1.1, float("nan")):
+        for wrong in (-0.1, 1.1, float("nan"), float("inf"), 10**400):
             with pytest.raises(ValueError, match="between 0 and 1"):
                 Opinion(True, wrong)
         for wrong in ("0.9", None, True):
@@ -480,7 +483,7 @@ class TestOpinion:
         from antiloop.loop_detection.second_opinion.opinion import recorded_opinion
 
         assert recorded_opinion({"stuck": True}) == Opinion(True)
-        for wrong in (None, [], {}, {"stuck": 1}, {"stuck": True, "confidence": 9}):
+        for wrong in (None, [], {}, {"stuck": 1}, {"stuck": True, "confidence": 9}, HUGE):
             assert recorded_opinion(wrong) is None
 
 

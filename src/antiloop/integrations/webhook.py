@@ -212,7 +212,7 @@ class Webhook(AgentObserver):
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
-    """Raise for what would fail at each loop, in words that repeat the value: it may be a token."""
+    """Raise for what would fail at each loop; the value is not named, as it may be a token."""
     for name, value in headers.items():
         if _NOT_IN_HEADERS.search(f"{name}{value}"):
             raise ValueError(

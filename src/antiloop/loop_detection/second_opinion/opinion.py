@@ -1,6 +1,5 @@
 """The opinion of a judge about a run."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
@@ -42,7 +41,7 @@ class Opinion:
         number = self.confidence
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise TypeError(f"confidence must be a number, got {number!r}")
-        if not (math.isfinite(number) and 0 <= number <= 1):
+        if not 0 <= number <= 1:  # NaN is not
             raise ValueError(f"confidence must be between 0 and 1, got {number!r}")
         reason = self.reason if isinstance(self.reason, str) else ""
         object.__setattr__(self, "reason", visible(" ".join(reason.split()), MAX_REASON))
