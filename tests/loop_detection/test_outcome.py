@@ -202,6 +202,7 @@ def test_which_outcomes_are_failures_and_which_brought_nothing():
 
 SPOKEN = [
     *("Error:", "errors", "0", "no", "without any", "failed", "null", "[]", "none", "zero", "12"),
+    *('{"items": []}', '{"errors": [],', '"total": 0}', '{"a":', "[]}"),
     *("still", "is", "status:", "state", "running", "in progress", "in_progress", "Waiting", "job"),
     *("429", "overloaded", "Rate limit", "rate-limited", "too many requests", "not ready", "503"),
     *(
@@ -241,6 +242,13 @@ def test_what_is_plainly_a_success_is_one(begin, end, is_error):
     text = begin + end
     if plain_answer.is_plain_success(text, is_error):
         assert outcome(text, is_error) is Outcome.SUCCESS
+
+
+def test_no_other_answer_is_plainly_a_success():
+    others = [
+        text for kind, texts in ANSWERS.items() if kind is not Outcome.SUCCESS for text in texts
+    ]
+    assert not [text for text in others if plain_answer.is_plain_success(text)]
 
 
 @pytest.mark.parametrize("text", ["12 files changed", "words " * 80, "an error " * 200])

@@ -16,6 +16,7 @@ from .plain_answer import (
     STATE,
     WORK_WORDS,
     contains_any,
+    may_be_hollow,
     may_be_running,
     telling_words,
     words,
@@ -154,7 +155,7 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
-    if length <= BRIEF and "[]" in text and not is_error and _is_hollow(text):
+    if not is_error and may_be_hollow(text) and _is_hollow(text):
         return EMPTY
     telling = telling_words(text)
     if not telling and not is_error:

@@ -55,6 +55,8 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
         return False
     if len(text) > SHORT:
         return True
+    if may_be_hollow(text):
+        return False
     telling = telling_words(text)
     return NEGATIVE.isdisjoint(telling) if len(text) > BRIEF else not telling
 
@@ -62,6 +64,11 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
 def telling_words(text: str) -> "frozenset[str]":
     """Return those of the first words that may say how a call ended; most answers have none."""
     return _TELLING.intersection(words(text[:HEAD]) or ("",))
+
+
+def may_be_hollow(text: str) -> bool:
+    """Whether a text may be a brief object with an empty list."""
+    return "[]" in text and len(text) <= BRIEF
 
 
 def may_be_running(text: str) -> bool:
