@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import failed, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall
@@ -83,6 +85,17 @@ def test_a_call_comes_back_with_its_evidence(name, place):
             assert expected == found, attribute
         assert other.features.shown == one.features.shown
         assert other.features.is_whole == one.features.is_whole
+
+
+@given(size=st.integers(1, 4))
+def test_a_result_that_nobody_saw_stays_unseen_when_its_siblings_left_the_window(size):
+    window = Window(size)
+    hidden = [ToolCall("look", {"q": at}, round=0) for at in range(3)]
+    window.append([*hidden, ToolCall("note", {}, round=0)], [None, None, None, "a new page"])
+    again = Window(size)
+    unpack(json.loads(json.dumps(pack(window))), again)
+    assert [item.is_unseen for item in again] == [item.is_unseen for item in window]
+    assert [item.is_unseen for item in again] == [item.features.tool == "look" for item in window]
 
 
 def test_the_numbers_of_a_window_come_back():

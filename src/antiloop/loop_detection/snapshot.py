@@ -19,7 +19,7 @@ LIMIT = 32_768
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a damaged snapshot raises while it is read; JSON may hold infinite numbers."""
 
-_WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8}
+_WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8, "is_unseen": 2048}
 _MADE_WITH = {"mutates": 16, "is_long": 32, "changes_world": 64}
 _RESTORED = {"is_polled": 128, "is_command": 256, "is_missing": 512, "only_looks": 1024}
 _OF_FACTS = {**_MADE_WITH, **_RESTORED}

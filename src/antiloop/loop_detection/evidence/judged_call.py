@@ -23,6 +23,7 @@ class JudgedCall:
         is_new: bool,
         is_known: bool,
         is_change: Optional[bool] = None,
+        is_unseen: bool = False,
     ) -> None:
         self.index = index
         self.features = features
@@ -37,7 +38,7 @@ class JudgedCall:
         """Whether the window has not seen the call."""
         self.is_known = is_known
         """Whether the window has seen this answer to this call."""
-        self.is_unseen = False
+        self.is_unseen = is_unseen
         """Whether the answer is not known while another call of the round brings something new.
 
         Some tools run at the provider and never show their results: they give no evidence."""
