@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from runs import failed, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall
-from antiloop.loop_detection import Escalation, MonologueDetector, ToolPolicy
+from antiloop.loop_detection import CallLimitDetector, Escalation, MonologueDetector, ToolPolicy
 from antiloop.loop_detection.evidence.window import Window
 from antiloop.loop_detection.snapshot import pack, unpack
 
@@ -96,6 +96,23 @@ def test_a_result_that_nobody_saw_stays_unseen_when_its_siblings_left_the_window
     unpack(json.loads(json.dumps(pack(window))), again)
     assert [item.is_unseen for item in again] == [item.is_unseen for item in window]
     assert [item.is_unseen for item in again] == [item.features.tool == "look" for item in window]
+
+
+@given(names=st.permutations("abcd"))
+def test_a_refusal_shows_the_same_call_after_its_round_left_the_window_in_part(names):
+    detector = LoopDetector(
+        [CallLimitDetector(per_tool={"look": 1})], Escalation(("block",)), window=9
+    )
+    looks = [ToolCall("look", {"at": at}, f"id-{at}", 0) for at in names]
+    unbroken, resumed = detector.monitor(), detector.monitor()
+    unbroken.after(looks, ["a page"] * 4)
+    for number in range(8):
+        if number == 5:  # all four are still there, and no longer among the last calls
+            resumed.restore(json.loads(json.dumps(unbroken.snapshot())))
+        note = ToolCall("note", {"n": number})
+        assert unbroken.after([note], [None]).action is resumed.after([note], [None]).action
+        if number >= 5:
+            assert resumed.before(looks[0]) == unbroken.before(looks[0])
 
 
 def test_the_numbers_of_a_window_come_back():

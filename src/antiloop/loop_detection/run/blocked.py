@@ -5,6 +5,7 @@ from typing import List, Sequence
 
 from ..detection import LoopDetection, LoopSeverity
 from ..detectors.base import detection
+from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import Outcome
 from ..evidence.window import Window
 from ..ladder import Block, Ladder
@@ -53,6 +54,17 @@ def blocked(block: Block, window: Window) -> LoopDetection:
 
 
 def shown_by_refusals(ladder: Ladder, window: Window) -> List[int]:
-    """Return the indices of the calls that a refusal would show."""
-    found = ([i.index for i in window if each.refuses(i.features)] for each in ladder.blocks)
-    return [indices[-1] for indices in found if indices]
+    """Return the indices of the calls that a refusal may show: of each block, the last ones.
+
+    Of calls of one round, any may be left when the round leaves the window in part.
+    """
+    return [item.index for block in ladder.blocks for item in _last_refused(block, window)]
+
+
+def _last_refused(block: Block, window: Window) -> List[JudgedCall]:
+    """Return the calls that a block refuses in the last round that holds any."""
+    rounds = (
+        [item for item in passed.evidence if block.refuses(item.features)]
+        for passed in reversed(window.rounds)
+    )
+    return next(filter(None, rounds), [])
