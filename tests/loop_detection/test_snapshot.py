@@ -180,7 +180,7 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     [[identity, *numbers]] = snapshot["ladder"]["main"]["loops"]
     [[call, rung]] = snapshot["ladder"]["main"]["calls"]
     assert identity.startswith("repeat:")
-    assert (numbers, rung) == ([2, 2, 3, 3, 2], 2)
+    assert (numbers, rung) == ([2, 2, 3, 3, 3], 2)
     assert snapshot["ladder"]["main"]["forgotten"] == 0
     assert snapshot["ladder"]["own"] == {}
     assert snapshot["ladder"]["interventions"] == 2

@@ -85,6 +85,27 @@ def test_the_order_of_detectors_changes_no_action(run, chosen, policy, data):
     assert judged(run, chosen, policy) == judged(run, {n: chosen[n] for n in names}, policy)
 
 
+@given(run=runs(), chosen=choices, policy=st.sampled_from(LADDERS), data=st.data())
+def test_the_order_inside_a_round_changes_no_action(run, chosen, policy, data):
+    run = [
+        list({(tool, str(given)): (tool, given, r) for tool, given, r in each}.values())
+        for each in run
+    ]
+    shuffled = [data.draw(st.permutations(each)) for each in run]
+    assert judged(run, chosen, policy) == judged(shuffled, chosen, policy)
+
+
+IN_TURN = st.lists(st.sets(st.sampled_from("abc"), min_size=1), min_size=3, max_size=8)
+
+
+@given(rounds=IN_TURN, policy=st.sampled_from(LADDERS), data=st.data())
+def test_the_order_inside_a_round_changes_no_rung(rounds, policy, data):
+    run = [[("write", {"page": page}, f"page {page}") for page in sorted(each)] for each in rounds]
+    shuffled = [data.draw(st.permutations(each)) for each in run]
+    chosen = {"no_effect": None, "near_repeat": None}
+    assert judged(run, chosen, policy) == judged(shuffled, chosen, policy)
+
+
 def actions_said(monitor, rounds):
     """Play rounds, refusing what is refused; give what was more than to go on."""
     said = []

@@ -82,9 +82,14 @@ class Ladder:
         return list(self._blocks.values())
 
     def climb(
-        self, findings: Sequence[LoopDetection], round_number: int
+        self, findings: Sequence[LoopDetection], round_number: int, calls: int = 0
     ) -> Tuple[LoopAction, Optional[LoopDetection], int]:
         """Climb with the findings of one round, and carry out the strongest action.
+
+        Args:
+            findings: of all detectors.
+            round_number: of the round, or of the reply.
+            calls: how many the run has had; 0 where the findings are about words.
 
         Returns:
             The action, the first finding that requires it, and how many rungs its loop has
@@ -93,7 +98,7 @@ class Ladder:
         # All steps start from the rungs before this round: the order makes no difference.
         steps = [self._rungs(found).step(found, round_number) for found in findings]
         for found, step in zip(findings, steps):
-            self._rungs(found).remember(found, step, round_number)
+            self._rungs(found).remember(found, step, round_number, calls)
         best: Tuple[LoopAction, Optional[LoopDetection], int] = (LoopAction.CONTINUE, None, 0)
         for found, step in zip(findings, steps):
             action = self._within_budget(step)

@@ -281,9 +281,9 @@ class LoopMonitor(Copied):
         """Climb with the findings of the last round."""
         if not findings:
             return LoopVerdict(suspicion=suspicion) if suspicion else GO_ON
-        number, rule = self._window.round_count, self._detector.inject_message
-        verdict = verdict_of(findings, self._ladder, number, rule)
-        self.consultation.acted(verdict.action, self._window)
+        window, rule = self._window, self._detector.inject_message
+        verdict = verdict_of(findings, self._ladder, rule, window.round_count, window.call_count)
+        self.consultation.acted(verdict.action, window)
         return replace(verdict, suspicion=1.0)
 
     def _settle(self) -> None:

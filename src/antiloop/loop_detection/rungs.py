@@ -26,8 +26,8 @@ class Standing:
     """The round in which it took the last one."""
     found_at: int = 0
     """The round in which it was last found."""
-    last_call: int = -1
-    """Its last call then, counted from the start of the run."""
+    calls: int = 0
+    """Calls of the run then, the whole round included; 0 for a loop of words."""
 
 
 _NEW = Standing()
@@ -73,16 +73,15 @@ class Rungs:
             rung = max(rung, self._shared_rung(found), self._overlapping_rung(found))
         return Step(self._action(found, rung, known.taken), rung, is_further=True)
 
-    def remember(self, found: LoopDetection, step: Step, round_number: int) -> None:
-        """Store what a detection required."""
+    def remember(self, found: LoopDetection, step: Step, round_number: int, calls: int = 0) -> None:
+        """Store what a detection required, and how many calls the run had then."""
         known = self._known(found, round_number)
         taken, taken_at = known.taken, known.taken_at
         if step.is_further:
             taken, taken_at = taken + 1, round_number
         rung = step.rung + step.is_further
         self._forget(self._loops, found.identity)
-        last_call = max(found.indices, default=-1)
-        self._loops[found.identity] = Standing(rung, taken, taken_at, round_number, last_call)
+        self._loops[found.identity] = Standing(rung, taken, taken_at, round_number, calls)
         for call in found.members:
             self._forget(self._calls, call)
             self._calls[call] = max(rung, self._calls.get(call, 0))
@@ -125,9 +124,9 @@ class Rungs:
         return max(rungs, default=0)
 
     def _overlapping_rung(self, found: LoopDetection) -> int:
-        """Return the rung of the loops that were found after this one began."""
+        """Return the rung of the loops that were found after this one began, or in that round."""
         first = min(found.indices, default=inf)
-        rungs = [each.rung for each in self._loops.values() if each.last_call >= first]
+        rungs = [each.rung for each in self._loops.values() if each.calls > first]
         return max(rungs, default=0)
 
     def _action(self, found: LoopDetection, rung: int, taken: int) -> LoopAction:

@@ -11,19 +11,24 @@ from ..verdict import GO_ON, LoopVerdict
 
 
 def verdict_of(
-    findings: Sequence[LoopDetection], ladder: Ladder, number: int, rule: MessageRule
+    findings: Sequence[LoopDetection],
+    ladder: Ladder,
+    rule: MessageRule,
+    number: int,
+    calls: int = 0,
 ) -> LoopVerdict:
     """Climb with what was found in the round or reply of that number.
 
     Args:
         findings: of all detectors.
         ladder: where the loops of the run stand.
-        number: of the round or reply.
         rule: the user's own words for a notice.
+        number: of the round or reply.
+        calls: how many the run has had; 0 for a reply.
     """
     if not findings:
         return GO_ON
-    action, found, rung = ladder.climb(findings, number)
+    action, found, rung = ladder.climb(findings, number, calls)
     return GO_ON if found is None else loop_verdict(action, found, rung, rule)
 
 
@@ -41,7 +46,7 @@ def heard(
     findings: Sequence[LoopDetection], ladder: Ladder, number: int, rule: MessageRule
 ) -> LoopVerdict:
     """Climb with findings about replies; a notice replaces a block, which replies cannot have."""
-    verdict = verdict_of(findings, ladder, number, rule)
+    verdict = verdict_of(findings, ladder, rule, number)
     if verdict.action is not LoopAction.BLOCK or verdict.detection is None:
         return verdict
     return loop_verdict(LoopAction.NOTIFY, verdict.detection, 0, rule)

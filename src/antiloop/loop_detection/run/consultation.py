@@ -197,7 +197,7 @@ class Consultation:
 
 def _action_if_stuck(plan: Plan, ladder: Ladder, window: Window) -> LoopAction:
     """Return what would be done if the run is stuck."""
-    action, _, _ = deepcopy(ladder).climb(plan.stuck, window.round_count)
+    action, _, _ = deepcopy(ladder).climb(plan.stuck, window.round_count, window.call_count)
     return action
 
 
