@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from runs import failed, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall
-from antiloop.loop_detection import CallLimitDetector, Escalation, MonologueDetector, ToolPolicy
+from antiloop.loop_detection import (
+    CallLimitDetector,
+    Escalation,
+    MonologueDetector,
+    SecondOpinion,
+    ToolPolicy,
+)
 from antiloop.loop_detection.evidence.window import Window
 from antiloop.loop_detection.snapshot import pack, unpack
 
@@ -113,6 +119,24 @@ def test_a_refusal_shows_the_same_call_after_its_round_left_the_window_in_part(n
         assert unbroken.after([note], [None]).action is resumed.after([note], [None]).action
         if number >= 5:
             assert resumed.before(looks[0]) == unbroken.before(looks[0])
+
+
+@given(names=st.permutations("abcd"))
+def test_an_opinion_shows_the_same_call_after_its_round_left_the_window_in_part(names):
+    judge = SecondOpinion(lambda _: True, suspicion=0.05, gap=20)
+    ladder = Escalation(("notify", "notify", "notify", "stop"))
+    detector = LoopDetector([RepeatDetector(7)], ladder, window=7, second_opinion=judge)
+    looks = [ToolCall("look", {"at": at}) for at in names]
+    notes = [ToolCall("note", {"n": number}) for number in range(6)]
+    unbroken, resumed = detector.monitor(), detector.monitor()
+    for calls in (looks, looks, looks, looks, notes[:1], notes[1:4], notes[4:]):
+        results = ["No results found." if call in looks else f"{call}" for call in calls]
+        told = []
+        for monitor in (unbroken, resumed):
+            verdict = monitor.after(calls, results)
+            told.append(monitor.answer(True) if verdict.case else verdict)
+        assert told[0] == told[1]
+        resumed.restore(json.loads(json.dumps(resumed.snapshot())))
 
 
 def test_the_numbers_of_a_window_come_back():

@@ -131,11 +131,17 @@ class Inquiry:
         return [self._detection(window, episode), *plan.stuck[1:]]
 
     def shown(self, window: Window) -> List[int]:
-        """Return the index of the call that a detection shows, unless a later one takes its place.
+        """Return the indices of the calls that a detection may show, unless later ones come.
 
-        It may lie many calls back.
+        It shows the last one, which may lie many calls back. Of calls of one round, any may be left
+        when the round leaves the window in part.
         """
-        return [item.index for item in _concerned(window)[-1:]] if window.rounds else []
+        concerned = _concerned(window) if window.rounds else []
+        rounds = (
+            [item.index for item in passed.evidence if item in concerned]
+            for passed in reversed(window.rounds)
+        )
+        return next(filter(None, rounds), [])
 
     def run_ended(self, window: Window) -> None:
         """Pause twice as long after the end of the run was called for; recordings go on."""
