@@ -139,6 +139,18 @@ def test_an_opinion_shows_the_same_call_after_its_round_left_the_window_in_part(
         resumed.restore(json.loads(json.dumps(resumed.snapshot())))
 
 
+def test_the_excerpts_for_a_judge_are_bounded():
+    judge = SecondOpinion(lambda _: None, suspicion=1.0)
+    monitor = LoopDetector([RepeatDetector(7)], second_opinion=judge).monitor()
+    for number in range(30):
+        calls = [ToolCall("tool" * 50, {"q": f"{number} {at} words " * 400}) for at in range(9)]
+        monitor.after(calls, [f"{number} results " * 400] * 9)
+    excerpts = monitor.snapshot()["excerpts"]
+    assert len(excerpts) == 100
+    assert max(len(text) for _, _, _, *texts, _, _ in excerpts for text in texts) <= 240
+    assert 50_000 < len(json.dumps(excerpts)) <= 70_000
+
+
 def test_the_numbers_of_a_window_come_back():
     window = window_of(*([each] for each in STEPS.values()))
     window.start_turn()

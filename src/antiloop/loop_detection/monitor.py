@@ -220,8 +220,8 @@ class LoopMonitor(Copied):
 
         With the default window of 50 calls the size is below 10 kB if names, ids and arguments
         take a few dozen characters each, and never above 32 kB, regardless of their length, of the
-        results and of the run. Each called tool with a separate limit adds 25 characters, and each
-        detector with a separate ladder adds 4 kB.
+        results and of the run. Each called tool with a separate limit adds 25 characters, each
+        detector with a separate ladder 4 kB, and a judge excerpts of 100 calls, about 70 kB.
 
         `restore` continues in another process as if nothing had happened, even between the calls
         of one round, if the detector has the same configuration. Two things are lost: custom
