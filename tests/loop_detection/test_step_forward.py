@@ -129,3 +129,21 @@ def test_looking_for_words_first_changes_no_amount(words, between):
         assert amount_left(text) == sum(int(before or after) for before, after in found)
     else:
         assert (amount_left(text) is None) is (percent is None)
+
+
+@given(at=st.datetimes(), form=st.sampled_from(["%H:%M", "%X", "%Y-%m-%d", "%F %H:%M:%S.%f"]))
+def test_the_end_of_a_time_is_not_an_amount(at, form):
+    assert amount_left(f"{at.strftime(form)} build failed") is None
+    assert amount_left(f"{at.strftime(form)} 3 tests failed") == 3
+
+
+@given(st.permutations([*range(10, 60, 4)]))
+def test_a_build_that_fails_at_any_time_of_a_minute_fails_in_the_same_way(seconds):
+    def said(monitor, clock):
+        for number, second in enumerate(seconds):
+            yield monitor.record_call("read", {"path": f"{number % 2}.py"}, "def f(): return")
+            error = f"12:30:{second if clock else 0:02} build failed: main is undefined"
+            yield monitor.record_call("build", {}, error)
+
+    one, other = (said(LoopDetector.escalating().monitor(), clock) for clock in (True, False))
+    assert [verdict.action for verdict in one] == [verdict.action for verdict in other]

@@ -13,9 +13,10 @@ _OPEN_WORDS = tuple(
     """.split()
 )
 _OPEN = rf"(?:{'|'.join(_OPEN_WORDS)})"
-# 12 failed, 3 more errors, "failed": 12; no status as in "failed: 503".
+# 12 failed, 3 more errors, "failed": 12; no status as in "failed: 503", no end of a time or a date.
 _LEFT = re.compile(
-    rf"\b(\d{{1,7}}) (?:[a-z]{{1,20}} )?{_OPEN}\b|\b{_OPEN}\"?[=:] ?(?![45]\d\d\b)(\d{{1,7}})\b"
+    rf"\b(?<!\d[:.-])(\d{{1,7}}) (?:[a-z]{{1,20}} )?{_OPEN}\b"
+    rf"|\b{_OPEN}\"?[=:] ?(?![45]\d\d\b)(\d{{1,7}})\b"
 )
 _PERCENT = re.compile(r"\b(\d{1,3}(?:\.\d{1,4})?) ?%")
 _MOST = 10**9
