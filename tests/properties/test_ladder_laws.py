@@ -79,6 +79,17 @@ def test_another_detector_never_weakens_an_action(run, chosen, more, policy):
     assert all(RANK[one] <= RANK[other] for one, other in zip(alone, together))
 
 
+@pytest.mark.parametrize("name", DETECTORS)
+@given(rounds=st.lists(st.permutations("abc"), min_size=3, max_size=6))
+def test_the_calls_of_a_loop_are_named_oldest_first(name, rounds):
+    monitor = LoopDetector([DETECTORS[name]()], Escalation()).monitor()
+    for each in rounds:
+        calls = [ToolCall("update", {"page": page}) for page in each]
+        found = monitor.after(calls, ["No such page."] * 3).detection
+        if found is not None:
+            assert list(found.indices) == sorted(found.indices) == found.details["indices"]
+
+
 @given(run=runs(), chosen=choices, policy=st.sampled_from(LADDERS), data=st.data())
 def test_the_order_of_detectors_changes_no_action(run, chosen, policy, data):
     names = data.draw(st.permutations(sorted(chosen)))

@@ -101,12 +101,14 @@ class RepeatDetector(WindowDetector):
     def _detection(self, streaks: List[List[JudgedCall]]) -> LoopDetection:
         lap = [streak[-1] for streak in streaks]
         features, count = lap[0].features, len(streaks[0])
+        # The last reply need not name the calls in the order of those before.
+        found = sorted((item for streak in streaks for item in streak), key=_index)
         tools = ", ".join(dict.fromkeys(repr(item.features.tool) for item in lap))
         what = f"Tool {tools} was called" if len(lap) == 1 else f"{len(lap)} calls of {tools} came"
         return detection(
             self.name,
             f"{what} {count} times in a row with the same arguments.",
-            [item for together in zip(*streaks) for item in together],
+            found,
             lap=lap,
             details={"tool": features.tool, "count": count, "arguments": features.arguments},
         )
@@ -115,6 +117,10 @@ class RepeatDetector(WindowDetector):
 def _may_go_on(features: CallFeatures) -> bool:
     """Whether the same call may lead further each time, and does not say where."""
     return features.outcome is SILENT and seems_to_move(features.tool)
+
+
+def _index(item: JudgedCall) -> int:
+    return item.index
 
 
 def _longest(streaks: List[List[JudgedCall]]) -> List[List[JudgedCall]]:
