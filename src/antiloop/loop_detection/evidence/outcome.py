@@ -73,9 +73,12 @@ UNKNOWN, SUCCESS, EMPTY, SILENT, FAILURE, INVALID, WAITING, REFUSED = Outcome
 _MARKER = REFUSED_MARKER.lower()
 _NAME = re.compile(r"\w[./\\_-]\w")  # in a path, a file, an identifier: these hold no statement
 
-# A line of a file, as numbered listings and searches show it: 12→..., 12:..., a.py:12:...
+# A line of a file, as numbered listings and searches show it: 12→..., 12:..., a.py:12:..., and no
+# status as in "403:forbidden", no date as in "01-May", no name as in "3-way".
 _LISTED = re.compile(
-    r"^[ \t]*(?:[^\s:]+\.\w+[:-])?\d+(?:[→\t|]|[:-](?![ \d])|[:-] (?= )).*$", re.MULTILINE
+    r"^[ \t]*(?:[^\s:]+\.\w+[:-]|(?![45]\d\d[:|]\w))"
+    r"\d+(?:[→\t|]|:(?![ \d])|-(?![ \w])|[:-] (?= )).*$",
+    re.MULTILINE,
 )
 
 # All of these read lower case: patterns that ignore it are several times slower.
@@ -113,8 +116,8 @@ _TROUBLE = r"(?:error|issue|problem|warning|fail|vulnerab|conflict|violation|cha
 _NOTHING = re.compile(
     r"\s*(?:\[\s*\]|\{\s*\}|\(\)|null|none|nil|undefined)\s*$"
     rf"|\W*(?:\w+\W+){{0,2}}(?:no|0|zero|nothing)\s+(?!(?:\w+\s+)?{_TROUBLE})(?:\w+\s+){{0,3}}?"
-    r"(?:results?|match(?:e[sd]|ing)?|files?|documents?|data|entries|records?|rows?|items?|hits?"
-    r"|found|spans?)\b"
+    r"(?:results?|match(?:e[sd]|ing)?|files?|documents?|data available|entries|records?|rows?|items?"
+    r"|hits?|found|spans?)\b"
 )
 _TROUBLES = re.compile(_TROUBLE)
 _ASIDES = frozenset(  # fields of an empty answer that repeat the question, or are about the answer
