@@ -116,8 +116,8 @@ _TROUBLE = r"(?:error|issue|problem|warning|fail|vulnerab|conflict|violation|cha
 _NOTHING = re.compile(
     r"\s*(?:\[\s*\]|\{\s*\}|\(\)|null|none|nil|undefined)\s*$"
     rf"|\W*(?:\w+\W+){{0,2}}(?:no|0|zero|nothing)\s+(?!(?:\w+\s+)?{_TROUBLE})(?:\w+\s+){{0,3}}?"
-    r"(?:results?|match(?:e[sd]|ing)?|files?|documents?|data available|entries|records?|rows?|items?"
-    r"|hits?|found|spans?)\b"
+    r"(?:results?|match(?:e[sd]|ing)?|files?|documents?|data available|entries|records?|rows?"
+    r"|items?|hits?|found|spans?)\b"
 )
 _TROUBLES = re.compile(_TROUBLE)
 _ASIDES = frozenset(  # fields of an empty answer that repeat the question, or are about the answer
