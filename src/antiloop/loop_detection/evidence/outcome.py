@@ -196,8 +196,8 @@ def _is_hollow(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     lists = [name for name, value in fields if value == [] and not _TROUBLES.search(name)]
-    told = [value for name, value in fields if name not in _ASIDES]
-    return bool(lists) and not any(map(_is_something, told))
+    said = [value for name, value in fields if name not in _ASIDES]
+    return bool(lists) and not any(map(_is_something, said))
 
 
 def _fields(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
