@@ -304,3 +304,10 @@ def test_the_last_answer_is_the_one_that_is_told():
         FailureStreakDetector(4), *(failed("get", text, n=n) for n, text in enumerate(texts))
     )
     assert found.details["result_hash"] == text_fingerprint(texts[-1])[:10]
+
+
+def test_other_tools_that_find_nothing_repeat_no_answer():
+    detector = FailureStreakDetector(50, in_a_row=5, repeats=2)
+    tools = ("find", "grep", "list", "search", "query")
+    assert ask(detector, *(step(tool, "[]", q=NAMES[at]) for at, tool in enumerate(tools))) is None
+    assert ask(detector, *(step("find", "[]", q=name) for name in NAMES[:5])).repetitions == 5

@@ -414,6 +414,13 @@ def test_its_indices_count_from_the_start_of_the_run():
     assert monitor.record_call("look", {"n": 9}, "stuck").detection.indices == (9,)
 
 
+def test_it_sees_no_more_calls_than_the_window_holds():
+    monitor = monitor_of(Arguments(), policy=LoopPolicy.STOP, window=3)
+    for number in range(9):
+        verdict = monitor.record_call("look", {"n": number}, "fine")
+    assert [call["n"] for call, _ in verdict.detection.details["seen"]] == [6, 7, 8]
+
+
 def test_its_loop_is_blocked_by_the_calls_it_names():
     monitor = monitor_of(Texts(), policy=Escalation(("block",)))
     monitor.record_call("look", {"at": "a"}, "stuck")

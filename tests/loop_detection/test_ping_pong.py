@@ -246,6 +246,12 @@ def test_where_names_alone_are_matched_names_alone_are_told():
     assert found.message.startswith("read -> read -> look was")
 
 
+def test_a_cycle_of_five_rounds_is_named_in_full():
+    lap = [step(f"look_{n}", f"page {n}") for n in range(5)]
+    found = ask(PingPongDetector(5, 2), *lap, *lap)
+    assert found.message == f"{' -> '.join(f'look_{n}' for n in range(5))} was repeated 2 times."
+
+
 def test_a_long_cycle_is_named_in_short():
     lap = [step("look", f"page {n}", page=n) for n in range(7)]
     found = ask(PingPongDetector(7, 2), *lap, *lap)

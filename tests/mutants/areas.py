@@ -57,6 +57,7 @@ AREAS: Dict[str, Area] = {
             "tests/properties/test_ladder_laws.py",
             "tests/properties/test_differential.py",
             "tests/properties/test_copies.py",
+            "tests/properties/test_refused_options.py",
         ],
         ["tests/loop_detection/test_step_cost.py"],
     ),
