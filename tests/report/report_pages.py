@@ -69,6 +69,12 @@ def current_of(page):
     return page.evaluate("document.querySelector('.current')?.id")
 
 
+def reached(page):
+    """Return what a link has led to; the browser follows it a moment later."""
+    wait_until(page, "document.querySelector('.current') !== null")
+    return current_of(page)
+
+
 def is_in_view(page, step):
     """Whether a step can be seen: on the screen, and not covered by the bar."""
     return page.evaluate(

@@ -104,8 +104,10 @@ def test_the_address_leads_back_to_where_one_is(open_page, keys):
 
 def test_walking_leaves_one_place_to_go_back_to(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT), at="#run-0-step-3")
-    page.locator("#loops h4 a").first.click()
-    step = int(current_of(page)[5:])
+    card = page.locator("#loops h4 a").first
+    step = int(card.get_attribute("href").rpartition("-")[2])
+    card.click()
+    page.wait_for_selector(f"#step-{step}.current")
     press(page, *"jjjjj")
     wait_for_address(page, f"#run-0-step-{step + 5}")
     page.go_back()

@@ -11,6 +11,7 @@ from report_pages import (
     cycle,
     is_in_view,
     press,
+    reached,
     right_of,
     run_of,
     step_of,
@@ -60,7 +61,7 @@ def test_a_click_on_a_loop_leads_to_the_step_and_opens_it(open_page):
     step = int(card.get_attribute("href").rpartition("-")[2])
     assert step >= 60
     card.click()
-    assert current_of(page) == f"step-{step}"
+    assert reached(page) == f"step-{step}"
     assert is_in_view(page, step)
     details = step_of(page, step).locator(".details")
     assert "No results." in details.inner_text()
@@ -80,12 +81,12 @@ def test_a_second_click_on_a_loop_leads_there_again(open_page):
     page = open_page(run_of(*DISTINCT, *REPEAT, *DISTINCT))
     card = page.locator("#loops h4 a")
     card.click()
-    step = current_of(page)
+    step = reached(page)
     page.evaluate("scrollTo(0, 0)")
     press(page, "Escape")
     assert page.locator(".details").count() == 0
     card.click()
-    assert current_of(page) == step
+    assert reached(page) == step
     assert page.locator(".details").count() == 1
 
 
@@ -188,7 +189,7 @@ def test_a_loop_is_found_although_the_search_hides_its_step(open_page):
     page.locator("#search").fill("text of 7")
     wait_for_text(page, "#found", "1 of 66 rows")
     page.locator("#loops h4 a").click()
-    assert is_in_view(page, int(current_of(page)[5:]))
+    assert is_in_view(page, int(reached(page)[5:]))
 
 
 def test_equal_calls_have_equal_marks_in_one_line(open_page):
