@@ -4,9 +4,10 @@ Every kind of evidence that the detectors weigh is counted here in the cheapest 
 thresholds. One kind alone says little; the number grows as kinds agree.
 """
 
-from typing import List, Tuple
+from typing import Callable, List, Tuple
 
 from .call_features import CallFeatures
+from .judged_call import JudgedCall
 from .outcome import EMPTY, SILENT, SUCCESS
 from .round import Round
 from .window import Window
@@ -135,47 +136,41 @@ def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
         if not item.is_unproductive:
             continue
         if not features.outcome.is_failure:
-            alike = max(alike, _near_rounds(window, features))
+            alike = max(alike, _rounds_with(window, features, _is_near))
             continue
         if window.tally.came(features) > 1:
-            alike = max(alike, _rounds_with(window, features.call))
+            alike = max(alike, _rounds_with(window, features, _is_same))
         if window.tally.ended_alike(features) > 1:
-            same = max(same, _failing_rounds(window, features))
+            same = max(same, _rounds_with(window, features, _fails_alike))
     return answered, alike, same
 
 
-def _rounds_with(window: Window, call: str) -> int:
-    """Count the rounds with this call of which nothing came."""
-    found = (passed.calls.get(call) for passed in window.rounds[-_NEAR_ROUNDS:])
-    return sum(item is not None and item.is_unproductive for item in found)
-
-
-def _near_rounds(window: Window, features: CallFeatures) -> int:
-    """Count the rounds with nearly this call of which nothing came."""
+def _rounds_with(
+    window: Window, latest: CallFeatures, matches: Callable[[JudgedCall, CallFeatures], bool]
+) -> int:
+    """Count the rounds with a call of the same tool that matches the latest one."""
     count = 0
     for passed in window.rounds[-_NEAR_ROUNDS:]:
         for item in passed.evidence:
-            other = item.features
-            if other.tool != features.tool or not item.is_unproductive:
-                continue
-            if other.call == features.call or other.near == features.near:
+            if item.features.tool == latest.tool and matches(item, latest):
                 count += 1
                 break
     return count
 
 
-def _failing_rounds(window: Window, features: CallFeatures) -> int:
-    """Count the rounds in which this tool failed in the same words."""
-    count = 0
-    for passed in window.rounds[-_NEAR_ROUNDS:]:
-        for item in passed.evidence:
-            other = item.features
-            if other.tool != features.tool or other.outcome is not features.outcome:
-                continue
-            if other.wording == features.wording:
-                count += 1
-                break
-    return count
+def _is_near(item: JudgedCall, latest: CallFeatures) -> bool:
+    return item.is_unproductive and (
+        item.features.call == latest.call or item.features.near == latest.near
+    )
+
+
+def _is_same(item: JudgedCall, latest: CallFeatures) -> bool:
+    return item.features.call == latest.call and item.is_unproductive
+
+
+def _fails_alike(item: JudgedCall, latest: CallFeatures) -> bool:
+    features = item.features
+    return features.outcome is latest.outcome and features.wording == latest.wording
 
 
 def _count(traits: List[int], bit: int) -> int:

@@ -18,7 +18,7 @@ class Tally(Dict[_Key, int]):
     def add(self, calls: Iterable[JudgedCall]) -> None:
         """Count calls that enter the window."""
         get = self.get
-        for item in calls:
+        for item in calls:  # the keys of `_keys`, without a tuple: every step adds a call
             features = item.features
             self[features.call] = get(features.call, 0) + 1
             self[features.answer] = get(features.answer, 0) + 1
