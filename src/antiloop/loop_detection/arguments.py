@@ -108,9 +108,12 @@ def check_lists(
         results: the results.
         last: how many of the calls are looked at, from the end; None for all.
     """
-    for name, given in (("calls", calls), ("results", results)):
-        if type(given) not in _LISTS and not _is_list(given):
-            raise TypeError(f"{method} takes a list of {name}, got {given!r}; pass [{name[:-1]}]")
+    if type(calls) not in _LISTS or type(results) not in _LISTS:
+        for name, given in (("calls", calls), ("results", results)):
+            if not _is_list(given):
+                raise TypeError(
+                    f"{method} takes a list of {name}, got {given!r}; pass [{name[:-1]}]"
+                )
     for call in calls if last is None else calls[-last:]:
         if not isinstance(call, ToolCall):
             raise TypeError(f"{method} takes a list of ToolCall, got {call!r} in it")

@@ -56,6 +56,7 @@ class Rungs:
 
     def __init__(self, escalation: Escalation) -> None:
         self._escalation = escalation
+        self._actions = [LoopAction(action) for action in escalation.actions]
         self._loops: Latest[str, Standing] = Latest(MAX_LOOPS)
         self._calls: Latest[str, int] = Latest(MAX_CALLS)
         self._forgotten = 0
@@ -113,7 +114,7 @@ class Rungs:
         After a notice or a block, less than a whole lap shows that the agent goes on.
         """
         ladder = self._escalation
-        last = LoopAction(ladder.actions[min(known.rung, len(ladder.actions)) - 1])
+        last = self._actions[min(known.rung, len(self._actions)) - 1]
         return ladder.every * (found.period if ladder.per_lap or last.ends_run else found.spacing)
 
     def _shared_rung(self, found: LoopDetection) -> int:
@@ -130,7 +131,7 @@ class Rungs:
         return max(rungs, default=0)
 
     def _action(self, found: LoopDetection, rung: int, taken: int) -> LoopAction:
-        actions = [LoopAction(action) for action in self._escalation.actions]
+        actions = self._actions
         action = actions[min(rung, len(actions) - 1)]
         if action is LoopAction.NOTIFY and taken >= len(actions):
             return LoopAction.CONTINUE

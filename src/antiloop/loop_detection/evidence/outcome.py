@@ -184,7 +184,7 @@ def _brief_outcome(text: str, telling: AbstractSet[str]) -> Optional[Outcome]:
         return SILENT
     if text.lstrip().startswith("{") and _NO_OUTPUT.match(text):
         return SILENT
-    return WAITING if is_busy(text) or _is_under_way(text) else None
+    return WAITING if _says_busy(text) or _is_under_way(text) else None
 
 
 def _is_hollow(text: str) -> bool:
@@ -217,7 +217,10 @@ def _is_something(value: Any) -> bool:
 
 def is_busy(text: str) -> bool:
     """Whether the other side asks to come back later: it is overloaded, or down."""
-    head = text[:BRIEF].lower()
+    return _says_busy(text[:BRIEF].lower())
+
+
+def _says_busy(head: str) -> bool:
     return contains_any(head, _BUSY_PARTS) and _BUSY.search(head) is not None
 
 
@@ -230,7 +233,8 @@ def _speaks_of_failure(head: str) -> bool:
     stated = head.replace(_MARKER, " ")  # any tool could say it
     stated = _LISTED.sub(" ", stated)
     if _NAME.search(stated):
-        stated = " ".join(part for part in stated.split() if not _NAME.search(part))
+        parts = stated.split()
+        stated = " ".join([part for part in parts if part.isalpha() or not _NAME.search(part)])
     if contains_any(stated, _BENIGN_PARTS):
         stated = _BENIGN.sub(" ", stated)
     return not NEGATIVE.isdisjoint(words(stated))

@@ -57,9 +57,10 @@ def _hidden(value: Any) -> Any:
 
 def _text(text: str, depth: int) -> str:
     text = _json_text(text, depth)
-    for literals, pattern, masked in _FORMS:
-        if any(map(text.__contains__, literals)):
-            text = pattern.sub(masked, text)
+    if any(map(text.__contains__, _LITERALS)):
+        for literals, pattern, masked in _FORMS:
+            if any(map(text.__contains__, literals)):
+                text = pattern.sub(masked, text)
     return "".join(_without_named(text))
 
 
@@ -107,6 +108,7 @@ _FORMS: Tuple[Tuple[Tuple[str, ...], "re.Pattern[str]", str], ...] = tuple(
     )
 )
 """Secrets by their shape: texts that each one contains, a pattern, and what remains of it."""
+_LITERALS = tuple(literal for literals, _, _ in _FORMS for literal in literals)
 
 _HINT = re.compile(r"pass|pwd|secret|cred|auth|cookie|key|token|sess|jwt|bearer")
 """What every name of a secret holds."""
