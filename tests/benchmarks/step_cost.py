@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Callable, List, Sequence, Tuple
 
 from antiloop import LoopDetector, LoopMonitor, ToolCall, ToolResult
-from antiloop.loop_detection.evidence import call_features, compared
+from antiloop.loop_detection.evidence import exact_keys
 from antiloop.traces import read_runs
 
 Round = Tuple[Sequence[ToolCall], Sequence[ToolResult]]
@@ -92,7 +92,7 @@ def memory_ratio(preset: str) -> float:
 def print_hashes(preset: str) -> None:
     """Print how often a text is hashed at most, however many rounds follow."""
     hashed: Counter[str] = Counter()
-    originals = call_features.text_fingerprint, compared.call_key
+    originals = exact_keys.text_fingerprint, exact_keys.call_key
 
     def counting_text(text: str) -> str:
         hashed[text] += 1
@@ -102,7 +102,7 @@ def print_hashes(preset: str) -> None:
         hashed[arguments] += 1
         return originals[1](tool, arguments)
 
-    call_features.text_fingerprint, compared.call_key = counting_text, counting_call
+    exact_keys.text_fingerprint, exact_keys.call_key = counting_text, counting_call
     try:
         detector = getattr(LoopDetector, preset)()
         calls = [ToolCall("read", {"path": f"{number}"}) for number in range(200)]
@@ -110,8 +110,8 @@ def print_hashes(preset: str) -> None:
         for count in range(1, 201):
             detector.check(calls[:count], results[:count])
     finally:
-        call_features.text_fingerprint, compared.call_key = originals
-    print(f"  hashings of one text, at most     {max(hashed.values()):5}")
+        exact_keys.text_fingerprint, exact_keys.call_key = originals
+    print(f"  hashings of one text, at most     {max(hashed.values(), default=0):5}")
 
 
 def print_ratio(preset: str, path: str) -> None:

@@ -6,13 +6,13 @@ import pickle
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import fresh_answers, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
 from antiloop.loop_detection import ToolPolicy
-from antiloop.loop_detection.evidence import call_features, compared
+from antiloop.loop_detection.evidence import call_features, compared, exact_keys
 from antiloop.loop_detection.evidence.call_features import CallFeatures
 from antiloop.loop_detection.evidence.noise import without_noise
 from antiloop.loop_detection.evidence.outcome import Outcome
@@ -36,7 +36,10 @@ class Counter:
 def hashed(monkeypatch):
     """The names of tools of calls, and the texts, that were hashed since the test began."""
     texts = []
-    for module, name in ((compared, "call_key"), (call_features, "text_fingerprint")):
+    for module, name in (
+        *((compared, "call_key"), (exact_keys, "call_key")),
+        *((call_features, "text_fingerprint"), (exact_keys, "text_fingerprint")),
+    ):
         monkeypatch.setattr(module, name, Counter(texts, getattr(module, name)))
     return texts
 
@@ -48,49 +51,105 @@ def healthy(count):
     return calls, [next(answers) for _ in calls]
 
 
-def test_a_call_and_its_result_are_hashed_once_over_many_checks(hashed):
-    calls, results = healthy(30)
+@pytest.mark.parametrize("kind", [str, ToolResult])
+def test_nothing_is_hashed_while_a_run_is_healthy(hashed, kind):
+    calls, texts = healthy(30)
+    results = [kind(each) for each in texts]
     detector = LoopDetector.default()
-    for length in range(1, 31):
+    monitor = detector.monitor()
+    for length, (call, result) in enumerate(zip(calls, results), 1):
         assert detector.check(calls[:length], results[:length]) is None
-    assert len(hashed) == 60
+        monitor.before(call)
+        monitor.after([call], [result])
+    assert hashed == []
 
 
-def test_a_call_and_its_result_are_hashed_once_by_a_monitor(hashed):
+def test_what_leaves_the_process_is_hashed_once(hashed):
     calls, results = healthy(30)
     monitor = LoopDetector.default().monitor()
     for call, result in zip(calls, results):
-        monitor.before(call)
         monitor.after([call], [result])
+        monitor.snapshot()
     assert len(hashed) == 60
 
 
-def test_nothing_is_hashed_twice_while_calls_are_refused(hashed):
-    calls = [ToolCall("ls", {"path": "."}) for _ in range(8)]
-    monitor = LoopDetector(LoopDetector.default().detectors, tools={}).monitor()
-    for call in calls:
-        monitor.before(call)
-        monitor.after([call], ["Error: is missing"])
-    assert len([text for text in hashed if text == "ls"]) == len(calls)
+def test_a_result_that_is_too_long_to_be_kept_is_hashed_once(hashed):
+    call, result = ToolCall("read", {"page": 1}), "word " * 10_000
+    for _ in range(3):
+        assert LoopDetector.default().check([call], [result]) is None
+    assert len(hashed) == 1
 
 
-def test_ids_do_not_make_a_call_be_hashed_again(hashed):
+def test_each_call_of_a_loop_is_hashed_once(hashed):
+    monitor = LoopDetector.default().monitor()
+    for _ in range(8):
+        monitor.record_call("ls", {"path": "."}, "Error: is missing")
+    assert 0 < len([text for text in hashed if text == "ls"]) <= 8
+
+
+def test_ids_do_not_make_a_call_be_hashed(hashed):
     calls = [ToolCall("read", {"page": number}, id=f"c{number}") for number in range(5)]
     monitor = LoopDetector.default().monitor()
     for call in calls * 2:
         monitor.after([call], ["page"])
     assert monitor.call_count == 5
-    assert len(hashed) == 10
+    assert hashed == []
 
 
-def test_a_result_that_comes_later_is_hashed_then(hashed):
+def test_a_result_that_comes_later_makes_other_features():
     call = ToolCall("read", {"page": 1})
     first = CallFeatures.of(call, None)
     later = CallFeatures.of(call, "page one")
-    assert len(hashed) == 2
     assert (first.result, first.outcome) == (None, Outcome.UNKNOWN)
     assert (later.call, later.outcome) == (first.call, Outcome.SUCCESS)
     assert CallFeatures.of(call, "page two").result != later.result
+
+
+# Values that are nearly the same, or the same in another form.
+LEAVES = [
+    *([None, "null"], [True, 1, 1.0, "1"], [False, 0, -0.0, ""], [0.5, "0.5"], [float("nan")]),
+    *(["a", "\u00e9"], ["\U0001f600", "\ud83d\ude00"], [2**70, float(2**70)]),
+    *([[], {}, ()], [[1], (1,), [True], {1}], [b"a", "a"], ["x" * 4_000, "x" * 9_000]),
+]
+NAMES = [["a"], ["b"], ["a", "b"], [1, "1"], ["\u00e9", "e"], ["\U0001f600", "\ud83d\ude00"]]
+
+
+@st.composite
+def lookalikes(draw):
+    """Draw two arguments of a call that are the same but for the form of a few parts."""
+    pairs = st.sampled_from(LEAVES).flatmap(lambda leaf: st.tuples(*[st.sampled_from(leaf)] * 2))
+    names = st.sampled_from(NAMES).flatmap(lambda name: st.tuples(*[st.sampled_from(name)] * 2))
+    entries = draw(st.lists(st.tuples(names, pairs), max_size=2))
+    one, other = ({name[at]: leaf[at] for name, leaf in entries} for at in (0, 1))
+    return draw(
+        st.sampled_from(
+            [
+                (one, dict(reversed(other.items()))),
+                ({"in": one}, {"in": other}),
+                ([one], [other]),
+                (one, json.dumps(other, default=str)),
+            ]
+        )
+    )
+
+
+given_results = st.sampled_from(
+    [None, "", "a", "A", "\ud83d\ude00", "\U0001f600", "x" * 4_384, "x" * 4_385, "x" * 4_386]
+)
+
+
+@settings(max_examples=500)
+@given(lookalikes(), st.tuples(given_results, given_results))
+def test_keys_are_equal_where_fingerprints_are(arguments, texts):
+    calls = [ToolCall("f", each) for each in arguments]
+    one, other = map(CallFeatures.of, calls, texts)
+    assert (one.key == other.key) is (one.call == other.call)
+    assert (one.said == other.said) is (one.result == other.result)
+    assert (one.answer == other.answer) is (one.result == other.result)
+    for each in (one, other):
+        each.compare_as(each.call, each.result)
+    assert (one.key == other.key) is (one.call == other.call)
+    assert (one.answer == other.answer) is (one.result == other.result)
 
 
 def test_another_policy_makes_other_features():
@@ -119,11 +178,11 @@ def test_a_call_that_was_judged_can_be_copied_and_sent_to_another_process():
 
 
 def test_the_arguments_are_given_as_plain_json_and_short():
-    assert CallFeatures.of(ToolCall("f", '{"a": [1.0, 2]}'), None).arguments == {"a": [1, 2]}
-    long = CallFeatures.of(ToolCall("f", {"text": "x" * 3_000}), None)
-    assert isinstance(long.arguments, str)
-    assert len(long.arguments) <= 60
-    assert long.shown == long.arguments
+    assert CallFeatures.of(ToolCall("f", '{"a": [1.0, 2]}'), None).shown.value == {"a": [1, 2]}
+    long = CallFeatures.of(ToolCall("f", {"text": "x" * 3_000}), None).shown
+    assert isinstance(long.value, str)
+    assert len(long.value) <= 60
+    assert long.label == long.value
 
 
 @pytest.mark.parametrize(
@@ -219,8 +278,8 @@ def test_long_arguments_are_judged_as_short_ones(extra):
     assert features({"q": "cats"}, None).steady is None
     unique = features({"q": "cats"}).as_unique(3)
     assert unique.near == features({"q": "cat"}).near
-    assert unique.shown == features({"q": "cats"}).shown
-    assert isinstance(features({"q": "cats"}).arguments, str) == bool(extra)
+    assert unique.shown.label == features({"q": "cats"}).shown.label
+    assert isinstance(features({"q": "cats"}).shown.value, str) == bool(extra)
 
 
 texts = st.text("ab1 \n:", max_size=12)
@@ -316,7 +375,8 @@ def test_what_is_left_out_of_an_answer_is_not_nothing(text, only_looks):
 def test_a_call_that_equals_no_other_keeps_its_result_unknown():
     features = CallFeatures.of(ToolCall("f"), "text")
     one, other = features.as_unique(3), features.as_unique(20)
-    assert (one.call, one.result, one.answer) == ("0000000003", "0000000003", "f\x000000000003")
+    assert (one.call, one.key, one.result) == ("0000000003",) * 3
+    assert features.answer != one.answer != other.answer
     assert other.call == other.result == "0000000014"
     assert one.tool == "f"
     assert features.call != one.call
@@ -362,22 +422,14 @@ def test_what_is_declared_idempotent_says_nothing_new():
 )
 def test_arguments_are_shown_in_sixty_characters(arguments, shown):
     features = CallFeatures.of(ToolCall("f", arguments), None)
-    assert features.shown == shown
-    assert features.is_whole is ("..." not in shown)
+    assert features.shown.label == shown
+    assert features.shown.is_whole is ("..." not in shown)
 
 
 @pytest.mark.parametrize(("length", "is_whole"), [(1_992, True), (1_993, False)])
 def test_arguments_of_two_thousand_characters_are_given_whole(length, is_whole):
-    arguments = CallFeatures.of(ToolCall("f", {"q": "x" * length}), None).arguments
+    arguments = CallFeatures.of(ToolCall("f", {"q": "x" * length}), None).shown.value
     assert (arguments == {"q": "x" * length}) is is_whole
-
-
-def test_a_result_that_says_whether_it_failed_is_hashed_once_too(hashed):
-    calls, results = healthy(30)
-    made = [ToolResult(each) for each in results]
-    for length in range(1, 31):
-        assert LoopDetector.default().check(calls[:length], made[:length]) is None
-    assert len(hashed) == 60
 
 
 def test_a_refused_call_whose_arguments_are_no_longer_kept_compares_as_before():

@@ -113,9 +113,9 @@ class TestSuspicion:
 
     def test_failures_in_the_same_words_count_under_all_arguments(self):
         monitor = LoopDetector.escalating().monitor()
-        same = [monitor.record_call("get", {"id": n}, f"Error: {n} not found") for n in range(3)]
+        same = [monitor.record_call("get", {"id": n}, f"Error: {n} not found") for n in range(4)]
         other = LoopDetector.escalating().monitor()
-        words = ("cannot open the door", "unable to find a key", "access denied by guard")
+        words = ("cannot open the door", "unable to find a key", "denied by guard", "failed to run")
         mixed = [other.record_call("get", {"id": n}, f"Error: {w}") for n, w in enumerate(words)]
         assert same[-1].suspicion > mixed[-1].suspicion > 0
 

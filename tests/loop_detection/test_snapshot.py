@@ -86,11 +86,12 @@ def test_a_call_comes_back_with_its_evidence(name, place):
             kept += ["wording", "left"]
         if one.features.mutates and one.features.result:
             kept.append("template")
-        for attribute in (*FLAGS, "tool", "call", "result", "outcome", "answer", *kept):
+        for attribute in (*FLAGS, "tool", "call", "result", "outcome", *kept):
             expected, found = (getattr(each.features, attribute) for each in (one, other))
             assert expected == found, attribute
-        assert other.features.shown == one.features.shown
-        assert other.features.is_whole == one.features.is_whole
+        for attribute in ("label", "is_whole"):
+            expected, found = (getattr(each.features.shown, attribute) for each in (one, other))
+            assert expected == found, attribute
 
 
 @given(size=st.integers(1, 4))
@@ -197,12 +198,12 @@ def test_only_what_a_detection_may_name_keeps_its_label():
     assert all(isinstance(each, str) for [each] in rounds[:-1])
     assert [each[3] for each in rounds[-1]] == [f"id-8-{at}" for at in range(7)]
     again = restored(window)
-    assert [item.features.shown for item in again][:4] == ["", "", "", '{"n":3}']
+    assert [item.features.shown.label for item in again][:4] == ["", "", "", '{"n":3}']
     assert [item.call_id for item in again][:4] == [None, None, None, "id-3-0"]
-    assert [item.features.arguments for item in again][-1] == {"n": 7}
-    assert [item.features.arguments for item in restored(window_of([STEPS["long arguments"]]))] == [
-        '{"q":"' + "x" * 22 + "..." + "x" * 26 + '"}'
-    ]
+    assert [item.features.shown.value for item in again][-1] == {"n": 7}
+    assert [
+        item.features.shown.value for item in restored(window_of([STEPS["long arguments"]]))
+    ] == ['{"q":"' + "x" * 22 + "..." + "x" * 26 + '"}']
 
 
 def test_a_snapshot_has_a_part_for_each_thing_that_is_known():

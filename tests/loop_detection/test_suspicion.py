@@ -39,17 +39,17 @@ RUNS = {
     ),
     "the same failure": (
         [[failed("get", "Error: boom", id=word)] for word in WORDS[:6]],
-        [0, 0.055, 0.469, 0.751, 0.971, 0.99],
+        [0, 0.055, 0.203, 0.751, 0.971, 0.99],
     ),
     "different failures": (
         [[failed("get", f"Error: {word} boom", id=number)] for number, word in enumerate(WORDS)],
         [0, 0.055, 0.203, 0.351, 0.499, 0.647, 0.74, 0.779, 0.818, 0.818, 0.818, 0.818],
     ),
-    "the same call": ([LS] * 6, [0, 0, 0.377, 0.736, 0.99, 0.99]),
-    "two calls in turn": ([LS, CAT] * 4, [0, 0, 0, 0.236, 0.595, 0.814, 0.99, 0.99]),
+    "the same call": ([LS] * 6, [0, 0, 0.164, 0.736, 0.99, 0.99]),
+    "two calls in turn": ([LS, CAT] * 4, [0, 0, 0, 0.164, 0.595, 0.814, 0.99, 0.99]),
     "waiting": (
         [[step("job", "still running", id=1)]] * 8,
-        [0, 0, 0.109, 0.436, 0.618, 0.8, 0.909, 0.909],
+        [0, 0, 0.109, 0.218, 0.618, 0.8, 0.909, 0.909],
     ),
     "the same text of many pages": (
         [[step("get", "a page", url=word)] for word in WORDS[:8]],
@@ -57,7 +57,7 @@ RUNS = {
     ),
     "failures beside searches in vain": (
         [[*nothing(word), failed("look", "Error", q=word)] for word in WORDS[:5]],
-        [0, 0.055, 0.469, 0.751, 0.971],
+        [0, 0.055, 0.203, 0.751, 0.971],
     ),
     "news beside searches in vain": (
         [[*nothing(word), *news(word)] for word in WORDS[:5]],

@@ -186,7 +186,7 @@ def test_a_window_holds_what_it_says_and_no_more(run, size):
         assert 0 < len(list(window)) <= size
         assert all(each.evidence for each in window.rounds)
         for item in window:
-            rounds = [each for each in window.rounds if item.features.call in each.calls]
+            rounds = [each for each in window.rounds if item.features.key in each.calls]
             assert window.tally.came(item.features) == len(rounds)
     assert window.call_count == sum(map(len, run))
 

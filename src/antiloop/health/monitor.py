@@ -203,10 +203,11 @@ class HealthMonitor:
     def _see(self, call: ToolCall, result: Result) -> None:
         """Take in one call: a literal profile counts it, another one waits for a finding."""
         window = self._loops.window
+        policy, by_fingerprint = window.policy(call.tool_name), window.by_fingerprint
         features = CallFeatures.of(
-            call, result, window.policy(call.tool_name), masking=window.masking
+            call, result, policy, masking=window.masking, by_fingerprint=by_fingerprint
         )
-        judged = window.rounds[-1].calls.get(features.call) if window.rounds else None
+        judged = window.rounds[-1].calls.get(features.key) if window.rounds else None
         is_refused = judged is not None and judged.features.outcome is Outcome.REFUSED
         seen = SeenCall(self._run.calls, call, result, features, self._run.progress)
         self._run.calls += 1

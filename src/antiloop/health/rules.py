@@ -177,7 +177,8 @@ RULES: Tuple[HealthRule, ...] = (
         penalty=25,
         threshold=3,
         of_call=_exact_input,
-        message="Tool {item.tool!r} was called {times} with the same input: {item.features.shown}.",
+        message="Tool {item.tool!r} was called {times} with the same input: "
+        "{item.features.shown.label}.",
         why="The same question mostly gets the same answer; each time costs tokens and time.",
         suggestion="Keep the answer where the agent sees it, or refuse the call with "
         "LoopDetector.escalating().",

@@ -74,7 +74,7 @@ class LoopGuard(Guard):
     def _is_of_loop(self, call: ToolCall, verdict: LoopVerdict) -> bool:
         policy = self.detector.tools.get(call.tool_name, NO_POLICY)
         found = verdict.detection
-        return found is not None and asked_of(call, policy).key in found.members
+        return found is not None and asked_of(call, policy).call in found.members
 
     def _after(self, event: Mapping[str, Any], verdict: LoopVerdict) -> Dict[str, Any]:
         if verdict.action is LoopAction.NOTIFY:

@@ -76,6 +76,7 @@ class RememberingGuard(Guard):
 
     def _keep(self, request: Request, known: Known) -> None:
         forget_texts(known.monitor.window, known.missed)
+        known.monitor.reported.forget_texts()
         self.conversations.keep(request.places[0], known)
 
     def _calls_after(self, known: Known, later: History) -> Optional[int]:

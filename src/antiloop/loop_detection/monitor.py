@@ -63,7 +63,8 @@ class LoopMonitor(Copied):
         detector = self._detector
         self._window = Window(detector.window, self._tools, detector.counted, detector.masking)
         self._ladder = Ladder(detector.escalation, detector.escalations)
-        self._reported = Reported(detector.window)
+        self.reported = Reported(detector.window)
+        """Which calls were reported already."""
         self._speech = Speech(detector.detectors, detector.masking)
         self._suspicion = Suspicion()
         self.consultation.start()
@@ -107,7 +108,7 @@ class LoopMonitor(Copied):
             return GO_ON
         found = blocked(block, self._window)
         verdict = LoopVerdict(
-            LoopAction.BLOCK, found, refusal(found, features.tool, features.shown)
+            LoopAction.BLOCK, found, refusal(found, features.tool, features.shown.label)
         )
         return self.listeners.acted_on(verdict)
 
@@ -122,7 +123,7 @@ class LoopMonitor(Copied):
         check_round(tool_calls, tool_results)
         if not self.enabled:
             return GO_ON
-        calls, results, asked = self._reported.new(tool_calls, tool_results, self._policy)
+        calls, results, asked = self.reported.new(tool_calls, tool_results, self._policy)
         if not calls:
             return GO_ON
         if self.consultation.is_held:
@@ -232,7 +233,7 @@ class LoopMonitor(Copied):
         return {
             "version": SNAPSHOT_VERSION,
             "ladder": self._ladder.to_dict(),
-            "reported": self._reported.to_text(),
+            "reported": self.reported.to_text(),
             "speech": self._speech.to_dict(),
             "window": pack(self._window, shown),
             "suspicion": self._suspicion.to_text(),
@@ -255,7 +256,7 @@ class LoopMonitor(Copied):
 
     def _load(self, snapshot: Mapping[str, Any]) -> None:
         self._ladder.load(snapshot["ladder"])
-        self._reported.load(str(snapshot["reported"]))
+        self.reported.load(str(snapshot["reported"]))
         self._speech.load(snapshot["speech"])
         unpack(snapshot["window"], self._window)
         if any(each.refused for each in self._ladder.blocks) and not self._window.rounds:
@@ -266,11 +267,10 @@ class LoopMonitor(Copied):
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""
         calls, results = zip(*self._texts) if self._texts else ((), ())
-        findings = list(self._detector.findings(self._window, calls, results))
+        findings = self._detector.findings(self._window, calls, results)
         if self._ladder.is_blocking:
             findings += refused_again(self._ladder, self._window, findings)
-        counted = self._suspicion.after(self._window)
-        suspicion = 1.0 if findings else counted
+        suspicion = max(self._suspicion.after(self._window), 1.0 if findings else 0.0)
         if not self.consultation.is_held:
             return self._climbed(findings, suspicion) if suspicion else GO_ON
         lasting = 1.0 if findings else self._suspicion.lasting

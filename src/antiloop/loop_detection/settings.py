@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import replace
-from typing import Collection, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Collection, List, Mapping, Optional, Sequence, Union
 
 from ..short_repr import short_repr
 from ..types import Role, ToolCall
@@ -78,8 +78,9 @@ class DetectorSettings:
 
     def findings(
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
-    ) -> Iterator[LoopDetection]:
+    ) -> List[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
+        findings: List[LoopDetection] = []
         is_new = bool(window.rounds) and window.rounds[-1].is_new
         for detector, looks_at_window in self._asked_if_new if is_new else self._asked:
             try:
@@ -96,7 +97,8 @@ class DetectorSettings:
                 _logger.exception("detector %r raised; it is skipped for this round", detector.name)
             else:
                 if found is not None:
-                    yield found
+                    findings.append(found)
+        return findings
 
     def __repr__(self) -> str:
         names = ", ".join(detector.name for detector in self.detectors)

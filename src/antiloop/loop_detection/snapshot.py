@@ -6,11 +6,12 @@ from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 
 from ..exceptions import SnapshotError
 from .detectors.base import SHOWN_CALLS
-from .evidence.call_features import CallFeatures
+from .evidence.call_features import DERIVED, CallFeatures
 from .evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .evidence.judged_call import JudgedCall
 from .evidence.outcome import Outcome
 from .evidence.round import Round
+from .evidence.shown_arguments import ShownArguments
 from .evidence.window import Window
 
 LIMIT = 32_768
@@ -20,9 +21,9 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 """What a damaged snapshot raises while it is read; JSON may hold infinite numbers."""
 
 _WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8, "is_unseen": 2048}
-_MADE_WITH = {"mutates": 16, "is_long": 32, "changes_world": 64}
-_RESTORED = {"is_polled": 128, "is_command": 256, "is_missing": 512, "only_looks": 1024}
-_OF_FACTS = {**_MADE_WITH, **_RESTORED}
+_MADE_WITH = {"mutates": 16, "is_long": 32}
+_DERIVED = dict(zip(DERIVED, (64, 128, 256, 512, 1024)))
+_OF_FACTS = {**_MADE_WITH, **_DERIVED}
 _TOOL_KEY = 8
 
 
@@ -71,13 +72,14 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     Raises:
         LookupError, TypeError, ValueError: if the value is malformed.
     """
+    window.by_fingerprint = True
     tools = [str(tool) for tool in packed["tools"]]
     last = len(packed["rounds"]) - 1
     for number, steps in enumerate(packed["rounds"]):
         evidence = [_evidence(step, tools, number == last) for step in steps]
         if not evidence:
             raise ValueError("a round without calls")
-        window.add(Round(None, {item.features.call: item for item in evidence}))
+        window.add(Round(None, {item.features.key: item for item in evidence}))
     if window.rounds:
         window.rounds[-1].number = packed["round"]
     window.call_count = int(packed["calls"])
@@ -109,7 +111,7 @@ def _step(item: JudgedCall, tools: Mapping[str, int], is_last: bool, is_named: b
     flags = _flags(item, _WORTH) | _flags(features, _OF_FACTS)
     keys = b64encode(bytes.fromhex("".join(_keys(features, is_last)))).decode("ascii")
     text = f"{item.index} {tools[features.tool]} {features.outcome.value} {flags} {keys}"
-    return [text, features.shown, features.is_whole, item.call_id] if is_named else text
+    return [text, features.shown.label, features.shown.is_whole, item.call_id] if is_named else text
 
 
 def _flags(value: Any, places: Mapping[str, int]) -> int:
@@ -138,19 +140,19 @@ def _evidence(step: Any, tools: List[str], is_last: bool) -> JudgedCall:
     text, label, is_whole, call_id = (step, None, False, None) if isinstance(step, str) else step
     index, tool, letter, bits, packed = text.split(" ")
     flags = int(bits)
-    mutates, is_long, changes_world = (bool(flags & place) for place in _MADE_WITH.values())
+    mutates, is_long = (bool(flags & place) for place in _MADE_WITH.values())
     digits = b64decode(packed, validate=True).hex()
     keys = [digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)]
     kind, call = Outcome(letter), keys.pop(0)
     result: Optional[str] = None if kind is Outcome.UNKNOWN else keys.pop(0)
     features = CallFeatures(tools[int(tool)], call, mutates, result, kind, is_long)
-    for name, place in _RESTORED.items():
-        setattr(features, name, bool(flags & place))
+    features.compare_as(call, result)
     looser = dict(zip(_normalized(kind, mutates, is_last), keys))
-    features.restore(looser, changes_world, bool(is_whole))
-    features.label = None if label is None else str(label)
     if is_whole:
-        json.loads(features.shown)  # raises for what could not be read when it is asked for
+        json.loads(str(label))  # raises for what could not be read when it is asked for
+    shown = ShownArguments("" if label is None else str(label), bool(is_whole))
+    derived = {name: bool(flags & place) for name, place in _DERIVED.items()}
+    features.restore(looser, shown, **derived)
     return JudgedCall(
         int(index), features, call_id, *(bool(flags & place) for place in _WORTH.values())
     )

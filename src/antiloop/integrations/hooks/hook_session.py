@@ -209,7 +209,7 @@ class HookSession:
 
 def key_of(call: ToolCall) -> str:
     """Return the key of a call: equal for equal calls, whatever their ids."""
-    return asked_of(shortened(call), NO_POLICY).key
+    return asked_of(shortened(call), NO_POLICY).call
 
 
 def shortened(call: ToolCall) -> ToolCall:

@@ -135,25 +135,26 @@ def detection(
         is_certain: whether the finding needs no second opinion.
     """
     lap = found[-1:] if lap is None else lap
-    members = tuple(dict.fromkeys(item.features.call for item in found))
+    different = {item.features.key: item.features for item in found}
+    members = tuple([features.call for features in different.values()])
     named = sorted(members) if identity is None else [str(part) for part in identity]
-    indices = tuple(item.index for item in found)
+    indices = [item.index for item in found]
     return LoopDetection(
         detector_name=detector,
         message=visible(message, MESSAGE_LENGTH),
         details={
             **(details or {}),
             "answer": found[-1].features.outcome.name.lower(),
-            "indices": list(indices),
+            "indices": indices,
             "calls": [
-                {"tool": item.features.tool, "arguments": item.features.shown}
+                {"tool": item.features.tool, "arguments": item.features.shown.label}
                 for item in lap[-SHOWN_CALLS:]
             ],
         },
         identity=f"{detector}:{text_fingerprint(' '.join(named))[:KEY_LENGTH]}",
         period=period,
         repetitions=len(found) // len(lap),
-        indices=indices,
+        indices=tuple(indices),
         call_ids=tuple(
             item.call_id for item in lap[-SHOWN_CALLS:] if isinstance(item.call_id, str)
         ),

@@ -10,6 +10,7 @@ from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
+from ..evidence.streak import may_be_streak, streak_of
 from ..evidence.window import Window
 from ..threshold import check_threshold
 from .base import WindowDetector, detection
@@ -90,7 +91,7 @@ class FailureStreakDetector(WindowDetector):
                     return self._of_one_tool(streak)
             is_unproductive = is_unproductive and item.is_unproductive
         if is_unproductive:
-            row = window.streak(lambda item: item.is_unproductive, fresh_per_match=0.0)
+            row = streak_of(window, lambda item: item.is_unproductive, fresh_per_match=0.0)
             if self._is_enough(window, row):
                 return self._of_any_tool(row)
         return None
@@ -107,9 +108,10 @@ class FailureStreakDetector(WindowDetector):
         return repeats >= self.repeats and repeats > _repeats(row[:-1], _are_alike)
 
     def _same_failure(self, window: Window, latest: CallFeatures, needed: int) -> List[JudgedCall]:
-        if window.tally.may_say_alike(latest) < needed:
+        if not may_be_streak(window, latest, needed, FRESH_PER_MATCH):
             return []
-        return window.streak(
+        return streak_of(
+            window,
             lambda item: item.features.tool == latest.tool and say_alike(item.features, latest),
             fresh_per_match=FRESH_PER_MATCH,
         )
@@ -187,7 +189,7 @@ def _are_alike(one: CallFeatures, other: CallFeatures) -> bool:
         return say_alike(one, other)
     if kind is not other.outcome or one.tool != other.tool:
         return False
-    return one.result == other.result or not kind.says_something
+    return one.said == other.said or not kind.says_something
 
 
 def _are_exactly_alike(one: CallFeatures, other: CallFeatures) -> bool:

@@ -9,6 +9,7 @@ from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import EMPTY, SILENT, WAITING
 from ..evidence.refusal import near_key
 from ..evidence.sameness import say_alike
+from ..evidence.streak import may_be_streak, streak_of
 from ..evidence.window import Window
 from ..threshold import check_threshold
 from .base import WindowDetector, detection
@@ -56,20 +57,20 @@ class NearRepeatDetector(WindowDetector):
     def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
         """Check the cheap conditions first; they settle most steps of a healthy run."""
         kind = item.features.outcome
-        if window.tally.may_say_alike(item.features) < needed:
+        if not may_be_streak(window, item.features, needed, _fresh_per_match(item.features)):
             return False
         if kind.is_failure or kind is EMPTY:
             return True
         if kind is not SILENT and window.tally.answered(item.features) < needed:
             return False
         # Two edits in the same words are two edits.
-        return item.features.result is not None and not item.features.changes_world
+        return item.features.said is not None and not item.features.changes_world
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
-        # A silent result is evidence only where nothing at all was new.
-        fresh_per_match = 0.0 if latest.outcome is SILENT else 1.0
-        return window.streak(
-            lambda item: _is_near(item.features, latest), fresh_per_match=fresh_per_match
+        return streak_of(
+            window,
+            lambda item: _is_near(item.features, latest),
+            fresh_per_match=_fresh_per_match(latest),
         )
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
@@ -80,9 +81,14 @@ class NearRepeatDetector(WindowDetector):
             streak,
             identity=(features.tool, features.near),
             refused=(near_key(features),),
-            details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.shown.value},
             is_certain=False,
         )
+
+
+def _fresh_per_match(latest: CallFeatures) -> float:
+    """Return 0 for a silent result, which is evidence only where nothing at all was new."""
+    return 0.0 if latest.outcome is SILENT else 1.0
 
 
 def _is_near(one: CallFeatures, other: CallFeatures) -> bool:
@@ -90,4 +96,4 @@ def _is_near(one: CallFeatures, other: CallFeatures) -> bool:
         return True
     if one.tool != other.tool or not say_alike(one, other):
         return False
-    return one.call == other.call or one.near == other.near
+    return one.key == other.key or one.near == other.near

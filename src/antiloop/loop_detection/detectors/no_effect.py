@@ -41,7 +41,7 @@ class NoEffectDetector(WindowDetector):
         previous = window.rounds[-2].calls
         for item in window.rounds[-1].siblings:
             features = item.features
-            if features.call in previous and features.result is not None and features.mutates:
+            if features.key in previous and features.said is not None and features.mutates:
                 streak = self._streak(window, item)
                 needed = window.threshold(self.name, features.tool, self.threshold)
                 if len(streak) >= needed:
@@ -51,7 +51,7 @@ class NoEffectDetector(WindowDetector):
     def _streak(self, window: Window, latest: JudgedCall) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            item = passed.calls.get(latest.features.call)
+            item = passed.calls.get(latest.features.key)
             if item is None or item.features.template != latest.features.template:
                 break
             streak.append(item)
@@ -64,5 +64,5 @@ class NoEffectDetector(WindowDetector):
             self.name,
             f"Tool {features.tool!r} applied the same change {count} times in a row.",
             streak,
-            details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.shown.value},
         )

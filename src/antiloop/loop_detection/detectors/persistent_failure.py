@@ -61,7 +61,7 @@ class PersistentFailureDetector(WindowDetector):
             f"Tool {features.tool!r} was called {count} times with the same arguments and failed "
             "in the same way, whatever was changed in between.",
             attempts,
-            details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.shown.value},
             is_certain=False,
         )
 
@@ -71,7 +71,7 @@ def _attempts(window: Window, latest: JudgedCall) -> List[JudgedCall]:
     found: List[JudgedCall] = []
     features = latest.features
     for passed in reversed(window.rounds):
-        item = passed.calls.get(features.call)
+        item = passed.calls.get(features.key)
         if item is None:
             continue
         if not say_alike(item.features, features):

@@ -1,6 +1,6 @@
 """The same few calls in the same order, lap after lap."""
 
-from typing import List, Optional, Sequence, Tuple
+from typing import Hashable, List, Optional, Sequence, Tuple
 
 from ...stability import beta
 from ..detection import LoopDetection
@@ -80,6 +80,8 @@ class PingPongDetector(WindowDetector):
             return None
         longest = min(self.cycle_length, len(rounds) // least)
         signatures = [self._signature(passed) for passed in rounds[-least * longest :]]
+        if len(set(signatures)) == 1:
+            return None  # one and the same round
         for period in range(2, longest + 1):
             if _is_cycle(signatures, period, least):
                 count = self._periodic(rounds, period)
@@ -95,10 +97,11 @@ class PingPongDetector(WindowDetector):
                     return False
         return True
 
-    def _signature(self, passed: Round) -> str:
-        if self.match != "tool_names":
-            return passed.signature
-        return " ".join(_tools(passed))
+    def _signature(self, passed: Round) -> Hashable:
+        return " ".join(_tools(passed)) if self.match == "tool_names" else passed.signature
+
+    def _name(self, passed: Round) -> str:
+        return " ".join(_tools(passed)) if self.match == "tool_names" else passed.name
 
     def _periodic(self, rounds: Sequence[Round], period: int) -> int:
         """Count the rounds at the end that equal the one a period before, and the first lap."""
@@ -136,7 +139,7 @@ class PingPongDetector(WindowDetector):
             found,
             period=period,
             lap=found[-(len(found) // count) :],
-            identity=_first_rotation([self._signature(each) for each in lap]),
+            identity=_first_rotation([self._name(each) for each in lap]),
             details={
                 "tool": found[-1].features.tool,
                 "cycle": [shortened(each, NAME_LENGTH) for each in tools],
@@ -147,7 +150,7 @@ class PingPongDetector(WindowDetector):
         )
 
 
-def _is_cycle(signatures: List[str], period: int, laps: int) -> bool:
+def _is_cycle(signatures: List[Hashable], period: int, laps: int) -> bool:
     """Whether the last laps are equal, and a lap is more than one and the same round."""
     back = period * (laps - 1)
     is_same = signatures[-back:] == signatures[-back - period : -period]
@@ -172,7 +175,7 @@ def _telling(tools: List[str], lap: Sequence[Round]) -> List[str]:
 
 
 def _call(item: JudgedCall) -> str:
-    return f"{item.features.tool} {shortened(item.features.shown, SHOWN_ARGUMENTS)}"
+    return f"{item.features.tool} {shortened(item.features.shown.label, SHOWN_ARGUMENTS)}"
 
 
 def _first_rotation(lap: List[str]) -> List[str]:

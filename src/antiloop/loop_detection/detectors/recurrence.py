@@ -8,6 +8,7 @@ from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import WAITING
 from ..evidence.sameness import differ
+from ..evidence.streak import streak_of
 from ..evidence.window import Window
 from ..threshold import check_flag, check_threshold
 from .base import WindowDetector, detection
@@ -61,7 +62,7 @@ class RecurrenceDetector(WindowDetector):
                 continue
             needed = self._needed(window, item.features)
             has_come = window.tally.came(item.features) >= needed
-            if has_come and not window.rounds[-1].brings_news(beside=item.features.call):
+            if has_come and not window.rounds[-1].brings_news(beside=item.features.key):
                 streak = self._streak(window, item.features)
                 needed += self.leave_cycles and _is_alternation(window, needed)
                 if len(streak) >= max(needed, len(longest) + 1):
@@ -69,12 +70,13 @@ class RecurrenceDetector(WindowDetector):
         return self._detection(longest) if longest else None
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
-        return window.streak(
+        return streak_of(
+            window,
             lambda item: (
-                item.features.call == latest.call
+                item.features.key == latest.key
                 and not (item.is_unseen or differ(latest, item.features))
             ),
-            lambda item: item.features.call == latest.call,
+            lambda item: item.features.key == latest.key,
         )
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
@@ -88,7 +90,7 @@ class RecurrenceDetector(WindowDetector):
             f"Tool {features.tool!r} was called {count} times with the same arguments; "
             "nothing new came back.",
             streak,
-            details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.shown.value},
             is_certain=False,
         )
 
@@ -99,7 +101,7 @@ def _is_alternation(window: Window, count: int) -> bool:
     If the other one brings something new, `PingPongDetector` does not find a cycle.
     """
     latest = window.rounds[1 - 2 * count :]
-    if any(item.brings_news for passed in latest[-2:-1] for item in passed.siblings):
+    if any(item.brings_news for passed in latest[-2:-1] for item in passed.evidence):
         return False
     calls = [passed.signature for passed in latest]
     return len(calls) == 2 * count - 1 and len(set(calls[::2])) == len(set(calls[1::2])) == 1

@@ -68,7 +68,7 @@ class RepeatDetector(WindowDetector):
         previous = window.rounds[-2].calls
         longest: List[List[JudgedCall]] = []
         for item in window.rounds[-1].evidence:
-            if item.features.call in previous:
+            if item.features.key in previous:
                 streak = self._streak(window, item.features)
                 if len(streak) >= self._needed(window, item.features):
                     longest = _longest([*longest, streak])
@@ -80,15 +80,15 @@ class RepeatDetector(WindowDetector):
         by_result = self.require_same_result or latest.is_polled
         later: Optional[Round] = None
         for passed in reversed(window.rounds):
-            item = passed.calls.get(latest.call)
+            item = passed.calls.get(latest.key)
             if item is None or (by_result and differ(known, item.features)):
                 break
-            is_unseen = by_result and item.features.result is None
-            if is_unseen and later is not None and later.brings_news(latest.call):
+            is_unseen = by_result and item.features.said is None
+            if is_unseen and later is not None and later.brings_news(latest.key):
                 break  # some tools never show what they gave: their siblings tell
             later = passed
             streak.append(item)
-            if item.features.outcome is not REFUSED and item.features.result is not None:
+            if item.features.outcome is not REFUSED and item.features.said is not None:
                 known = item.features
         streak.reverse()
         return streak
@@ -110,7 +110,7 @@ class RepeatDetector(WindowDetector):
             f"{what} {count} times in a row with the same arguments.",
             found,
             lap=lap,
-            details={"tool": features.tool, "count": count, "arguments": features.arguments},
+            details={"tool": features.tool, "count": count, "arguments": features.shown.value},
         )
 
 

@@ -6,6 +6,7 @@ from ...stability import beta
 from ..detection import LoopDetection
 from ..evidence.effect import seems_to_finish
 from ..evidence.judged_call import JudgedCall
+from ..evidence.round import Round
 from ..evidence.window import Window
 from ..threshold import check_threshold
 from .base import WindowDetector, detection
@@ -36,14 +37,13 @@ class RepeatedFinishDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back if the last round finishes the run."""
-        if not window.rounds or _finish(window.rounds[-1].siblings) is None:
+        if not window.rounds or not _finishes(window.rounds[-1]):
             return None
         found: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            item = _finish(passed.siblings)
-            if item is not None:
-                found.append(item)
-            elif any(map(_is_edit, passed.siblings)):
+            if _finishes(passed):
+                found.append(next(item for item in passed.siblings if _is_finish(item)))
+            elif any(map(_is_edit, passed.evidence)):
                 break
         found.reverse()
         tool = found[-1].features.tool
@@ -64,11 +64,12 @@ class RepeatedFinishDetector(WindowDetector):
         )
 
 
-def _finish(evidence: List[JudgedCall]) -> Optional[JudgedCall]:
-    for item in evidence:
-        if seems_to_finish(item.features.tool):
-            return item
-    return None
+def _finishes(passed: Round) -> bool:
+    return any(map(_is_finish, passed.evidence))
+
+
+def _is_finish(item: JudgedCall) -> bool:
+    return seems_to_finish(item.features.tool)
 
 
 def _is_edit(item: JudgedCall) -> bool:

@@ -8,6 +8,7 @@ from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import WAITING
 from ..evidence.refusal import whole_tool
+from ..evidence.round import in_order
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
 from ..threshold import check_flag, check_threshold
@@ -67,7 +68,7 @@ class StallDetector(WindowDetector):
         """Compare the kinds of results before their text; this is cheap and usually enough."""
         least = window.threshold(self.name, latest.tool, self.threshold)
         for passed in window.rounds[-least:-1]:
-            kinds = [i.features.outcome for i in passed.siblings if i.features.tool == latest.tool]
+            kinds = [i.features.outcome for i in passed.evidence if i.features.tool == latest.tool]
             if latest.outcome not in kinds:
                 return False
         return len(window.rounds) >= least
@@ -77,17 +78,17 @@ class StallDetector(WindowDetector):
             kind = item.features.outcome
             is_reread = item.features.is_long and not item.is_fresh and kind is not WAITING
             return kind.is_fruitless or is_reread
-        return item.features.result is not None
+        return item.features.said is not None
 
     def _same(self, one: CallFeatures, other: CallFeatures) -> bool:
-        if one.tool != other.tool or other.result is None:
+        if one.tool != other.tool or other.said is None:
             return False
-        return say_alike(one, other) if self.only_fruitless else one.result == other.result
+        return say_alike(one, other) if self.only_fruitless else one.said == other.said
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            same = [item for item in passed.siblings if self._same(latest, item.features)]
+            same = [item for item in passed.evidence if self._same(latest, item.features)]
             if not same:
                 break
             streak.append(_nearest(latest, same))
@@ -126,4 +127,5 @@ def _nearest(latest: CallFeatures, siblings: List[JudgedCall]) -> JudgedCall:
     """Return the sibling with nearly the same arguments, so that the order does not matter."""
     if len(siblings) == 1:
         return siblings[0]
+    siblings = in_order(siblings)
     return next((item for item in siblings if item.features.near == latest.near), siblings[0])

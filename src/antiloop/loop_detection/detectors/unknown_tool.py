@@ -9,6 +9,7 @@ from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import INVALID, REFUSED
 from ..evidence.refusal import whole_tool
 from ..evidence.sameness import say_alike
+from ..evidence.streak import streak_of
 from ..evidence.window import Window
 from ..threshold import check_threshold
 from .base import WindowDetector, detection
@@ -50,7 +51,8 @@ class UnknownToolDetector(WindowDetector):
         return None
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
-        return window.streak(
+        return streak_of(
+            window,
             lambda item: _is_rejected_alike(item.features, latest),
             lambda item: item.features.tool == latest.tool and _has_run(item.features),
         )

@@ -1,75 +1,67 @@
 """What is kept of one call and its result: fingerprints and the outcome."""
 
-import json
 from copy import copy
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Hashable, Mapping, Optional
 
 from ...types import ToolCall, ToolResult
-from ..text.canonical import canonical_json
 from ..text.masking import SECRETS, Masking
-from ..text.shortening import beginning_of, shortened
 from .compared import Asked, Result, answer_of, asked_of
 from .effect import command_changes, seems_to_look, seems_to_mutate
+from .exact_keys import ExactKeys
 from .fingerprint import KEY_LENGTH, text_fingerprint
 from .kept_text import BEGINNING, KeptText, kept_text
 from .looser import LOOSER, NOT_SAID, looser_key
 from .noise import command_line, does_nothing
 from .outcome import INVALID, REFUSED, SILENT, SUCCESS, WAITING, Outcome, is_busy, names_no_tool
+from .shown_arguments import UNKNOWN_ARGUMENTS, ShownArguments
 from .tool_policy import NO_POLICY, ToolPolicy
 
 _LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
+DERIVED = ("changes_world", "is_polled", "is_command", "is_missing", "only_looks")
+"""What is derived of the texts, besides the looser keys."""
 ACKNOWLEDGMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
 
 
-class CallFeatures:
-    """The content of one call and its result, as fingerprints.
+class CallFeatures(ExactKeys):
+    """The content of one call and its result, as keys that are compared.
 
-    ``call`` and ``result`` are exact. The looser keys are made when they are first asked for,
-    since most steps of a healthy run are never compared that far: ``steady`` is the result without
-    noise, ``wording`` its words without numbers and echoes of the arguments, ``near`` the arguments
-    without cosmetic differences, ``template`` the result's different lines without numbers. An
-    unknown result is None, and so are its keys. At most a few kB of both texts are kept.
+    The looser keys are made when they are first asked for, since most steps of a healthy run are
+    never compared that far: ``steady`` is the result without noise, ``wording`` its words without
+    numbers and echoes of the arguments, ``near`` the arguments without cosmetic differences,
+    ``template`` the result's different lines without numbers. An unknown result is None, and so
+    are its keys. At most a few kB of both texts are kept.
     """
 
     __slots__ = (
-        *("_alters", "_arguments", "_is_command", "_is_missing", "_is_whole", "_looks"),
-        *("_masked", "_mutates", "_normalized", "_text", "answer", "call", "is_long", "is_polled"),
-        *("label", "masking", "outcome", "result", "tool"),
+        *("_alters", "_is_command", "_is_missing", "_looks", "_mutates", "_normalized"),
+        *("_shown", "is_long", "is_polled", "masking", "outcome"),
     )
 
     def __init__(
         self,
         tool: str,
-        call: str,
+        key: Hashable,
         mutates: Optional[bool],
-        result: Optional[str],
+        said: Hashable,
         kind: Outcome,
         is_long: bool,
     ) -> None:
-        self.tool = tool
-        self.call = call
+        super().__init__(tool, key, said)
         self._mutates = mutates
         self._is_command: Optional[bool] = None
         self._is_missing: Optional[bool] = None
-        self.result = result
         self.outcome = kind
         self.is_long = is_long
         """Whether the result is too long for an acknowledgment."""
         self.is_polled = False
         """Whether the call is declared to ask how work elsewhere goes on."""
-        self.answer = f"{tool}\x00{result}"
-        """The result as that of this tool."""
-        self.label: Optional[str] = None
         self.masking = SECRETS
         """What of the arguments may be shown."""
         self._normalized: Optional[Dict[str, Optional[str]]] = None
         self._alters: Optional[bool] = None
-        self._is_whole = False  # whether the label holds the whole arguments
-        self._masked: Optional[str] = None  # the whole arguments, as they may be shown
         self._looks: Optional[bool] = None
-        self._arguments: Any = ...  # not a valid value: the arguments are no longer known
-        self._text: Union[KeptText, str, None] = None
+        self._shown: Optional[ShownArguments] = None
 
     @classmethod
     def of(
@@ -79,32 +71,52 @@ class CallFeatures:
         policy: ToolPolicy = NO_POLICY,
         asked: Optional[Asked] = None,
         masking: Masking = SECRETS,
+        by_fingerprint: bool = False,
     ) -> "CallFeatures":
-        """Make the features of a call and its result; never raises on what a model or tool made."""
+        """Make the features of a call and its result; never raises on what a model or tool made.
+
+        Args:
+            call: the call.
+            result: its result, None where it is not known.
+            policy: what is declared about the tool.
+            asked: what is known of the call already, if anything is.
+            masking: what of the arguments may be shown.
+            by_fingerprint: whether the window holds calls of which only fingerprints are known.
+        """
         if asked is None:
             asked = asked_of(call, policy)
         known: Optional[CallFeatures] = asked.features
-        if known is not None and asked.result is result and known.masking is masking:
+        is_known = known is not None and asked.result is result and known.masking is masking
+        if known is not None and is_known and not by_fingerprint:
             return known
         text, kind = answer_of(result, asked.tool, policy)
-        key, is_long = None, False
-        if text is not None:
-            key, is_long = text_fingerprint(text)[:KEY_LENGTH], len(text) > ACKNOWLEDGMENT_LENGTH
-        features = cls(asked.tool, asked.key, policy.mutates, key, kind, is_long)
-        features._text = text if text is None or len(text) <= BEGINNING else kept_text(text)
+        features = cls(asked.tool, asked.key, policy.mutates, text, kind, False)
         features.masking = masking
         features._arguments = asked.arguments
+        features._text = text
+        if text is not None and len(text) > ACKNOWLEDGMENT_LENGTH:
+            features._take_long(text)
         if policy.poll or asked.is_long or kind is SILENT:
             features._complete(text, policy, asked.is_long)
         given: Any = result.text if type(result) is ToolResult else result
-        if type(given) is str or given is None:  # it cannot change in place
+        if by_fingerprint:
+            features.compare_as(features.call, features.result)
+        elif type(given) is str or given is None:  # it cannot change in place
             asked.result, asked.features = result, features
         return features
+
+    def _take_long(self, text: str) -> None:
+        """Keep of a result what is needed of it."""
+        self.is_long = True
+        if len(text) > BEGINNING:
+            self._text, whole = kept_text(text), text_fingerprint(text)
+            self._result = whole[:KEY_LENGTH]
+            self._answer_as(bytes.fromhex(whole))  # no text equals it
 
     def _complete(self, text: Optional[str], policy: ToolPolicy, is_long: bool) -> None:
         """Do what few calls need."""
         if self.outcome is SILENT and str(text).lstrip().startswith(_LEFT_OUT):
-            self.only_looks = False
+            self._looks = False
         if policy.poll:
             self.is_polled = policy.polls(self._arguments)
             if self.is_polled and self.outcome is SUCCESS:
@@ -116,10 +128,7 @@ class CallFeatures:
         """Return these features for a call that equals no other; an unknown result stays so."""
         key = f"{index:0{KEY_LENGTH}x}"
         other = copy(self)
-        other.call = key
-        if self.result is not None:
-            other.result = key
-            other.answer = f"{self.tool}\x00{key}"
+        other.compare_as(key, None if self.said is None else key)
         return other
 
     def refused(self) -> "CallFeatures":
@@ -131,14 +140,10 @@ class CallFeatures:
             other._normalized = other._alters = None
         return other
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether what is shown of the arguments is all of them."""
-        return bool(self.shown) and self._is_whole
-
     def settle(self) -> None:
         """Derive now what may be asked of the arguments later, and let go of them."""
-        self.label = shortened(self._shown(beginning_of(self._arguments)))
+        self._call = self.call
+        self._shown = ShownArguments.of_long(self._arguments, self.masking)
         self._mutates, self._alters = self.mutates, self.changes_world
         self._is_command, self._looks = self.is_command, self.only_looks
         for name in LOOSER:
@@ -153,17 +158,33 @@ class CallFeatures:
             self._normalized[name] = self._made(name)
         return self._normalized[name]
 
-    def restore(self, looser: Mapping[str, str], alters: bool, is_whole: bool) -> None:
+    def restore(
+        self,
+        looser: Mapping[str, str],
+        shown: ShownArguments,
+        *,
+        changes_world: bool,
+        is_polled: bool,
+        is_command: bool,
+        is_missing: bool,
+        only_looks: bool,
+    ) -> None:
         """Take over what was derived of the texts earlier, perhaps elsewhere.
 
         Args:
             looser: the looser keys, by name.
-            alters: whether the call changes the world.
-            is_whole: whether the label holds the whole arguments.
+            shown: what may be shown of the arguments.
+            changes_world: see the property, as the others.
+            is_polled: whether the call is a poll.
+            is_command: whether it is a line for a shell.
+            is_missing: whether there is no such tool.
+            only_looks: whether it was made for its answer alone.
         """
         self._normalized = dict(looser)
-        self._alters = alters
-        self._is_whole = is_whole
+        self._shown = shown
+        self._alters, self.is_polled = changes_world, is_polled
+        self._is_command, self._is_missing = is_command, is_missing
+        self._looks = only_looks
 
     def _made(self, name: str) -> Optional[str]:
         is_known = self._arguments is not ... if name == "near" else self._text is not None
@@ -186,10 +207,6 @@ class CallFeatures:
             self._is_command = command_line(self._arguments) is not None
         return self._is_command
 
-    @is_command.setter
-    def is_command(self, value: bool) -> None:
-        self._is_command = value
-
     @property
     def is_missing(self) -> bool:
         """Whether the answer says that the tool does not exist.
@@ -202,10 +219,6 @@ class CallFeatures:
             is_about_it = not self.is_command or self.tool.lower() in said.lower()
             self._is_missing = is_missing and is_about_it
         return self._is_missing
-
-    @is_missing.setter
-    def is_missing(self, value: bool) -> None:
-        self._is_missing = value
 
     @property
     def changes_world(self) -> bool:
@@ -240,10 +253,6 @@ class CallFeatures:
             self._looks = not self.mutates and seems_to_look(self.tool, self._arguments)
         return self._looks
 
-    @only_looks.setter
-    def only_looks(self, value: bool) -> None:
-        self._looks = value
-
     @property
     def steady(self) -> Optional[str]:
         """The result without noise."""
@@ -274,26 +283,12 @@ class CallFeatures:
         return self.normalized("template")
 
     @property
-    def shown(self) -> str:
-        """The arguments, masked and shortened, for a person or a model to read."""
-        if self._arguments is ...:
-            return self.label or ""
-        if self.label is None:
-            self._masked = self._shown(self._arguments)
-            self.label = shortened(self._masked)
-            self._is_whole = self.label == self._masked
-        return self.label
-
-    def _shown(self, arguments: Any) -> str:
-        return canonical_json(self.masking.arguments(arguments))
-
-    @property
-    def arguments(self) -> Any:
-        """The arguments, masked, as plain JSON; shortened text where long or no longer kept."""
-        shown = self.shown
-        if self._is_whole:
-            return json.loads(shown)
-        if self._arguments is ...:
-            return self.label
-        text = self._masked or self._shown(self._arguments)
-        return json.loads(text) if len(text) <= 2_000 else shortened(text)
+    def shown(self) -> ShownArguments:
+        """The arguments, for a person or a model to read."""
+        if self._shown is None:
+            self._shown = (
+                UNKNOWN_ARGUMENTS
+                if self._arguments is ...
+                else ShownArguments.of(self._arguments, self.masking)
+            )
+        return self._shown

@@ -1,10 +1,11 @@
 """What of a call and of its result is compared: the user's declarations come first."""
 
 import logging
-from typing import Any, Callable, Optional, Tuple, Union, cast
+from hashlib import sha256
+from typing import Any, Callable, Hashable, Optional, Tuple, Union, cast
 
 from ...types import ToolCall, ToolResult
-from ..text.canonical import copied, parsed_arguments, plain, plain_json, text_of
+from ..text.canonical import copied, flat_items, parsed_arguments, plain, plain_json, text_of
 from .fingerprint import call_key
 from .kept_name import kept_name
 from .outcome import UNKNOWN, Outcome, outcome, reads_like_refusal
@@ -25,25 +26,33 @@ class Asked:
 
     __slots__ = (
         *("arguments", "features", "given", "is_long"),
-        *("key", "policy", "result", "text", "tool"),
+        *("compared", "key", "policy", "result", "tool"),
     )
 
-    def __init__(self, tool: str, compared: str, policy: ToolPolicy, arguments: Any) -> None:
+    def __init__(
+        self, tool: str, compared: Hashable, policy: ToolPolicy, arguments: Any, is_long: bool
+    ) -> None:
         self.tool = kept_name(tool)
-        self.key = call_key(self.tool, compared)
+        self.key = self.tool, compared
+        """Equal for equal calls."""
         self.policy = policy
         """What is declared."""
         self.given: Any = _ANOTHER
         """The arguments that the call was made with, if they cannot change in place."""
-        self.text = ""
-        """The same as JSON."""
+        self.compared: Hashable = None
+        """Equal for equal arguments, of which nothing is left out."""
         self.arguments = arguments
         """As plain JSON; there is no other reference to them."""
-        self.is_long = len(compared) > KEPT
+        self.is_long = is_long
         """Whether the arguments are too long to be kept."""
         self.result: Result = None
         """The result that the features are about."""
         self.features: Any = None
+
+    @property
+    def call(self) -> str:
+        """The fingerprint of the call."""
+        return call_key(self.tool, plain_json(self.arguments))
 
 
 def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
@@ -52,31 +61,50 @@ def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
     What is remembered with the call holds only as long as its arguments are the same: the caller
     may change them in place at any time.
     """
-    given, remembered = call.arguments, call.__dict__
-    known: Optional[Asked] = remembered.get("_asked")
+    given = call.arguments
+    known: Optional[Asked] = getattr(call, "_asked", None)
     if known is not None and known.policy is policy and known.given is given:
         return known
-    arguments = parsed_arguments(given)
-    text = plain_json(arguments)
-    if known is not None and known.policy is policy and known.text == text:
+    arguments, whole, whole_is_long = _own(given)
+    if known is not None and known.policy is policy and known.compared == whole:
         return known
-    if arguments is given:
-        arguments = copied(arguments)
-    name, compared = call.tool_name, text
+    name, compared, is_long = call.tool_name, whole, whole_is_long
     if policy.key is not None:
-        tool = text_of(name)
-        arguments = copied(plain(_declared(policy.compared_arguments, arguments, tool, "key")))
-        compared = plain_json(arguments)
+        declared = _declared(policy.compared_arguments, arguments, text_of(name), "key")
+        arguments, compared, is_long = _own(plain(declared))
     if type(name) is not str:
-        return Asked(text_of(name), compared, policy, arguments)
-    asked = Asked(name, compared, policy, arguments)
-    if len(text) <= KEPT:
+        return Asked(text_of(name), compared, policy, arguments, is_long)
+    asked = Asked(name, compared, policy, arguments, is_long)
+    if not whole_is_long:
         # What is remembered beside the fields of a call takes no part in equality.
-        remembered["_asked"] = asked
-        asked.text = text
+        object.__setattr__(call, "_asked", asked)
+        asked.compared = whole
         if type(given) is str:
             asked.given = given
     return asked
+
+
+def _own(given: Any) -> Tuple[Any, Hashable, bool]:
+    """Copy arguments as plain JSON values.
+
+    Returns:
+        The copy, what is equal for equal arguments, and whether these are too long to be kept.
+    """
+    items, length = flat_items(given)
+    if items is not None:
+        arguments = given.copy()
+    else:
+        arguments = parsed_arguments(given)
+        if arguments is given:
+            arguments = copied(given)
+        items, length = flat_items(arguments)
+    compared: Hashable = items
+    if items is None:
+        compared = text = plain_json(arguments)
+        length = len(text)
+    if length > KEPT:
+        return arguments, sha256(plain_json(arguments).encode()).digest(), True
+    return arguments, compared, False
 
 
 def is_refusal(result: Result) -> bool:

@@ -43,7 +43,13 @@ _PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W_]+")
 _HEXADECIMAL = bytes(ord("0") if chr(code) in "0123456789abcdef" else code for code in range(256))
-_TERM_ENDS = str.maketrans(dict.fromkeys("\"'`=:,;()<>[]{}", " "))
+_ENDS = "\"'`=:,;()<>[]{}"
+_TERM_ENDS = str.maketrans(dict.fromkeys(_ENDS, " "))
+_BREAKS = _ENDS + "".join(filter(str.isspace, map(chr, range(128))))
+_TERM_BREAKS = bytes(
+    code if chr(code).isalnum() else ord("\n" if chr(code) in _BREAKS else " ")
+    for code in range(256)
+)
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _ID_FIELD = re.compile(r"\b(\w*(?:id|ts|time|timestamp))(\"?\s*[:=]\s*\"?)[\w.:+-]+", re.IGNORECASE)
 _NUMBERING = re.compile(
@@ -100,19 +106,24 @@ def wording(text: str, arguments: Any) -> str:
     >>> wording("/bin/bash: python: not found", {"command": "/usr/bin/python -V"})
     'bin bash not found'
     """
-    spoken = " ".join(text for _, text in _leaves(arguments))
+    spoken = " ".join([text for _, text in _leaves(arguments)])
     echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
     kept: List[str] = []
-    for term in text[:LONG].lower().translate(_TERM_ENDS).split():
-        if term in echoed or term.isdigit():
-            continue
-        if term.isalpha():
+    for term in _terms(text[:LONG].lower()):
+        if " " in term:
+            said = [word for word in term.split() if not word.isdigit()]
+            if not echoed.issuperset(said):
+                kept += said
+        elif term and not (term in echoed or term.isdigit()):
             kept.append(term)
-            continue
-        said = [word for word in words(term) if not word.isdigit()]
-        if not echoed.issuperset(said):
-            kept += said
     return " ".join(kept)
+
+
+def _terms(text: str) -> List[str]:
+    """Split a text in lower case where no word, path or name goes on, and each term into words."""
+    if text.isascii():
+        return text.encode().translate(_TERM_BREAKS).decode().split("\n")
+    return [" ".join(_WORDS.findall(term)) for term in text.translate(_TERM_ENDS).split()]
 
 
 def template(text: str) -> str:
@@ -193,7 +204,11 @@ def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, s
     if depth and isinstance(value, dict):
         for key in sorted(value, key=str):
             if not _is_numbering(str(key)):
-                yield from _leaves(value[key], f"{path}.{key}", depth - 1)
+                item = value[key]
+                if type(item) is str:
+                    yield f"{path}.{key}", item
+                else:
+                    yield from _leaves(item, f"{path}.{key}", depth - 1)
     elif depth and isinstance(value, (list, tuple)):
         for item in value[:_STEMS]:
             yield from _leaves(item, path, depth - 1)

@@ -1,6 +1,6 @@
 """The calls of one model reply."""
 
-from typing import Dict, Optional
+from typing import Dict, Hashable, List, Optional
 
 from .judged_call import JudgedCall
 from .outcome import SUCCESS
@@ -9,33 +9,56 @@ from .outcome import SUCCESS
 class Round:
     """The calls of one model reply: each different call once, in the order of the reply."""
 
-    __slots__ = ("calls", "evidence", "is_new", "number", "siblings", "signature")
+    __slots__ = ("_siblings", "calls", "evidence", "is_new", "number", "signature")
 
-    def __init__(self, number: Optional[int], calls: Dict[str, JudgedCall]) -> None:
+    def __init__(self, number: Optional[int], calls: Dict[Hashable, JudgedCall]) -> None:
         self.number = number
         self.calls = calls
-        """By the fingerprint of the call."""
-        self.evidence = self.siblings = list(calls.values())
+        """By their keys."""
+        self.evidence = list(calls.values())
+        self._siblings: Optional[List[JudgedCall]] = None
+        self.signature: Hashable
+        """Equal for rounds of the same calls in any order."""
         if len(calls) == 1:
             [self.signature] = calls
             self.is_new = _is_new(self.evidence[0])
+            self._siblings = self.evidence
             return
         self.is_new = all(map(_is_new, self.evidence))
         """Whether all its calls are new to the window, and succeeded with new answers."""
-        in_order = sorted(calls)
-        self.siblings = [calls[call] for call in in_order]
-        """The same by their fingerprints: what takes the first that fits takes the same in any
-        order of the reply."""
-        self.signature = " ".join(in_order)
-        """Equal for rounds of the same calls in any order."""
-        unseen = [item for item in self.evidence if item.features.result is None]
+        self.signature = frozenset(calls)
+        unseen = [item for item in self.evidence if item.features.said is None]
         if unseen and any(item.brings_news for item in self.evidence):
             for item in unseen:
                 item.is_unseen = True
 
-    def brings_news(self, beside: str) -> bool:
+    @property
+    def siblings(self) -> List[JudgedCall]:
+        """The calls in the order of their fingerprints."""
+        if self._siblings is None:
+            self._siblings = in_order(self.evidence)
+        return self._siblings
+
+    @property
+    def name(self) -> str:
+        """The fingerprints of the calls."""
+        return " ".join(map(_fingerprint, self.siblings))
+
+    def brings_news(self, beside: Hashable) -> bool:
         """Whether another call than one brought something new."""
         return any(item.brings_news for call, item in self.calls.items() if call != beside)
+
+
+def in_order(calls: List[JudgedCall]) -> List[JudgedCall]:
+    """Sort calls by their fingerprints.
+
+    What takes the first that fits takes the same in any order of the reply.
+    """
+    return sorted(calls, key=_fingerprint) if len(calls) > 1 else calls
+
+
+def _fingerprint(item: JudgedCall) -> str:
+    return item.features.call
 
 
 def _is_new(item: JudgedCall) -> bool:

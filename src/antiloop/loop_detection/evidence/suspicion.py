@@ -4,7 +4,8 @@ Every kind of evidence that the detectors weigh is counted here in the cheapest 
 thresholds. One kind alone says little; the number grows as kinds agree.
 """
 
-from typing import Callable, List, Tuple
+from collections import deque
+from typing import Callable, Deque, List, Tuple
 
 from .call_features import CallFeatures
 from .judged_call import JudgedCall
@@ -22,7 +23,7 @@ _FRUITFUL = 0.5
 """What the evidence still weighs after a round that brought something new."""
 _LEAD = 0.14
 """How far one round alone must exceed what two rounds have to reach."""
-_FEW = 0.75
+_FEW = 1.5
 _MOST = 0.99
 """What counting alone amounts to at most; 1 is kept for a detector that speaks."""
 
@@ -33,7 +34,7 @@ class Suspicion:
     """What the last rounds of one run were worth; a few bits for each."""
 
     def __init__(self) -> None:
-        self._traits: List[int] = []
+        self._traits: Deque[int] = deque(maxlen=KEPT_ROUNDS)
         self._round = 0
         self._value = self._before = 0.0
 
@@ -48,7 +49,6 @@ class Suspicion:
         self._round = window.round_count
         traits = 0 if last.is_new else _traits_of(last)
         self._traits.append(traits)
-        del self._traits[:-KEPT_ROUNDS]
         self._before = self._value
         if traits:
             self._value = min(_MOST, self._weighed(window, last) / _FULL)
@@ -74,7 +74,7 @@ class Suspicion:
     def load(self, text: str, round_number: int) -> None:
         """Take over a state that `to_text` gave after this round."""
         digits, value, before = text.split(" ")
-        self._traits = [int(digit, 16) for digit in digits[-KEPT_ROUNDS:]]
+        self._traits.extend(int(digit, 16) for digit in digits)
         self._value, self._before = float(value), float(before)
         self._round = round_number
 
@@ -84,7 +84,8 @@ class Suspicion:
         The weights are those of a logistic regression on labeled runs, rounded; with any part of
         the runs left out they come out nearly the same.
         """
-        traits, recent = self._traits, self._traits[-_RECENT:]
+        traits = list(self._traits)
+        recent = traits[-_RECENT:]
         if len(traits) - traits.count(0) < 2:
             return 0.0  # no kind of evidence counts in a single round
         row = next(
@@ -131,7 +132,7 @@ def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
     answered = alike = same = 0
     for item in last.evidence:
         features = item.features
-        if features.result is not None and features.outcome.says_something:
+        if features.said is not None and features.outcome.says_something:
             answered = max(answered, window.tally.answered(features))
         if not item.is_unproductive:
             continue
@@ -160,12 +161,12 @@ def _rounds_with(
 
 def _is_near(item: JudgedCall, latest: CallFeatures) -> bool:
     return item.is_unproductive and (
-        item.features.call == latest.call or item.features.near == latest.near
+        item.features.key == latest.key or item.features.near == latest.near
     )
 
 
 def _is_same(item: JudgedCall, latest: CallFeatures) -> bool:
-    return item.features.call == latest.call and item.is_unproductive
+    return item.features.key == latest.key and item.is_unproductive
 
 
 def _fails_alike(item: JudgedCall, latest: CallFeatures) -> bool:

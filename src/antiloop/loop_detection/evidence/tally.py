@@ -1,15 +1,13 @@
 """How often the calls of a window came, and how often they ended in the same way."""
 
-from typing import Dict, Iterable, Tuple, Union
+from typing import Dict, Hashable, Iterable
 
 from .call_features import CallFeatures
 from .judged_call import JudgedCall
-from .outcome import SUCCESS, Outcome
-
-_Key = Union[str, Tuple[str, Outcome]]
+from .outcome import SUCCESS
 
 
-class Tally(Dict[_Key, int]):
+class Tally(Dict[Hashable, int]):
     """Counts over the calls of a window, which settle most questions before texts are compared.
 
     Counted are the call, the answer of its tool, and how it ended, unless it was a success.
@@ -18,9 +16,9 @@ class Tally(Dict[_Key, int]):
     def add(self, calls: Iterable[JudgedCall]) -> None:
         """Count calls that enter the window."""
         get = self.get
-        for item in calls:  # the keys of `_keys`, without a tuple: every step adds a call
+        for item in calls:
             features = item.features
-            self[features.call] = get(features.call, 0) + 1
+            self[features.key] = get(features.key, 0) + 1
             self[features.answer] = get(features.answer, 0) + 1
             if features.outcome is not SUCCESS:
                 ending = (features.tool, features.outcome)
@@ -29,16 +27,15 @@ class Tally(Dict[_Key, int]):
     def forget(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""
         for item in calls:
-            for key in _keys(item.features):
-                left = self[key] - 1
-                if left:
-                    self[key] = left
-                else:
-                    del self[key]
+            features = item.features
+            self._lower(features.key)
+            self._lower(features.answer)
+            if features.outcome is not SUCCESS:
+                self._lower((features.tool, features.outcome))
 
     def came(self, features: CallFeatures) -> int:
         """Count the rounds that hold this call."""
-        return self.get(features.call, 0)
+        return self.get(features.key, 0)
 
     def answered(self, features: CallFeatures) -> int:
         """Count the calls to which this tool gave this answer."""
@@ -55,8 +52,9 @@ class Tally(Dict[_Key, int]):
             return answered
         return answered + self.ended_alike(features)
 
-
-def _keys(features: CallFeatures) -> Tuple[_Key, ...]:
-    if features.outcome is SUCCESS:
-        return features.call, features.answer
-    return features.call, features.answer, (features.tool, features.outcome)
+    def _lower(self, key: Hashable) -> None:
+        left = self[key] - 1
+        if left:
+            self[key] = left
+        else:
+            del self[key]

@@ -2,10 +2,9 @@
 
 from typing import Optional
 
-from .call_features import CallFeatures
+from .call_features import DERIVED, CallFeatures
+from .shown_arguments import UNKNOWN_ARGUMENTS
 from .window import Window
-
-_DERIVED = ("is_polled", "is_command", "is_missing", "only_looks")
 
 
 class Missed:
@@ -30,19 +29,19 @@ class TextlessFeatures(CallFeatures):
     def without_texts(cls, full: CallFeatures, missed: Missed) -> "TextlessFeatures":
         """Make such features; `missed` notes a comparison that needs a text."""
         features = cls(full.tool, full.call, full.mutates, full.result, full.outcome, full.is_long)
-        for name in _DERIVED:
-            setattr(features, name, getattr(full, name))
+        features.compare_as(full.call, full.result)
         # Near arguments are cheap to derive, and compared more often than all other texts.
         full.normalized("near")
         keys = {name: key for name, key in (full._normalized or {}).items() if key is not None}
-        features.restore(keys, full.changes_world, False)
+        derived = {name: getattr(full, name) for name in DERIVED}
+        features.restore(keys, UNKNOWN_ARGUMENTS, **derived)
         features.masking = full.masking
         features._missed = missed
         return features
 
     def _made(self, name: str) -> Optional[str]:  # noqa: ARG002 - no key can be made any more
         # An unknown result has no text.
-        self._missed.has_happened = self._missed.has_happened or self.result is not None
+        self._missed.has_happened = self._missed.has_happened or self.said is not None
         return None
 
 
@@ -55,3 +54,4 @@ def forget_texts(window: Window, missed: Missed) -> None:
     for item in window:
         if not isinstance(item.features, TextlessFeatures):
             item.features = TextlessFeatures.without_texts(item.features, missed)
+    window.compare_by_fingerprint()

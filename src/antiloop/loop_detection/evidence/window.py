@@ -64,6 +64,9 @@ class Window:
         self._kept = 0
         self.tally = Tally()
         """How often its calls came, and how they ended."""
+        self.by_fingerprint = False
+        """Whether it holds calls of which only fingerprints are known, so that all are compared by
+        these."""
         self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
@@ -114,19 +117,21 @@ class Window:
         """
         number = calls[0].round if calls else None
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
-        evidence = {item.features.call: item for item in self._reopen()} if joins else {}
+        evidence = {item.features.key: item for item in self._reopen()} if joins else {}
         index, policy = self.call_count, NO_POLICY
         for call, result, known in zip_longest(calls, results, asked):
             if self.policies:
                 policy = self.policy(call.tool_name)
             if not policy.exempt:
-                features = CallFeatures.of(call, result, policy, known, self.masking)
+                features = CallFeatures.of(
+                    call, result, policy, known, self.masking, self.by_fingerprint
+                )
                 if refused_by and is_refusal(result) and refused_by(features) is not None:
                     features = features.refused()
                 if policy.idempotent is False and not features.outcome.is_failure:
                     features = features.as_unique(index)
-                if features.call not in evidence:
-                    evidence[features.call] = self._judged(index, call, features)
+                if features.key not in evidence:
+                    evidence[features.key] = self._judged(index, call, features)
             index += 1
         self.call_count = index
         if self.counts:
@@ -163,6 +168,15 @@ class Window:
         self.tally.clear()
         self._kept = 0
 
+    def compare_by_fingerprint(self) -> None:
+        """Take over the keys of calls whose texts were forgotten; later calls get such, too."""
+        self.by_fingerprint = True
+        rounds = self.rounds[:]
+        self.clear()
+        for passed in rounds:
+            calls = {item.features.key: item for item in passed.evidence}
+            self.add(Round(passed.number, calls))
+
     def policy(self, tool: str) -> ToolPolicy:
         """Return the policy of a tool; the empty policy if the name is not a text."""
         return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
@@ -182,40 +196,6 @@ class Window:
             declared = [policy.thresholds.get(detector, usual) for policy in self.policies.values()]
             self._lowest[asked] = min([usual, *declared])
         return self._lowest[asked]
-
-    def streak(
-        self,
-        matches: Callable[[JudgedCall], bool],
-        ends: Callable[[JudgedCall], bool] = lambda _: False,
-        fresh_per_match: float = 1.0,
-    ) -> List[JudgedCall]:
-        """Return the latest calls that match, oldest first, while little new comes in between.
-
-        Of each round, one matching call counts. Going back from the last round, the streak is over
-        at a call that changed the world in a new way, at a step forward or at what `ends` it, and
-        where the rounds with something new beside or between the matching calls are more than
-        `fresh_per_match` for each of these.
-        """
-        found: List[JudgedCall] = []
-        fresh = 0
-        for passed in reversed(self.rounds):
-            match, is_fresh, is_over, is_change = None, False, False, False
-            for item in passed.siblings:
-                if matches(item):
-                    match = match or item
-                else:
-                    is_fresh = is_fresh or item.is_fresh
-                    is_change = is_change or item.is_change
-                    is_over = is_over or ends(item)
-            fresh += is_fresh
-            if fresh > fresh_per_match * (len(found) + 1) or (match is None and is_over):
-                break
-            if match is not None:
-                found.append(match)
-            if is_change or (match is not None and match.is_step_forward):
-                break
-        found.reverse()
-        return found
 
     def __iter__(self) -> Iterator[JudgedCall]:
         return (item for passed in self.rounds for item in passed.evidence)
@@ -237,8 +217,8 @@ class Window:
     def _judged(self, index: int, call: ToolCall, features: CallFeatures) -> JudgedCall:
         """Say what a call was worth when it came."""
         kind, tally = features.outcome, self.tally
-        is_new, is_fresh = features.call not in tally, features.answer not in tally
-        is_known = not (is_new or is_fresh) and self._knows(features.call, features.result)
+        is_new, is_fresh = features.key not in tally, features.answer not in tally
+        is_known = not (is_new or is_fresh) and self._knows(features)
         if kind is SILENT:
             is_fresh = is_new
         elif is_fresh and kind is not SUCCESS:
@@ -252,11 +232,11 @@ class Window:
         earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
         return is_step_forward(features, earlier)
 
-    def _knows(self, call: str, result: Optional[str]) -> bool:
+    def _knows(self, features: CallFeatures) -> bool:
         """Whether a call was given this result before; one that is not known equals none."""
-        earlier = (passed.calls.get(call) for passed in self.rounds)
-        return result is not None and any(
-            each and each.features.result == result for each in earlier
+        earlier = (passed.calls.get(features.key) for passed in self.rounds)
+        return features.said is not None and any(
+            each and each.features.said == features.said for each in earlier
         )
 
     def _trim(self, size: int) -> None:
@@ -264,8 +244,9 @@ class Window:
         self._kept = size
         while surplus > 0:
             oldest = self.rounds.pop(0)
-            leaving = oldest.siblings
+            leaving = oldest.evidence
             if len(leaving) > surplus:
+                leaving = oldest.siblings
                 staying = set(leaving[surplus:])
                 leaving = leaving[:surplus]
                 calls = {call: item for call, item in oldest.calls.items() if item in staying}

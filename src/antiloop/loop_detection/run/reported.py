@@ -1,11 +1,12 @@
 """Which calls were reported already: hooks before and after a call may both report it."""
 
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Hashable, List, Optional, Sequence, Tuple
 
 from ...latest import Latest
 from ...types import ToolCall
 from ..evidence.compared import Asked, Result, asked_of
 from ..evidence.fingerprint import text_fingerprint
+from ..evidence.kept_name import kept_id
 from ..evidence.tool_policy import ToolPolicy
 from ..text.canonical import text_of
 
@@ -23,7 +24,9 @@ class Reported:
     """
 
     def __init__(self, size: int) -> None:
-        self._tokens: Latest[str, None] = Latest(size)
+        # By id, round and key, or by their tokens where nothing else is known.
+        self._reports: Latest[Hashable, _Report] = Latest(size)
+        self._by_fingerprint = False
 
     def new(
         self,
@@ -39,12 +42,20 @@ class Reported:
 
     def to_text(self) -> str:
         """Return the state as one text."""
-        return "".join(self._tokens)
+        return "".join(each.token for each in self._reports.values())
 
     def load(self, text: str) -> None:
         """Take over a state that `to_text` gave."""
+        self._by_fingerprint = True
         for at in range(0, len(text), _TOKEN):
-            self._tokens[text[at : at + _TOKEN]] = None
+            token = text[at : at + _TOKEN]
+            self._reports[token] = _Report(token)
+
+    def forget_texts(self) -> None:
+        """Keep of the calls no more than `to_text` gives."""
+        text = self.to_text()
+        self._reports.clear()
+        self.load(text)
 
     def _first_reports(
         self,
@@ -57,16 +68,42 @@ class Reported:
         all_asked: List[Optional[Asked]] = []
         for position, call in enumerate(calls):
             asked = None if call.id is None else asked_of(call, policy_of(call))
-            token = None if asked is None else _token(call, asked)
-            if token is None or token not in self._tokens:
+            if asked is None or self._is_new(call, asked):
                 new_calls.append(call)
                 new_results.append(results[position] if position < len(results) else None)
                 all_asked.append(asked)
-            if token is not None:
-                self._tokens[token] = None
         return new_calls, new_results, all_asked
 
+    def _is_new(self, call: ToolCall, asked: Asked) -> bool:
+        """Whether a call was not reported before; it is remembered."""
+        report = _Report("", (call.id, call.round, asked))
+        key: Hashable = call.id, call.round, asked.key
+        if self._by_fingerprint or asked.is_long or not _is_short(call):
+            key = report.token
+        is_new = key not in self._reports
+        self._reports[key] = report
+        return is_new
 
-def _token(call: ToolCall, asked: Asked) -> str:
-    token = f"{text_of(call.id)}\x00{text_of(call.round)}\x00{asked.key}"
-    return text_fingerprint(token)[:_TOKEN]
+
+class _Report:
+    """One report, as a short token that is made when it is first asked for."""
+
+    __slots__ = ("_made_of", "_token")
+
+    def __init__(self, token: str, made_of: Tuple[Any, ...] = ()) -> None:
+        self._token = token
+        self._made_of = made_of
+
+    @property
+    def token(self) -> str:
+        """Equal for two reports of one call."""
+        if not self._token:
+            call_id, round_number, asked = self._made_of
+            text = f"{text_of(call_id)}\x00{text_of(round_number)}\x00{asked.call}"
+            self._token, self._made_of = text_fingerprint(text)[:_TOKEN], ()
+        return self._token
+
+
+def _is_short(call: ToolCall) -> bool:
+    """Whether id and round are what they should be, and may be kept."""
+    return kept_id(call.id) is not None and isinstance(call.round, (int, type(None)))

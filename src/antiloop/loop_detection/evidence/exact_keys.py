@@ -1,0 +1,55 @@
+"""What the same call and the same result have in common."""
+
+from typing import Any, Hashable, Optional, Union
+
+from ..text.canonical import plain_json
+from .fingerprint import KEY_LENGTH, call_key, text_fingerprint
+from .kept_text import KeptText
+
+
+class ExactKeys:
+    """The keys by which a call and its result are found in a window, and their fingerprints.
+
+    As long as the texts are at hand, they are the keys: nothing is hashed that is compared in one
+    process only. Fingerprints are made when they are first asked for: for what leaves the process,
+    and where an earlier call is known by them alone.
+    """
+
+    __slots__ = ("_arguments", "_call", "_result", "_text", "answer", "key", "said", "tool")
+
+    def __init__(self, tool: str, key: Hashable, said: Hashable) -> None:
+        self.tool = tool
+        self.key = key
+        """Equal for equal calls of a window."""
+        self.said = said
+        """Equal for equal results of a window; None where the result is not known."""
+        self.answer = tool, said, "answer"
+        """The result as that of this tool."""
+        self._call: Optional[str] = None
+        self._result: Optional[str] = None
+        self._arguments: Any = ...  # not a valid value: the arguments are no longer known
+        self._text: Union[KeptText, str, None] = None
+
+    @property
+    def call(self) -> str:
+        """The fingerprint of the call."""
+        if self._call is None:
+            self._call = call_key(self.tool, plain_json(self._arguments))
+        return self._call
+
+    @property
+    def result(self) -> Optional[str]:
+        """The fingerprint of the result, None where it is not known."""
+        if self._result is None and self.said is not None:
+            self._result = text_fingerprint(str(self._text))[:KEY_LENGTH]
+        return self._result
+
+    def compare_as(self, call: str, result: Optional[str]) -> None:
+        """Take fingerprints for keys, as where nothing else is known of a call."""
+        self.key = self._call = call
+        self._answer_as(result)
+        self._result = result
+
+    def _answer_as(self, said: Hashable) -> None:
+        self.said = said
+        self.answer = self.tool, said, "answer"
