@@ -47,7 +47,12 @@ class CallFeatures(ExactKeys):
         kind: Outcome,
         is_long: bool,
     ) -> None:
-        super().__init__(tool, key, said)
+        self.tool = tool
+        self.key = key
+        self.said = said
+        self.answer = tool, said, "answer"
+        self._call = self._result = self._text = None
+        self._arguments = ...
         self._mutates = mutates
         self._is_command: Optional[bool] = None
         self._is_missing: Optional[bool] = None
@@ -86,16 +91,17 @@ class CallFeatures(ExactKeys):
         if asked is None:
             asked = asked_of(call, policy)
         known: Optional[CallFeatures] = asked.features
-        is_known = known is not None and asked.result is result and known.masking is masking
-        if known is not None and is_known and not by_fingerprint:
+        is_same = asked.result is result and not by_fingerprint
+        if known is not None and is_same and known.masking is masking:
             return known
         text, kind = answer_of(result, asked.tool, policy)
-        features = cls(asked.tool, asked.key, policy.mutates, text, kind, False)
+        is_long = text is not None and len(text) > ACKNOWLEDGMENT_LENGTH
+        features = cls(asked.tool, asked.key, policy.mutates, text, kind, is_long)
         features.masking = masking
         features._arguments = asked.arguments
         features._text = text
-        if text is not None and len(text) > ACKNOWLEDGMENT_LENGTH:
-            features._take_long(text)
+        if text is not None and len(text) > BEGINNING:
+            features._fold(text)
         if policy.poll or asked.is_long or kind is SILENT:
             features._complete(text, policy, asked.is_long)
         given: Any = result.text if type(result) is ToolResult else result
@@ -105,13 +111,11 @@ class CallFeatures(ExactKeys):
             asked.result, asked.features = result, features
         return features
 
-    def _take_long(self, text: str) -> None:
-        """Keep of a result what is needed of it."""
-        self.is_long = True
-        if len(text) > BEGINNING:
-            self._text, whole = kept_text(text), text_fingerprint(text)
-            self._result = whole[:KEY_LENGTH]
-            self._answer_as(bytes.fromhex(whole))  # no text equals it
+    def _fold(self, text: str) -> None:
+        """Keep of a long result what is needed of it."""
+        self._text, whole = kept_text(text), text_fingerprint(text)
+        self._result = whole[:KEY_LENGTH]
+        self._answer_as(bytes.fromhex(whole))  # no text equals it
 
     def _complete(self, text: Optional[str], policy: ToolPolicy, is_long: bool) -> None:
         """Do what few calls need."""

@@ -1,6 +1,6 @@
 """What the same call and the same result have in common."""
 
-from typing import Any, Hashable, Optional, Union
+from typing import Any, Hashable, Optional, Tuple, Union
 
 from ..text.canonical import plain_json
 from .fingerprint import KEY_LENGTH, call_key, text_fingerprint
@@ -17,18 +17,19 @@ class ExactKeys:
 
     __slots__ = ("_arguments", "_call", "_result", "_text", "answer", "key", "said", "tool")
 
-    def __init__(self, tool: str, key: Hashable, said: Hashable) -> None:
-        self.tool = tool
-        self.key = key
-        """Equal for equal calls of a window."""
-        self.said = said
-        """Equal for equal results of a window; None where the result is not known."""
-        self.answer = tool, said, "answer"
-        """The result as that of this tool."""
-        self._call: Optional[str] = None
-        self._result: Optional[str] = None
-        self._arguments: Any = ...  # not a valid value: the arguments are no longer known
-        self._text: Union[KeptText, str, None] = None
+    # What is made for every call sets these itself: a further call of a function is measurable.
+    tool: str
+    key: Hashable
+    """Equal for equal calls of a window."""
+    said: Hashable
+    """Equal for equal results of a window; None where the result is not known."""
+    answer: Tuple[str, Hashable, str]
+    """The result as that of this tool."""
+    _call: Optional[str]
+    _result: Optional[str]
+    _arguments: Any
+    """The compared arguments; ``...``, which is no valid value, where they are no longer known."""
+    _text: Union[KeptText, str, None]
 
     @property
     def call(self) -> str:
