@@ -158,7 +158,7 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
-    if not is_error and may_be_hollow(text) and _is_hollow(text):
+    elif not is_error and may_be_hollow(text) and _is_hollow(text):
         return EMPTY
     telling = telling_words(text)
     if not telling and not is_error:
