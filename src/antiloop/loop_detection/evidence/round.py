@@ -16,6 +16,7 @@ class Round:
         self.calls = calls
         """By their keys."""
         self.evidence = list(calls.values())
+        self._siblings: Optional[List[JudgedCall]]
         self.signature: Hashable
         """Equal for rounds of the same calls in any order."""
         if len(calls) == 1:
@@ -23,7 +24,7 @@ class Round:
             [item] = self._siblings = self.evidence
             self.is_new = item.is_fresh and item.is_new and item.features.outcome is SUCCESS
             return
-        self._siblings: Optional[List[JudgedCall]] = None
+        self._siblings = None
         self.is_new = all(map(_is_new, self.evidence))
         """Whether all its calls are new to the window, and succeeded with new answers."""
         self.signature = frozenset(calls)

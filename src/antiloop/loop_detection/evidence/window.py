@@ -131,7 +131,8 @@ class Window:
                 if policy.idempotent is False and not features.outcome.is_failure:
                     features = features.as_unique(index)
                 if features.key not in evidence:
-                    evidence[features.key] = self._judged(index, call, features)
+                    item = self._judged(index, call, features)
+                    evidence[item.features.key] = item
             index += 1
         self.call_count = index
         if self.counts:
@@ -218,13 +219,15 @@ class Window:
         """Say what a call was worth when it came."""
         kind, tally = features.outcome, self.tally
         is_new, is_fresh = features.key not in tally, features.answer not in tally
-        is_known = not (is_new or is_fresh) and self._knows(features)
+        known = None if is_new or is_fresh else self._known(features)
+        if known is not None and known.outcome is kind and not self.by_fingerprint:
+            features = known  # with all that was derived of it
         if kind is SILENT:
             is_fresh = is_new
         elif is_fresh and kind is not SUCCESS:
             is_fresh = kind.counts_down and self._is_step_forward(features)
         call_id = None if call.id is None else kept_id(call.id)
-        return JudgedCall(index, features, call_id, is_fresh, is_new, is_known)
+        return JudgedCall(index, features, call_id, is_fresh, is_new, known is not None)
 
     def _is_step_forward(self, features: CallFeatures) -> bool:
         if not self.tally.ended_alike(features):
@@ -232,12 +235,14 @@ class Window:
         earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
         return is_step_forward(features, earlier)
 
-    def _knows(self, features: CallFeatures) -> bool:
-        """Whether a call was given this result before; one that is not known equals none."""
-        earlier = (passed.calls.get(features.key) for passed in self.rounds)
-        return features.said is not None and any(
-            each and each.features.said == features.said for each in earlier
-        )
+    def _known(self, features: CallFeatures) -> Optional[CallFeatures]:
+        """Return the same call with the same result, if there was one; unknown results differ."""
+        if features.said is not None:
+            for passed in reversed(self.rounds):
+                earlier = passed.calls.get(features.key)
+                if earlier is not None and earlier.features.said == features.said:
+                    return earlier.features
+        return None
 
     def _trim(self, size: int) -> None:
         surplus = self._kept - size
