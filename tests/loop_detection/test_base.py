@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import ask, in_rounds, step
 
-from antiloop import LoopDetectedError, LoopDetection, LoopDetector
+from antiloop import LoopDetectedError, LoopDetection, LoopDetector, ToolCall
 from antiloop.loop_detection import (
     BaseDetector,
     CallLimitDetector,
@@ -38,7 +38,7 @@ STREAKS = [
 
 ALL = [each for each in LoopDetector.escalating().detectors if isinstance(each, WindowDetector)]
 IGNORING = [each for each in STREAKS + ALL if each.ignores_new_rounds]
-NEW = [step(tool, f"page {n}", n=n) for tool in ("look", "save") for n in range(3, 9)]
+NEW = [step(tool, f"page {n}", n=n) for tool in ("look", "save", "finish") for n in range(3, 9)]
 
 
 @pytest.mark.parametrize("detector", STREAKS, ids=lambda each: each.name)
@@ -57,9 +57,17 @@ def test_after_news_no_detector_finds_anything_that_ignores_new_rounds(run):
             assert [each.find(window) for each in IGNORING] == [None] * len(IGNORING)
 
 
-def test_most_detectors_ignore_new_rounds():
+def test_a_call_that_finishes_the_run_is_never_new():
+    window = Window()
+    assert not window.ends_new
+    for tool, is_new in (("look", True), ("finish", False), ("save", True)):
+        window.append([ToolCall(tool, {"n": 1})], [f"page of {tool}"])
+        assert window.ends_new is is_new
+
+
+def test_detectors_of_calls_ignore_new_rounds():
     names = {each.name for each in STREAKS + ALL} - {each.name for each in IGNORING}
-    assert names == {"repeated_finish"}
+    assert names == set()
     assert [each.match for each in STREAKS[4:7] if each.ignores_new_rounds] == [
         "content",
         "content",

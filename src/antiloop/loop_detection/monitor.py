@@ -1,9 +1,7 @@
 """The state of one run, and the verdict on each of its rounds."""
 
-from collections import deque
 from dataclasses import replace
-from itertools import zip_longest
-from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ..exceptions import SnapshotError
 from ..short_repr import counted, short_repr
@@ -11,8 +9,6 @@ from ..stability import beta
 from ..types import ToolCall
 from .arguments import check_call, check_listener, check_name, check_round, check_words
 from .detection import LoopDetection
-from .detectors.base import WindowDetector
-from .detectors.text_detector import TextDetector
 from .evidence.call_features import CallFeatures
 from .evidence.compared import Result
 from .evidence.suspicion import Suspicion
@@ -25,7 +21,8 @@ from .run.blocked import blocked, refused_again, shown_by_refusals
 from .run.climbing import heard, verdict_of
 from .run.consultation import Consultation
 from .run.listeners import Listener, Listeners
-from .run.own_copy import Copied, own_copy
+from .run.own_copy import Copied
+from .run.own_texts import OwnTexts
 from .run.reported import Reported
 from .run.speech import Speech
 from .second_opinion.opinion import opinion_of
@@ -53,6 +50,7 @@ class LoopMonitor(Copied):
         """False switches the monitor off: it records nothing, and every verdict says continue."""
         self._detector = detector
         self._tools = tools
+        self._is_live = live
         self.listeners = Listeners.of(detector, live)
         """Who hears of the verdicts, and whether they are logged."""
         self.consultation = Consultation(detector)
@@ -61,19 +59,15 @@ class LoopMonitor(Copied):
 
     def _start(self) -> None:
         detector = self._detector
-        self._window = Window(detector.window, self._tools, detector.counted, detector.masking)
+        size, counted, masking = detector.window, detector.counted, detector.masking
+        self._window = Window(size, self._tools, counted, masking, remembers=not self._is_live)
         self._ladder = Ladder(detector.escalation, detector.escalations)
         self.reported = Reported(detector.window)
         """Which calls were reported already."""
         self._speech = Speech(detector.detectors, detector.masking)
         self._suspicion = Suspicion()
         self.consultation.start()
-        ours = (WindowDetector, TextDetector)
-        keeps_texts = not all(isinstance(each, ours) for each in detector.detectors)
-        # Only a detector of the user's own looks at texts.
-        self._texts: Optional[Deque[Tuple[ToolCall, Result]]] = (
-            deque(maxlen=detector.window) if keeps_texts else None
-        )
+        self._texts = OwnTexts.of(detector)
 
     def __repr__(self) -> str:
         return short_repr(self, counted(self.call_count, "call"), repr(self._ladder))
@@ -107,9 +101,8 @@ class LoopMonitor(Copied):
         if block is None:
             return GO_ON
         found = blocked(block, self._window)
-        verdict = LoopVerdict(
-            LoopAction.BLOCK, found, refusal(found, features.tool, features.shown.label)
-        )
+        text = refusal(found, features.tool, features.shown.label)
+        verdict = LoopVerdict(LoopAction.BLOCK, found, text)
         return self.listeners.acted_on(verdict)
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
@@ -133,9 +126,10 @@ class LoopMonitor(Copied):
         if self.consultation.is_held:
             self.consultation.record(self._window, calls, results)
         if self._texts is not None:
-            pairs = zip_longest(calls, results[: len(calls)])
-            self._texts.extend(own_copy(*pair) for pair in pairs)
+            self._texts.add(calls, results)
         self._speech.moved()
+        if refused_by is None and self._is_at_rest():
+            return GO_ON
         return self.listeners.report(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
@@ -236,7 +230,7 @@ class LoopMonitor(Copied):
             "reported": self.reported.to_text(),
             "speech": self._speech.to_dict(),
             "window": pack(self._window, shown),
-            "suspicion": self._suspicion.to_text(),
+            "suspicion": self._suspicion.to_text(self._window.round_count),
             **self.consultation.to_dict(),
         }
 
@@ -264,9 +258,14 @@ class LoopMonitor(Copied):
         self._suspicion.load(snapshot["suspicion"], self._window.round_count)
         self.consultation.load(snapshot)
 
+    def _is_at_rest(self) -> bool:
+        """Whether nothing can be found in the last round, as in most."""
+        is_quiet = self._suspicion.is_at_rest and not self.consultation.is_held
+        return is_quiet and self._detector.ignores_new_rounds and self._window.ends_new
+
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""
-        calls, results = zip(*self._texts) if self._texts else ((), ())
+        calls, results = ((), ()) if self._texts is None else self._texts.lists()
         findings = self._detector.findings(self._window, calls, results)
         if self._ladder.is_blocking:
             findings += refused_again(self._ladder, self._window, findings)

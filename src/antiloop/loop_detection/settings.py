@@ -73,6 +73,8 @@ class DetectorSettings:
             for each, looks_at_window in self._asked
             if not (isinstance(each, WindowDetector) and each.ignores_new_rounds)
         ]
+        self.ignores_new_rounds = not self._asked_if_new
+        """Whether a round of new calls with new, successful answers never completes a loop."""
         own = [each for each in self.detectors if isinstance(each, WindowDetector)]
         self.counted = frozenset(name for each in own for name in each.counted)
 
@@ -81,8 +83,8 @@ class DetectorSettings:
     ) -> List[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
         findings: List[LoopDetection] = []
-        is_new = bool(window.rounds) and window.rounds[-1].is_new
-        for detector, looks_at_window in self._asked_if_new if is_new else self._asked:
+        asked = self._asked_if_new if window.ends_new else self._asked
+        for detector, looks_at_window in asked:
             try:
                 if looks_at_window:
                     found = detector.find(window)  # type: ignore[attr-defined]

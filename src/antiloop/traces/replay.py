@@ -32,9 +32,19 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
             yield step, verdict
 
 
-def replayed(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
-    """Yield what `replay` does, and the verdicts to go on, which carry a suspicion, too."""
+def replayed(
+    run: RecordedRun, detector: LoopDetector, *, is_only: bool = False
+) -> Iterator[Tuple[int, LoopVerdict]]:
+    """Yield what `replay` does, and the verdicts to go on, which carry a suspicion, too.
+
+    Args:
+        run: the run.
+        detector: what it is judged by.
+        is_only: whether it is hardly replayed again, so that nothing is remembered for that.
+    """
     monitor = detector.monitor(live=False)
+    if is_only:
+        monitor.window.remembers = False
     # Recorded opinions count again; no judge is asked.
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)
     yield from every_verdict(monitor, run)

@@ -29,6 +29,7 @@ class RepeatedFinishDetector(WindowDetector):
 
     name = "repeated_finish"
     look_back = 50
+    ignores_new_rounds = True
 
     def __init__(self, threshold: int = 3) -> None:
         check_threshold("threshold", threshold)
@@ -42,7 +43,7 @@ class RepeatedFinishDetector(WindowDetector):
         found: List[JudgedCall] = []
         for passed in reversed(window.rounds):
             if _finishes(passed):
-                found.append(next(item for item in passed.siblings if _is_finish(item)))
+                found.append(next(filter(_is_finish, passed.siblings)))
             elif any(map(_is_edit, passed.evidence)):
                 break
         found.reverse()

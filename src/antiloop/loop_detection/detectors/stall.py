@@ -57,8 +57,9 @@ class StallDetector(WindowDetector):
         if len(window.rounds) < 2:
             return None
         longest: List[JudgedCall] = []
-        for item in window.rounds[-1].siblings:
-            if self._counts(item) and self._may_be_enough(window, item.features):
+        last = window.rounds[-1].evidence
+        for item in in_order([item for item in last if self._counts(item)]):
+            if self._may_be_enough(window, item.features):
                 streak = self._streak(window, item.features)
                 if len(streak) > max(1, len(longest)) and self._is_enough(window, streak):
                     longest = streak

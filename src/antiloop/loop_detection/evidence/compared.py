@@ -55,11 +55,16 @@ class Asked:
         return call_key(self.tool, plain_json(self.arguments))
 
 
-def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
+def asked_of(call: ToolCall, policy: ToolPolicy, remembers: bool = True) -> Asked:
     """Return the half of the features that needs no result.
 
     What is remembered with the call holds only as long as its arguments are the same: the caller
     may change them in place at any time.
+
+    Args:
+        call: the call.
+        policy: what is declared about its tool.
+        remembers: whether the same call may be judged again.
     """
     given = call.arguments
     known: Optional[Asked] = getattr(call, "_asked", None)
@@ -75,7 +80,7 @@ def asked_of(call: ToolCall, policy: ToolPolicy) -> Asked:
     if type(name) is not str:
         return Asked(text_of(name), compared, policy, arguments, is_long)
     asked = Asked(name, compared, policy, arguments, is_long)
-    if not whole_is_long:
+    if remembers and not whole_is_long:
         # What is remembered beside the fields of a call takes no part in equality.
         object.__setattr__(call, "_asked", asked)
         asked.compared = whole

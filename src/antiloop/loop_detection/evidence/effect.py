@@ -104,12 +104,12 @@ def seems_to_move(tool_name: str) -> bool:
 def _searches(tool_name: str, arguments: Any) -> bool:
     """Whether a command line looks for something, and nothing that it finds is changed."""
     command = command_line(arguments) or _line_named_after(tool_name, arguments)
-    if command is None or command_changes(command) or "-delete" in command:
+    if command is None:
         return False
-    if "-" in command and not _PRINTING.issuperset(_FOR_EACH.findall(command)):
+    first_words = [word for part in _COMMANDS.split(command) for word in part.split(None, 1)[:1]]
+    if _SEARCHING.isdisjoint(first_words) or "-delete" in command or command_changes(command):
         return False
-    first_words = (part.split(None, 1)[:1] for part in _COMMANDS.split(command))
-    return any(not _SEARCHING.isdisjoint(words) for words in first_words)
+    return "-" not in command or _PRINTING.issuperset(_FOR_EACH.findall(command))
 
 
 def _line_named_after(tool_name: str, arguments: Any) -> Optional[str]:

@@ -17,7 +17,7 @@ class ExactKeys:
 
     __slots__ = ("_arguments", "_call", "_result", "_text", "answer", "key", "said", "tool")
 
-    # What is made for every call sets these itself: a further call of a function is measurable.
+    # `CallFeatures` sets these itself, since that is done for every call.
     tool: str
     key: Hashable
     """Equal for equal calls of a window."""
@@ -28,7 +28,7 @@ class ExactKeys:
     _call: Optional[str]
     _result: Optional[str]
     _arguments: Any
-    """The compared arguments; ``...``, which is no valid value, where they are no longer known."""
+    """The compared arguments; ``...``, not a valid value, where they are no longer known."""
     _text: Union[KeptText, str, None]
 
     @property

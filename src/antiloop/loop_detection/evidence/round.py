@@ -2,6 +2,7 @@
 
 from typing import Dict, Hashable, List, Optional
 
+from .effect import seems_to_finish
 from .judged_call import JudgedCall
 from .outcome import SUCCESS
 
@@ -22,11 +23,12 @@ class Round:
         if len(calls) == 1:
             [self.signature] = calls
             [item] = self._siblings = self.evidence
-            self.is_new = item.is_fresh and item.is_new and item.features.outcome is SUCCESS
+            self.is_new = _is_new(item)
             return
         self._siblings = None
         self.is_new = all(map(_is_new, self.evidence))
-        """Whether all its calls are new to the window, and succeeded with new answers."""
+        """Whether all its calls are new to the window, and succeeded with new answers; a call that
+        finishes the run is never new."""
         self.signature = frozenset(calls)
         unseen = [item for item in self.evidence if item.features.said is None]
         if unseen and any(item.brings_news for item in self.evidence):
@@ -63,4 +65,6 @@ def _fingerprint(item: JudgedCall) -> str:
 
 
 def _is_new(item: JudgedCall) -> bool:
-    return item.is_fresh and item.is_new and item.features.outcome is SUCCESS
+    if not (item.is_fresh and item.is_new and item.features.outcome is SUCCESS):
+        return False
+    return not seems_to_finish(item.features.tool)

@@ -34,7 +34,8 @@ class Suspicion:
     """What the last rounds of one run were worth; a few bits for each."""
 
     def __init__(self) -> None:
-        self._traits: Deque[int] = deque(maxlen=KEPT_ROUNDS)
+        # Of the last rounds that have any, with their numbers.
+        self._traits: Deque[Tuple[int, int]] = deque()
         self._round = 0
         self._value = self._before = 0.0
 
@@ -42,19 +43,26 @@ class Suspicion:
         """Take in the last round of the window, and return the suspicion, 0 to below 1."""
         if not window.rounds:
             return 0.0
-        last = window.rounds[-1]
-        if window.round_count == self._round and self._traits:
-            self._traits.pop()  # calls of the same round came one by one
+        last, number = window.rounds[-1], window.round_count
+        if number == self._round:  # calls of the same round came one by one
+            if self._traits and self._traits[-1][0] == number:
+                self._traits.pop()
             self._value = self._before
-        self._round = window.round_count
+        self._round, self._before = number, self._value
+        while self._traits and self._traits[0][0] <= number - KEPT_ROUNDS:
+            self._traits.popleft()
         traits = 0 if last.is_new else _traits_of(last)
-        self._traits.append(traits)
-        self._before = self._value
         if traits:
+            self._traits.append((number, traits))
             self._value = min(_MOST, self._weighed(window, last) / _FULL)
         elif self._value:
-            self._value = self._value * _FRUITFUL if any(self._traits) else 0.0
+            self._value = self._value * _FRUITFUL if self._traits else 0.0
         return self._value
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether a further new round makes no difference."""
+        return not self._value
 
     @property
     def lasting(self) -> float:
@@ -66,15 +74,20 @@ class Suspicion:
         self._traits.clear()
         self._value = self._before = 0.0
 
-    def to_text(self) -> str:
-        """Return the state as one short text."""
-        digits = "".join(f"{traits:x}" for traits in self._traits)
-        return f"{digits} {self._value} {self._before}"
+    def to_text(self, round_number: int) -> str:
+        """Return the state after a round as one short text."""
+        digits = ["0"] * KEPT_ROUNDS
+        for number, traits in self._traits:
+            if number > round_number - KEPT_ROUNDS:
+                digits[number - round_number - 1] = f"{traits:x}"
+        return f"{''.join(digits).lstrip('0')} {self._value} {self._before}"
 
     def load(self, text: str, round_number: int) -> None:
         """Take over a state that `to_text` gave after this round."""
         digits, value, before = text.split(" ")
-        self._traits.extend(int(digit, 16) for digit in digits)
+        rounds = range(round_number - len(digits) + 1, round_number + 1)
+        worth = zip(rounds, (int(digit, 16) for digit in digits))
+        self._traits.extend((number, traits) for number, traits in worth if traits)
         self._value, self._before = float(value), float(before)
         self._round = round_number
 
@@ -84,15 +97,12 @@ class Suspicion:
         The weights are those of a logistic regression on labeled runs, rounded; with any part of
         the runs left out they come out nearly the same.
         """
-        traits = list(self._traits)
-        recent = traits[-_RECENT:]
-        if len(traits) - traits.count(0) < 2:
+        if len(self._traits) < 2:
             return 0.0  # no kind of evidence counts in a single round
-        row = next(
-            (n for n, each in enumerate(reversed(traits)) if not each & _UNPRODUCTIVE), len(traits)
-        )
+        traits = [each for _, each in self._traits]
+        recent = [each for number, each in self._traits if number > self._round - _RECENT]
         total = (
-            1.5 * _share(row, 1, 5)
+            1.5 * _share(self._row(), 1, 5)
             + 1.5 * _share(_count(recent, _UNPRODUCTIVE), 2, 5)
             + 3.0 * _share(_count(recent, _KNOWN), 1, 5)
             + 3.0 * _share(_count(recent, _VAIN), 2, 5)
@@ -102,6 +112,15 @@ class Suspicion:
             return total  # looking closer costs more, and could not make it suspicious
         answered, alike, same = _repeated(window, last)
         return total + 2.0 * _share(answered, 1, 5) + 1.5 * _share(alike, 1, 4) + _share(same, 1, 3)
+
+    def _row(self) -> int:
+        """Count the unproductive rounds in a row, up to the last one."""
+        row = 0
+        for number, traits in reversed(self._traits):
+            if number != self._round - row or not traits & _UNPRODUCTIVE:
+                break
+            row += 1
+        return row
 
 
 def _traits_of(passed: Round) -> int:

@@ -16,7 +16,7 @@ from typing import (
 from ...types import ToolCall
 from ..text.masking import SECRETS, Masking
 from .call_features import CallFeatures
-from .compared import Asked, Result, is_refusal
+from .compared import Asked, Result, asked_of, is_refusal
 from .judged_call import JudgedCall
 from .kept_name import kept_id, kept_name
 from .outcome import SILENT, SUCCESS
@@ -36,6 +36,7 @@ class Window:
         policies: what is declared about tools, by name.
         counted: tools whose calls are counted beyond the window, by name.
         masking: what of the arguments may be shown.
+        remembers: whether the same calls may be judged again.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Window:
         policies: Optional[Policies] = None,
         counted: Iterable[str] = (),
         masking: Masking = SECRETS,
+        remembers: bool = True,
     ) -> None:
         self.size = size
         # What is kept of a very long name is what detectors ask for.
@@ -52,6 +54,7 @@ class Window:
             **{kept_name(name): policy for name, policy in (policies or {}).items()},
         }
         self.masking = masking
+        self.remembers = remembers
         self.rounds: List[Round] = []
         self.call_count = 0
         """Calls seen so far, also those that left the window."""
@@ -124,7 +127,12 @@ class Window:
                 policy = self.policy(call.tool_name)
             if not policy.exempt:
                 features = CallFeatures.of(
-                    call, result, policy, known, self.masking, self.by_fingerprint
+                    call,
+                    result,
+                    policy,
+                    known or asked_of(call, policy, self.remembers),
+                    self.masking,
+                    self.by_fingerprint,
                 )
                 if refused_by and is_refusal(result) and refused_by(features) is not None:
                     features = features.refused()
@@ -148,6 +156,11 @@ class Window:
         self._kept += len(latest.evidence)
         if self.size is not None and self._kept > self.size:
             self._trim(self.size)
+
+    @property
+    def ends_new(self) -> bool:
+        """Whether the last round is new, as `Round.is_new` says."""
+        return bool(self.rounds) and self.rounds[-1].is_new
 
     @property
     def turn_calls(self) -> int:
