@@ -53,8 +53,6 @@ class Tally(Dict[Hashable, int]):
         return answered + self.ended_alike(features)
 
     def _lower(self, key: Hashable) -> None:
-        left = self[key] - 1
+        left = self.pop(key) - 1
         if left:
             self[key] = left
-        else:
-            del self[key]
