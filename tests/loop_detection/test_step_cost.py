@@ -7,17 +7,17 @@ import pytest
 from antiloop import LoopDetector, ToolCall, ToolResult
 
 HEALTHY = "def function_{0}():\n    return {0}\n"
-MOST = {"default": 37, "escalating": 39}
+MOST = 30
 """Functions of this library that the step of a healthy run may enter."""
 
 
-@pytest.mark.parametrize("preset", MOST)
+@pytest.mark.parametrize("preset", ["default", "escalating"])
 def test_a_healthy_step_enters_few_functions(preset):
     monitor = getattr(LoopDetector, preset)().monitor()
     for number in range(60):
         monitor.after(*healthy(number))
     calls, results = healthy(60)
-    assert len(entered(lambda: monitor.after(calls, results))) <= MOST[preset]
+    assert len(entered(lambda: monitor.after(calls, results))) <= MOST
 
 
 def test_a_healthy_step_compares_nothing_loosely():
