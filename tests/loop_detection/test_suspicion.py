@@ -122,6 +122,13 @@ def test_a_round_that_grows_is_weighed_once():
     assert restored.after(window) == suspicion.after(window) < alone
 
 
+def test_a_round_of_news_that_grows_is_weighed_once():
+    window, suspicion, values = record([nothing(word) for word in WORDS[:4]])
+    for word in WORDS[:3]:
+        window.append([ToolCall("look", {"q": word}, round=9)], [f"the story of {word}"])
+        assert suspicion.after(window) == values[-1] / 2
+
+
 def test_twelve_rounds_are_remembered():
     _, suspicion, _ = record([*map(nothing, WORDS[:1]), *map(news, WORDS[:11])])
     assert suspicion.to_text(12).split(" ")[0] == "5" + "0" * 11
