@@ -98,8 +98,8 @@ def print_hashes(preset: str) -> None:
         hashed[text] += 1
         return originals[0](text)
 
-    def counting_call(tool: str, arguments: str) -> str:
-        hashed[arguments] += 1
+    def counting_call(tool: str, arguments: object) -> str:
+        hashed[repr(arguments)] += 1
         return originals[1](tool, arguments)
 
     exact_keys.text_fingerprint, exact_keys.call_key = counting_text, counting_call

@@ -52,7 +52,7 @@ class Asked:
     @property
     def call(self) -> str:
         """The fingerprint of the call."""
-        return call_key(self.tool, plain_json(self.arguments))
+        return call_key(self.tool, self.arguments)
 
 
 def asked_of(call: ToolCall, policy: ToolPolicy, remembers: bool = True) -> Asked:

@@ -2,7 +2,6 @@
 
 from typing import Any, Hashable, Optional, Tuple, Union
 
-from ..text.canonical import plain_json
 from .fingerprint import KEY_LENGTH, call_key, text_fingerprint
 from .kept_text import KeptText
 
@@ -35,7 +34,7 @@ class ExactKeys:
     def call(self) -> str:
         """The fingerprint of the call."""
         if self._call is None:
-            self._call = call_key(self.tool, plain_json(self._arguments))
+            self._call = call_key(self.tool, self._arguments)
         return self._call
 
     @property

@@ -4,7 +4,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from ..text.canonical import canonical_arguments, text_of
+from ..text.canonical import canonical_arguments, plain_json, text_of
 
 KEY_LENGTH = 10
 """Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
@@ -22,12 +22,16 @@ def text_fingerprint(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def call_key(tool: str, arguments: str) -> str:
+def call_key(tool: str, arguments: Any) -> str:
     """Return a short key: its first half is of the arguments, its second of tool and arguments.
 
     Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
+
+    Args:
+        tool: the name of the tool.
+        arguments: as plain JSON values.
     """
-    digest = sha256(arguments.encode("utf-8", "surrogatepass")).digest()
+    digest = sha256(plain_json(arguments).encode()).digest()
     number = int.from_bytes(digest[:_KEY_BYTES], "big") ^ _half_key(tool)
     return number.to_bytes(_KEY_BYTES, "big").hex()
 

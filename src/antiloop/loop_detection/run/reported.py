@@ -5,7 +5,7 @@ from typing import Any, Callable, Hashable, List, Optional, Sequence, Tuple
 from ...latest import Latest
 from ...types import ToolCall
 from ..evidence.compared import Asked, Result, asked_of
-from ..evidence.fingerprint import text_fingerprint
+from ..evidence.fingerprint import call_key, text_fingerprint
 from ..evidence.kept_name import kept_id
 from ..evidence.tool_policy import ToolPolicy
 from ..text.canonical import text_of
@@ -76,7 +76,7 @@ class Reported:
 
     def _is_new(self, call: ToolCall, asked: Asked) -> bool:
         """Whether a call was not reported before; it is remembered."""
-        report = _Report("", (call.id, call.round, asked))
+        report = _Report("", (call.id, call.round, asked.tool, asked.arguments))
         key: Hashable = call.id, call.round, asked.key
         if self._by_fingerprint or asked.is_long or not _is_short(call):
             key = report.token
@@ -98,8 +98,8 @@ class _Report:
     def token(self) -> str:
         """Equal for two reports of one call."""
         if not self._token:
-            call_id, round_number, asked = self._made_of
-            text = f"{text_of(call_id)}\x00{text_of(round_number)}\x00{asked.call}"
+            call_id, round_number, tool, arguments = self._made_of
+            text = f"{text_of(call_id)}\x00{text_of(round_number)}\x00{call_key(tool, arguments)}"
             self._token, self._made_of = text_fingerprint(text)[:_TOKEN], ()
         return self._token
 
