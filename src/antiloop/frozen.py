@@ -49,7 +49,7 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, list):
         is_flat = _ATOMIC.issuperset(map(type, value))
         return FrozenList(value if is_flat else map(_frozen, value))
-    if isinstance(value, (dict, Mapping)):  # the first is much quicker to find out
+    if isinstance(value, (dict, Mapping)):  # the second takes long to find out
         return FrozenDict((key, _frozen(item)) for key, item in value.items())
     return tuple(map(_frozen, value)) if type(value) is tuple else _copied(value)
 

@@ -13,14 +13,12 @@ import statistics
 import sys
 import time
 import tracemalloc
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Callable, List, Sequence, Tuple
 
 from antiloop import LoopDetector, LoopMonitor, ToolCall, ToolResult
-from antiloop.loop_detection.evidence import exact_keys
 from antiloop.traces import read_runs
 
 Round = Tuple[Sequence[ToolCall], Sequence[ToolResult]]
@@ -32,7 +30,6 @@ def main() -> None:
     for preset in PRESETS:
         print(f"{preset}:")
         print_flatness(preset)
-        print_hashes(preset)
         for path in sys.argv[1:]:
             print_ratio(preset, path)
 
@@ -87,31 +84,6 @@ def memory_ratio(preset: str) -> float:
     late = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     return late / early
-
-
-def print_hashes(preset: str) -> None:
-    """Print how often a text is hashed at most, however many rounds follow."""
-    hashed: Counter[str] = Counter()
-    originals = exact_keys.text_fingerprint, exact_keys.call_key
-
-    def counting_text(text: str) -> str:
-        hashed[text] += 1
-        return originals[0](text)
-
-    def counting_call(tool: str, arguments: object) -> str:
-        hashed[repr(arguments)] += 1
-        return originals[1](tool, arguments)
-
-    exact_keys.text_fingerprint, exact_keys.call_key = counting_text, counting_call
-    try:
-        detector = getattr(LoopDetector, preset)()
-        calls = [ToolCall("read", {"path": f"{number}"}) for number in range(200)]
-        results = [ToolResult(f"text of file {number}") for number in range(200)]
-        for count in range(1, 201):
-            detector.check(calls[:count], results[:count])
-    finally:
-        exact_keys.text_fingerprint, exact_keys.call_key = originals
-    print(f"  hashings of one text, at most     {max(hashed.values(), default=0):5}")
 
 
 def print_ratio(preset: str, path: str) -> None:

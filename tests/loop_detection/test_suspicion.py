@@ -1,9 +1,11 @@
 """The suspicion after each round: which kinds of evidence raise it, and how fast it falls."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from runs import failed, step
 
-from antiloop import ToolCall
+from antiloop import LoopDetector, ToolCall
 from antiloop.loop_detection.evidence.suspicion import Suspicion
 from antiloop.loop_detection.evidence.window import Window
 
@@ -127,6 +129,21 @@ def test_a_round_of_news_that_grows_is_weighed_once():
     for word in WORDS[:3]:
         window.append([ToolCall("look", {"q": word}, round=9)], [f"the story of {word}"])
         assert suspicion.after(window) == values[-1] / 2
+
+
+@given(st.lists(st.tuples(st.sampled_from(["search", "look"]), st.booleans()), max_size=40))
+@example([("search", False)] * 2 + [("look", False)] * 10 + [("search", False), ("look", False)])
+def test_a_resumed_run_is_as_suspicious_as_the_unbroken_one(run):
+    """Rounds that bring something new are not taken in where nothing is suspected."""
+    unbroken = LoopDetector.default().monitor()
+    number = 0
+    for step_number, (tool, joins) in enumerate([*run, ("search", True)]):
+        number += not joins
+        call = ToolCall(tool, {"q": f"word {step_number}"}, round=number)
+        answer = "No results found." if tool == "search" else f"the story of {step_number}"
+        resumed = LoopDetector.default().monitor()
+        resumed.restore(unbroken.snapshot())
+        assert resumed.after([call], [answer]) == unbroken.after([call], [answer])
 
 
 def test_twelve_rounds_are_remembered():

@@ -186,7 +186,7 @@ def test_a_window_holds_what_it_says_and_no_more(run, size):
         assert 0 < len(list(window)) <= size
         assert all(each.evidence for each in window.rounds)
         for item in window:
-            rounds = [each for each in window.rounds if item.features.key in each.calls]
+            rounds = [each for each in window.rounds if item.features.call_key in each.calls]
             assert window.tally.came(item.features) == len(rounds)
     assert window.call_count == sum(map(len, run))
 
@@ -223,7 +223,7 @@ def test_no_more_calls_say_alike_than_the_tally_allows(run):
                 if other.features.tool == item.features.tool
                 and say_alike(other.features, item.features)
             ]
-            assert window.tally.may_say_alike(item.features) >= len(alike)
+            assert window.tally.count_possibly_alike(item.features) >= len(alike)
     fresh = Window()
     for each in window.rounds:
         fresh.add(each)

@@ -74,7 +74,7 @@ def _healthy(run: RecordedRun, profile: HealthProfile) -> Optional[HealthReport]
     if run.events or run.failed or is_priced:
         return None
     suspicion: List[Tuple[int, float]] = []
-    for step, verdict in replayed(run, profile.detector, is_only=True):
+    for step, verdict in replayed(run, profile.detector, remembers=False):
         if verdict.detection is not None:
             return None
         if verdict.suspicion:

@@ -86,9 +86,9 @@ def before(window: Window, found: LoopDetection) -> str:
 
 
 def _described(earlier: Round, later: Round) -> str:
-    same = [each for call, each in later.calls.items() if call in earlier.calls]
+    same = [each for key, each in later.calls.items() if key in earlier.calls]
     text = "the same call" if same else "another call"
-    if any(differ(earlier.calls[each.features.key].features, each.features) for each in same):
+    if any(differ(earlier.calls[each.features.call_key].features, each.features) for each in same):
         text += ", another result"
     elif any(item.is_change for item in earlier.evidence):
         text += ", a change of the world"
@@ -100,8 +100,8 @@ def _described(earlier: Round, later: Round) -> str:
 def _match(item: JudgedCall, before: List[JudgedCall], masking: Masking) -> Match:
     features = item.features
     others = [each for each in before if each.features.tool == features.tool]
-    seen = [each for each in others if each.features.key == features.key]
-    others = [each for each in others if each.features.key != features.key]
+    seen = [each for each in others if each.features.call_key == features.call_key]
+    others = [each for each in others if each.features.call_key != features.call_key]
     alike = [each for each in others if say_alike(each.features, features)]
     return Match(
         item.index,
@@ -114,16 +114,16 @@ def _match(item: JudgedCall, before: List[JudgedCall], masking: Masking) -> Matc
         item.is_change,
         tuple(Seen(each.index, _compared(each.features, features)) for each in seen),
         tuple(each.index for each in others if each.features.near == features.near),
-        tuple(each.index for each in alike if each.features.said == features.said),
-        tuple(each.index for each in alike if each.features.said != features.said),
+        tuple(each.index for each in alike if each.features.result_key == features.result_key),
+        tuple(each.index for each in alike if each.features.result_key != features.result_key),
     )
 
 
 def _compared(earlier: CallFeatures, later: CallFeatures) -> str:
     if Outcome.REFUSED in (earlier.outcome, later.outcome):
         return "refused"
-    if earlier.said is None or later.said is None:
+    if earlier.result_key is None or later.result_key is None:
         return "unknown"
-    if earlier.said == later.said:
+    if earlier.result_key == later.result_key:
         return "same"
     return "another" if differ(earlier, later) else "same but for noise"

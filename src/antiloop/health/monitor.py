@@ -207,7 +207,7 @@ class HealthMonitor:
         features = CallFeatures.of(
             call, result, policy, masking=window.masking, by_fingerprint=by_fingerprint
         )
-        judged = window.rounds[-1].calls.get(features.key) if window.rounds else None
+        judged = window.rounds[-1].calls.get(features.call_key) if window.rounds else None
         is_refused = judged is not None and judged.features.outcome is Outcome.REFUSED
         seen = SeenCall(self._run.calls, call, result, features, self._run.progress)
         self._run.calls += 1

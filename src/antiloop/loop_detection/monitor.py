@@ -12,17 +12,16 @@ from .detection import LoopDetection
 from .evidence.call_features import CallFeatures
 from .evidence.compared import Result
 from .evidence.suspicion import Suspicion
-from .evidence.tool_policy import ToolPolicy
 from .evidence.window import Policies, Window
 from .ladder import Ladder
 from .messages import refusal
 from .policy import LoopAction
 from .run.blocked import blocked, refused_again, shown_by_refusals
+from .run.call_copies import CallCopies
 from .run.climbing import heard, verdict_of
 from .run.consultation import Consultation
 from .run.listeners import Listener, Listeners
 from .run.own_copy import Copied
-from .run.own_texts import OwnTexts
 from .run.reported import Reported
 from .run.speech import Speech
 from .second_opinion.opinion import opinion_of
@@ -36,7 +35,7 @@ SNAPSHOT_VERSION = 2
 
 @beta
 class LoopMonitor(Copied):
-    """Watches one run: it keeps a bounded window of fingerprints and the state of each loop.
+    """Watches one run: it keeps a bounded window of calls and the state of each loop.
 
     Ask `before` whether a call may run, and report the calls of a round and their results to
     `after`. Monitors share nothing, so many runs need no lock.
@@ -59,15 +58,16 @@ class LoopMonitor(Copied):
 
     def _start(self) -> None:
         detector = self._detector
-        size, counted, masking = detector.window, detector.counted, detector.masking
-        self._window = Window(size, self._tools, counted, masking, remembers=not self._is_live)
+        self._window = Window(
+            detector.window, self._tools, detector.counted, detector.masking, not self._is_live
+        )
         self._ladder = Ladder(detector.escalation, detector.escalations)
         self.reported = Reported(detector.window)
         """Which calls were reported already."""
         self._speech = Speech(detector.detectors, detector.masking)
         self._suspicion = Suspicion()
         self.consultation.start()
-        self._texts = OwnTexts.of(detector)
+        self._copies = CallCopies.of(detector)
 
     def __repr__(self) -> str:
         return short_repr(self, counted(self.call_count, "call"), repr(self._ladder))
@@ -96,7 +96,8 @@ class LoopMonitor(Copied):
         check_call(call)
         if not (self.enabled and self._ladder.is_blocking):
             return GO_ON
-        features = CallFeatures.of(call, None, self._policy(call), masking=self._window.masking)
+        policy = self._window.policy(call.tool_name)
+        features = CallFeatures.of(call, None, policy, masking=self._window.masking)
         block = self._ladder.refusing(features)
         if block is None:
             return GO_ON
@@ -116,7 +117,7 @@ class LoopMonitor(Copied):
         check_round(tool_calls, tool_results)
         if not self.enabled:
             return GO_ON
-        calls, results, asked = self.reported.new(tool_calls, tool_results, self._policy)
+        calls, results, asked = self.reported.new(tool_calls, tool_results, self._window.policy)
         if not calls:
             return GO_ON
         if self.consultation.is_held:
@@ -125,8 +126,8 @@ class LoopMonitor(Copied):
         self._window.append(calls, results, asked, refused_by)
         if self.consultation.is_held:
             self.consultation.record(self._window, calls, results)
-        if self._texts is not None:
-            self._texts.add(calls, results)
+        if self._copies is not None:
+            self._copies.add(calls, results)
         self._speech.moved()
         if refused_by is None and self._is_at_rest():
             return GO_ON
@@ -192,8 +193,8 @@ class LoopMonitor(Copied):
         The ladder position of each loop is kept, in case the run returns to it.
         """
         self._window.clear()
-        if self._texts is not None:
-            self._texts.clear()
+        if self._copies is not None:
+            self._copies.clear()
         self._speech.moved()
         self._ladder.leave_all()
         self._suspicion.clear()
@@ -259,17 +260,18 @@ class LoopMonitor(Copied):
         self.consultation.load(snapshot)
 
     def _is_at_rest(self) -> bool:
-        """Whether nothing can be found in the last round, as in most."""
-        is_quiet = self._suspicion.is_at_rest and not self.consultation.is_held
+        """Whether the last round is new to all detectors, and nothing is suspected: as most."""
+        is_quiet = self._suspicion.is_zero and not self.consultation.is_held
         return is_quiet and self._detector.ignores_new_rounds and self._window.ends_new
 
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""
-        calls, results = ((), ()) if self._texts is None else self._texts.lists()
+        calls, results = ((), ()) if self._copies is None else self._copies.lists()
         findings = self._detector.findings(self._window, calls, results)
         if self._ladder.is_blocking:
             findings += refused_again(self._ladder, self._window, findings)
-        suspicion = max(self._suspicion.after(self._window), 1.0 if findings else 0.0)
+        counted = self._suspicion.after(self._window)
+        suspicion = 1.0 if findings else counted
         if not self.consultation.is_held:
             return self._climbed(findings, suspicion) if suspicion else GO_ON
         lasting = 1.0 if findings else self._suspicion.lasting
@@ -294,6 +296,3 @@ class LoopMonitor(Copied):
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
         self._settle()
         return heard(findings, self._ladder, self._speech.replies, self._detector.inject_message)
-
-    def _policy(self, call: ToolCall) -> ToolPolicy:
-        return self._window.policy(call.tool_name)

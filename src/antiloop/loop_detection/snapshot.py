@@ -6,7 +6,7 @@ from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 
 from ..exceptions import SnapshotError
 from .detectors.base import SHOWN_CALLS
-from .evidence.call_features import DERIVED, CallFeatures
+from .evidence.call_features import CallFeatures
 from .evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .evidence.judged_call import JudgedCall
 from .evidence.outcome import Outcome
@@ -22,7 +22,13 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 
 _WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8, "is_unseen": 2048}
 _MADE_WITH = {"mutates": 16, "is_long": 32}
-_DERIVED = dict(zip(DERIVED, (64, 128, 256, 512, 1024)))
+_DERIVED = {
+    "changes_world": 64,
+    "is_polled": 128,
+    "is_command": 256,
+    "is_missing": 512,
+    "only_looks": 1024,
+}
 _OF_FACTS = {**_MADE_WITH, **_DERIVED}
 _TOOL_KEY = 8
 
@@ -72,14 +78,14 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     Raises:
         LookupError, TypeError, ValueError: if the value is malformed.
     """
-    window.by_fingerprint = True
+    window.compare_by_fingerprint()
     tools = [str(tool) for tool in packed["tools"]]
     last = len(packed["rounds"]) - 1
     for number, steps in enumerate(packed["rounds"]):
         evidence = [_evidence(step, tools, number == last) for step in steps]
         if not evidence:
             raise ValueError("a round without calls")
-        window.add(Round(None, {item.features.key: item for item in evidence}))
+        window.add(Round(None, {item.features.call_key: item for item in evidence}))
     if window.rounds:
         window.rounds[-1].number = packed["round"]
     window.call_count = int(packed["calls"])
@@ -148,9 +154,9 @@ def _evidence(step: Any, tools: List[str], is_last: bool) -> JudgedCall:
     features = CallFeatures(tools[int(tool)], call, mutates, result, kind, is_long)
     features.compare_as(call, result)
     looser = dict(zip(_normalized(kind, mutates, is_last), keys))
+    shown = ShownArguments(str(label or ""), str(label) if is_whole else "")
     if is_whole:
-        json.loads(str(label))  # raises for what could not be read when it is asked for
-    shown = ShownArguments("" if label is None else str(label), bool(is_whole))
+        json.loads(shown.label)  # raises for what could not be read when it is asked for
     derived = {name: bool(flags & place) for name, place in _DERIVED.items()}
     features.restore(looser, shown, **derived)
     return JudgedCall(

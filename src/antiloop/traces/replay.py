@@ -33,17 +33,17 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
 
 
 def replayed(
-    run: RecordedRun, detector: LoopDetector, *, is_only: bool = False
+    run: RecordedRun, detector: LoopDetector, *, remembers: bool = True
 ) -> Iterator[Tuple[int, LoopVerdict]]:
     """Yield what `replay` does, and the verdicts to go on, which carry a suspicion, too.
 
     Args:
         run: the run.
         detector: what it is judged by.
-        is_only: whether it is hardly replayed again, so that nothing is remembered for that.
+        remembers: whether what is derived of the calls stays with them, for further replays.
     """
     monitor = detector.monitor(live=False)
-    if is_only:
+    if not remembers:
         monitor.window.remembers = False
     # Recorded opinions count again; no judge is asked.
     monitor.consultation.begin(run.run_id, dict(run.opinions), is_possible=False)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _ABOUT = "Explain the verdict at a step of a recorded run, or why there is none."
 _EXAMPLE = """\
-The output shows what the window held at that step, which fingerprints matched, what each detector
-counted and how many it needs (- if it found nothing to count), what comes before the counted
-calls, and the position of each loop on its ladder, with the last action in brackets.
+The output shows what the window held at that step, which calls and results matched, what each
+detector counted and how many it needs (- if it found nothing to count), what comes before the
+counted calls, and the position of each loop on its ladder, with the last action in brackets.
 
 The exit status is 0 if the step has no verdict, 1 if it has one, and 2 if there is no such run or
 step.

@@ -51,7 +51,7 @@ class BaseDetector(ABC):
 
 
 class WindowDetector(BaseDetector):
-    """A detector that works on fingerprints, which all such detectors share."""
+    """A detector that reads the window, which all such detectors share."""
 
     span: int
     """Rounds that the window must hold for the detector to fire at all."""
@@ -135,8 +135,8 @@ def detection(
         is_certain: whether the finding needs no second opinion.
     """
     lap = found[-1:] if lap is None else lap
-    different = {item.features.key: item.features for item in found}
-    members = tuple([features.call for features in different.values()])
+    by_key = {item.features.call_key: item.features for item in found}
+    members = tuple([features.call for features in by_key.values()])
     named = sorted(members) if identity is None else [str(part) for part in identity]
     indices = [item.index for item in found]
     return LoopDetection(

@@ -65,7 +65,7 @@ class CallLimitDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Compare the number of calls with the limits."""
-        last = window.rounds[-1].siblings if window.rounds else []
+        last = window.rounds[-1].sorted_evidence if window.rounds else []
         count = window.turn_calls if self.per_turn else window.call_count
         if last and self.limit is not None and count > self.limit:
             return self._detection(f"{count} calls were made", count, self.limit, last[-1], None)

@@ -83,7 +83,7 @@ class FailureStreakDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the failures of the last round."""
         is_unproductive = bool(window.rounds)
-        for item in window.rounds[-1].siblings if is_unproductive else ():
+        for item in window.rounds[-1].sorted_evidence if is_unproductive else ():
             if _is_fruitless(item):
                 needed = self._needed(window, item.features)
                 streak = self._same_failure(window, item.features, needed)
@@ -189,7 +189,7 @@ def _are_alike(one: CallFeatures, other: CallFeatures) -> bool:
         return say_alike(one, other)
     if kind is not other.outcome or one.tool != other.tool:
         return False
-    return one.said == other.said or not kind.says_something
+    return one.result_key == other.result_key or not kind.says_something
 
 
 def _are_exactly_alike(one: CallFeatures, other: CallFeatures) -> bool:

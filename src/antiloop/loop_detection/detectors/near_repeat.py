@@ -21,8 +21,8 @@ class NearRepeatDetector(WindowDetector):
 
     Cosmetic differences are a fresh request id, the order, plural and repetition of words, a number
     sent as text, and everything after a shell no-op. Similar arguments are not enough: two paths
-    with a long common prefix are two paths. The cost is one more fingerprint for each call,
-    whatever the length of the window.
+    with a long common prefix are two paths. The arguments are compared so at most once for each
+    call, and only where a streak is possible.
 
     Args:
         threshold: rounds with such a call while little else is new, 2 or more.
@@ -44,7 +44,7 @@ class NearRepeatDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
-        for item in window.rounds[-1].siblings if window.rounds else ():
+        for item in window.rounds[-1].sorted_evidence if window.rounds else ():
             needed = window.threshold(self.name, item.features.tool, self.threshold)
             if self._is_evidence(window, item, needed):
                 streak = self._streak(window, item.features)
@@ -64,7 +64,7 @@ class NearRepeatDetector(WindowDetector):
         if kind is not SILENT and window.tally.answered(item.features) < needed:
             return False
         # Two edits in the same words are two edits.
-        return item.features.said is not None and not item.features.changes_world
+        return item.features.result_key is not None and not item.features.changes_world
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return streak_of(
@@ -96,4 +96,4 @@ def _is_near(one: CallFeatures, other: CallFeatures) -> bool:
         return True
     if one.tool != other.tool or not say_alike(one, other):
         return False
-    return one.key == other.key or one.near == other.near
+    return one.call_key == other.call_key or one.near == other.near

@@ -39,9 +39,13 @@ class NoEffectDetector(WindowDetector):
         if len(window.rounds) < window.lowest(self.name, self.threshold):
             return None
         previous = window.rounds[-2].calls
-        for item in window.rounds[-1].siblings:
+        for item in window.rounds[-1].sorted_evidence:
             features = item.features
-            if features.key in previous and features.said is not None and features.mutates:
+            if (
+                features.call_key in previous
+                and features.result_key is not None
+                and features.mutates
+            ):
                 streak = self._streak(window, item)
                 needed = window.threshold(self.name, features.tool, self.threshold)
                 if len(streak) >= needed:
@@ -51,7 +55,7 @@ class NoEffectDetector(WindowDetector):
     def _streak(self, window: Window, latest: JudgedCall) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            item = passed.calls.get(latest.features.key)
+            item = passed.calls.get(latest.features.call_key)
             if item is None or item.features.template != latest.features.template:
                 break
             streak.append(item)

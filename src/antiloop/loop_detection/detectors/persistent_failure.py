@@ -42,7 +42,7 @@ class PersistentFailureDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the calls of the last round that failed; the most frequent is reported."""
         longest: List[JudgedCall] = []
-        for item in window.rounds[-1].siblings if window.rounds else ():
+        for item in window.rounds[-1].sorted_evidence if window.rounds else ():
             features = item.features
             if not features.outcome.is_failure:
                 continue
@@ -71,7 +71,7 @@ def _attempts(window: Window, latest: JudgedCall) -> List[JudgedCall]:
     found: List[JudgedCall] = []
     features = latest.features
     for passed in reversed(window.rounds):
-        item = passed.calls.get(features.key)
+        item = passed.calls.get(features.call_key)
         if item is None:
             continue
         if not say_alike(item.features, features):

@@ -81,7 +81,7 @@ class PingPongDetector(WindowDetector):
         longest = min(self.cycle_length, len(rounds) // least)
         signatures = [self._signature(passed) for passed in rounds[-least * longest :]]
         if len(set(signatures)) == 1:
-            return None  # one and the same round
+            return None  # the same round again and again is not a cycle; most repeats end here
         for period in range(2, longest + 1):
             if _is_cycle(signatures, period, least):
                 count = self._periodic(rounds, period)
@@ -100,8 +100,8 @@ class PingPongDetector(WindowDetector):
     def _signature(self, passed: Round) -> Hashable:
         return " ".join(_tools(passed)) if self.match == "tool_names" else passed.signature
 
-    def _name(self, passed: Round) -> str:
-        return " ".join(_tools(passed)) if self.match == "tool_names" else passed.name
+    def _identity(self, passed: Round) -> str:
+        return " ".join(_tools(passed)) if self.match == "tool_names" else passed.fingerprints
 
     def _periodic(self, rounds: Sequence[Round], period: int) -> int:
         """Count the rounds at the end that equal the one a period before, and the first lap."""
@@ -139,7 +139,7 @@ class PingPongDetector(WindowDetector):
             found,
             period=period,
             lap=found[-(len(found) // count) :],
-            identity=_first_rotation([self._name(each) for each in lap]),
+            identity=_first_rotation([self._identity(each) for each in lap]),
             details={
                 "tool": found[-1].features.tool,
                 "cycle": [shortened(each, NAME_LENGTH) for each in tools],

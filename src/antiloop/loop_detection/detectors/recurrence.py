@@ -57,12 +57,12 @@ class RecurrenceDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Find earlier calls equal to those of the last round; report the most frequent."""
         longest: List[JudgedCall] = []
-        for item in window.rounds[-1].siblings if window.rounds else ():
+        for item in window.rounds[-1].sorted_evidence if window.rounds else ():
             if item.is_new or not item.features.outcome.says_something:
                 continue
             needed = self._needed(window, item.features)
             has_come = window.tally.came(item.features) >= needed
-            if has_come and not window.rounds[-1].brings_news(beside=item.features.key):
+            if has_come and not window.rounds[-1].brings_news(beside=item.features.call_key):
                 streak = self._streak(window, item.features)
                 needed += self.leave_cycles and _is_alternation(window, needed)
                 if len(streak) >= max(needed, len(longest) + 1):
@@ -73,10 +73,10 @@ class RecurrenceDetector(WindowDetector):
         return streak_of(
             window,
             lambda item: (
-                item.features.key == latest.key
+                item.features.call_key == latest.call_key
                 and not (item.is_unseen or differ(latest, item.features))
             ),
-            lambda item: item.features.key == latest.key,
+            lambda item: item.features.call_key == latest.call_key,
         )
 
     def _needed(self, window: Window, features: CallFeatures) -> int:

@@ -68,7 +68,7 @@ class RepeatDetector(WindowDetector):
         previous = window.rounds[-2].calls
         longest: List[List[JudgedCall]] = []
         for item in window.rounds[-1].evidence:
-            if item.features.key in previous:
+            if item.features.call_key in previous:
                 streak = self._streak(window, item.features)
                 if len(streak) >= self._needed(window, item.features):
                     longest = _longest([*longest, streak])
@@ -80,15 +80,15 @@ class RepeatDetector(WindowDetector):
         by_result = self.require_same_result or latest.is_polled
         later: Optional[Round] = None
         for passed in reversed(window.rounds):
-            item = passed.calls.get(latest.key)
+            item = passed.calls.get(latest.call_key)
             if item is None or (by_result and differ(known, item.features)):
                 break
-            is_unseen = by_result and item.features.said is None
-            if is_unseen and later is not None and later.brings_news(latest.key):
+            is_unseen = by_result and item.features.result_key is None
+            if is_unseen and later is not None and later.brings_news(latest.call_key):
                 break  # some tools never show what they gave: their siblings tell
             later = passed
             streak.append(item)
-            if item.features.outcome is not REFUSED and item.features.said is not None:
+            if item.features.outcome is not REFUSED and item.features.result_key is not None:
                 known = item.features
         streak.reverse()
         return streak

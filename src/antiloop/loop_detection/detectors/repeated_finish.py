@@ -43,7 +43,7 @@ class RepeatedFinishDetector(WindowDetector):
         found: List[JudgedCall] = []
         for passed in reversed(window.rounds):
             if _finishes(passed):
-                found.append(next(filter(_is_finish, passed.siblings)))
+                found.append(next(filter(_is_finish, passed.sorted_evidence)))
             elif any(map(_is_edit, passed.evidence)):
                 break
         found.reverse()

@@ -8,7 +8,7 @@ from ..evidence.call_features import CallFeatures
 from ..evidence.judged_call import JudgedCall
 from ..evidence.outcome import WAITING
 from ..evidence.refusal import whole_tool
-from ..evidence.round import in_order
+from ..evidence.round import sorted_by_fingerprint
 from ..evidence.sameness import say_alike
 from ..evidence.window import Window
 from ..threshold import check_flag, check_threshold
@@ -58,7 +58,7 @@ class StallDetector(WindowDetector):
             return None
         longest: List[JudgedCall] = []
         last = window.rounds[-1].evidence
-        for item in in_order([item for item in last if self._counts(item)]):
+        for item in sorted_by_fingerprint([item for item in last if self._counts(item)]):
             if self._may_be_enough(window, item.features):
                 streak = self._streak(window, item.features)
                 if len(streak) > max(1, len(longest)) and self._is_enough(window, streak):
@@ -79,12 +79,12 @@ class StallDetector(WindowDetector):
             kind = item.features.outcome
             is_reread = item.features.is_long and not item.is_fresh and kind is not WAITING
             return kind.is_fruitless or is_reread
-        return item.features.said is not None
+        return item.features.result_key is not None
 
     def _same(self, one: CallFeatures, other: CallFeatures) -> bool:
-        if one.tool != other.tool or other.said is None:
+        if one.tool != other.tool or other.result_key is None:
             return False
-        return say_alike(one, other) if self.only_fruitless else one.said == other.said
+        return say_alike(one, other) if self.only_fruitless else one.result_key == other.result_key
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
@@ -128,5 +128,5 @@ def _nearest(latest: CallFeatures, siblings: List[JudgedCall]) -> JudgedCall:
     """Return the sibling with nearly the same arguments, so that the order does not matter."""
     if len(siblings) == 1:
         return siblings[0]
-    siblings = in_order(siblings)
+    siblings = sorted_by_fingerprint(siblings)
     return next((item for item in siblings if item.features.near == latest.near), siblings[0])

@@ -42,7 +42,7 @@ class UnknownToolDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the rejected calls of the last round."""
-        for item in window.rounds[-1].siblings if window.rounds else ():
+        for item in window.rounds[-1].sorted_evidence if window.rounds else ():
             if item.features.outcome is INVALID and _is_rejected(item.features):
                 streak = self._streak(window, item.features)
                 needed = window.threshold(self.name, item.features.tool, self.threshold)

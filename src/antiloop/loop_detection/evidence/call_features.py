@@ -1,4 +1,4 @@
-"""What is kept of one call and its result: fingerprints and the outcome."""
+"""What is kept of one call and its result: their keys and the outcome."""
 
 from copy import copy
 from typing import Any, Dict, Hashable, Mapping, Optional
@@ -8,7 +8,7 @@ from ..text.masking import SECRETS, Masking
 from .compared import Asked, Result, answer_of, asked_of
 from .effect import command_changes, seems_to_look, seems_to_mutate
 from .exact_keys import ExactKeys
-from .fingerprint import KEY_LENGTH, text_fingerprint
+from .fingerprint import KEY_LENGTH, digest_of
 from .kept_text import BEGINNING, KeptText, kept_text
 from .looser import LOOSER, NOT_SAID, looser_key
 from .noise import command_line, does_nothing
@@ -17,8 +17,6 @@ from .shown_arguments import UNKNOWN_ARGUMENTS, ShownArguments
 from .tool_policy import NO_POLICY, ToolPolicy
 
 _LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
-DERIVED = ("changes_world", "is_polled", "is_command", "is_missing", "only_looks")
-"""What is derived of the texts, besides the looser keys."""
 ACKNOWLEDGMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
 
@@ -41,16 +39,16 @@ class CallFeatures(ExactKeys):
     def __init__(
         self,
         tool: str,
-        key: Hashable,
+        call_key: Hashable,
         mutates: Optional[bool],
-        said: Hashable,
+        result_key: Hashable,
         kind: Outcome,
         is_long: bool,
     ) -> None:
         self.tool = tool
-        self.key = key
-        self.said = said
-        self.answer = tool, said, "answer"
+        self.call_key = call_key
+        self.result_key = result_key
+        self.answer_key = tool, result_key, "answer"
         self._call = self._result = self._text = None
         self._arguments = ...
         self._mutates = mutates
@@ -96,7 +94,7 @@ class CallFeatures(ExactKeys):
             return known
         text, kind = answer_of(result, asked.tool, policy)
         is_long = text is not None and len(text) > ACKNOWLEDGMENT_LENGTH
-        features = cls(asked.tool, asked.key, policy.mutates, text, kind, is_long)
+        features = cls(asked.tool, asked.call_key, policy.mutates, text, kind, is_long)
         features.masking = masking
         features._arguments = asked.arguments
         features._text = text
@@ -113,9 +111,9 @@ class CallFeatures(ExactKeys):
 
     def _fold(self, text: str) -> None:
         """Keep of a long result what is needed of it."""
-        self._text, whole = kept_text(text), text_fingerprint(text)
-        self._result = whole[:KEY_LENGTH]
-        self._answer_as(bytes.fromhex(whole))  # no text equals it
+        digest = digest_of(text)
+        self._text, self._result = kept_text(text), digest.hex()[:KEY_LENGTH]
+        self._take_result_key(digest)
 
     def _complete(self, text: Optional[str], policy: ToolPolicy, is_long: bool) -> None:
         """Do what few calls need."""
@@ -132,7 +130,7 @@ class CallFeatures(ExactKeys):
         """Return these features for a call that equals no other; an unknown result stays so."""
         key = f"{index:0{KEY_LENGTH}x}"
         other = copy(self)
-        other.compare_as(key, None if self.said is None else key)
+        other.compare_as(key, None if self.result_key is None else key)
         return other
 
     def refused(self) -> "CallFeatures":
@@ -178,7 +176,7 @@ class CallFeatures(ExactKeys):
         Args:
             looser: the looser keys, by name.
             shown: what may be shown of the arguments.
-            changes_world: see the property, as the others.
+            changes_world: whether it changed the world.
             is_polled: whether the call is a poll.
             is_command: whether it is a line for a shell.
             is_missing: whether there is no such tool.

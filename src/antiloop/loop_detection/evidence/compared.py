@@ -1,12 +1,11 @@
 """What of a call and of its result is compared: the user's declarations come first."""
 
 import logging
-from hashlib import sha256
 from typing import Any, Callable, Hashable, Optional, Tuple, Union, cast
 
 from ...types import ToolCall, ToolResult
 from ..text.canonical import copied, flat_items, parsed_arguments, plain, plain_json, text_of
-from .fingerprint import call_key
+from .fingerprint import digest_of, short_call_fingerprint
 from .kept_name import kept_name
 from .outcome import UNKNOWN, Outcome, outcome, reads_like_refusal
 from .tool_policy import NO_POLICY, ToolPolicy
@@ -15,7 +14,7 @@ Result = Union[ToolResult, str, None]
 """An entry of a list of results; None is an unknown result."""
 
 KEPT = 8_000
-"""Characters of arguments, and of a result, that are kept at most to be compared more loosely."""
+"""Characters of arguments that are kept at most, to be compared more loosely."""
 
 _logger = logging.getLogger("antiloop")
 _ANOTHER = object()  # the arguments of no call
@@ -25,22 +24,22 @@ class Asked:
     """What is known of a call before its result, and the features of its last one."""
 
     __slots__ = (
-        *("arguments", "features", "given", "is_long"),
-        *("compared", "key", "policy", "result", "tool"),
+        *("arguments", "call_key", "features", "given", "is_long"),
+        *("policy", "result", "tool", "whole"),
     )
 
     def __init__(
         self, tool: str, compared: Hashable, policy: ToolPolicy, arguments: Any, is_long: bool
     ) -> None:
         self.tool = kept_name(tool)
-        self.key = self.tool, compared
+        self.call_key: Hashable = (self.tool, compared)
         """Equal for equal calls."""
         self.policy = policy
         """What is declared."""
         self.given: Any = _ANOTHER
         """The arguments that the call was made with, if they cannot change in place."""
-        self.compared: Hashable = None
-        """Equal for equal arguments, of which nothing is left out."""
+        self.whole: Hashable = None
+        """Equal for equal arguments, before the policy leaves any out."""
         self.arguments = arguments
         """As plain JSON; there is no other reference to them."""
         self.is_long = is_long
@@ -52,7 +51,7 @@ class Asked:
     @property
     def call(self) -> str:
         """The fingerprint of the call."""
-        return call_key(self.tool, self.arguments)
+        return short_call_fingerprint(self.tool, self.arguments)
 
 
 def asked_of(call: ToolCall, policy: ToolPolicy, remembers: bool = True) -> Asked:
@@ -70,30 +69,30 @@ def asked_of(call: ToolCall, policy: ToolPolicy, remembers: bool = True) -> Aske
     known: Optional[Asked] = getattr(call, "_asked", None)
     if known is not None and known.policy is policy and known.given is given:
         return known
-    arguments, whole, whole_is_long = _own(given)
-    if known is not None and known.policy is policy and known.compared == whole:
+    arguments, whole, whole_is_long = _copied_and_compared(given)
+    if known is not None and known.policy is policy and known.whole == whole:
         return known
     name, compared, is_long = call.tool_name, whole, whole_is_long
     if policy.key is not None:
         declared = _declared(policy.compared_arguments, arguments, text_of(name), "key")
-        arguments, compared, is_long = _own(plain(declared))
+        arguments, compared, is_long = _copied_and_compared(plain(declared))
     if type(name) is not str:
         return Asked(text_of(name), compared, policy, arguments, is_long)
     asked = Asked(name, compared, policy, arguments, is_long)
     if remembers and not whole_is_long:
         # What is remembered beside the fields of a call takes no part in equality.
         object.__setattr__(call, "_asked", asked)
-        asked.compared = whole
+        asked.whole = whole
         if type(given) is str:
             asked.given = given
     return asked
 
 
-def _own(given: Any) -> Tuple[Any, Hashable, bool]:
-    """Copy arguments as plain JSON values.
+def _copied_and_compared(given: Any) -> Tuple[Any, Hashable, bool]:
+    """Take arguments as plain JSON values.
 
     Returns:
-        The copy, what is equal for equal arguments, and whether these are too long to be kept.
+        The copy, what equals that of equal arguments, and whether they are too long to be kept.
     """
     items, length = flat_items(given)
     if items is not None:
@@ -102,13 +101,14 @@ def _own(given: Any) -> Tuple[Any, Hashable, bool]:
         arguments = parsed_arguments(given)
         if arguments is given:
             arguments = copied(given)
-        items, length = flat_items(arguments)
+        else:
+            items, length = flat_items(arguments)
     compared: Hashable = items
     if items is None:
         compared = text = plain_json(arguments)
         length = len(text)
     if length > KEPT:
-        return arguments, sha256(plain_json(arguments).encode()).digest(), True
+        return arguments, digest_of(plain_json(arguments)), True
     return arguments, compared, False
 
 

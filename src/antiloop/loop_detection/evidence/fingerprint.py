@@ -1,4 +1,4 @@
-"""Equality of calls and results: the SHA-256 of their canonical JSON."""
+"""What stands for a call or a result outside the process: the SHA-256 of its canonical JSON."""
 
 from functools import lru_cache
 from hashlib import sha256
@@ -19,10 +19,15 @@ def call_fingerprint(tool_name: Any, arguments: Any) -> str:
 
 def text_fingerprint(text: str) -> str:
     """Return the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest_of(text).hex()
 
 
-def call_key(tool: str, arguments: Any) -> str:
+def digest_of(text: str) -> bytes:
+    """Return the SHA-256 of a text, which no text equals; lone surrogates are allowed."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def short_call_fingerprint(tool: str, arguments: Any) -> str:
     """Return a short key: its first half is of the arguments, its second of tool and arguments.
 
     Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
@@ -31,7 +36,7 @@ def call_key(tool: str, arguments: Any) -> str:
         tool: the name of the tool.
         arguments: as plain JSON values.
     """
-    digest = sha256(plain_json(arguments).encode()).digest()
+    digest = digest_of(plain_json(arguments))
     number = int.from_bytes(digest[:_KEY_BYTES], "big") ^ _half_key(tool)
     return number.to_bytes(_KEY_BYTES, "big").hex()
 

@@ -58,7 +58,7 @@ class JudgedCall:
     @property
     def brings_news(self) -> bool:
         """Whether the answer is known, and is fresh or acknowledges a change."""
-        return self.features.said is not None and (self.is_fresh or self.is_change)
+        return self.features.result_key is not None and (self.is_fresh or self.is_change)
 
     @property
     def is_step_forward(self) -> bool:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Iterator, List, Optional, Tuple
 
 from ..text.canonical import canonical_json
-from .plain_answer import ascii_words
+from .plain_answer import words as words_of
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _TIME = r"[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?"
@@ -46,6 +46,7 @@ _HEXADECIMAL = bytes(ord("0") if chr(code) in "0123456789abcdef" else code for c
 _ENDS = "\"'`=:,;()<>[]{}"
 _TERM_ENDS = str.maketrans(dict.fromkeys(_ENDS, " "))
 _BREAKS = _ENDS + "".join(filter(str.isspace, map(chr, range(128))))
+# Letters and digits stay, what ends a term becomes a line break, and the rest a space.
 _TERM_BREAKS = bytes(
     code if chr(code).isalnum() else ord("\n" if chr(code) in _BREAKS else " ")
     for code in range(256)
@@ -120,7 +121,10 @@ def wording(text: str, arguments: Any) -> str:
 
 
 def _terms(text: str) -> List[str]:
-    """Split a text in lower case where no word, path or name goes on, and each term into words."""
+    """Split a text in lower case into terms such as words, paths and names.
+
+    Each is given as its words, with spaces between.
+    """
     if text.isascii():
         return text.encode().translate(_TERM_BREAKS).decode().split("\n")
     return [" ".join(_WORDS.findall(term)) for term in text.translate(_TERM_ENDS).split()]
@@ -173,7 +177,7 @@ def command_line(arguments: Any) -> Optional[str]:
 
 def words(text: str) -> List[str]:
     """Split a text into lower-case words and numbers."""
-    return ascii_words(text) if text.isascii() else _WORDS.findall(text.lower())
+    return words_of(text) if text.isascii() else _WORDS.findall(text.lower())
 
 
 def _stems(text: str) -> str:

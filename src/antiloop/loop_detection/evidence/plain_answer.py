@@ -84,12 +84,7 @@ def contains_any(text: str, parts: "tuple[str, ...]") -> bool:
 
 def words(text: str) -> "list[str]":
     """Split a text into lower-case words; beyond ASCII, every character is part of one."""
-    if text.isascii():  # as `ascii_words`, which most answers would call
+    if text.isascii():
         return text.encode().translate(_SPACED).decode().split()
     data = text.lower().encode("utf-8", "surrogatepass").translate(_SPACED)
     return data.decode("utf-8", "surrogatepass").split()
-
-
-def ascii_words(text: str) -> "list[str]":
-    """Split a text of ASCII characters only into lower-case words and numbers."""
-    return text.encode().translate(_SPACED).decode().split()

@@ -10,57 +10,61 @@ from .outcome import SUCCESS
 class Round:
     """The calls of one model reply: each different call once, in the order of the reply."""
 
-    __slots__ = ("_siblings", "calls", "evidence", "is_new", "number", "signature")
+    __slots__ = ("_sorted", "calls", "evidence", "is_new", "number", "signature")
+
+    signature: Hashable
+    """Equal for rounds of the same calls in any order."""
+    is_new: bool
+    """Whether all its calls are new to the window, and succeeded with new answers; a call that
+    finishes the run is never new."""
+    _sorted: Optional[List[JudgedCall]]
 
     def __init__(self, number: Optional[int], calls: Dict[Hashable, JudgedCall]) -> None:
         self.number = number
         self.calls = calls
         """By their keys."""
         self.evidence = list(calls.values())
-        self._siblings: Optional[List[JudgedCall]]
-        self.signature: Hashable
-        """Equal for rounds of the same calls in any order."""
+        """In the order of the reply."""
         if len(calls) == 1:
             [self.signature] = calls
-            [item] = self._siblings = self.evidence
+            [item] = self._sorted = self.evidence
             self.is_new = _is_new(item)
             return
-        self._siblings = None
+        self._sorted = None
         self.is_new = all(map(_is_new, self.evidence))
-        """Whether all its calls are new to the window, and succeeded with new answers; a call that
-        finishes the run is never new."""
         self.signature = frozenset(calls)
-        unseen = [item for item in self.evidence if item.features.said is None]
+        unseen = [item for item in self.evidence if item.features.result_key is None]
         if unseen and any(item.brings_news for item in self.evidence):
             for item in unseen:
                 item.is_unseen = True
 
     @property
-    def siblings(self) -> List[JudgedCall]:
-        """The calls in the order of their fingerprints."""
-        if self._siblings is None:
-            self._siblings = in_order(self.evidence)
-        return self._siblings
+    def sorted_evidence(self) -> List[JudgedCall]:
+        """The evidence by fingerprints, the same for any order of the reply."""
+        if self._sorted is None:
+            self._sorted = sorted_by_fingerprint(self.evidence)
+        return self._sorted
 
     @property
-    def name(self) -> str:
-        """The fingerprints of the calls."""
-        return " ".join(map(_fingerprint, self.siblings))
+    def fingerprints(self) -> str:
+        """The fingerprints of the calls, as one text."""
+        return " ".join(map(fingerprint_of, self.sorted_evidence))
 
     def brings_news(self, beside: Hashable) -> bool:
         """Whether another call than one brought something new."""
-        return any(item.brings_news for call, item in self.calls.items() if call != beside)
+        return any(item.brings_news for key, item in self.calls.items() if key != beside)
 
 
-def in_order(calls: List[JudgedCall]) -> List[JudgedCall]:
+def sorted_by_fingerprint(calls: List[JudgedCall]) -> List[JudgedCall]:
     """Sort calls by their fingerprints.
 
     What takes the first that fits takes the same in any order of the reply.
     """
-    return sorted(calls, key=_fingerprint) if len(calls) > 1 else calls
+    return sorted(calls, key=fingerprint_of) if len(calls) > 1 else calls
 
 
-def _fingerprint(item: JudgedCall) -> str:
+def fingerprint_of(item: JudgedCall) -> str:
+    """Return the fingerprint of a call."""
     return item.features.call
 
 

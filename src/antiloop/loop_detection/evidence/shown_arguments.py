@@ -15,23 +15,20 @@ class ShownArguments:
 
     Args:
         label: the arguments as JSON, masked and shortened; empty where they are not known.
-        is_whole: whether that is all of them.
-        text: the same, not shortened; by default the label.
+        text: the same, not shortened; empty where that is not known, or too long for a finding.
     """
 
-    __slots__ = ("_text", "is_whole", "label")
+    __slots__ = ("label", "text")
 
-    def __init__(self, label: str, is_whole: bool = False, text: str = "") -> None:
+    def __init__(self, label: str, text: str = "") -> None:
         self.label = label
-        self.is_whole = is_whole
-        self._text = text
+        self.text = text
 
     @classmethod
     def of(cls, arguments: Any, masking: Masking) -> "ShownArguments":
         """Mask and shorten arguments."""
         text = _masked(arguments, masking)
-        label = shortened(text)
-        return cls(label, label == text, text)
+        return cls(shortened(text), text if len(text) <= _WHOLE else "")
 
     @classmethod
     def of_long(cls, arguments: Any, masking: Masking) -> "ShownArguments":
@@ -39,10 +36,14 @@ class ShownArguments:
         return cls(shortened(_masked(beginning_of(arguments), masking)))
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the label is all of them."""
+        return bool(self.text) and self.text == self.label
+
+    @property
     def value(self) -> Any:
-        """The arguments as plain JSON; shortened text where long or not known."""
-        text = self.label if self.is_whole else self._text
-        return json.loads(text) if 0 < len(text) <= _WHOLE else self.label
+        """The arguments as plain JSON; the label where they are too long or not known."""
+        return json.loads(self.text) if self.text else self.label
 
 
 def _masked(arguments: Any, masking: Masking) -> str:

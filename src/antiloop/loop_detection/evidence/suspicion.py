@@ -24,6 +24,7 @@ _FRUITFUL = 0.5
 _LEAD = 0.14
 """How far one round alone must exceed what two rounds have to reach."""
 _FEW = 1.5
+"""Below this sum, what is costly to count is left out."""
 _MOST = 0.99
 """What counting alone amounts to at most; 1 is kept for a detector that speaks."""
 
@@ -60,8 +61,8 @@ class Suspicion:
         return self._value
 
     @property
-    def is_at_rest(self) -> bool:
-        """Whether a further new round makes no difference."""
+    def is_zero(self) -> bool:
+        """Whether there is none; a new round leaves it so, and need not be taken in."""
         return not self._value
 
     @property
@@ -80,7 +81,9 @@ class Suspicion:
         for number, traits in self._traits:
             if number > round_number - KEPT_ROUNDS:
                 digits[number - round_number - 1] = f"{traits:x}"
-        return f"{''.join(digits).lstrip('0')} {self._value} {self._before}"
+        # After a round that was not taken in, the value before is that of now.
+        before = self._before if self._round == round_number else self._value
+        return f"{''.join(digits).lstrip('0')} {self._value} {before}"
 
     def load(self, text: str, round_number: int) -> None:
         """Take over a state that `to_text` gave after this round."""
@@ -109,7 +112,7 @@ class Suspicion:
             + 1.5 * _share(_count(traits, _FAILED), 2, 7)
         )
         if total < _FEW:
-            return total  # looking closer costs more, and could not make it suspicious
+            return total
         answered, alike, same = _repeated(window, last)
         return total + 2.0 * _share(answered, 1, 5) + 1.5 * _share(alike, 1, 4) + _share(same, 1, 3)
 
@@ -151,7 +154,7 @@ def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
     answered = alike = same = 0
     for item in last.evidence:
         features = item.features
-        if features.said is not None and features.outcome.says_something:
+        if features.result_key is not None and features.outcome.says_something:
             answered = max(answered, window.tally.answered(features))
         if not item.is_unproductive:
             continue
@@ -180,12 +183,12 @@ def _rounds_with(
 
 def _is_near(item: JudgedCall, latest: CallFeatures) -> bool:
     return item.is_unproductive and (
-        item.features.key == latest.key or item.features.near == latest.near
+        item.features.call_key == latest.call_key or item.features.near == latest.near
     )
 
 
 def _is_same(item: JudgedCall, latest: CallFeatures) -> bool:
-    return item.features.key == latest.key and item.is_unproductive
+    return item.features.call_key == latest.call_key and item.is_unproductive
 
 
 def _fails_alike(item: JudgedCall, latest: CallFeatures) -> bool:

@@ -18,8 +18,8 @@ class Tally(Dict[Hashable, int]):
         get = self.get
         for item in calls:
             features = item.features
-            self[features.key] = get(features.key, 0) + 1
-            self[features.answer] = get(features.answer, 0) + 1
+            self[features.call_key] = get(features.call_key, 0) + 1
+            self[features.answer_key] = get(features.answer_key, 0) + 1
             if features.outcome is not SUCCESS:
                 ending = (features.tool, features.outcome)
                 self[ending] = get(ending, 0) + 1
@@ -28,26 +28,26 @@ class Tally(Dict[Hashable, int]):
         """Stop counting calls that leave the window."""
         for item in calls:
             features = item.features
-            self._lower(features.key)
-            self._lower(features.answer)
+            self._lower(features.call_key)
+            self._lower(features.answer_key)
             if features.outcome is not SUCCESS:
                 self._lower((features.tool, features.outcome))
 
     def came(self, features: CallFeatures) -> int:
         """Count the rounds that hold this call."""
-        return self.get(features.key, 0)
+        return self.get(features.call_key, 0)
 
     def answered(self, features: CallFeatures) -> int:
         """Count the calls to which this tool gave this answer."""
-        return self.get(features.answer, 0)
+        return self.get(features.answer_key, 0)
 
     def ended_alike(self, features: CallFeatures) -> int:
         """Count the calls of this tool that ended in the same way; not of a success."""
         return self.get((features.tool, features.outcome), 0)
 
-    def may_say_alike(self, features: CallFeatures) -> int:
-        """Count the calls that have this answer or ended in the same way: none else say alike."""
-        answered = self.get(features.answer, 0)
+    def count_possibly_alike(self, features: CallFeatures) -> int:
+        """Count the calls that may say the same: with this answer, or ended in the same way."""
+        answered = self.get(features.answer_key, 0)
         if features.outcome is SUCCESS:
             return answered
         return answered + self.ended_alike(features)

@@ -2,9 +2,11 @@
 
 from typing import Optional
 
-from .call_features import DERIVED, CallFeatures
+from .call_features import CallFeatures
 from .shown_arguments import UNKNOWN_ARGUMENTS
 from .window import Window
+
+_DERIVED = ("changes_world", "is_polled", "is_command", "is_missing", "only_looks")
 
 
 class Missed:
@@ -33,7 +35,7 @@ class TextlessFeatures(CallFeatures):
         # Near arguments are cheap to derive, and compared more often than all other texts.
         full.normalized("near")
         keys = {name: key for name, key in (full._normalized or {}).items() if key is not None}
-        derived = {name: getattr(full, name) for name in DERIVED}
+        derived = {name: getattr(full, name) for name in _DERIVED}
         features.restore(keys, UNKNOWN_ARGUMENTS, **derived)
         features.masking = full.masking
         features._missed = missed
@@ -41,7 +43,7 @@ class TextlessFeatures(CallFeatures):
 
     def _made(self, name: str) -> Optional[str]:  # noqa: ARG002 - no key can be made any more
         # An unknown result has no text.
-        self._missed.has_happened = self._missed.has_happened or self.said is not None
+        self._missed.has_happened = self._missed.has_happened or self.result_key is not None
         return None
 
 

@@ -68,8 +68,8 @@ class Window:
         self.tally = Tally()
         """How often its calls came, and how they ended."""
         self.by_fingerprint = False
-        """Whether it holds calls of which only fingerprints are known, so that all are compared by
-        these."""
+        """Whether calls are compared by their fingerprints, for good: of some, nothing else is
+        known."""
         self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
@@ -120,7 +120,7 @@ class Window:
         """
         number = calls[0].round if calls else None
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
-        evidence = {item.features.key: item for item in self._reopen()} if joins else {}
+        evidence = {item.features.call_key: item for item in self._reopen()} if joins else {}
         index, policy = self.call_count, NO_POLICY
         for call, result, known in zip_longest(calls, results, asked):
             if self.policies:
@@ -138,9 +138,8 @@ class Window:
                     features = features.refused()
                 if policy.idempotent is False and not features.outcome.is_failure:
                     features = features.as_unique(index)
-                if features.key not in evidence:
-                    item = self._judged(index, call, features)
-                    evidence[item.features.key] = item
+                if features.call_key not in evidence:
+                    evidence[features.call_key] = self._judged(index, call, features)
             index += 1
         self.call_count = index
         if self.counts:
@@ -183,12 +182,12 @@ class Window:
         self._kept = 0
 
     def compare_by_fingerprint(self) -> None:
-        """Take over the keys of calls whose texts were forgotten; later calls get such, too."""
+        """Compare by fingerprints from now on, which the calls have already taken as keys."""
         self.by_fingerprint = True
         rounds = self.rounds[:]
         self.clear()
         for passed in rounds:
-            calls = {item.features.key: item for item in passed.evidence}
+            calls = {item.features.call_key: item for item in passed.evidence}
             self.add(Round(passed.number, calls))
 
     def policy(self, tool: str) -> ToolPolicy:
@@ -231,7 +230,7 @@ class Window:
     def _judged(self, index: int, call: ToolCall, features: CallFeatures) -> JudgedCall:
         """Say what a call was worth when it came."""
         kind, tally = features.outcome, self.tally
-        is_new, is_fresh = features.key not in tally, features.answer not in tally
+        is_new, is_fresh = features.call_key not in tally, features.answer_key not in tally
         known = None if is_new or is_fresh else self._known(features)
         if known is not None and known.outcome is kind and not self.by_fingerprint:
             features = known  # with all that was derived of it
@@ -250,10 +249,10 @@ class Window:
 
     def _known(self, features: CallFeatures) -> Optional[CallFeatures]:
         """Return the same call with the same result, if there was one; unknown results differ."""
-        if features.said is not None:
+        if features.result_key is not None:
             for passed in reversed(self.rounds):
-                earlier = passed.calls.get(features.key)
-                if earlier is not None and earlier.features.said == features.said:
+                earlier = passed.calls.get(features.call_key)
+                if earlier is not None and earlier.features.result_key == features.result_key:
                     return earlier.features
         return None
 
@@ -264,10 +263,10 @@ class Window:
             oldest = self.rounds.pop(0)
             leaving = oldest.evidence
             if len(leaving) > surplus:
-                leaving = oldest.siblings
+                leaving = oldest.sorted_evidence
                 staying = set(leaving[surplus:])
                 leaving = leaving[:surplus]
-                calls = {call: item for call, item in oldest.calls.items() if item in staying}
+                calls = {key: item for key, item in oldest.calls.items() if item in staying}
                 self.rounds.insert(0, Round(oldest.number, calls))
             self.tally.forget(leaving)
             surplus -= len(leaving)

@@ -5,7 +5,7 @@ from typing import Any, Callable, Hashable, List, Optional, Sequence, Tuple
 from ...latest import Latest
 from ...types import ToolCall
 from ..evidence.compared import Asked, Result, asked_of
-from ..evidence.fingerprint import call_key, text_fingerprint
+from ..evidence.fingerprint import short_call_fingerprint, text_fingerprint
 from ..evidence.kept_name import kept_id
 from ..evidence.tool_policy import ToolPolicy
 from ..text.canonical import text_of
@@ -25,14 +25,14 @@ class Reported:
 
     def __init__(self, size: int) -> None:
         # By id, round and key, or by their tokens where nothing else is known.
-        self._reports: Latest[Hashable, _Report] = Latest(size)
+        self._reports: Latest[Hashable, Optional[_Report]] = Latest(size)
         self._by_fingerprint = False
 
     def new(
         self,
         calls: Sequence[ToolCall],
         results: Sequence[Result],
-        policy_of: Callable[[ToolCall], ToolPolicy],
+        policy_of: Callable[[Any], ToolPolicy],
     ) -> New:
         """Leave out calls that were reported before, and remember the others."""
         for call in calls:
@@ -42,14 +42,14 @@ class Reported:
 
     def to_text(self) -> str:
         """Return the state as one text."""
-        return "".join(each.token for each in self._reports.values())
+        reports = self._reports.items()
+        return "".join(str(key) if each is None else each.token for key, each in reports)
 
     def load(self, text: str) -> None:
         """Take over a state that `to_text` gave."""
         self._by_fingerprint = True
         for at in range(0, len(text), _TOKEN):
-            token = text[at : at + _TOKEN]
-            self._reports[token] = _Report(token)
+            self._reports[text[at : at + _TOKEN]] = None
 
     def forget_texts(self) -> None:
         """Keep of the calls no more than `to_text` gives."""
@@ -61,24 +61,24 @@ class Reported:
         self,
         calls: Sequence[ToolCall],
         results: Sequence[Result],
-        policy_of: Callable[[ToolCall], ToolPolicy],
+        policy_of: Callable[[Any], ToolPolicy],
     ) -> New:
         new_calls: List[ToolCall] = []
         new_results: List[Result] = []
         all_asked: List[Optional[Asked]] = []
         for position, call in enumerate(calls):
-            asked = None if call.id is None else asked_of(call, policy_of(call))
-            if asked is None or self._is_new(call, asked):
+            asked = None if call.id is None else asked_of(call, policy_of(call.tool_name))
+            if asked is None or self._note(call, asked):
                 new_calls.append(call)
                 new_results.append(results[position] if position < len(results) else None)
                 all_asked.append(asked)
         return new_calls, new_results, all_asked
 
-    def _is_new(self, call: ToolCall, asked: Asked) -> bool:
-        """Whether a call was not reported before; it is remembered."""
-        report = _Report("", (call.id, call.round, asked.tool, asked.arguments))
-        key: Hashable = call.id, call.round, asked.key
-        if self._by_fingerprint or asked.is_long or not _is_short(call):
+    def _note(self, call: ToolCall, asked: Asked) -> bool:
+        """Remember a report, and return whether it is the first one of its call."""
+        report = _Report(call, asked)
+        key: Hashable = call.id, call.round, asked.call_key
+        if self._by_fingerprint or asked.is_long or not _may_be_kept(call):
             key = report.token
         is_new = key not in self._reports
         self._reports[key] = report
@@ -88,22 +88,26 @@ class Reported:
 class _Report:
     """One report, as a short token that is made when it is first asked for."""
 
-    __slots__ = ("_made_of", "_token")
+    __slots__ = ("_arguments", "_call_id", "_round", "_token", "_tool")
 
-    def __init__(self, token: str, made_of: Tuple[Any, ...] = ()) -> None:
-        self._token = token
-        self._made_of = made_of
+    def __init__(self, call: ToolCall, asked: Asked) -> None:
+        self._call_id: Any = call.id
+        self._round: Any = call.round
+        self._tool = asked.tool
+        self._arguments = asked.arguments
+        self._token = ""
 
     @property
     def token(self) -> str:
         """Equal for two reports of one call."""
         if not self._token:
-            call_id, round_number, tool, arguments = self._made_of
-            text = f"{text_of(call_id)}\x00{text_of(round_number)}\x00{call_key(tool, arguments)}"
-            self._token, self._made_of = text_fingerprint(text)[:_TOKEN], ()
+            called = short_call_fingerprint(self._tool, self._arguments)
+            text = f"{text_of(self._call_id)}\x00{text_of(self._round)}\x00{called}"
+            self._token = text_fingerprint(text)[:_TOKEN]
+            self._call_id = self._round = self._arguments = None
         return self._token
 
 
-def _is_short(call: ToolCall) -> bool:
-    """Whether id and round are what they should be, and may be kept."""
+def _may_be_kept(call: ToolCall) -> bool:
+    """Whether id and round are of the right type, and short."""
     return kept_id(call.id) is not None and isinstance(call.round, (int, type(None)))

@@ -48,7 +48,8 @@ MAX_ITEMS = 100_000
 _PLAIN_DEPTH = 8
 _CONTAINERS = frozenset((dict, list))
 _LARGE = 1 << 64
-_IN_TWO_FORMS = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")  # also as two surrogates
+# One character, or two surrogates: JSON writes both alike.
+_IN_TWO_FORMS = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 
 
 def _encoder() -> Callable[[Any], str]:
@@ -97,10 +98,11 @@ def copied(value: Any) -> Any:
 
 
 def flat_items(value: Any) -> Tuple[Optional[FrozenSet[Any]], int]:
-    """Return what is equal for equal flat dictionaries, and how many characters these hold.
+    """Return the items of a flat dictionary as a set, and how many characters it holds.
 
-    They are made much more quickly than JSON text, and are equal where that is. Returns None for
-    any other value, and where it holds more than texts, flags and whole numbers.
+    Two such sets are equal where the canonical JSON is, and are made much more quickly. The set is
+    None for any other value, and for one that holds anything but texts, flags, whole numbers and
+    None, or a name that is not ASCII.
 
     >>> flat_items({"a": 1, "b": "text"})[0] == flat_items({"b": "text", "a": 1})[0]
     True

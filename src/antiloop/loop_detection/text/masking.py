@@ -1,6 +1,6 @@
 """Secrets kept out of everything that is shown or kept.
 
-What is compared is never masked: fingerprints are taken of the arguments and results as they are.
+What is compared is never masked, and neither is what is hashed.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""The last calls and results of a run, for detectors of the user's own."""
+"""Copies of the last calls and results of a run, for custom detectors."""
 
 from collections import deque
 from itertools import zip_longest
@@ -15,8 +15,8 @@ Lists = Tuple[Sequence[ToolCall], Sequence[Result]]
 """Calls, and a result for each."""
 
 
-class OwnTexts:
-    """Copies of calls and results as they were when they came.
+class CallCopies:
+    """The last calls and results as they were when they came, for custom detectors.
 
     Args:
         size: how many calls there are at most.
@@ -26,11 +26,11 @@ class OwnTexts:
         self._kept: Deque[Tuple[ToolCall, Result]] = deque(maxlen=size)
 
     @classmethod
-    def of(cls, detector: DetectorSettings) -> "Optional[OwnTexts]":
-        """Make those of a run; None if all detectors are ours, which look at none."""
-        ours = (WindowDetector, TextDetector)
-        is_ours = all(isinstance(each, ours) for each in detector.detectors)
-        return None if is_ours else cls(detector.window)
+    def of(cls, detector: DetectorSettings) -> "Optional[CallCopies]":
+        """Make the copies of a run; None without a custom detector."""
+        built_in = (WindowDetector, TextDetector)
+        is_custom = any(not isinstance(each, built_in) for each in detector.detectors)
+        return cls(detector.window) if is_custom else None
 
     def add(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
         """Copy a round; results that are missing are unknown."""
