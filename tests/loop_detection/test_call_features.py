@@ -261,6 +261,22 @@ def test_a_monitor_does_not_keep_whole_results_alive():
     assert held < 1_000_000
 
 
+def test_nothing_keeps_the_long_names_of_arguments_alive():
+    tracemalloc.start()
+    try:
+        for number in range(10):
+            name = f"{number} password " + "k" * 500_000
+            features = CallFeatures.of(ToolCall("read", {name: number}), "Error: no")
+            assert features.near
+            assert features.wording
+            assert features.shown.label
+        del name, features
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 1_000_000
+
+
 @pytest.mark.parametrize("extra", [0, 9_000])
 def test_long_arguments_are_judged_as_short_ones(extra):
     padding = {"zz": "more words " * (extra // 11)}

@@ -117,7 +117,7 @@ class LoopMonitor(Copied):
         check_round(tool_calls, tool_results)
         if not self.enabled:
             return GO_ON
-        calls, results, asked = self.reported.new(tool_calls, tool_results, self._window.policy)
+        calls, results, asked = self.reported.new(tool_calls, tool_results, self._window)
         if not calls:
             return GO_ON
         if self.consultation.is_held:

@@ -64,6 +64,7 @@ _COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
 LONG = 2_000
 """Characters of a text that take part in a comparison beyond exact equality."""
 _STEMS = 64
+_LONGEST_NAME = 200  # characters of a name that are looked at, and remembered
 
 
 def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) -> str:
@@ -207,7 +208,7 @@ def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, s
     """Yield the values inside arguments as text, each with the keys that lead to it."""
     if depth and isinstance(value, dict):
         for key in sorted(value, key=str):
-            if not _is_numbering(str(key)):
+            if not _is_numbering(str(key)[:_LONGEST_NAME]):
                 item = value[key]
                 if type(item) is str:
                     yield f"{path}.{key}", item

@@ -1,16 +1,17 @@
 """Which calls were reported already: hooks before and after a call may both report it."""
 
-from typing import Any, Callable, Hashable, List, Optional, Sequence, Tuple
+from typing import Any, Hashable, List, Optional, Sequence, Tuple
 
 from ...latest import Latest
 from ...types import ToolCall
 from ..evidence.compared import Asked, Result, asked_of
 from ..evidence.fingerprint import short_call_fingerprint, text_fingerprint
 from ..evidence.kept_name import kept_id
-from ..evidence.tool_policy import ToolPolicy
+from ..evidence.window import Window
 from ..text.canonical import text_of
 
 _TOKEN = 8  # hexadecimal digits that tell the reported calls apart
+_LARGE = 1 << 64
 
 New = Tuple[Sequence[ToolCall], Sequence[Result], Sequence[Optional[Asked]]]
 """Calls, their results, and what is known of the calls already, where anything is."""
@@ -32,12 +33,12 @@ class Reported:
         self,
         calls: Sequence[ToolCall],
         results: Sequence[Result],
-        policy_of: Callable[[Any], ToolPolicy],
+        window: Window,
     ) -> New:
         """Leave out calls that were reported before, and remember the others."""
         for call in calls:
             if call.id is not None:
-                return self._first_reports(calls, results, policy_of)
+                return self._first_reports(calls, results, window)
         return calls, results, ()
 
     def to_text(self) -> str:
@@ -61,13 +62,15 @@ class Reported:
         self,
         calls: Sequence[ToolCall],
         results: Sequence[Result],
-        policy_of: Callable[[Any], ToolPolicy],
+        window: Window,
     ) -> New:
         new_calls: List[ToolCall] = []
         new_results: List[Result] = []
         all_asked: List[Optional[Asked]] = []
         for position, call in enumerate(calls):
-            asked = None if call.id is None else asked_of(call, policy_of(call.tool_name))
+            asked = None
+            if call.id is not None:
+                asked = asked_of(call, window.policy(call.tool_name), window.remembers)
             if asked is None or self._note(call, asked):
                 new_calls.append(call)
                 new_results.append(results[position] if position < len(results) else None)
@@ -76,9 +79,11 @@ class Reported:
 
     def _note(self, call: ToolCall, asked: Asked) -> bool:
         """Remember a report, and return whether it is the first one of its call."""
-        report = _Report(call, asked)
-        key: Hashable = call.id, call.round, asked.call_key
-        if self._by_fingerprint or asked.is_long or not _may_be_kept(call):
+        call_id, number = text_of(call.id), _text_of_round(call.round)
+        report = _Report(call_id, number, asked)
+        key: Hashable = call_id, number, asked.call_key
+        may_be_kept = kept_id(call_id) is not None and kept_id(number) is not None
+        if self._by_fingerprint or asked.is_long or not may_be_kept:
             key = report.token
         is_new = key not in self._reports
         self._reports[key] = report
@@ -90,9 +95,9 @@ class _Report:
 
     __slots__ = ("_arguments", "_call_id", "_round", "_token", "_tool")
 
-    def __init__(self, call: ToolCall, asked: Asked) -> None:
-        self._call_id: Any = call.id
-        self._round: Any = call.round
+    def __init__(self, call_id: str, number: str, asked: Asked) -> None:
+        self._call_id = call_id
+        self._round = number
         self._tool = asked.tool
         self._arguments = asked.arguments
         self._token = ""
@@ -102,12 +107,15 @@ class _Report:
         """Equal for two reports of one call."""
         if not self._token:
             called = short_call_fingerprint(self._tool, self._arguments)
-            text = f"{text_of(self._call_id)}\x00{text_of(self._round)}\x00{called}"
+            text = f"{self._call_id}\x00{self._round}\x00{called}"
             self._token = text_fingerprint(text)[:_TOKEN]
-            self._call_id = self._round = self._arguments = None
+            self._call_id, self._round, self._arguments = "", "", None
         return self._token
 
 
-def _may_be_kept(call: ToolCall) -> bool:
-    """Whether id and round are of the right type, and short."""
-    return kept_id(call.id) is not None and isinstance(call.round, (int, type(None)))
+def _text_of_round(number: Any) -> str:
+    """Return what `text_of` does, much more quickly for what the number of a round should be."""
+    if number is None:
+        return "null"
+    is_usual = type(number) is int and -_LARGE < number < _LARGE
+    return str(number) if is_usual else text_of(number)
