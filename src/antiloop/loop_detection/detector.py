@@ -122,8 +122,7 @@ class LoopDetector(DetectorSettings):
         window = Window.of(
             tool_calls, tool_results, self.window, self.tools, self.counted, self.masking
         )
-        findings = self.findings(window, tool_calls, tool_results)
-        return findings[0] if findings else None
+        return next(self.findings(window, tool_calls, tool_results), None)
 
     def monitor(
         self, tools: Optional[Mapping[str, ToolPolicy]] = None, *, live: bool = True

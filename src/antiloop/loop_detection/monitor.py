@@ -260,14 +260,14 @@ class LoopMonitor(Copied):
         self.consultation.load(snapshot)
 
     def _is_at_rest(self) -> bool:
-        """Whether the last round is new to all detectors, and nothing is suspected: as most."""
+        """Whether the last round changes no verdict: all detectors ignore it, as most rounds."""
         is_quiet = self._suspicion.is_zero and not self.consultation.is_held
         return is_quiet and self._detector.ignores_new_rounds and self._window.ends_new
 
     def _judge(self) -> LoopVerdict:
         """Ask all detectors and take the strongest action, the first of equals."""
         calls, results = ((), ()) if self._copies is None else self._copies.lists()
-        findings = self._detector.findings(self._window, calls, results)
+        findings = list(self._detector.findings(self._window, calls, results))
         if self._ladder.is_blocking:
             findings += refused_again(self._ladder, self._window, findings)
         counted = self._suspicion.after(self._window)

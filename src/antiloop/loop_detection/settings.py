@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import replace
-from typing import Collection, List, Mapping, Optional, Sequence, Union
+from typing import Collection, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ..short_repr import short_repr
 from ..types import Role, ToolCall
@@ -80,9 +80,8 @@ class DetectorSettings:
 
     def findings(
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
-    ) -> List[LoopDetection]:
+    ) -> Iterator[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
-        findings: List[LoopDetection] = []
         asked = self._asked_if_new if window.ends_new else self._asked
         for detector, looks_at_window in asked:
             try:
@@ -99,8 +98,7 @@ class DetectorSettings:
                 _logger.exception("detector %r raised; it is skipped for this round", detector.name)
             else:
                 if found is not None:
-                    findings.append(found)
-        return findings
+                    yield found
 
     def __repr__(self) -> str:
         names = ", ".join(detector.name for detector in self.detectors)

@@ -21,8 +21,8 @@ class NearRepeatDetector(WindowDetector):
 
     Cosmetic differences are a fresh request id, the order, plural and repetition of words, a number
     sent as text, and everything after a shell no-op. Similar arguments are not enough: two paths
-    with a long common prefix are two paths. The arguments are compared so at most once for each
-    call, and only where a streak is possible.
+    with a long common prefix are two paths. Arguments are reduced to what counts at most once for
+    each call, and only where such a streak is possible.
 
     Args:
         threshold: rounds with such a call while little else is new, 2 or more.

@@ -14,8 +14,8 @@ Result = Union[ToolResult, str, None]
 """An entry of a list of results; None is an unknown result."""
 
 KEPT = 8_000
-"""Characters of arguments that are kept at most, to be compared more loosely: of names and texts,
-or of JSON where there is more than these."""
+"""Characters of arguments that are kept at most, to be compared more loosely: of the names and
+texts of flat arguments, of the JSON of others."""
 
 _logger = logging.getLogger("antiloop")
 _ANOTHER = object()  # the arguments of no call
