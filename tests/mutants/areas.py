@@ -59,7 +59,10 @@ AREAS: Dict[str, Area] = {
             "tests/properties/test_copies.py",
             "tests/properties/test_refused_options.py",
         ],
-        ["tests/loop_detection/test_step_cost.py"],
+        [
+            "tests/loop_detection/test_step_cost.py",
+            "tests/properties/test_refused_options.py::test_no_flag_is_left_out",
+        ],
     ),
 }
 
@@ -71,14 +74,16 @@ def holds(area: Area, path: str) -> bool:
 
 def settings(area: Area, files: Sequence[str]) -> str:
     """Return mutmut's table of pyproject.toml; texts and lists in JSON are TOML, too."""
+    tests = [*area.tests, *(() if files else area.slow)]
+    without = [test for test in area.without if test.startswith(tuple(tests))]
     options = {
         "source_paths": ["src"],
         "only_mutate": [path for path in files if holds(area, path)] or [*area.sources],
         "also_copy": ["docs", "README.md", "CHANGELOG.md", ".ci", ".github"],
-        "pytest_add_cli_args": [*OPTIONS, *(f"--deselect={test}" for test in area.without)],
+        "pytest_add_cli_args": [*OPTIONS, *(f"--deselect={test}" for test in without)],
         "timeout_multiplier": 2,  # of what the tests take, so that an endless loop ends soon
         "timeout_constant": 5,
-        "pytest_add_cli_args_test_selection": [*area.tests, *(() if files else area.slow)],
+        "pytest_add_cli_args_test_selection": tests,
     }
     return "\n[tool.mutmut]\n" + "".join(f"{key} = {json.dumps(options[key])}\n" for key in options)
 
