@@ -142,8 +142,8 @@ ANSWERS = {
 @pytest.mark.parametrize(
     ("text", "kind"),
     [(text, kind) for kind, texts in ANSWERS.items() for text in texts],
-    # pytest writes a backslash otherwise where it collects a second time, as mutmut lets it do.
-    ids=lambda value: repr(value)[:40].replace("\\", "/"),
+    # pytest writes other ids for these where it collects a second time, as mutmut lets it do.
+    ids=lambda value: ascii(value)[:40].replace("\\", "/"),
 )
 def test_an_answer_is_judged_at_a_glance(text, kind):
     assert outcome(text) is kind
