@@ -1,6 +1,6 @@
 """What the loops of a run took: calls, tokens and money."""
 
-from typing import Optional
+from typing import Iterable, Optional
 
 from .latest import Latest
 
@@ -36,13 +36,14 @@ class Waste:
         self._tokens.add(step, tokens, is_wasted)
         self._cost.add(step, cost, is_wasted)
 
-    def mark(self, step: int) -> None:
-        """Note that a call brought nothing new."""
-        if step not in self._wasted:
-            self._wasted[step] = None
-            self.calls += 1
-            self._tokens.waste(step)
-            self._cost.waste(step)
+    def mark(self, steps: Iterable[int]) -> None:
+        """Note that calls brought nothing new; some may be noted already."""
+        for step in steps:
+            if step not in self._wasted:
+                self._wasted[step] = None
+                self.calls += 1
+                self._tokens.waste(step)
+                self._cost.waste(step)
 
 
 class _Sum:

@@ -62,6 +62,7 @@ class RaisedWarning:
     _count: int = 0
     _step: int = 0
     _message: str = ""
+    _masking: Optional[Masking] = None
 
     def grow(self, key: Hashable, tally: Tally, step: int) -> bool:
         """Take in what was counted; return whether this is the worst yet and must be reported."""
@@ -74,8 +75,8 @@ class RaisedWarning:
         return True
 
     def tell(self, message: str, masking: Masking) -> None:
-        """Set the message; names in it are untrusted."""
-        self._message = visible(masking.text(message))
+        """Set the message; names in it are untrusted, and masked when it is shown."""
+        self._message, self._masking = message, masking
 
     def is_open(self, profile: HealthProfile) -> bool:
         """Whether it goes on."""
@@ -106,6 +107,8 @@ class RaisedWarning:
 
     def _whole_message(self) -> str:
         """Add how many calls it is about, where what was found last is only a part of them."""
+        if self._masking is not None:
+            self._message, self._masking = visible(self._masking.text(self._message)), None
         if not self.rule.is_finding or len(self._items) <= self._count:
             return self._message
         return f"{self._message} {len(self._items):,} calls in all."

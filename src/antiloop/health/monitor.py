@@ -1,7 +1,6 @@
 """Judging a run while it goes on: each round and event costs the same, however long the run is."""
 
 from collections import deque
-from dataclasses import replace
 from itertools import chain, repeat
 from typing import Dict, Hashable, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -21,19 +20,8 @@ from ..waste import Waste
 from .counting import Counter, Item, RaisedWarning, Tally
 from .profile import HealthProfile
 from .report import HealthReport, HealthStatus
-from .rules import PROGRESS, HealthRule, step_of
+from .rules import PROGRESS, HealthRule, loop_rule, step_of
 from .run_so_far import RunSoFar, SeenCall, Several, handed_to
-
-LOOP = HealthRule(
-    "loop",
-    penalty=0,
-    threshold=1,
-    message="",
-    why="What comes back is known already, so each further call is spent for nothing.",
-    suggestion="Guard the agent with LoopDetector.escalating(): it tells the model, then refuses "
-    "the calls, then ends the run.",
-)
-
 
 WARNINGS = 50
 """Warnings of one rule; one more stands for all further loops."""
@@ -229,16 +217,15 @@ class HealthMonitor:
     def _note_loop(self, found: LoopDetection) -> None:
         """Take in a loop: calls after its first lap are waste, all are evidence for the rules."""
         steps = found.indices or (max(0, self._run.calls - 1),)
-        for step in steps[len(steps) - found.wasted_calls :]:
-            self._waste.mark(step)
+        self._waste.mark(steps[len(steps) - found.wasted_calls :])
         if self._profile.needs_evidence:
             self._raise_loop(found, steps)
             for seen in filter(None, [self._unnamed.pop(step, None) for step in steps]):
                 self._judge_call(seen)
 
     def _raise_loop(self, found: LoopDetection, steps: Sequence[int]) -> None:
-        name, penalty = f"loop_{found.detector_name}", self._profile.loop_penalty
-        raised = self._raised_by(replace(LOOP, name=name, penalty=penalty), found.identity)
+        rule = loop_rule(found.detector_name, self._profile.loop_penalty)
+        raised = self._raised_by(rule, found.identity)
         tally = Tally(len(steps), deque((step, step) for step in steps))
         if raised.grow(found.identity, tally, steps[-1]):
             raised.tell(found.message, self._loops.window.masking)

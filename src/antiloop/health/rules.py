@@ -6,6 +6,7 @@ count under one name as the threshold says, the warning is raised.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from string import Formatter
 from typing import Callable, Hashable, Optional, Tuple
 
@@ -148,6 +149,20 @@ def step_of(event: RunEvent) -> int:
     """Return the step of the call that an event is about: its own, the next, or the one before."""
     has_own = is_of_call(event) or event.type.startswith("llm_call")
     return max(0, event.step - (not has_own))
+
+
+@lru_cache(maxsize=64, typed=True)
+def loop_rule(detector: str, penalty: float) -> HealthRule:
+    """Return the rule that stands for what a detector finds."""
+    return HealthRule(
+        f"loop_{detector}",
+        penalty=penalty,
+        threshold=1,
+        message="",
+        why="What comes back is known already, so each further call is spent for nothing.",
+        suggestion="Guard the agent with LoopDetector.escalating(): it tells the model, then "
+        "refuses the calls, then ends the run.",
+    )
 
 
 RULES: Tuple[HealthRule, ...] = (

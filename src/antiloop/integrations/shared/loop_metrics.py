@@ -114,8 +114,7 @@ class LoopMetrics(AgentObserver):
         run = self._run(run_id)
         if run.has_begun_again(found):
             run.waste, run.reported = Waste(REMEMBERED), {}
-        for step in found.indices[len(found.indices) - found.wasted_calls :]:
-            run.waste.mark(step)
+        run.waste.mark(found.indices[len(found.indices) - found.wasted_calls :])
         waste = run.waste
         now: Dict[str, float] = {
             "wasted_calls": waste.calls,

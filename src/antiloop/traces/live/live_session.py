@@ -110,8 +110,7 @@ class LiveSession:
             self.found += 1
             self.last, self.trouble_s = (last, verdict), self.written_s
             steps = found.indices or (last,)
-            for step in steps[len(steps) - found.wasted_calls :]:
-                self._waste.mark(step)
+            self._waste.mark(steps[len(steps) - found.wasted_calls :])
 
     def state(self, now_s: float) -> LiveState:
         """Say what it does at a time."""
