@@ -203,6 +203,12 @@ def test_help_needs_no_detector():
     assert not {name for name in loaded if name.startswith("antiloop.traces")}
 
 
+def test_a_scan_loads_only_what_it_needs():
+    loaded = loaded_by("import antiloop.cli.commands.scan, antiloop.cli.engines.scanning")
+    assert not top_level(loaded) & {"multiprocessing", "secrets", "uuid", "zipfile"}
+    assert "antiloop.loop_detection.text.chant_scan" not in loaded
+
+
 def test_the_package_depends_on_nothing():
     project = (SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     assert "\ndependencies = []\n" in project

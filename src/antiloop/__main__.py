@@ -1,5 +1,6 @@
 """``python -m antiloop``, and the command ``antiloop``."""
 
+import gc
 import sys
 
 _FOR_PEOPLE = {"--install", "--uninstall", "--status", "--help", "-h"}
@@ -19,6 +20,7 @@ def main() -> int:
         from .cli import main as run_command
     except KeyboardInterrupt:  # too early to report it
         return 130
+    gc.freeze()  # what is imported stays, so no collection need look at it again
     return run_command()
 
 

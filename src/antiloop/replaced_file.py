@@ -2,7 +2,6 @@
 
 import errno
 import os
-import secrets
 import stat
 from contextlib import contextmanager
 from typing import Iterator, Optional, Sequence, TextIO, Tuple
@@ -33,7 +32,7 @@ def replaced_file(path: str, within: Optional[Sequence[str]] = None) -> Iterator
         return
     whole = target_of(path, within)
     mode = stat.S_IMODE(os.stat(whole).st_mode) if os.path.exists(whole) else None
-    part = os.path.join(os.path.dirname(whole), f".antiloop-{secrets.token_hex(16)}")
+    part = os.path.join(os.path.dirname(whole), f".antiloop-{os.urandom(16).hex()}")
     with signals_handled({"SIGTERM": end, "SIGHUP": end}):
         new = _created(part, 0o666 if mode is None else 0o600)
         try:

@@ -361,11 +361,14 @@ def test_ctrl_c_ends_quietly(monkeypatch, capsys):
 
 
 def test_the_module_gives_the_exit_status(monkeypatch, capsys):
+    frozen = []
+    monkeypatch.setattr("gc.freeze", lambda: frozen.append("antiloop.cli" in sys.modules))
     monkeypatch.setattr(sys, "argv", ["antiloop", "scan", EXAMPLE])
     with pytest.raises(SystemExit) as exit_:
         sys.exit(program())
     assert exit_.value.code == 1
     assert capsys.readouterr().out.endswith("got stuck.\n")
+    assert frozen == [True]
 
 
 def test_an_interrupt_while_the_program_starts_is_130(monkeypatch):

@@ -23,8 +23,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.cli import main
+from antiloop.cli.engines import processes
 from antiloop.cli.engines.engine import EngineFailed
-from antiloop.cli.engines.parallel import in_order, processes
+from antiloop.cli.engines.parallel import in_order
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import pieces, read_runs
 

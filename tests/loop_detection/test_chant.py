@@ -217,7 +217,7 @@ def test_a_healthy_text_is_read_once_in_whatever_run(monkeypatch):
     text = " ".join(f"Step {word} is done, and the next one follows." for word in HEALTHY)[:9000]
     said = [ChantDetector().watch() for _ in range(2)]
     assert said[0].said(text) is None
-    monkeypatch.setattr("antiloop.loop_detection.detectors.chant.ChantScan", None)
+    monkeypatch.setattr("antiloop.loop_detection.text.chant_scan.ChantScan", None)
     assert (said[1].said(text), said[1].count) == (None, said[0].count)
 
 

@@ -77,9 +77,11 @@ def verdicts_of(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, Loop
 
 
 def every_verdict(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, LoopVerdict]]:
-    """Yield also the verdicts to go on, which carry a suspicion."""
+    """Yield also the verdicts to go on that carry a suspicion."""
     for moment in moments_of(run):
-        yield step_of(moment), judged(monitor, run, moment)
+        verdict = judged(monitor, run, moment)
+        if verdict is not GO_ON:
+            yield step_of(moment), verdict
 
 
 def step_of(moment: Moment, since: int = 0) -> int:

@@ -3,7 +3,6 @@
 import json
 import os
 import time
-import uuid
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Type, Union
 
@@ -62,7 +61,7 @@ class RunRecorder:
         clock: Callable[[], float] = time.time,
         mask: Optional[MaskRule] = None,
     ) -> None:
-        self.run_id = uuid.uuid4().hex if run_id is None else run_id
+        self.run_id = os.urandom(16).hex() if run_id is None else run_id
         self._agent = agent
         self._clock = clock
         self._masking = None if mask is None else masking_of(mask)

@@ -35,7 +35,7 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
 def replayed(
     run: RecordedRun, detector: LoopDetector, *, remembers: bool = True
 ) -> Iterator[Tuple[int, LoopVerdict]]:
-    """Yield what `replay` does, and the verdicts to go on, which carry a suspicion, too.
+    """Yield what `replay` does, and the verdicts to go on that carry a suspicion, too.
 
     Args:
         run: the run.

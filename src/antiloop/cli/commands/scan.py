@@ -137,12 +137,14 @@ def _read_baseline(path: str) -> "Baseline":
 
 def _writer(name: str, detector: "LoopDetector") -> "Writer":
     from ..output.judged_output import JsonlWriter, JsonWriter, TextWriter
-    from ..output.sarif import SarifWriter
 
+    if name == "sarif":
+        from ..output.sarif import SarifWriter
+
+        return SarifWriter(detector)
     writers: Dict[str, Callable[[], Writer]] = {
         "text": TextWriter,
         "json": JsonWriter,
         "jsonl": JsonlWriter,
-        "sarif": lambda: SarifWriter(detector),
     }
     return writers[name]()

@@ -18,7 +18,6 @@ from typing import (
     TypeVar,
 )
 
-from . import processes
 from .engine import Engine, EngineFailed
 
 _Task = TypeVar("_Task")
@@ -90,6 +89,8 @@ def _finished(waiting: "Deque[Tuple[_Task, Future[_Done]]]") -> Tuple[_Task, _Do
 
 def _engine(name: str, jobs: int) -> Engine:
     if name == "processes":
+        from . import processes  # it takes long, and most scans need no other process
+
         return processes.open_engine(jobs)
     if name != "dask" and not name.startswith(_AT):
         return _made(name, jobs)

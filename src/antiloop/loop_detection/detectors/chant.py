@@ -1,14 +1,16 @@
 """A stretch of text that repeats without end, inside one reply."""
 
-from typing import Optional, Tuple
+from typing import TYPE_CHECKING, Optional, Tuple
 
 from ...stability import beta
 from ..detection import LoopDetection
-from ..text.chant_scan import Chant, ChantScan
 from ..text.masking import SECRETS, Masking
 from ..threshold import check_threshold
 from .known_texts import KnownTexts
 from .text_detector import TextDetector, TextWatch, text_detection
+
+if TYPE_CHECKING:
+    from ..text.chant_scan import Chant, ChantScan
 
 _HEALTHY: KnownTexts[Optional[int]] = KnownTexts(2_000)
 """Complete texts without a finding, and how often their latest stretch came."""
@@ -72,7 +74,7 @@ class _Text(TextWatch):
 
     def saying(self, piece: str) -> Optional[LoopDetection]:
         if self._scan is None:
-            self._scan = ChantScan(self._detector.repetitions, self._detector.length)
+            self._scan = self._new_scan()
         return self._found(self._scan, self._scan.add(piece))
 
     def said(self, text: str) -> Optional[LoopDetection]:
@@ -90,7 +92,7 @@ class _Text(TextWatch):
         return self._read(text, settings)
 
     def _read(self, text: str, settings: Tuple[int, int]) -> Optional[LoopDetection]:
-        scan = ChantScan(*settings)
+        scan = self._new_scan()
         found = self._found(scan, scan.add(text)) or self._found(scan, scan.end())
         if found is None:
             _HEALTHY.note(text, settings, scan.laps)
@@ -99,7 +101,13 @@ class _Text(TextWatch):
     def moved(self) -> None:
         self._scan = None
 
-    def _found(self, scan: ChantScan, chant: Optional[Chant]) -> Optional[LoopDetection]:
+    def _new_scan(self) -> "ChantScan":
+        # Imported here: its patterns take long to compile, and most runs only call tools.
+        from ..text.chant_scan import ChantScan
+
+        return ChantScan(self._detector.repetitions, self._detector.length)
+
+    def _found(self, scan: "ChantScan", chant: "Optional[Chant]") -> Optional[LoopDetection]:
         self._laps = scan.laps
         if chant is None:
             return None

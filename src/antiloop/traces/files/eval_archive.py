@@ -11,8 +11,6 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ...exceptions import NoTrace, TraceUnreadable
 
-SIGNATURE = b"PK\x03\x04"
-"""How a zip file begins."""
 _SAMPLE = re.compile(r"samples/.+\.json", re.DOTALL)
 _HEADS = ("header.json", "_journal/start.json")
 """The members about the log as a whole: of a finished one, and of one that is being written."""

@@ -11,7 +11,6 @@ from typing import Iterator, Tuple, cast
 
 from ...exceptions import NoTrace, TraceUnreadable
 from ...regular_file import NotRegular, opener
-from .eval_archive import SIGNATURE, members
 from .line_splitter import LineSplitter
 
 Line = Tuple[int, str]
@@ -22,7 +21,7 @@ NOT_KEPT = "\ud800"
 """Marks a line that is not kept, followed by the reason. No line that is read begins so."""
 PADDING = "\0"
 """What a system that went down, or a file cut off under its writer, leaves before a line."""
-_GZIP = b"\x1f\x8b"
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _CHUNK = 1 << 16
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -32,10 +31,9 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
     """Open a file, or standard input for ``-``; return its name and its lines that are not blank.
 
     Gzip, byte order marks and logs of Inspect AI are recognized by the first bytes; each sample of
-    such a log is a line. Undecodable bytes are kept
-    as lone surrogates, so that what differs in the file still differs. A line of more than
-    ``max_length`` bytes is given as `NOT_KEPT` and the reason, so memory is bounded by that length
-    also where no line ever ends.
+    such a log is a line. Undecodable bytes are kept as lone surrogates, so that what differs in the
+    file still differs. A line of more than ``max_length`` bytes is given as `NOT_KEPT` and the
+    reason, so memory is bounded by that length also where no line ever ends.
 
     A path to anything but a file, such as a named pipe, is refused, since it may never get data.
     What this process has open already, such as ``<(...)`` of a shell, is read.
@@ -61,7 +59,9 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
 
 
 def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Line]:
-    if stream.peek(len(SIGNATURE))[: len(SIGNATURE)] == SIGNATURE:
+    if stream.peek(len(_ZIP))[: len(_ZIP)] == _ZIP:
+        from .eval_archive import members  # `zipfile` takes long to import
+
         for number, data, why_not in members(stream, name, max_length):
             if why_not or data:
                 yield number, NOT_KEPT + why_not if why_not else decoded(data)
@@ -70,8 +70,7 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
     too_long = not_kept(max_length)
     try:
         if stream.peek(2)[:2] == _GZIP:
-            packed = cast(io.RawIOBase, gzip.GzipFile(fileobj=stream))
-            stream = io.BufferedReader(packed, _CHUNK)
+            stream = cast(io.BufferedReader, gzip.GzipFile(fileobj=stream))
         for chunk in _chunks(stream, _encoding(stream, name)):
             for number, line in splitter.take(chunk):
                 yield number, too_long if line is None else decoded(line)
