@@ -99,7 +99,7 @@ def test_an_empty_directory_is_2(tmp_path, capsys):
 
 
 def test_a_trace_in_a_directory_that_is_cut_off_is_told(archive, capsys):
-    data = gzip.compress(os.urandom(50) + run("cut", 9).encode())
+    data = gzip.compress((os.urandom(50).hex() + run("cut", 9)).encode())
     (archive / "c.gz").write_bytes(data[:-20])
     status, run_ids, err = scanned(capsys, archive)
     assert (status, run_ids) == (2, ["first", "second", "third"])
