@@ -47,6 +47,32 @@ WAYS = {
 }
 
 
+def searches_in_vain(way, judge, chant_at=None):
+    """Run a model that finds nothing, and repeats itself without end in one of its replies."""
+    chant = "I should look at the file again before I go on. " * 60
+    words = "cats tabby kitten tomcat feline lion tiger puma lynx".split()
+    replies = [
+        ModelReply(chant if at == chant_at else "", (ToolCall("search", {"query": word}, str(at)),))
+        for at, word in enumerate(words)
+    ]
+    detector = LoopDetector.escalating(second_opinion=SecondOpinion(judge, suspicion=0.3))
+    config = AgentConfig(loop_detector=detector)
+    return WAYS[way](Agent([search], ScriptedProvider([*replies, "."]), config))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("chant_at", [3, 4])
+@pytest.mark.parametrize("answer", [True, False, None])
+def test_a_question_and_what_is_found_in_the_words_of_a_reply_both_count(way, chant_at, answer):
+    plain, chanted = [], []
+    searches_in_vain(way, lambda case: plain.append(case.step) or answer)
+    result = searches_in_vain(way, lambda case: chanted.append(case.step) or answer, chant_at)
+    until = plain.index(chant_at) + 1 if chant_at in plain else len(plain)
+    assert chanted[:until] == plain[:until]
+    found = [step.summary for step in result.trace.of_type(StepType.GRAPH_LOOP_DETECTED)]
+    assert answer is not False or any("repeats itself" in summary for summary in found)
+
+
 async def says_stuck_later(case):
     await asyncio.sleep(0)
     return STUCK

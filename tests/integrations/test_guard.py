@@ -178,6 +178,17 @@ class TestSecondOpinions:
         said = [guarding.judge(told.until(count + 1)).action for count in range(len(steps))]
         assert (said, anew.steps) == (expected, live.steps)
 
+    @pytest.mark.parametrize("ids", [True, False])
+    def test_a_question_and_what_is_found_in_the_words_of_a_reply_both_count(self, ids):
+        judge = Answering([False] * 16)
+        detector = LoopDetector.escalating(second_opinion=judge)
+        chant = TextMessage(Role.ASSISTANT, "Let me look at the file once again now. " * 60, 4)
+        told = searches([(word, "nothing found") for word in "abcde"], ids)
+        verdicts = [Guard(detector).judge(replace(told, messages=said)) for said in ((), (chant,))]
+        assert [each.action for each in verdicts] == [LoopAction.CONTINUE, LoopAction.NOTIFY]
+        assert "repeats itself" in verdicts[1].detection.message
+        assert judge.steps == [4, 4]
+
     def test_the_same_round_is_asked_about_once(self):
         judge = Answering([Opinion(True, 0.9, "It is not there.")] * 16)
         guarding = Guard(LoopDetector.escalating(second_opinion=judge))

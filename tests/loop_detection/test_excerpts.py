@@ -8,6 +8,8 @@ from antiloop.loop_detection.second_opinion.excerpts import Excerpt, Excerpts
 from antiloop.loop_detection.text.masking import SECRETS, Masking
 from antiloop.types import ToolCall, ToolResult
 
+LETTERS = "kJ8sQ2mZ7xV4bN1cR6tY9wE3uI5oP0aS"
+
 
 def text_of(length):
     return ("ab " * length)[: length - 1] + "z"
@@ -26,6 +28,22 @@ def test_a_call_is_kept_with_its_number_and_its_round():
         Excerpt(3, 2, "look", "at: 1", "here"),
         Excerpt(4, 2, "run", "x y", "boom", is_error=True),
     ]
+
+
+@pytest.mark.parametrize("lines", range(0, 900, 60))
+def test_a_secret_is_masked_wherever_a_long_text_is_cut(lines):
+    key = [f"{number:02}{LETTERS}" for number in range(25)]
+    secret = ["-----BEGIN RSA PRIVATE KEY-----", *key, "-----END RSA PRIVATE KEY-----"]
+    text = "\n".join(["all as usual here"] * lines + secret + ["all as usual"] * (1_500 - lines))
+    for call, result in ((ToolCall("cat", "x"), text), (ToolCall("write", {"text": text}), None)):
+        [shown] = kept(call, results=[result]).masked()
+        assert LETTERS not in shown.arguments + shown.result
+        assert len(shown.arguments + shown.result) <= 16_100
+
+
+def test_a_secret_in_the_name_of_a_tool_is_masked():
+    named = [ToolCall(f"sk-{LETTERS}"), ToolCall("a " * 95 + f"sk-{LETTERS}" + " b" * 95)]
+    assert not [each for each in kept(*named).masked() if LETTERS[:9] in each.tool]
 
 
 @pytest.mark.parametrize("masked", [{1: "a", "b": 2}, {None: {1}}, object(), [object()], None])
@@ -88,7 +106,7 @@ def test_texts_are_masked_when_they_are_read():
     assert seen == []
     [excerpt] = excerpts.masked()
     assert (excerpt.arguments, excerpt.result) == ("hidden", "hidden")
-    assert seen == [{"at": 1}, "text"]
+    assert seen == ["look", {"at": 1}, "text"]
 
 
 def test_arguments_are_kept_as_they_were():

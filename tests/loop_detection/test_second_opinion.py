@@ -441,9 +441,11 @@ class TestArguments:
             SecondOpinion(never, **options)
 
     def test_what_cannot_be_asked_is_refused(self):
-        for wrong in ("judge", Opinion, 3):
+        for wrong in ("judge", 3):
             with pytest.raises(TypeError, match="the judge must be a function"):
                 LoopDetector.escalating(second_opinion=wrong)
+        with pytest.raises(TypeError, match=r"pass an instance: Opinion\(\.\.\.\)"):
+            LoopDetector.escalating(second_opinion=Opinion)
 
     def test_a_bare_judge_gets_the_defaults(self):
         assert LoopDetector.default(never).second_opinion == SecondOpinion(never)

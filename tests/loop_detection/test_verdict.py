@@ -311,3 +311,13 @@ def test_a_detector_of_your_own_is_written_with_the_options_that_it_keeps():
             super().__init__(threshold)
 
     assert repr(Own(4)) == "Own(threshold=4)"
+
+
+def test_every_verdict_about_a_loop_has_the_suspicion_of_certainty():
+    monitor = LoopDetector.escalating().monitor()
+    of_words = [monitor.said("Let me fix the test first.") for _ in range(3)][-1]
+    of_rounds = [monitor.record_call("look", {"q": "cats"}, "nothing") for _ in range(4)][-1]
+    refused = monitor.before(ToolCall("look", {"q": "cats"}))
+    verdicts = (of_words, of_rounds, refused)
+    assert {each.suspicion for each in verdicts if each.detection} == {1.0}
+    assert all(each.detection for each in verdicts)

@@ -12,7 +12,6 @@ from ..exceptions import LoopDetectedError, ProviderError
 from ..frozen import frozen
 from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection.evidence.outcome import REFUSED_MARKER
-from ..loop_detection.policy import RANK
 from ..loop_detection.verdict import GO_ON
 from ..short_repr import error_text
 from ..trace import StepType, to_plain
@@ -192,7 +191,7 @@ def _verdict(ctx: _RunContext) -> Optional[LoopVerdict]:
     if ctx.monitor is None or ctx.round.ending is not None:
         return ctx.round.ending
     verdict = ctx.monitor.after(ctx.round.calls, ctx.round.results)
-    return max(verdict, ctx.words, key=lambda one: RANK[one.reported.action])
+    return ctx.monitor.consultation.with_words(verdict, ctx.words)
 
 
 def _second_opinion(ctx: _RunContext, case: CaseFile) -> Steps[Optional[LoopVerdict]]:

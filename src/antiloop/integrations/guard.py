@@ -14,7 +14,6 @@ from ..loop_detection import (
     LoopVerdict,
     Opinion,
 )
-from ..loop_detection.policy import RANK
 from ..loop_detection.run.listeners import log
 from ..loop_detection.text.shortening import visible
 from ..loop_detection.threshold import check_flag
@@ -124,7 +123,7 @@ class Guard(Lookout):
             return words
         calls = [replace(call, round=monitor.call_count) for call in together.calls]
         verdict = monitor.after(calls, together.results)
-        return max(verdict, words, key=lambda one: RANK[one.reported.action])
+        return monitor.consultation.with_words(verdict, words)
 
     def judge(self, history: History, run_id: str = "") -> LoopVerdict:
         """Return the verdict on the last round of this history, and notify the observers.

@@ -18,7 +18,7 @@ from .messages import refusal
 from .policy import LoopAction
 from .run.blocked import blocked, refused_again, shown_by_refusals
 from .run.call_copies import CallCopies
-from .run.climbing import heard, verdict_of
+from .run.climbing import heard, stronger, verdict_of
 from .run.consultation import Consultation
 from .run.listeners import Listener, Listeners
 from .run.own_copy import Copied
@@ -103,7 +103,7 @@ class LoopMonitor(Copied):
             return GO_ON
         found = blocked(block, self._window)
         text = refusal(found, features.tool, features.shown.label)
-        verdict = LoopVerdict(LoopAction.BLOCK, found, text)
+        verdict = LoopVerdict(LoopAction.BLOCK, found, text, suspicion=1.0)
         return self.listeners.acted_on(verdict)
 
     def after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
@@ -148,7 +148,7 @@ class LoopMonitor(Copied):
         if found is not None:
             self._ladder = question.ladder
             verdict = self._climbed(found, verdict.suspicion)
-        return self.listeners.report(verdict)
+        return stronger(self.listeners.report(verdict), question.words)
 
     def said(self, text: Optional[str]) -> LoopVerdict:
         """Check a complete reply of the model, before the calls that it requests.

@@ -6,7 +6,7 @@ from typing import Sequence
 from ..detection import LoopDetection
 from ..ladder import Ladder
 from ..messages import MessageRule, words_of_notice
-from ..policy import LoopAction
+from ..policy import RANK, LoopAction
 from ..verdict import GO_ON, LoopVerdict
 
 
@@ -39,7 +39,12 @@ def loop_verdict(
     found = replace(found, severity=action.severity)
     is_notice = action is LoopAction.NOTIFY
     words = words_of_notice(rule, found, rung) if is_notice else found.message
-    return LoopVerdict(action, found, words)
+    return LoopVerdict(action, found, words, suspicion=1.0)
+
+
+def stronger(verdict: LoopVerdict, words: LoopVerdict) -> LoopVerdict:
+    """Return the stronger of the verdicts on a round and on the words before it."""
+    return max(verdict, words, key=lambda one: RANK[one.reported.action])
 
 
 def heard(

@@ -17,6 +17,7 @@ from ..second_opinion.opinion import Opinion
 from ..second_opinion.second_opinion import SecondOpinion
 from ..settings import DetectorSettings
 from ..verdict import GO_ON, LoopVerdict
+from .climbing import stronger
 
 
 @dataclass
@@ -30,6 +31,8 @@ class Question:
     """What a detector found and is not certain of."""
     verdict: LoopVerdict = GO_ON
     """The verdict until an answer comes."""
+    words: LoopVerdict = GO_ON
+    """The verdict on the words of the same reply."""
 
 
 class Consultation:
@@ -81,6 +84,16 @@ class Consultation:
         self.run_id, self._recorded = run_id, dict(recorded or {})
         self.is_possible = is_possible
         self.start()
+
+    def with_words(self, verdict: LoopVerdict, words: LoopVerdict) -> LoopVerdict:
+        """Return the verdict on a whole reply: the stronger one on its round and on its words.
+
+        A question comes first; the words are then weighed when it is answered.
+        """
+        if verdict.case is None or self._open is None or words.action.ends_run:
+            return stronger(verdict, words)
+        self._open.words = words
+        return verdict
 
     def recall(self, known: Sequence[Optional[Opinion]], *, may_ask: bool) -> None:
         """Set, before a round is replayed, the opinion that it got when it was new.

@@ -8,7 +8,7 @@ from ...types import ToolCall, ToolResult
 from ..evidence.compared import Result
 from ..text.canonical import canonical_json, copied, parsed_arguments, plain, text_of
 from ..text.masking import Masking
-from ..text.shortening import NAME_LENGTH, ends_of, shortened
+from ..text.shortening import NAME_LENGTH, ends_of
 
 MAX_ROUNDS = 20
 """How many rounds are kept."""
@@ -52,7 +52,7 @@ class _Kept:
 
 
 class Excerpts:
-    """The texts of the last calls of one run; they are masked when they are read."""
+    """The texts of the last calls of one run; most are masked when they are read."""
 
     def __init__(self, masking: Masking) -> None:
         self._masking = masking
@@ -70,9 +70,9 @@ class Excerpts:
                 _Kept(
                     first + place,
                     number,
-                    shortened(text_of(call.tool_name), NAME_LENGTH),
-                    _bounded(copied(parsed_arguments(call.arguments))),
-                    None if text is None else ends_of(text_of(text), _KEPT_TEXT),
+                    self._kept_name(text_of(call.tool_name)),
+                    self._kept_arguments(copied(parsed_arguments(call.arguments))),
+                    None if text is None else self._kept_text(text_of(text)),
                     isinstance(result, ToolResult) and bool(result.is_error),
                     self._after_user,
                 )
@@ -108,16 +108,30 @@ class Excerpts:
             shown = (str(tool), str(arguments), text, bool(is_error), bool(after_user))
             self._kept.append(_Kept(int(index), int(number), *shown, is_masked=True))
 
+    def _kept_name(self, name: str) -> str:
+        return name if len(name) <= NAME_LENGTH else self._masking.name(name)
+
+    def _kept_text(self, text: str) -> str:
+        """Return both ends of a text; it is masked first, as half a secret looks like none."""
+        return text if len(text) <= _KEPT_TEXT else ends_of(self._masking.text(text), _KEPT_TEXT)
+
+    def _kept_arguments(self, arguments: Any) -> Any:
+        bounded = _bounded(arguments)
+        if bounded == arguments:
+            return arguments
+        return _bounded(plain(self._masking.arguments(arguments)))
+
     def _shown(self, kept: _Kept) -> Excerpt:
         if kept.is_masked:
-            arguments, result = kept.arguments, kept.result
+            tool, arguments, result = kept.tool, kept.arguments, kept.result
         else:
+            tool = self._masking.name(kept.tool)
             arguments = _written(plain(self._masking.arguments(kept.arguments)))
             result = None if kept.result is None else self._masking.text(kept.result)
         return Excerpt(
             kept.index,
             kept.round,
-            kept.tool,
+            tool,
             arguments,
             result or "",
             kept.is_error,

@@ -51,7 +51,10 @@ class SecondOpinion:
     __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
-        if isinstance(self.judge, type) or not callable(self.judge):
+        if isinstance(self.judge, type):
+            name = self.judge.__name__
+            raise TypeError(f"the judge is a class; pass an instance: {name}(...)")
+        if not callable(self.judge):
             raise TypeError(f"the judge must be a function of a CaseFile, got {self.judge!r}")
         if not _is_number(self.suspicion) or not 0 < self.suspicion <= 1:
             raise ValueError(f"suspicion must be above 0 and at most 1, got {self.suspicion!r}")
