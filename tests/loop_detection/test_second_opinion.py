@@ -13,7 +13,10 @@ from antiloop.loop_detection import (
     CaseFile,
     Escalation,
     FailureStreakDetector,
+    LoopAction,
+    LoopDetection,
     LoopDetector,
+    LoopVerdict,
     NearRepeatDetector,
     Opinion,
     PersistentFailureDetector,
@@ -191,6 +194,17 @@ class TestQuestions:
         monitor.user_message()
         verdicts, _ = searched(monitor, 4, NOT_STUCK, start=50)
         assert actions(verdicts) == []
+
+    @pytest.mark.parametrize(
+        ("action", "at_once", "answered"),
+        [("notify", "continue", "notify"), ("stop", "stop", "continue")],
+    )
+    def test_it_comes_before_words_unless_they_end_the_run(self, action, at_once, answered):
+        monitor = watching()
+        verdict = next(one for one in map(partial(search, monitor), range(9)) if one.case)
+        words = LoopVerdict(LoopAction(action), LoopDetection("chant", "It repeats itself."))
+        assert monitor.consultation.with_words(verdict, words).action.value == at_once
+        assert monitor.answer(NOT_STUCK).action.value == answered
 
     def test_an_answer_that_comes_too_late_is_nothing(self):
         monitor = watching()

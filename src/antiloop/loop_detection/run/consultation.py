@@ -90,7 +90,7 @@ class Consultation:
 
         A question comes first; the words are then weighed when it is answered.
         """
-        if verdict.case is None or self._open is None or words.action.ends_run:
+        if self._open is None or words.action.ends_run:
             return stronger(verdict, words)
         self._open.words = words
         return verdict
