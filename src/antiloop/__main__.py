@@ -20,7 +20,8 @@ def main() -> int:
         from .cli import main as run_command
     except KeyboardInterrupt:  # too early to report it
         return 130
-    gc.freeze()  # what is imported stays, so no collection need look at it again
+    if hasattr(gc, "freeze"):  # what is imported stays, so no collection need look at it again
+        gc.freeze()
     return run_command()
 
 

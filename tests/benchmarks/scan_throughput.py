@@ -1,4 +1,4 @@
-"""What a scan costs: as a ratio to parsing the JSON alone, in memory, and with several jobs.
+"""What a scan costs: as a ratio to unpacking and parsing it, in memory, and with several jobs.
 
     python tests/benchmarks/scan_throughput.py                  # a synthetic archive
     python tests/benchmarks/scan_throughput.py RUNS.jsonl.gz    # recorded runs of your own, too
@@ -74,7 +74,7 @@ def print_ratios(path: str) -> None:
             judge(recorded, profile)
 
     parts: Dict[str, Callable[[], object]] = {
-        "unpacking alone": lambda: sum(1 for _ in lines_of(path)),
+        "reading the lines alone": lambda: sum(1 for _ in lines_of(path)),
         "reading the runs": lambda: sum(1 for _ in read_runs(path)),
         "reading, and replay": replayed,
         "reading, replay, and health": judged,

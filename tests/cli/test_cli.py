@@ -371,6 +371,13 @@ def test_the_module_gives_the_exit_status(monkeypatch, capsys):
     assert frozen == [True]
 
 
+def test_an_interpreter_that_freezes_nothing_will_do(monkeypatch, capsys):
+    monkeypatch.delattr("gc.freeze")
+    monkeypatch.setattr(sys, "argv", ["antiloop", "scan", EXAMPLE])
+    assert program() == 1
+    assert capsys.readouterr().out.endswith("got stuck.\n")
+
+
 def test_an_interrupt_while_the_program_starts_is_130(monkeypatch):
     class Starting(ModuleType):
         def __getattr__(self, name):

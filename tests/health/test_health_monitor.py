@@ -63,6 +63,18 @@ def test_what_is_held_is_bounded():
     assert len(monitor._waste._tokens._waiting) <= 200
 
 
+def test_of_a_message_that_quotes_a_long_result_little_is_kept():
+    def key(seen, *_):
+        return seen.step
+
+    rule = HealthRule("quote", 3, 1, "{item.result}", "why", "so what", of_call=key)
+    monitor = HealthMonitor(HealthProfile(rules=(rule,)).literal())
+    for number in range(9):
+        monitor.add_round([ToolCall("a", {"n": number})], [f"{number} " + "word " * 20_000])
+    assert all(len(each._message) <= 300 for each in monitor._raised.values())
+    assert all(len(each.message) <= 300 for each in monitor.report().warnings)
+
+
 def test_numbers_are_data():
     run = told(read("a"), RETRY, RETRY)
     strict = HealthProfile(failure_penalty=5).with_rule("retry_storm", threshold=2, penalty=60)

@@ -116,6 +116,16 @@ def test_spoilt_compression_is_reported_where_it_begins(tmp_path, spoil):
         read(path)
 
 
+@pytest.mark.parametrize("spoil", [lambda data: data[:-1], lambda data: data + b"garbage"])
+def test_the_lines_before_the_damage_of_a_compressed_file_are_read(tmp_path, spoil):
+    path = tmp_path / "f"
+    path.write_bytes(spoil(gzip.compress(b"one\ntwo\n")))
+    with open_lines(str(path)) as (_, lines):
+        assert [next(lines)[1], next(lines)[1]] == ["one", "two"]
+        with pytest.raises(TraceUnreadable, match="f:3: reading failed"):
+            next(lines)
+
+
 @pytest.mark.parametrize("end", ["\n", ""])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_a_line_that_is_too_long_is_not_kept_and_the_rest_is_read(tmp_path, end, encoding):

@@ -15,6 +15,9 @@ from .run_so_far import REMEMBERED
 Item = Tuple[int, int]
 """One counted call or event: its number among those of the run, and the step that it speaks of."""
 
+_LONG = 2_000
+"""Characters of a message that is shortened at once: a rule may quote a whole result."""
+
 
 @dataclass
 class Tally:
@@ -77,6 +80,8 @@ class RaisedWarning:
     def tell(self, message: str, masking: Masking) -> None:
         """Set the message; names in it are untrusted, and masked when it is shown."""
         self._message, self._masking = message, masking
+        if len(message) > _LONG:
+            self._mask()
 
     def is_open(self, profile: HealthProfile) -> bool:
         """Whether it goes on."""
@@ -107,11 +112,14 @@ class RaisedWarning:
 
     def _whole_message(self) -> str:
         """Add how many calls it is about, where what was found last is only a part of them."""
-        if self._masking is not None:
-            self._message, self._masking = visible(self._masking.text(self._message)), None
+        self._mask()
         if not self.rule.is_finding or len(self._items) <= self._count:
             return self._message
         return f"{self._message} {len(self._items):,} calls in all."
+
+    def _mask(self) -> None:
+        if self._masking is not None:
+            self._message, self._masking = visible(self._masking.text(self._message)), None
 
 
 def _steps(steps: Iterable[int], calls: int) -> Tuple[int, ...]:
