@@ -88,7 +88,8 @@ class Consultation:
     def with_words(self, verdict: LoopVerdict, words: LoopVerdict) -> LoopVerdict:
         """Return the verdict on a whole reply: the stronger one on its round and on its words.
 
-        A question comes first; the words are then weighed when it is answered.
+        An open question comes first, unless the words end the run. The words are then weighed when
+        it is answered.
         """
         if self._open is None or words.action.ends_run:
             return stronger(verdict, words)
