@@ -45,6 +45,14 @@ def _no_event_loop_by_default():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_cache_of_the_user(tmp_path_factory):
+    """Keep states of hooks out of the user's cache, where the next run would find them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _certificates_read_once():
     """Let all HTTP clients share a context: each would read all certificates of the system."""
     with pytest.MonkeyPatch.context() as patch:

@@ -4,19 +4,19 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, LoopPolicy, PingPongDetector, RepeatDetector, StallDetector
 from antiloop.calibration import calibrate, runs_needed, stops_allowed, tally, upper_bound
-from antiloop.calibration.thresholds import COUNTS, Thresholds
+from antiloop.calibration._thresholds import COUNTS, Thresholds
 from antiloop.loop_detection import (
     CallLimitDetector,
     Escalation,
     LoopDetection,
     ToolPolicy,
 )
-from antiloop.loop_detection.config import TYPES
+from antiloop.loop_detection._registry import DETECTORS as TYPES
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import RecordedRun
 from antiloop.types import ToolCall, ToolResult
@@ -195,8 +195,8 @@ def test_only_the_detector_that_stopped_is_raised():
 
 
 def test_patience_is_raised_alone_where_it_was_patience_that_ended():
-    waiting = run_of(*[("job_status", 1, "queued")] * 8)
-    assert fitted([waiting], LoopDetector.default()) == {("repeat", "patience"): (6, 9)}
+    waiting = run_of(*[("job_status", 1, "queued")] * 14)
+    assert fitted([waiting], LoopDetector.default()) == {("repeat", "patience"): (12, 15)}
 
 
 def test_a_stop_that_the_bound_allows_is_left_when_another_is_cheaper_to_avoid():
@@ -305,7 +305,9 @@ def test_a_finding_below_every_threshold_lets_the_detector_only_tell():
     place = thresholds.reached(LoopDetection("repeat", "odd", repetitions=1))
     assert thresholds.raise_one(place, "repeat")
     assert not thresholds.raise_one(place, "repeat")
-    assert thresholds.config()["escalations"] == {"repeat": {"actions": ["notify"]}}
+    config = thresholds.config()
+    assert config["escalations"]["repeat"]["actions"] == ["notify"]
+    assert thresholds.detector().to_config() == config
 
 
 # Promises
@@ -334,7 +336,11 @@ def test_replayed_with_its_configuration_the_good_runs_stay_under_the_bound(runs
     assert done.holds == (done.share_after <= share)
 
 
+TOO_LONG = [run_of(("ls", 0, "a.py")), run_of(*[("ls", 0, "a.py")] * 30)]
+
+
 @settings(max_examples=10)
+@example(runs=TOO_LONG, preset="patient", share=0.01)
 @given(RUNS, st.sampled_from(sorted(PRESETS)), SOME_SHARE)
 def test_calibrating_the_result_again_changes_nothing(runs, preset, share):
     done = calibrate(runs, PRESETS[preset](), max_false_stops=share)
@@ -362,3 +368,19 @@ def test_no_threshold_could_be_a_step_lower(runs):
             detectors[at] = lower
             config = {**done.config, "detectors": detectors}
             assert tally(runs, LoopDetector.from_config(config)).stops
+
+
+def test_policies_of_tools_are_declared_and_told_as_changes():
+    declared = {"ls": ToolPolicy(exempt=True)}
+    done = calibrate([streak(9)], repeat(), policies=declared)
+    assert (len(done.before.stops), len(done.after.stops)) == (1, 0)
+    assert [(c.detector, c.option, c.before, c.after) for c in done.changes] == [
+        ("", "exempt of 'ls'", None, True)
+    ]
+    assert LoopDetector.from_config(done.config).tools["ls"].exempt
+
+
+@pytest.mark.parametrize("factor", [1, 0.5, math.nan])
+def test_a_largest_raise_that_allows_none_is_refused(factor):
+    with pytest.raises(ValueError, match="max_raise must be more than 1"):
+        calibrate([streak(9)], repeat(), max_raise=factor)

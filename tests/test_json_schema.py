@@ -1,6 +1,6 @@
 import pytest
 
-from antiloop.json_schema import schema_errors
+from antiloop._json_schema import schema_errors
 
 
 def errors(value, schema):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from antiloop.replaced_file import named_folders, replaced_file
+from antiloop._replaced_file import named_folders, replaced_file
 
 
 @pytest.fixture

@@ -30,13 +30,18 @@ from antiloop import (
     tool,
 )
 from antiloop.agent import ModelJudge, Provider, Tool
+from antiloop.agent._tools.toolbox import Toolbox
 from antiloop.agent.providers import AnthropicProvider, OpenAIProvider
-from antiloop.agent.tools.toolbox import Toolbox
+from antiloop.formats import HistoryBuilder
 from antiloop.health import HealthMonitor, HealthWatch, evaluate
+from antiloop.integrations import Guard, LoopMetrics
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection.presets import PRESETS
+from antiloop.prices import Prices
+from antiloop.report import DrawnPart
 from antiloop.testing import LoopScore, NoLoops
 from antiloop.traces import RecordedRun, RunRecorder
+from antiloop.types import PartialResult
 from test_architecture import public_names
 
 
@@ -124,7 +129,11 @@ ELSEWHERE = (Enum, Exception, dict, loop_detection.BaseDetector)
 def others(folder, text):
     """Make one of each public class that is not a dataclass."""
     model = {"client": object()}
+    window = loop_detection.Window()
+    window.append([ToolCall(text)], [text])
     return [
+        *(window, window.rounds[0], window.rounds[0].evidence[0]),
+        *(HistoryBuilder(), DrawnPart({}, text), Guard(), LoopMetrics(text), Prices()),
         *(Agent([], ScriptedProvider([text])), ScriptedProvider([text])),
         *(AgentObserver(), AsyncAgentObserver(), LoggingObserver(), NoLoops()),
         *(HealthMonitor(), HealthWatch(), LoopScore(1.0, True, text)),
@@ -146,7 +155,7 @@ def test_each_public_dataclass_says_in_one_short_line_what_it_is(kind):
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_each_other_public_class_says_in_one_short_line_what_it_is(tmp_path, text):
     things = others(tmp_path, text)
-    left = PUBLIC - set(DATA) - set(map(type, things)) - {Provider}
+    left = PUBLIC - set(DATA) - set(map(type, things)) - {Provider, PartialResult}
     assert {kind for kind in left if not issubclass(kind, ELSEWHERE)} == set()
     for thing in things:
         assert_is_short(thing)

@@ -4,10 +4,10 @@ import pickle
 
 import pytest
 
+from antiloop import StepType
 from antiloop.agent import RunStatus
 from antiloop.health import HealthStatus
 from antiloop.loop_detection import LoopAction, LoopSeverity
-from antiloop.trace import StepType
 from antiloop.types import Role
 
 PUBLIC = (HealthStatus, LoopAction, LoopSeverity, Role, RunStatus, StepType)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import Agent, AgentTrace, ScriptedProvider, StepType, ToolCall, TraceStep
-from antiloop.trace import to_plain
+from antiloop._trace import to_plain
 
 
 class Color(enum.Enum):
@@ -230,3 +230,9 @@ def test_a_tool_may_return_objects_with_back_references():
 
     result = Agent([tree], ScriptedProvider([ToolCall("tree"), "Done."])).run("Go")
     assert result.tool_results[0].text.count('"parent": "..."') == 30
+
+
+def test_the_loops_of_a_trace_are_its_stalls_and_all_others():
+    kinds = [StepType.TOOL_CALL, StepType.GRAPH_STALL, StepType.ERROR, StepType.GRAPH_LOOP_DETECTED]
+    trace = AgentTrace("r1", tuple(map(TraceStep, kinds)))
+    assert [each.type for each in trace.loops()] == [kinds[1], kinds[3]]

@@ -1,5 +1,6 @@
 """Names and help texts use plain words, not those that only this project knows."""
 
+import ast
 import io
 import re
 import tokenize
@@ -13,6 +14,16 @@ SOURCES = sorted((Path(__file__).parents[1] / "src" / "antiloop").rglob("*.py"))
 PRIVATE = re.compile(
     r"\b(who (looks|works|is asked)|is told|nobody|whoever|where left out|of its own|say --)\b"
 )
+
+QUESTION = re.compile(r"(What|Who|Whom|Whose|Where|Which|How|When|Why)\b")
+
+
+def docstrings_in(path):
+    """Yield the texts that stand alone: docstrings of modules, classes, functions and fields."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield text.value
 
 
 def names_in(path):
@@ -40,3 +51,10 @@ def test_docstrings_are_in_plain_words():
     private = re.compile(r"\b(told by|is told|are told|nobody|whoever|where left out)\b")
     found = {path.name for path in SOURCES if private.search(path.read_text(encoding="utf-8"))}
     assert found == set()
+
+
+def test_a_docstring_begins_like_a_sentence():
+    """After one of these words, a reader cannot tell whether a question follows."""
+    texts = [(path.name, text) for path in SOURCES for text in docstrings_in(path)]
+    assert len(texts) > 1_000
+    assert [(name, text) for name, text in texts if QUESTION.match(text)] == []

@@ -7,11 +7,12 @@ from typing import Any, Dict, Optional
 
 from docutils import nodes
 from frameworks import MOCKED
-from public_names import public_names
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
+
+from public_names import public_names
 
 
 def setup(app: Sphinx) -> Dict[str, Any]:

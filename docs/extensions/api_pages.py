@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
 from frameworks import MOCKED
-from public_names import public_names, tree_of
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.autodoc.mock import mock
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
+
+from public_names import public_names, tree_of
 
 _logger = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ def setup(app: Sphinx) -> Dict[str, Any]:
     """Connect to the build."""
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", keep_whole, priority=400)
+    app.connect("autodoc-process-docstring", add_mark, priority=900)
     app.connect("env-updated", add_other_names)
     app.connect("env-check-consistency", check_names)
     app.connect("build-finished", remove_pages)
@@ -74,7 +76,9 @@ def entry(module: str, name: str) -> Iterator[str]:
 def value_docs(module: str, name: str) -> List[str]:
     """Return the docstring of a value that a package took from one of its modules."""
     for node in ast.walk(tree_of(module)):
-        if isinstance(node, ast.ImportFrom) and name in [each.name for each in node.names]:
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        if name in [each.asname or each.name for each in node.names]:
             analyzer = ModuleAnalyzer.for_module(f"{module}.{node.module}")
             analyzer.analyze()
             return [f"   {line}" for line in analyzer.attr_docs.get(("", name), [])]
@@ -114,7 +118,7 @@ def add_other_names(app: Sphinx, env: BuildEnvironment) -> List[str]:
 
 
 def places() -> Iterator[Tuple[str, str]]:
-    """Yield the modules that define things, ``antiloop.agent.agent.Agent``, with their homes."""
+    """Yield the modules that define things, ``antiloop.agent._agent.Agent``, with their homes."""
     for home in set(homes().values()):
         thing = found_in(*home.rsplit(".", 1))
         if hasattr(thing, "__qualname__"):
@@ -139,3 +143,11 @@ def keep_whole(
     """Keep napoleon, which comes next, from reading ``sentence: rest`` as the type of a value."""
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]
+
+
+def add_mark(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: List[str]) -> None:
+    """Tell after the first paragraph whether it is stable or beta; that is not inherited."""
+    level = vars(thing).get("__stability__") if what in ("class", "exception", "function") else None
+    if level:
+        at = lines.index("") if "" in lines else len(lines)
+        lines[at:at] = ["", f"*{level.capitalize()}*: see :doc:`stability </reference/stability>`."]

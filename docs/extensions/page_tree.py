@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
-from public_names import public_names
 from sphinx.application import Sphinx
 
+from public_names import public_names
+
 _HEADING = re.compile(r"^##+ ([^:\n]+)")
-_ENTRY = re.compile(r"^- \[[^]]+\]\(([^)]+)\.md\)")
+_ENTRY = re.compile(r"^- \[[^]]+\]\((?!\.\./)([^)]+)\.md\)")
 _API = "reference/api"
-_OUTSIDE = {"contributing": "../.github/CONTRIBUTING.md"}
+_OUTSIDE = {"changelog": "../CHANGELOG.md", "contributing": "../.github/CONTRIBUTING.md"}
 """Pages of the repository that stand elsewhere; in ``docs`` they stand while the site is built."""
 _REDIRECT = '<!doctype html><meta http-equiv="refresh" content="0; url={0}"><a href="{0}">{0}</a>'
 
@@ -26,14 +27,16 @@ def setup(app: Sphinx) -> Dict[str, Any]:
 def add_pages(app: Sphinx) -> None:
     """Bring in the pages from outside."""
     for page, path in _OUTSIDE.items():
-        lines = f".. include:: {path}\n   :parser: myst_parser.sphinx_\n"
-        (Path(app.srcdir) / f"{page}.rst").write_text(lines, encoding="utf-8")
+        text = (Path(app.srcdir) / path).read_text(encoding="utf-8")
+        # Pages of the root name those of the site from there.
+        made = text.replace("](docs/", "](").replace("](../docs/", "](")
+        (Path(app.srcdir) / f"{page}.md").write_text(made, encoding="utf-8")
 
 
 def finish(app: Sphinx, exception: object) -> None:
     """Leave the clone as it was, and lead from ``index.html`` to the index."""
     for page in _OUTSIDE:
-        (Path(app.srcdir) / f"{page}.rst").unlink(missing_ok=True)
+        (Path(app.srcdir) / f"{page}.md").unlink(missing_ok=True)
     front = f"{app.config.root_doc}.html"
     (Path(app.outdir) / "index.html").write_text(_REDIRECT.format(front), encoding="utf-8")
 
@@ -44,7 +47,7 @@ def add_tree(app: Sphinx, page: str, source: List[str]) -> None:
         source[0] += "".join(tree(pages, caption) for caption, pages in sections(source[0]))
         source[0] += tree(list(_OUTSIDE), "Project")
         for name, path in _OUTSIDE.items():
-            source[0] = source[0].replace(f"]({path})", f"]({name}.rst)")
+            source[0] = source[0].replace(f"]({path})", f"]({name}.md)")
     elif page == _API:
         source[0] += tree([f"api/{module}" for module in public_names()])
 

@@ -8,12 +8,13 @@ from typing import Dict, Iterator, List, Optional
 SOURCE = Path(__file__).parents[2] / "src"
 MODULES = (
     *("antiloop", "antiloop.loop_detection", "antiloop.loop_detection.presets"),
-    "antiloop.loop_detection.detectors.text_detector",
-    *("antiloop.agent", "antiloop.agent.providers", "antiloop.agent.providers.openai"),
-    *("antiloop.agent.providers.anthropic", "antiloop.health", "antiloop.traces"),
+    "antiloop.loop_detection._detectors.text_detector",
+    *("antiloop.agent", "antiloop.agent.providers", "antiloop.agent.providers._openai"),
+    *("antiloop.agent.providers._anthropic", "antiloop.health", "antiloop.traces"),
     *("antiloop.formats", "antiloop.testing", "antiloop.calibration", "antiloop.explanation"),
     *("antiloop.report", "antiloop.prices", "antiloop.exceptions", "antiloop.types"),
     "antiloop.trace",
+    "antiloop.integrations",
 )
 """Where a name is in two of them, the first one describes it. The adapters come after these."""
 

@@ -8,11 +8,11 @@
 ('raise', "Tool 'search' was called 3 times in a row with the same arguments.")
 """
 
-from .lazy import lazily
+from ._lazy import TYPE_CHECKING, by_name, lazily
 from .version import __version__ as __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._trace import AgentTrace, StepType, TraceStep
     from .agent import (
         Agent,
         AgentConfig,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         ToolPolicy,
         presets,
     )
-    from .trace import AgentTrace, StepType, TraceStep
     from .types import Message, Role, ToolCall, ToolResult
 
 __all__ = [
@@ -89,23 +88,16 @@ _HOMES = {
         "BaseDetector Escalation LoopAction LoopDetection LoopDetector LoopMonitor LoopPolicy"
         " LoopSeverity LoopVerdict PingPongDetector RepeatDetector StallDetector ToolPolicy presets"
     ),
-    "trace": "AgentTrace StepType TraceStep",
+    "_trace": "AgentTrace StepType TraceStep",
     "types": "Message Role ToolCall ToolResult",
 }
 _SUBPACKAGES = (
     *("agent", "calibration", "exceptions", "explanation", "formats", "health", "integrations"),
-    *("loop_detection", "report", "stability", "testing", "trace", "traces", "types"),
+    *("loop_detection", "report", "stability", "testing", "traces", "types"),
 )
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(
-        __name__,
-        {
-            **{name: name for name in _SUBPACKAGES},
-            **{name: home for home, names in _HOMES.items() for name in names.split()},
-        },
-    )
+    __getattr__ = lazily(__name__, {**{name: name for name in _SUBPACKAGES}, **by_name(_HOMES)})
 
-
-def __dir__() -> "list[str]":
-    return sorted([*__all__, *_SUBPACKAGES, "__version__"])
+    def __dir__() -> "list[str]":
+        return sorted([*__all__, *_SUBPACKAGES, "__version__"])

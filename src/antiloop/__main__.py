@@ -1,21 +1,34 @@
 """``python -m antiloop``, and the command ``antiloop``."""
 
 import gc
+import os
 import sys
 
 _FOR_PEOPLE = {"--install", "--uninstall", "--status", "--help", "-h"}
 
 
-def main() -> int:
+def main() -> None:
+    """Run a command as a separate process, and end it."""
+    is_event, status = _is_event(), _status()
+    if not is_event:
+        sys.exit(status)
+    # Python would tidy up for longer than it has looked at the event.
+    try:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+    finally:
+        os._exit(status)
+
+
+def _status() -> int:
     """Run a command and return its exit status."""
     # An agent starts its hook for each call of a tool: that goes round all other commands.
-    if sys.argv[1:2] == ["hook"] and not _is_person():
-        from .integrations.hooks.hook_agents import AGENTS
-        from .integrations.hooks.hook_process import main as answer
+    if _is_event():
+        from .integrations._internal import AGENTS, hook_process
 
         name = "".join(sys.argv[2:3])
         if name in AGENTS:
-            return answer(sys.argv[3:], name)
+            return hook_process.main(sys.argv[3:], name)
     try:
         from .cli import main as run_command
     except KeyboardInterrupt:  # too early to report it
@@ -25,10 +38,12 @@ def main() -> int:
     return run_command()
 
 
-def _is_person() -> bool:
-    """Whether a person asks: for a change of the settings, for help, or with nothing piped in."""
-    return not _FOR_PEOPLE.isdisjoint(sys.argv) or bool(sys.stdin and sys.stdin.isatty())
+def _is_event() -> bool:
+    """Whether an agent calls its hook, and no person asks for a change of settings or for help."""
+    if sys.argv[1:2] != ["hook"] or not _FOR_PEOPLE.isdisjoint(sys.argv):
+        return False
+    return not (sys.stdin and sys.stdin.isatty())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -18,7 +18,20 @@ detector raise.
 
 from typing import Any, Dict, Mapping, Optional, Tuple
 
-from .stability import beta, stable
+from .stability import stable
+from .types import PartialResult
+
+__all__ = [
+    "AgentError",
+    "AntiloopError",
+    "CallRefused",
+    "LoopDetectedError",
+    "NoTrace",
+    "ProviderError",
+    "SettingsError",
+    "SnapshotError",
+    "TraceUnreadable",
+]
 
 
 @stable
@@ -31,7 +44,7 @@ class AgentError(AntiloopError):
     """The agent core loop could not go on."""
 
 
-@beta
+@stable
 class ProviderError(AgentError):
     """A model could not be asked, or what it returned is not a reply.
 
@@ -43,37 +56,37 @@ class ProviderError(AgentError):
     """The model that was asked; empty if the provider does not say."""
     status: Optional[int] = None
     """The HTTP status of the refusal, e.g. 429; None if the failure has none."""
-    partial_result: Any = None
-    """What the run had achieved up to here, an `AgentResult`, or None. Its messages can be given to
+    partial_result: Optional[PartialResult] = None
+    """The result of the run up to here, an `AgentResult`, or None. Its messages can be given to
     `Agent.run`, to continue."""
 
 
-@beta
+@stable
 class CallRefused(AntiloopError):
     """A guarded function did not run; the message is for the model."""
 
 
-@beta
+@stable
 class SettingsError(AntiloopError, ValueError):
     """Settings cannot be read; the message names the file, the key and the remedy."""
 
 
-@beta
+@stable
 class SnapshotError(AntiloopError, ValueError):
     """A monitor's snapshot cannot be restored; the message says what was found instead."""
 
 
-@beta
+@stable
 class TraceUnreadable(AntiloopError):
     """No recorded run can be read; the message names the place and what was expected."""
 
 
-@beta
+@stable
 class NoTrace(TraceUnreadable):
     """A file or stream can be read, but does not hold a recorded run."""
 
 
-@beta
+@stable
 class LoopDetectedError(AgentError):
     """The agent was stuck in a tool-call loop and the policy says to raise.
 
@@ -90,9 +103,9 @@ class LoopDetectedError(AgentError):
     detection: Any = None
     """The whole finding, a `LoopDetection`, or None."""
     trace: Any = None
-    """What the run did up to here, an `AgentTrace`, or None."""
-    partial_result: Any = None
-    """What the run had achieved up to here, an `AgentResult`, or None."""
+    """The steps of the run up to here, an `AgentTrace`, or None."""
+    partial_result: Optional[PartialResult] = None
+    """The result of the run up to here, an `AgentResult`, or None."""
 
     def __init__(
         self, message: str, detector: str = "", details: Optional[Mapping[str, Any]] = None

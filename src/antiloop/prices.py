@@ -1,4 +1,4 @@
-"""What models cost: a table of prices, given or read from a file in LiteLLM's format."""
+"""The prices of models, as a table, given or read from a file in LiteLLM's format."""
 
 import json
 import math
@@ -6,9 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional
 
-from .regular_file import opener
-from .short_repr import counted, short_repr
+from ._regular_file import opener
+from ._short_repr import counted, short_repr
 from .stability import beta
+
+__all__ = [
+    "Price",
+    "Prices",
+]
 
 _MILLION = 1_000_000
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")

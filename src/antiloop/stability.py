@@ -6,19 +6,24 @@ and the changelog says how. Both only set ``__stability__``; they cost nothing a
 
 from typing import TypeVar
 
-T = TypeVar("T")
+__all__ = [
+    "beta",
+    "stable",
+]
+
+_T = TypeVar("_T")
 
 
-def stable(thing: T) -> T:
+def stable(thing: _T) -> _T:
     """Mark a class or function as stable: ``thing.__stability__ == "stable"``."""
     return _mark(thing, "stable")
 
 
-def beta(thing: T) -> T:
+def beta(thing: _T) -> _T:
     """Mark a class or function as beta: ``thing.__stability__ == "beta"``."""
     return _mark(thing, "beta")
 
 
-def _mark(thing: T, level: str) -> T:
+def _mark(thing: _T, level: str) -> _T:
     thing.__stability__ = level  # type: ignore[attr-defined]
     return thing

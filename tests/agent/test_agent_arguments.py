@@ -6,7 +6,7 @@ import pytest
 
 from antiloop import Agent, AgentConfig, AgentObserver, LoopDetector, Message, Role, tool
 from antiloop.agent import ScriptedProvider
-from antiloop.agent.tools import Tool
+from antiloop.agent._tools import Tool
 
 HELLO = ScriptedProvider(["Hello!"], repeat_last=True)
 

@@ -4,7 +4,16 @@ from typing import Any, List
 
 import pytest
 
-from antiloop import AgentConfig, LoopDetector, Message, Role, RunStatus, ToolCall, ToolResult
+from antiloop import (
+    AgentConfig,
+    LoopDetector,
+    Message,
+    Role,
+    RunStatus,
+    StepType,
+    ToolCall,
+    ToolResult,
+)
 from antiloop.agent import (
     LoopDetected,
     ModelReplied,
@@ -16,14 +25,13 @@ from antiloop.agent import (
     ToolStarted,
     Usage,
 )
-from antiloop.agent.context import _RunContext, start_conversation
-from antiloop.agent.core import agent_loop
-from antiloop.agent.output import ResponseFormat
-from antiloop.agent.requests import AskModel, Emit, Outcome, RunTools, Tell, advance
-from antiloop.agent.tools.toolbox import Toolbox
+from antiloop.agent._context import _RunContext, start_conversation
+from antiloop.agent._core import agent_loop
+from antiloop.agent._output import ResponseFormat
+from antiloop.agent._requests import AskModel, Emit, Outcome, RunTools, Tell, advance
+from antiloop.agent._tools.toolbox import Toolbox
 from antiloop.exceptions import LoopDetectedError, ProviderError
 from antiloop.loop_detection import LoopPolicy, RepeatDetector
-from antiloop.trace import StepType
 
 NOTHING = Usage()
 
@@ -89,8 +97,10 @@ class Hand:
 
 
 CALL = ToolCall("look", {"at": "x"}, id="c1")
-BEGIN = ["on_run_start", RunStarted, "on_iteration_start", "on_model_start", AskModel]
+ASKED = ["on_iteration_start", "on_model_start", AskModel]
+BEGIN = ["on_run_start", "on_user_message", RunStarted, *ASKED]
 REPLIED = ["on_model_end", ModelReplied]
+SAID = ["on_model_end", "on_said", ModelReplied]
 STARTED = ["on_tool_start", ToolStarted]
 FINISHED = ["on_tool_end", ToolFinished]
 END = ["on_run_end", RunFinished]
@@ -100,7 +110,7 @@ def test_an_answer_at_once_is_one_iteration():
     hand = Hand()
     assert hand.take() == BEGIN
     hand.reply(text="Hello.", usage=Usage(3, 2))
-    assert hand.take() == REPLIED + END
+    assert hand.take() == SAID + END
     result = hand.result
     assert (result.status, result.iterations, result.text) == (RunStatus.COMPLETED, 1, "Hello.")
     assert result.messages == (Message(Role.USER, "Go"), Message(Role.ASSISTANT, "Hello."))
@@ -112,9 +122,9 @@ def test_a_round_of_two_calls_is_one_request():
     hand.reply(CALL, CALL, usage=Usage(1, 1))
     assert hand.take() == BEGIN + REPLIED + STARTED * 2 + [RunTools]
     hand.results("a", "b")
-    assert hand.take() == FINISHED * 2 + ["on_iteration_start", "on_model_start", AskModel]
+    assert hand.take() == [*FINISHED * 2, "on_round", *ASKED]
     hand.reply(text="Done.", usage=Usage(1, 1))
-    assert hand.take() == REPLIED + END
+    assert hand.take() == SAID + END
     assert [result.text for result in hand.result.tool_results] == ["a", "b"]
     assert hand.result.usage == Usage(2, 2)
 
@@ -138,6 +148,7 @@ def test_calls_that_cannot_run_have_results_and_no_start():
     hand = Hand()
     hand.reply(ToolCall("lok"), ToolCall("look", {"at": 1}), ToolCall("look", "{"))
     assert hand.take() == BEGIN + REPLIED + FINISHED * 3 + [
+        "on_round",
         "on_iteration_start",
         "on_model_start",
         AskModel,
@@ -250,6 +261,7 @@ def test_the_check_stands_after_the_round_and_before_the_next_iteration():
         *STARTED,
         RunTools,
         *FINISHED,
+        "on_round",
         "on_verdict",
         "on_tool_loop_detected",
         LoopDetected,
@@ -271,6 +283,7 @@ def test_raising_tells_the_loop_then_the_error_then_the_end():
         hand.results("a")
     assert hand.take() == [
         *FINISHED,
+        "on_round",
         "on_verdict",
         "on_tool_loop_detected",
         LoopDetected,
@@ -289,11 +302,11 @@ def test_a_retry_of_the_answer_is_no_iteration():
     assert hand.request.request.response_schema == FORMAT
     hand.take()
     hand.reply(text="no json")
-    assert hand.take() == [*REPLIED, OutputRejected, "on_model_start", AskModel]
+    assert hand.take() == [*SAID, OutputRejected, "on_model_start", AskModel]
     hand.reply(text='{"n": "x"}')
-    assert hand.take() == [*REPLIED, OutputRejected, "on_model_start", AskModel]
+    assert hand.take() == [*SAID, OutputRejected, "on_model_start", AskModel]
     hand.reply(text='{"n": 1}')
-    assert hand.take() == REPLIED + END
+    assert hand.take() == SAID + END
     result = hand.result
     assert (result.status, result.output, result.iterations) == (RunStatus.COMPLETED, {"n": 1}, 1)
 

@@ -330,8 +330,8 @@ class EndingMonitor(LoopMonitor):
 
 
 class EndingDetector(LoopDetector):
-    def monitor(self, tools=None):
-        return EndingMonitor(self, tools or {})
+    def monitor(self, tools=None, **options):
+        return EndingMonitor(self, tools or {}, **options)
 
 
 @pytest.mark.parametrize("action", [LoopAction.STOP, LoopAction.RAISE])
@@ -360,8 +360,8 @@ class Silent(LoopMonitor):
 
 
 class SilentDetector(LoopDetector):
-    def monitor(self, tools=None):
-        return Silent(self, tools or {})
+    def monitor(self, tools=None, **options):
+        return Silent(self, tools or {}, **options)
 
 
 def test_a_notice_without_words_is_none(go, desk):

@@ -6,13 +6,20 @@ import threading
 
 import pytest
 
-from antiloop import Agent, AgentConfig, AgentObserver, LoopDetector, RunStatus, ScriptedProvider
+from antiloop import (
+    Agent,
+    AgentConfig,
+    AgentObserver,
+    LoopDetector,
+    RunStatus,
+    ScriptedProvider,
+    StepType,
+)
 from antiloop.agent import ModelJudge, ModelReply
-from antiloop.agent.drivers import asking
-from antiloop.agent.drivers.asking import aask, ask
-from antiloop.agent.model_judge import read_opinion
+from antiloop.agent._drivers import asking
+from antiloop.agent._drivers.asking import aask, ask
+from antiloop.agent._model_judge import read_opinion
 from antiloop.loop_detection import CaseFile, Escalation, Opinion, RepeatDetector, SecondOpinion
-from antiloop.trace import StepType
 from antiloop.traces import read_runs, replay
 from antiloop.types import ToolCall
 

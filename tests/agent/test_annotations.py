@@ -2,6 +2,7 @@ import collections.abc
 import enum
 import sys
 from dataclasses import dataclass, field
+from datetime import date
 from typing import (
     Any,
     Dict,
@@ -20,8 +21,8 @@ from typing import (
 
 import pytest
 
-from antiloop.agent.tools.annotations import annotation_schema, build_value
-from antiloop.json_schema import schema_errors
+from antiloop._json_schema import schema_errors
+from antiloop.agent._tools.annotations import annotation_schema, build_value
 
 
 class Color(enum.Enum):
@@ -73,7 +74,7 @@ INTEGER = {"type": "integer"}
         (type(None), {"type": "null"}),
         (Any, {}),
         (object, {}),
-        (bytes, {}),
+        (bytes, {"type": "string", "contentEncoding": "base64"}),
         (UserId, INTEGER),
         (list, {"type": "array"}),
         (List[int], {"type": "array", "items": INTEGER}),
@@ -169,6 +170,10 @@ def test_annotations_that_name_nothing_are_refused_with_the_class():
         (collections.abc.Iterable, [1], [1]),
         (Dict[str, Color], {"a": "red"}, {"a": Color.RED}),
         (dict, {"a": 1}, {"a": 1}),
+        (Dict[int, str], {"1": "x"}, {1: "x"}),
+        (Dict[Color, int], {"red": 1}, {Color.RED: 1}),
+        (Dict[date, int], {"2026-01-31": 1}, {date(2026, 1, 31): 1}),
+        (Dict[Any, int], {"1": 1}, {"1": 1}),
         (Point, {"x": 1, "tags": ["t"]}, Point(1, 0.0, ["t"])),
         (List[Point], [{"x": 1}], [Point(1)]),
         (Place, {"city": "Rome", "color": "red"}, {"city": "Rome", "color": Color.RED}),
@@ -180,6 +185,41 @@ def test_a_value_becomes_what_the_annotation_says(annotation, value, built):
     result = build_value(annotation, value)
     assert result == built
     assert type(result) is type(built)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "key", "told"),
+    [
+        (Dict[int, str], "one", "key 'one': expected an integer"),
+        (Dict[Color, int], "green", "key 'green': expected one of 'red', 'blue'"),
+        (Dict[date, int], "today", "expected a date such as 2026-01-31"),
+    ],
+)
+def test_a_key_that_does_not_fit_is_named(annotation, key, told):
+    with pytest.raises(ValueError, match=told):
+        build_value(annotation, {key: 1})
+
+
+def test_a_field_may_be_marked_as_required_or_not():
+    typing_extensions = pytest.importorskip("typing_extensions")
+    marks = {name: getattr(typing_extensions, name) for name in ("Required", "NotRequired")}
+    fields = {
+        "always": marks["Required"][int],
+        "sometimes": marks["NotRequired"][Color],
+        "text": 'NotRequired["Color"]',
+    }
+    marked = typing_extensions.TypedDict("marked", fields)
+    marked.__module__ = __name__
+    globals().update(marks)
+    try:
+        schema = annotation_schema(marked)
+        built = build_value(marked, {"always": 1, "sometimes": "red"})
+    finally:
+        for name in marks:
+            del globals()[name]
+    assert schema["required"] == ["always"]
+    assert schema["properties"]["sometimes"] == schema["properties"]["text"]
+    assert built == {"always": 1, "sometimes": Color.RED}
 
 
 def test_numbers_become_the_kind_that_the_annotation_says():

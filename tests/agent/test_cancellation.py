@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import Agent, AgentConfig, RunStatus, ScriptedProvider, ToolCall
-from antiloop.agent.drivers import background_loop, cancellation
+from antiloop.agent._drivers import event_loop
 
 
 async def swallows_once():
@@ -65,8 +65,8 @@ STUBBORN = [
 
 @pytest.fixture
 def _short(monkeypatch):
-    monkeypatch.setattr(cancellation, "GRACE_S", 0.02)
-    monkeypatch.setattr(background_loop, "_CLOSING_S", 20.0)
+    monkeypatch.setattr(event_loop, "GRACE_S", 0.02)
+    monkeypatch.setattr(event_loop, "_CLOSING_S", 20.0)
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ async def test_a_task_that_cannot_be_ended_is_named_and_left_behind(caplog):
 
     task = asyncio.ensure_future(holds_on())
     await asyncio.sleep(0)
-    await cancellation.end_all([task])
+    await event_loop.end_all([task])
     assert not task.done()
     assert "raised when it was closed" in caplog.text
     assert "goes on in the background" in caplog.text
@@ -164,7 +164,7 @@ async def test_a_task_that_cannot_be_ended_is_named_and_left_behind(caplog):
 
 def test_a_tool_that_blocks_its_event_loop_does_not_hold_up_the_end(monkeypatch, caplog):
     released = threading.Event()
-    monkeypatch.setattr(background_loop, "_CLOSING_S", 0.02)
+    monkeypatch.setattr(event_loop, "_CLOSING_S", 0.02)
 
     async def blocks():
         released.wait()

@@ -149,7 +149,7 @@ def test_all_entry_points_validate_alike():
 
 @pytest.mark.parametrize("wanted", [int, "json", Review(Mood.BAD, [Line("x")])])
 def test_what_is_no_format_is_refused_at_once(wanted):
-    with pytest.raises(TypeError, match="must be a dataclass or a JSON schema"):
+    with pytest.raises(TypeError, match="must be a dataclass, a pydantic model or a JSON schema"):
         agent(GOOD).run("Go", response_format=wanted)
 
 

@@ -145,12 +145,18 @@ def test_calls_beside_a_chant_that_ends_the_run_do_not_run():
     assert "the run was ended" in result.tool_results[0].text
 
 
-def test_the_same_wrong_answer_again_and_again_is_a_monologue():
+def test_the_same_wrong_answer_again_and_again_is_a_matter_of_the_retries_alone():
     wrong = ScriptedProvider(["I cannot say."], repeat_last=True)
     result = agent(wrong, max_structured_retries=9).run("Hi", response_format={"type": "object"})
-    assert result.status is RunStatus.LOOP_DETECTED
-    assert result.detection.detector_name == "monologue"
-    assert result.detection.repetitions == 4
+    assert (result.status, result.detection) == (RunStatus.FAILED, None)
+    assert len(result.trace.of_type(StepType.STRUCTURED_RETRY)) == 9
+    assert not result.trace.of_type(StepType.GRAPH_LOOP_DETECTED, StepType.NOTICE_INJECTED)
+
+
+def test_a_chant_in_one_wrong_answer_is_a_loop_all_the_same():
+    wrong = ScriptedProvider([LONG], repeat_last=True)
+    result = agent(wrong, max_structured_retries=9).run("Hi", response_format={"type": "object"})
+    assert result.detection.detector_name == "chant"
 
 
 @pytest.mark.asyncio

@@ -1,4 +1,4 @@
-from antiloop.agent.tools.docstrings import parse_docstring
+from antiloop.agent._tools.signature import parse_docstring
 
 
 def test_no_docstring_is_an_empty_one():

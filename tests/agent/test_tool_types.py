@@ -1,4 +1,4 @@
-"""A type checker knows the options of `tool`."""
+"""A type checker knows the options of `tool`, and what an error keeps of a run."""
 
 from pathlib import Path
 
@@ -6,7 +6,15 @@ import pytest
 
 check = pytest.importorskip("mypy.api", reason="mypy reads the types").run
 SOURCE = Path(__file__).parents[2] / "src"
-HEAD = "from antiloop import tool\n\ndef search(query: str) -> str:\n    return query\n\n"
+HEAD = """from antiloop import LoopDetectedError, LoopVerdict, tool
+
+error = LoopDetectedError("stuck")
+verdict = LoopVerdict()
+
+def search(query: str) -> str:
+    return query
+
+"""
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +27,10 @@ def told(tmp_path_factory):
         "called": 'tool(search, strip=["id"], thresholds={"repeat": 9}).timeout_s',
         "misspelt": "tool(pol=True)(search)",
         "wrong": "tool(timeout_s='soon')(search)",
+        "kept": "if error.partial_result: error.partial_result.messages[0].content.upper()",
+        "loop": "verdict.loop.message.upper()",
+        "perhaps_none": "error.partial_result.messages",
+        "not_kept": "if error.partial_result: error.partial_result.mesages",
         "no_list": "tool(key=3)(search)",
     }
     numbers = {}
@@ -39,11 +51,11 @@ def told(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("name", ["fine", "plain", "called"])
+@pytest.mark.parametrize("name", ["fine", "plain", "called", "kept", "loop"])
 def test_what_works_is_accepted(told, name):
     assert told[name] == []
 
 
-@pytest.mark.parametrize("name", ["misspelt", "wrong", "no_list"])
+@pytest.mark.parametrize("name", ["misspelt", "wrong", "no_list", "perhaps_none", "not_kept"])
 def test_what_cannot_work_is_named(told, name):
     assert told[name] != []

@@ -9,8 +9,9 @@ import pytest
 
 from antiloop import ToolCall, ToolResult, tool
 from antiloop.agent import Tool
-from antiloop.agent.tools import ToolOptions
-from antiloop.agent.tools.toolbox import Invocation, Toolbox, result_of
+from antiloop.agent._tools import ToolOptions
+from antiloop.agent._tools.results import result_of
+from antiloop.agent._tools.toolbox import Invocation, Toolbox
 from antiloop.loop_detection import ToolPolicy
 
 
@@ -146,9 +147,9 @@ def test_bound_methods_partials_and_callable_objects_are_tools():
     assert run(square, {"base": 3}) == 9
     assert square.schema.description == "Raise to a power."
     assert square.schema.parameters["required"] == ["base"]
-    assert refused(square, {"base": "3"}).endswith("arguments.base: expected an integer, got '3'")
+    assert refused(square, {"base": "three"}).endswith("expected an integer, got 'three'")
     assert run(Tool(Adder(), name="add"), {"a": 2}) == 3
-    assert refused(Tool(Adder(), name="add"), {"a": "2"})
+    assert refused(Tool(Adder(), name="add"), {"a": "two"})
 
 
 def test_a_tool_without_a_name_is_refused():

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from antiloop.cli._review.labels import read_labels, review
 from antiloop.loop_detection import LoopDetector
 from antiloop.traces import RecordedRun, read_runs, replay
 
-STOPS = ("block", "stop", "raise")
+STOPS = ("block", "conclude", "stop", "raise")
 """Actions that end a run, or that refuse the call."""
 CONFIDENCES = ("high", "medium", "low")
 Verdicts = Sequence[Tuple[int, str]]
@@ -125,12 +126,33 @@ def _is_right(step: int, labeled: LabeledRun, since: str) -> bool:
     return any(getattr(each, since) <= step <= each.end + 1 for each in labeled.segments)
 
 
-def read_labeled(path: Union[str, Path]) -> List[LabeledRun]:
-    """Read runs and their labels.
+def _reviewed(path: Union[str, Path], labels: Union[str, Path]) -> List[LabeledRun]:
+    """Read runs, and what people said about them in the report or with ``antiloop label``.
+
+    Runs without a label are left out. A stretch that is labeled as stuck is right to stop from its
+    third step on, as the first two may be the work that comes before a loop.
+    """
+    reviewed = review(read_runs(str(path)), read_labels(str(labels)))
+    found = [LabeledRun(run, "", ()) for run in reviewed.good]
+    for run, stretches in reviewed.stuck:
+        segments = [
+            Segment(first, first, min(first + 2, last), last, True, "labeled")
+            for first, last in stretches
+        ]
+        found.append(LabeledRun(run, "", segments))
+    return found
+
+
+def read_labeled(
+    path: Union[str, Path], said: Optional[Union[str, Path]] = None
+) -> List[LabeledRun]:
+    """Read runs and their labels, which are in the runs, or in a file of the report.
 
     Raises:
         ValueError: naming the line, for a label that is none.
     """
+    if said is not None:
+        return _reviewed(path, said)
     labels: Dict[str, Tuple[str, List[Segment]]] = {}
     for number, line in _lines_of(Path(path)):
         place = f"{path}:{number}"

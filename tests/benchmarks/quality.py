@@ -2,6 +2,7 @@
 
     python tests/benchmarks/quality.py LABELED                      # the figures of both presets
     python tests/benchmarks/quality.py LABELED --quiet SESSIONS     # how they disturb good work
+    python tests/benchmarks/quality.py RUNS --labels FILE           # by labels of the report
     python tests/benchmarks/quality.py LABELED --left-out           # without each corpus in turn
     python tests/benchmarks/quality.py LABELED --detectors          # without each detector in turn
     python tests/benchmarks/quality.py LABELED --troubles           # what is missed or false
@@ -45,7 +46,15 @@ import sys
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from labeled_runs import STOPS, LabeledRun, Tally, read_labeled, score, total, verdicts_on
+from labeled_runs import (
+    STOPS,
+    LabeledRun,
+    Tally,
+    read_labeled,
+    score,
+    total,
+    verdicts_on,
+)
 from threshold_curve import curves_of, draw
 
 from antiloop import LoopDetector
@@ -62,7 +71,7 @@ Row = Tuple[str, Sequence[Optional[float]]]
 def main(arguments: Optional[Sequence[str]] = None) -> None:
     options = _parser().parse_args(arguments)
     try:
-        labeled = read_labeled(options.labeled)
+        labeled = read_labeled(options.labeled, options.labels)
     except (OSError, ValueError) as error:
         sys.exit(f"quality: {error}")
     if options.curve:
@@ -95,6 +104,9 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("labeled", type=Path)
+    parser.add_argument(
+        "--labels", metavar="FILE", type=Path, help="of the report or antiloop label, for any runs"
+    )
     parser.add_argument("--quiet", metavar="SESSIONS", type=Path)
     parser.add_argument("--leave", metavar="FILE", type=Path, help="ids of SESSIONS to leave out")
     parser.add_argument("--left-out", action="store_true")

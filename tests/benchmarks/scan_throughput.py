@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 from antiloop import LoopDetector
 from antiloop.cli import main as antiloop
-from antiloop.cli.judged_run import judge, profile_of
+from antiloop.cli._judged_run import judge, profile_of
 from antiloop.traces import read_runs, replay
 
 REPEATS = 5

@@ -85,8 +85,7 @@ def watched(
     """Return the verdicts on a run, and how many questions were asked."""
     chosen = {name: value for name, value in (("suspicion", bound), ("gap", gap)) if value}
     opinion = judge and SecondOpinion(judge, confirm=confirm, **chosen)
-    monitor = LoopDetector.escalating(second_opinion=opinion).monitor()
-    monitor.consultation.run_id = run.run_id
+    monitor = LoopDetector.escalating(second_opinion=opinion).monitor(run_id=run.run_id)
     spoken, questions = set(run.turn_starts), 0
     verdicts: List[Tuple[int, str]] = []
     for start, stop in run.rounds():

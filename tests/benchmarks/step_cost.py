@@ -4,7 +4,8 @@
     python tests/benchmarks/step_cost.py RUNS.jsonl.gz    # also over recorded runs of your own
 
 Times are noise on a shared machine, so every figure is a ratio of two measured side by side. The
-baseline of a step is `json.dumps(sort_keys=True)` and SHA-256 of its call and of its result.
+raw bound of a step is `json.dumps(sort_keys=True)` and SHA-256 of its call, and SHA-256 of the text
+of its result.
 """
 
 import gc
@@ -14,7 +15,6 @@ import sys
 import time
 import tracemalloc
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from typing import Callable, List, Sequence, Tuple
 
@@ -87,45 +87,56 @@ def memory_ratio(preset: str) -> float:
 
 
 def print_ratio(preset: str, path: str) -> None:
-    """Print the whole cost of a step over its baseline, over recorded runs."""
-    ratios: List[float] = []
-    ours = bare = 0.0
-    for recorded in read_runs(path):
-        slices = [slice(*bounds) for bounds in recorded.rounds()]
-        rounds = [(recorded.calls[each], recorded.results[each]) for each in slices]
-        own, base = own_costs(preset, rounds), baseline_costs(rounds)
-        ratios += [mine / plain for mine, plain in zip(own, base)]
-        ours, bare = ours + sum(own), bare + sum(base)
-    print(f"  {path}, {len(ratios)} rounds:")
-    print(f"    a round : its baseline, median  {statistics.median(ratios):5.2f}")
-    print(f"    all rounds : all baselines      {ours / bare:5.2f}")
+    """Print the cost of all steps over the raw bound, over recorded runs.
+
+    Both are measured in turn, in whole passes over fresh objects: the fastest time of each single
+    round would flatter what has to be collected later.
+    """
+    runs = [
+        [(run.calls[start:stop], run.results[start:stop]) for start, stop in run.rounds()]
+        for run in read_runs(path)
+    ]
+    ratios = sorted(seconds_of_runs(preset, runs) / seconds_of_bound(runs) for _ in range(REPEATS))
+    steps = sum(len(calls) for rounds in runs for calls, _ in rounds)
+    print(f"  {path}, {steps} steps:")
+    print(f"    all steps : the raw bound         {statistics.median(ratios):5.2f}")
 
 
-def own_costs(preset: str, rounds: Sequence[Round]) -> List[float]:
-    """Return the seconds of each round, the fastest of several passes with nothing cached."""
-    passes = []
-    for _ in range(REPEATS):
+def fresh(rounds: Sequence[Round]) -> List[Round]:
+    return [([replace(call) for call in calls], results) for calls, results in rounds]
+
+
+def seconds_of_runs(preset: str, runs: Sequence[Sequence[Round]]) -> float:
+    """Return the time that the steps of all runs take, each run with a new monitor."""
+    seconds = 0.0
+    for rounds in runs:
+        given = fresh(rounds)
         monitor = getattr(LoopDetector, preset)().monitor()
-        passes.append([])
-        for calls, results in rounds:
-            fresh = [replace(call) for call in calls]
-            started = time.perf_counter()
-            monitor.after(fresh, results)
-            passes[-1].append(time.perf_counter() - started)
-    return [min(costs) for costs in zip(*passes)]
+        started = time.perf_counter()
+        for calls, results in given:
+            monitor.after(calls, results)
+        seconds += time.perf_counter() - started
+    return seconds
 
 
-def baseline_costs(rounds: Sequence[Round]) -> List[float]:
-    passes = [[timed(partial(baseline, *each)) for each in rounds] for _ in range(REPEATS)]
-    return [min(costs) for costs in zip(*passes)]
+def seconds_of_bound(runs: Sequence[Sequence[Round]]) -> float:
+    seconds = 0.0
+    for rounds in runs:
+        given = fresh(rounds)
+        started = time.perf_counter()
+        for calls, results in given:
+            bound(calls, results)
+        seconds += time.perf_counter() - started
+    return seconds
 
 
-def baseline(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
+def bound(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
+    """Hash each call and each result once: whoever compares them does at least this."""
     for call, result in zip(calls, results):
-        arguments = {"tool_name": call.tool_name, "arguments": call.arguments}
-        sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
-        text = result.text if result is not None else None
-        sha256(json.dumps(text, sort_keys=True).encode()).hexdigest()
+        text = f"{call.tool_name}{json.dumps(call.arguments, sort_keys=True)}"
+        sha256(text.encode()).hexdigest()
+        if result is not None:
+            sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def fastest(action: Callable[[], object]) -> float:

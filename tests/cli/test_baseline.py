@@ -69,7 +69,7 @@ def test_a_new_loop_in_a_run_with_a_known_one_is_new(capsys):
     capsys.readouterr()
     assert check() == 1
     out = capsys.readouterr().out
-    assert "'cat'" in out
+    assert 'cat "."' in out
     assert "'ls'" not in out
 
 

@@ -10,10 +10,11 @@ from types import ModuleType
 
 import pytest
 
-from antiloop.__main__ import main as program
-from antiloop.cli import main, recordings
-from antiloop.cli.commands import scan
-from antiloop.cli.output.terminal import printable
+from antiloop.__main__ import _status as program
+from antiloop.cli import _recordings as recordings
+from antiloop.cli import main
+from antiloop.cli._commands import demo, scan
+from antiloop.cli._output.terminal import printable
 from antiloop.loop_detection import LoopDetector
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS
@@ -52,7 +53,7 @@ def test_a_loop_found_is_1_and_told_with_its_step(runs, capsys):
     assert main(["scan", runs(fine=steps(2), stuck=steps(3))]) == 1
     out = capsys.readouterr().out
     assert out.startswith("stuck, 3 steps (")
-    assert "\n  step   2  raise   Tool 'ls'" in out
+    assert "\n  step   2  raise   ls" in out
     assert out.endswith("1 of 2 runs got stuck.\n")
 
 
@@ -88,7 +89,8 @@ def test_jsonl_has_a_line_for_every_run_and_every_verdict(runs, capsys):
     assert (stuck["health"], stuck["wasted_calls"]) == ("Likely stuck", 3)
     assert [verdict["step"] for verdict in stuck["verdicts"]] == [2, 3]
     assert stuck["verdicts"][0].keys() == {
-        *("step", "detector", "action", "severity", "message", "known")
+        *("step", "detector", "action", "severity", "message", "known"),
+        *("calls", "answer"),
     }
     assert {verdict["action"] for verdict in stuck["verdicts"]} == {"raise"}
     assert {verdict["severity"] for verdict in stuck["verdicts"]} == {"critical"}
@@ -390,12 +392,48 @@ def test_an_interrupt_while_the_program_starts_is_130(monkeypatch):
     assert exit_.value.code == 130
 
 
-def test_the_demo_tells_and_then_stops(capsys):
-    assert main(["demo"]) == 0
+def test_the_demo_tells_and_then_stops(tmp_path, capsys):
+    assert main(["demo", "-o", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert out.index("The model reads:") < out.index(
-        "The run ends with status loop_detected: Tool 'search'"
+        'The run ends with status loop_detected: search "'
     )
+
+
+def test_the_demo_ends_with_a_report_about_the_same_run(tmp_path, capsys):
+    folder = tmp_path / "new" / "demo"
+    assert main(["demo", "-o", str(folder)]) == 0
+    assert capsys.readouterr().out.endswith(f"The same run as a report: {folder}/report.html\n")
+    assert 'search \\"return period\\"' in (folder / "report.html").read_text("ascii")
+    assert main(["scan", str(folder / "run.jsonl")]) == 1
+
+
+def test_a_demo_without_a_place_for_its_report_is_2_and_told(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["demo", "-o", str(tmp_path / "file")]) == 2
+    assert "File exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "display", "options", "is_opened"),
+    [
+        (True, ":0", (), True),
+        (True, ":0", ("--no-open",), False),
+        (True, "", (), False),
+        (False, ":0", (), False),
+    ],
+)
+def test_a_browser_opens_on_a_desktop_only(
+    is_terminal, display, options, is_opened, tmp_path, monkeypatch
+):
+    opened = []
+    monkeypatch.setattr(demo.webbrowser, "open", opened.append)
+    monkeypatch.setattr(demo.sys, "platform", "linux")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal, raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", display)
+    assert main(["demo", "-o", str(tmp_path), *options]) == 0
+    assert opened == [(tmp_path / "report.html").as_uri()] * is_opened
 
 
 def test_a_demo_that_nobody_reads_ends_quietly():

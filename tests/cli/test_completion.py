@@ -10,7 +10,17 @@ from antiloop.cli import main
 
 BASH = shutil.which("bash")
 INSTALLED = list(filter(shutil.which, ("bash", "zsh", "fish")))
-COMMANDS = {"calibrate", "completion", "config", "demo", "explain", "help", "hook", "report"}
+COMMANDS = {
+    "calibrate",
+    "completion",
+    "config",
+    "demo",
+    "explain",
+    "help",
+    "hook",
+    "redact",
+    "report",
+}
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from antiloop import LoopDetector
+from antiloop import LoopDetector, ToolPolicy
 from antiloop.cli import main
-from antiloop.loop_detection.project.schema import settings_schema
+from antiloop.loop_detection._project.schema import settings_schema
 
 CALL = {"tool_name": "search", "arguments": {"q": "cats"}, "result": "no results"}
 
@@ -154,3 +154,26 @@ def test_a_watch_reads_the_settings(monkeypatch, capsys):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
         assert main(["watch", "-"]) == status
     capsys.readouterr()
+
+
+def test_the_origin_of_a_value_from_a_configuration_is_its_file(capsys):
+    fitted = LoopDetector.default(
+        window=70, tools={"wait": ToolPolicy(poll=True)}, notice_role="user"
+    )
+    write("fitted.json", json.dumps(fitted.to_config()))
+    write("antiloop.toml", 'config = "fitted.json"\nmask = "arguments"\n[thresholds]\nrepeat = 5\n')
+    said = {name: each["source"] for name, each in told(capsys)["settings"].items()}
+    names = ("window", "policy", "thresholds.stall", "tools.wait", "notice_role", "shadow")
+    assert {said[name] for name in names} == {"fitted.json"}
+    assert {said[name] for name in ("config", "mask", "thresholds.repeat")} == {"file"}
+    assert said["baseline"] == "default"
+    said = told(capsys, "--config", "fitted.json")["settings"]
+    assert said["tools.wait"]["source"] == "command line"
+
+
+def test_the_environment_is_an_origin(capsys, monkeypatch):
+    monkeypatch.setenv("ANTILOOP_SHADOW", "1")
+    monkeypatch.setenv("ANTILOOP_DISABLED", "0")
+    said = told(capsys)["settings"]
+    assert said["shadow (ANTILOOP_SHADOW)"] == {"value": True, "source": "environment"}
+    assert "disabled (ANTILOOP_DISABLED)" not in said

@@ -7,9 +7,9 @@ from importlib import import_module
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.engines.engine import EngineFailed
-from antiloop.cli.engines.parallel import in_order
-from antiloop.traces import pieces
+from antiloop.cli._command import EngineFailed
+from antiloop.cli._engines.parallel import in_order
+from antiloop.traces import _pieces as pieces
 
 distributed = pytest.importorskip("distributed", reason='needs the extra: "antiloop[dask]"')
 
@@ -65,7 +65,7 @@ def test_a_cluster_of_its_own_prints_the_same(archive, capfd):
 
 
 def test_no_cluster_at_an_address_is_2_and_told(archive, capfd, monkeypatch):
-    from antiloop.cli.engines import dask_cluster
+    from antiloop.cli._engines import dask_cluster
 
     monkeypatch.setattr(dask_cluster, "_TIMEOUT_S", 0.1)
     status, out, err = scanned(capfd, "--engine", "dask://127.0.0.1:1", archive)

@@ -9,7 +9,7 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.cli import main
-from antiloop.cli.output.explanation_output import _steps
+from antiloop.cli._output.explanation_output import _steps
 from antiloop.loop_detection import CallLimitDetector, Escalation, RepeatDetector
 
 EXAMPLE = str(Path(__file__).parents[2] / "docs" / "examples" / "runs.jsonl")
@@ -40,7 +40,7 @@ def test_a_verdict_is_explained_by_what_was_counted(runs, capsys):
         f"r, 4 steps ({path}:1)\n"
         "\n"
         'step 2  ls {"p":"."}\n'
-        "  raise: Tool 'ls' was called 3 times in a row with the same arguments.\n"
+        '  raise: ls "." 3 times in a row: "a.py"\n'
         "\n"
         "In the window, from step 0 on: 3 rounds, 1 of them with a new answer\n"
         "  step 2: call d6c64966bc, result f0de093a8c (success)\n"
@@ -101,8 +101,9 @@ def test_a_single_step_and_round_are_told_in_the_singular(runs, capsys):
 def test_what_was_counted_lines_up_whatever_the_names(runs, capsys):
     main(["explain", "--preset", "patient", runs(r=steps(10))])
     lines = capsys.readouterr().out.splitlines()
-    assert {line.index(" of ") for line in lines if " of 1" in line or " of 5 " in line} == {23}
-    assert "  repeat            [notify], found once" in lines
+    places = {line.index(" of ") for line in lines if " of 1" in line or " of 5 " in line}
+    assert len(places) == 1
+    assert any(line.startswith("  repeat ") and "[notify], found once" in line for line in lines)
 
 
 def test_why_a_streak_that_is_long_enough_says_nothing_is_told(capsys):
@@ -168,7 +169,9 @@ def test_json_holds_the_same_and_the_run(runs, capsys):
         "detector": "repeat",
         "action": "raise",
         "severity": "critical",
-        "message": "Tool 'ls' was called 3 times in a row with the same arguments.",
+        "message": 'ls "." 3 times in a row: "a.py"',
+        "calls": [{"tool": "ls", "arguments": '{"p":"."}'}],
+        "answer": "a.py",
         "window_size": 50,
         "window_start": 0,
         "window_rounds": 3,

@@ -12,11 +12,11 @@ import sys
 import pytest
 
 from antiloop import LoopDetector
-from antiloop.__main__ import main as program
+from antiloop.__main__ import _status as program
 from antiloop.cli import main
-from antiloop.cli.hooks import hook_program
-from antiloop.cli.hooks.agent_settings import nested_entry
-from antiloop.cli.hooks.agents import SETTINGS
+from antiloop.cli._hooks import hook_program
+from antiloop.cli._hooks.agent_settings import nested_entry
+from antiloop.cli._hooks.agents import SETTINGS
 
 CLAUDE = SETTINGS["claude-code"]
 EVENTS, path_of = CLAUDE.events, CLAUDE.path_of

@@ -6,17 +6,18 @@ import shlex
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.hooks.agent_settings import PROJECT, USER
-from antiloop.cli.hooks.agents import SETTINGS
-from antiloop.integrations.hooks.hook_agents import AGENTS
+from antiloop.cli._hooks.agent_settings import PROJECT, USER
+from antiloop.cli._hooks.agents import SETTINGS
+from antiloop.integrations._hooks.agents import AGENTS
 
 OTHERS = sorted(set(SETTINGS) - {"claude-code"})
 IN_JSON = sorted(set(OTHERS) - {"opencode"})
+TRUST = '[projects."{}"]\ntrust_level = "{}"\n'
 LISTS = {
-    "codex": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
+    "codex": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit", "PreCompact"]),
     "copilot": (
         "antiloop.json",
-        ["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit"],
+        ["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "PreCompact"],
     ),
     "openhands": ("hooks.json", ["PreToolUse", "PostToolUse", "UserPromptSubmit"]),
     "opencode": ("antiloop.js", ["tool.execute.before", "tool.execute.after", "chat.message"]),
@@ -36,6 +37,9 @@ def _in_a_project(tmp_path, monkeypatch):
     for each in SETTINGS.values():
         monkeypatch.delenv(each.variable or "ANTILOOP_NONE", raising=False)
     monkeypatch.setenv("PATH", str(program.parent))
+    trusted = tmp_path / "home" / ".codex" / "config.toml"
+    trusted.parent.mkdir(parents=True)
+    trusted.write_text(TRUST.format(os.path.realpath(tmp_path), "trusted"), "utf-8")
 
 
 def test_every_agent_that_calls_the_hook_has_settings():
@@ -134,3 +138,30 @@ def test_a_plugin_whose_command_is_damaged_is_named_and_replaced(command, capsys
     assert f"antiloop: {path}: " in capsys.readouterr().err
     assert main(["hook", "opencode", "--install", "--yes"]) == 0
     assert main(["hook", "opencode", "--status"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("config", "is_told"),
+    [
+        (None, True),
+        ("", True),
+        (TRUST.format("{here}", "untrusted"), True),
+        (TRUST.format("/elsewhere", "trusted"), True),
+        ('model = "x"\n' + TRUST.format("{here}", "trusted") + "[other]\n", False),
+        (TRUST.format("{above}", "trusted"), False),
+    ],
+)
+def test_a_project_that_codex_does_not_trust_is_told(
+    config, is_told, tmp_path, monkeypatch, capsys
+):
+    home = tmp_path / "home-of-codex"
+    home.mkdir()
+    monkeypatch.setenv("CODEX_HOME", str(home))
+    here = os.path.realpath(os.curdir)
+    if config is not None:
+        text = config.replace("{here}", here).replace("{above}", os.path.dirname(here))
+        (home / "config.toml").write_text(text, "utf-8")
+    assert main(["hook", "codex", "--install", "--yes"]) == 0
+    capsys.readouterr()
+    assert main(["hook", "codex", "--status"]) == (1 if is_told else 0)
+    assert ("Codex does not trust this project" in capsys.readouterr().out) is is_told

@@ -23,11 +23,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.cli import main
-from antiloop.cli.engines import processes
-from antiloop.cli.engines.engine import EngineFailed
-from antiloop.cli.engines.parallel import in_order
+from antiloop.cli._command import EngineFailed
+from antiloop.cli._engines import processes
+from antiloop.cli._engines.parallel import in_order
 from antiloop.loop_detection.presets import PRESETS
-from antiloop.traces import pieces, read_runs
+from antiloop.traces import _pieces as pieces
+from antiloop.traces import read_runs
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "traces" / "fixtures"

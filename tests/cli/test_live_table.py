@@ -12,13 +12,13 @@ from terminals import Terminal
 
 from antiloop import LoopDetector, LoopVerdict
 from antiloop.cli import main
-from antiloop.cli.live import views, watching
-from antiloop.cli.output import terminal
-from antiloop.cli.output.fitting import columns
-from antiloop.cli.output.live_table import table
+from antiloop.cli._live import views, watching
+from antiloop.cli._live.table import table
+from antiloop.cli._output import terminal
+from antiloop.cli._output.terminal import columns
 from antiloop.traces import RecordedRun, RunRecorder, replay
-from antiloop.traces.live.live_session import LiveSession
-from antiloop.traces.shared.run_under_way import WholeRun
+from antiloop.traces._live.live_session import LiveSession
+from antiloop.traces._shared.run_under_way import WholeRun
 from antiloop.types import ToolCall, ToolResult
 
 WORDS = ("looping", "suspicious", "working", "idle", "ended", "state", "and ")
@@ -58,7 +58,7 @@ def test_a_line_says_state_steps_suspicion_and_the_last_verdict():
     assert lines[0] == "1 session: 1 looping"
     assert lines[1].split() == ["state", "steps", "suspicion", "session", "last", "verdict"]
     assert re.split(r"  +", lines[2])[:5] == ["looping", "5", "100%", "r", "step 2"]
-    assert lines[2].endswith("raise  Tool 'search' was called 3 times...")
+    assert lines[2].endswith('raise  search 3 times in a row: "a"')
     assert lines[2][lines[1].index("session") :].startswith("r ")
 
 

@@ -46,7 +46,7 @@ def test_what_is_found_is_told_in_short_as_data_too(output, long, capsys):
     main([*output.split(), long])
     out, _ = capsys.readouterr()
     assert TOOL[:2_000] not in out  # but the id of a run is data, by which others find it
-    assert "was called" in out
+    assert "in a row" in out
 
 
 def test_a_name_that_is_asked_for_and_is_not_there_is_told_in_short(long, capsys):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from antiloop.agent.drivers import asking
+from antiloop.agent._drivers import asking
 from antiloop.cli import main
 from antiloop.loop_detection import LoopDetector, Opinion
 

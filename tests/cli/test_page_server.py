@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 from antiloop import LoopDetector
 from antiloop.cli import main
-from antiloop.cli.live import board as board_module
-from antiloop.cli.live import page_requests, page_server
-from antiloop.cli.live.board import Board
-from antiloop.cli.live.page_requests import PageRequest
-from antiloop.cli.live.page_server import PageServer
-from antiloop.cli.live.run_reader import RunReader
+from antiloop.cli._live import board as board_module
+from antiloop.cli._live import page_server
+from antiloop.cli._live.board import Board
+from antiloop.cli._live.page_server import PageRequest, PageServer
+from antiloop.cli._live.watching import RunReader
 from antiloop.health import HealthProfile
 from antiloop.traces import RunRecorder
 
@@ -269,7 +268,7 @@ def test_who_knows_something_else_is_given_all_rows(server, listen, known):
 
 
 def test_a_sign_of_life_comes_where_nothing_changes(server, listen, monkeypatch):
-    monkeypatch.setattr(page_requests, "HEARTBEAT_S", 0.01)
+    monkeypatch.setattr(page_server, "HEARTBEAT_S", 0.01)
     server.board.show([row(0)])
     client = listen()
     assert client.event() is not None

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.output.sarif import _rule
+from antiloop.cli._output.sarif import _rule
 from antiloop.loop_detection import RepeatDetector
 from antiloop.loop_detection.presets import PRESETS
 
@@ -37,7 +37,12 @@ def assert_is_sarif(log):
     assert log["version"] == "2.1.0"
     assert log["$schema"].endswith("sarif-2.1.0.json")
     (run,) = log["runs"]
-    assert run.keys() == {"results", "columnKind", "tool"}
+    assert run.keys() == {"results", "columnKind", "invocations", "tool"}
+    (invocation,) = run["invocations"]
+    assert invocation.keys() == {"executionSuccessful", "toolExecutionNotifications"}
+    for notification in invocation["toolExecutionNotifications"]:
+        assert notification["level"] == "warning"
+        assert isinstance(notification["message"]["text"], str)
     driver = run["tool"]["driver"]
     assert driver["name"] == "antiloop"
     rules = [rule["id"] for rule in driver["rules"]]
@@ -91,7 +96,7 @@ def test_a_loop_points_to_the_line_of_its_run_and_names_the_step(scan):
     (result,) = scan(fine=1, stuck=4, name="my runs/%.jsonl")["runs"][0]["results"]
     assert result["ruleId"] == "repeat"
     assert result["level"] == "error"
-    assert result["message"]["text"].startswith("Step 2: Tool 'ls' was called 3 times")
+    assert result["message"]["text"].startswith('Step 2: ls "." 3 times in a row: "a.py"')
     place = result["locations"][0]["physicalLocation"]
     assert place == {
         "artifactLocation": {"uri": "my%20runs/%25.jsonl"},
@@ -104,6 +109,8 @@ def test_a_loop_points_to_the_line_of_its_run_and_names_the_step(scan):
         "again": [3],
         "action": "raise",
         "health": "Likely stuck",
+        "calls": [{"tool": "ls", "arguments": '{"p":"."}'}],
+        "answer": "a.py",
     }
 
 

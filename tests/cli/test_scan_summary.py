@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from antiloop import health
+from antiloop import LoopMonitor, ToolCall, ToolResult, health
 from antiloop.cli import main
-from antiloop.cli.judged_run import judge, profile_of
-from antiloop.cli.output.health_table import HealthTable
+from antiloop.cli._judged_run import judge, profile_of
+from antiloop.cli._output.judged_output import HealthTable
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import RecordedRun, read_runs
 
@@ -49,6 +49,16 @@ def test_runs_are_counted_by_health(scan):
         "",
         "1 of 3 runs got stuck.",
     ]
+
+
+def test_the_sentence_counts_as_the_table_does(scan):
+    edited = [{"tool_name": "edit", "arguments": {"n": n}, "result": f"{n}"} for n in range(9)]
+    few = {"run_id": "few", "steps": [CALL] * 3 + edited}
+    printed = scan(few, {"run_id": "many", "steps": [CALL] * 12})
+    rows = [line for line in printed if line.startswith(("Likely stuck", "Warning"))]
+    counts = {line[:12].strip(): int(line[12:].split()[0]) for line in rows}
+    assert counts == {"Likely stuck": 1, "Warning": 1}
+    assert printed[-1] == "2 of 2 runs have loops: 1 likely stuck, 1 warning."
 
 
 def test_long_figures_have_commas():
@@ -95,6 +105,20 @@ def test_a_run_is_judged_as_health_judges_it_with_this_detector(recorded, preset
         assert judge(run, profile).health == health.evaluate(run, profile=profile)
 
 
+def test_a_stuck_run_goes_through_the_detectors_once(monkeypatch):
+    seen = []
+    after = LoopMonitor.after
+
+    def counted(self, calls, results):
+        seen.extend(calls)
+        return after(self, calls, results)
+
+    monkeypatch.setattr(LoopMonitor, "after", counted)
+    run = RecordedRun("a", (ToolCall("ls"),) * 9, (ToolResult("a.py"),) * 9)
+    assert judge(run, profile_of(PRESETS["default"]())).verdicts
+    assert len(seen) == len(run)
+
+
 def test_a_cost_without_events_is_judged_too(monkeypatch):
     monkeypatch.setenv("ANTILOOP_COST_BUDGET", "1")
     profile = profile_of(PRESETS["default"]())
@@ -136,3 +160,20 @@ def test_prices_that_cannot_be_read_are_a_wrong_argument(tmp_path, capsys, text,
         main(["scan", "runs.jsonl", "--prices", str(path)])
     assert caught.value.code == 2
     assert f"argument --prices: {path}: {words}" in capsys.readouterr().err
+
+
+def test_the_sentence_the_table_and_the_report_count_alike(runs, tmp_path, capsys):
+    loop, page = [{**CALL, "result": "failed"}] * 60, tmp_path / "page.html"
+    path = runs(a=loop, b=[CALL], c=loop)
+    assert main(["scan", path]) == 1
+    out = capsys.readouterr().out
+    [stuck] = [line.split()[2] for line in out.splitlines() if line.startswith("Likely stuck")]
+    assert f"\n{stuck} of 3 runs got stuck" in out
+    assert main(["scan", "--format", "json", path]) == 1
+    scores = [run["score"] for run in json.loads(capsys.readouterr().out)]
+    assert main(["report", "-o", str(page), path]) == 1
+    drawn = page.read_text()
+    rows = json.loads(drawn.partition('id="index">')[2].partition("</script>")[0])
+    assert sorted(each["score"] for each in rows) == sorted(scores)
+    assert rows[0]["loops"] == ['ls "." \u00d7 60']
+    assert drawn.count('60 times in a row: \\"failed\\"') == 2

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminals import Terminal
 
-from antiloop.cli.live import screen
-from antiloop.cli.live.screen import Screen
-from antiloop.signals import signals_handled
+from antiloop._signals import signals_handled
+from antiloop.cli._live import table as screen
+from antiloop.cli._live.table import Screen
 from antiloop.traces import RunRecorder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are others there")

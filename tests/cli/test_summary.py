@@ -78,16 +78,19 @@ def test_the_page_of_text_has_a_table_for_each(two_weeks, capsys):
         "without time         1        1        4             3   75.0 %        300,000",
         "",
         "agent       runs    loops    calls  wasted calls    share  wasted tokens    trend",
-        "builder        2        1       10             7   70.0 %        700,000    -20.0",
+        "builder        3        2       14            10   71.4 %      1,000,000    -20.0",
         "",
         "model     runs    loops    calls  wasted calls    share  wasted tokens    trend",
-        "small        2        1       10             7   70.0 %        700,000    -20.0",
+        "small        3        2       14            10   71.4 %      1,000,000    -20.0",
         "",
         "tool     runs    loops    calls  wasted calls    share  wasted tokens    trend",
-        "ls          2        1       10             7   70.0 %        700,000      new",
-        "cat         0        0        0             0        -              -        -",
+        "ls          3        2       14            10   71.4 %      1,000,000      new",
+        "and 1 more tool without loops",
         "",
-        "Runs without any time are counted apart: undated.",
+        "loop     runs    loops    calls  wasted calls    share    trend",
+        "ls          2        2       12            10   83.3 %      new",
+        "",
+        "Runs without any time count, but in no trend: undated.",
         "",
         "Not counted, as they began before both periods: 1 run.",
     ]
@@ -105,7 +108,7 @@ def test_prices_say_what_it_cost(two_weeks, tmp_path, capsys):
     (tmp_path / "prices.json").write_text(json.dumps(price), "utf-8")
     command = ["summary", two_weeks, "--prices", str(tmp_path / "prices.json")]
     main(command)
-    assert re.search(r"^builder .*  10\.00         7\.00    -20\.0$", capsys.readouterr().out, re.M)
+    assert re.search(r"^builder .*  14\.00        10\.00    -20\.0$", capsys.readouterr().out, re.M)
     main([*command, "--format", "json"])
     told = json.loads(capsys.readouterr().out)
     now = told["total"]["now"]
@@ -146,7 +149,7 @@ def test_the_page_is_whole_and_needs_nothing_else(two_weeks, capsys):
     assert main(["summary", two_weeks, "--format", "html"]) == 0
     text = capsys.readouterr().out
     page = Page(text)
-    assert (page.open, page.links, page.tags.count("table")) == ([], [], 4)
+    assert (page.open, page.links, page.tags.count("table")) == ([], [], 5)
     assert "script" not in page.tags
     assert text.isascii()
     assert "url(" not in text
@@ -171,7 +174,7 @@ def test_what_a_recording_names_is_escaped(recorded, capsys):
 
 def test_long_tables_are_cut_and_told_whole_with_v(recorded, capsys):
     now = datetime.now(timezone.utc)
-    path = recorded(*(events(f"r{n}", 1, at=now, tool=f"tool-{n}") for n in range(25)))
+    path = recorded(*(events(f"r{n}", 4, at=now, tool=f"tool-{n}") for n in range(25)))
     main(["summary", path])
     assert "and 5 more; -v or --format json tells all" in capsys.readouterr().out.splitlines()
     main(["summary", path, "-v"])
@@ -181,12 +184,58 @@ def test_long_tables_are_cut_and_told_whole_with_v(recorded, capsys):
     main(
         [
             "summary",
-            recorded(*(events(f"r{n}", 1, at=now, tool=f"t{n}") for n in range(101))),
+            recorded(*(events(f"r{n}", 4, at=now, tool=f"t{n}") for n in range(101))),
             "--format",
             "html",
         ]
     )
     assert "<p>and 1 more</p>" in capsys.readouterr().out
+
+
+def test_what_has_no_loops_is_counted_in_one_line(recorded, capsys):
+    now = datetime.now(timezone.utc)
+    runs = [events(f"r{n}", 1, at=now, tool=f"tool-{n}") for n in range(25)]
+    path = recorded(*runs, events("stuck", 4, at=now, tool="make"))
+    main(["summary", path])
+    out = capsys.readouterr().out
+    assert "and 25 more tools without loops" in out.splitlines()
+    assert "tool-3" not in out
+    main(["summary", path, "-v"])
+    assert "tool-3" in capsys.readouterr().out
+    main(["summary", recorded(*[events("r", 1, at=now)]), "--format", "html"])
+    out = capsys.readouterr().out
+    assert "<p>and 1 tool without loops</p>" in out
+    assert Page(out).open == []
+
+
+def test_a_chart_shows_each_part_of_both_periods(two_weeks, capsys):
+    main(["summary", two_weeks, "--format", "html"])
+    out = capsys.readouterr().out
+    assert 'aria-label="Calls from ' in out
+    assert "at most 10 in a bar; 16 of all are wasted." in out
+    assert out.count('<rect class="calls"') == 3
+    assert out.count('<rect class="wasted"') == 2
+    assert out.count('class="between"') == 1
+    main(["summary", two_weeks, "--format", "html", "--since", "36h"])
+    out = capsys.readouterr().out
+    assert out.count('<rect class="calls"') == 2
+    assert ": 8 calls, 7 wasted</title>" in out
+
+
+def test_the_page_leads_into_a_report_of_the_same_runs(two_weeks, tmp_path, capsys):
+    main(["report", two_weeks, "-o", str(tmp_path / "week.html")])
+    capsys.readouterr()
+    main(["summary", two_weeks, "--format", "html", "--report", "week.html#run-1"])
+    links = Page(capsys.readouterr().out).links
+    assert links[0] == "week.html#list?agent=builder"
+    assert [each.partition("=")[0] for each in links] == [
+        f"week.html#list?{name}" for name in ("agent", "model", "tool", "loop")
+    ]
+    assert links[3].rpartition("=")[2] in (tmp_path / "week.html").read_text()
+    for wrong in ("javascript:alert(1)", "data:text/html,x", "vbscript:x"):
+        with pytest.raises(SystemExit):
+            main(["summary", two_weeks, "--report", wrong])
+        assert "must be a path or an http address" in capsys.readouterr().err
 
 
 def test_many_runs_without_a_time_are_not_all_named(recorded, capsys):

@@ -9,12 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import ToolCall, ToolResult
-from antiloop.cli.judged_run import judge, profile_of
-from antiloop.cli.summary.figures import Figures, RunFigures
-from antiloop.cli.summary.period import Period
-from antiloop.cli.summary.summary import NAMES, OTHERS, UNTIMED_IDS, Summary, judge_and_count
+from antiloop._text.masking import SECRETS
+from antiloop.cli._judged_run import judge, profile_of
+from antiloop.cli._summary.figures import Figures, RunFigures
+from antiloop.cli._summary.summary import (
+    NAMES,
+    OTHERS,
+    UNTIMED_IDS,
+    Period,
+    Summary,
+    judge_and_count,
+)
 from antiloop.loop_detection.presets import PRESETS
-from antiloop.loop_detection.text.masking import SECRETS
 from antiloop.prices import Price, Prices
 from antiloop.traces import RecordedRun, RunEvent, read_runs
 
@@ -38,6 +44,9 @@ counted = st.builds(
     model=names,
     whole=figures,
     by_tool=st.dictionaries(st.sampled_from("xyz"), figures, max_size=3),
+    by_loop=st.dictionaries(
+        st.sampled_from("lmn"), figures.map(lambda each: ("a loop", each)), max_size=3
+    ),
 )
 
 
@@ -92,6 +101,8 @@ def test_every_run_is_counted_once(runs):
     for group in ("agents", "models"):
         rows = [row for _, row in summary.rows(group)]
         assert sum((row.now + row.before for row in rows), Figures()) == timed
+        assert sum((row.untimed for row in rows), Figures()) == summary.untimed
+    assert sum(summary.timeline.parts, Figures()) == timed
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -111,7 +122,10 @@ def test_a_loop_is_counted_with_what_it_took():
         looping(agent="a", model="m"), profile_of(PRESETS["default"](), PRICES)
     )
     whole = Figures(1, 1, 6, 5, 500, pytest.approx(0.006), pytest.approx(0.005))
-    assert judged.figures == RunFigures(200.0, "a", "m", whole, {"ls": replace(whole, cost=None)})
+    assert replace(judged.figures, by_loop={}) == RunFigures(
+        200.0, "a", "m", whole, {"ls": replace(whole, cost=None)}
+    )
+    assert list(judged.figures.by_loop.values()) == [('ls "."', Figures(1, 1, 6, 5))]
 
 
 def test_without_prices_nothing_is_said_of_money():
@@ -159,13 +173,16 @@ def test_memory_does_not_grow_with_the_runs():
     judged = judged_with(None)
     for number in range(NAMES + 50):
         one = Figures(1, 0, 1)
-        run = RunFigures(250.0, f"agent {number}", f"model {number}", one, {f"t{number}": one})
+        loops = {f"l{number}": ("a loop", one)}
+        names = f"agent {number}", f"model {number}"
+        run = RunFigures(250.0, *names, one, {f"t{number}": one}, loops)
         summary.add(replace(judged, figures=run))
         summary.add(replace(judged, figures=replace(run, began_s=None)))
     for group in ("agents", "models", "tools"):
         rows = dict(summary.rows(group))
         assert len(rows) == NAMES + 1
         assert rows[OTHERS].now.runs == 50
+    assert len(summary.loops()) == NAMES
     assert len(summary.untimed_ids) == UNTIMED_IDS
     assert summary.untimed.runs == NAMES + 50
 

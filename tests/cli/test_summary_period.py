@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.cli.summary.period import Period, Since, moment
+from antiloop.cli._summary.period import Period, Since, moment
 
 NOW = datetime(2026, 3, 8, tzinfo=timezone.utc).timestamp()
 

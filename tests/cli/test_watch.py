@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli.commands import watch
-from antiloop.cli.live import watching
+from antiloop.cli._commands import watch
+from antiloop.cli._live import watching
 from antiloop.traces import RunRecorder
-from antiloop.traces.live import live_folders, live_sessions
+from antiloop.traces._live import live_folders, live_sessions
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,8 +68,7 @@ def test_a_loop_is_told_while_the_run_goes_on(run, path, writing, capsys):
     assert main(["watch", path]) == 1
     assert said[0] == ""
     assert said[1] == (
-        f"r ({path}:1)\n"
-        "  step   2  raise   Tool 'search' was called 3 times in a row with the same arguments.\n"
+        f'r ({path}:1)\n  step   2  raise   search "cats" 3 times in a row: "No results."\n'
     )
 
 
@@ -90,7 +89,7 @@ def test_jsonl_has_a_line_for_every_verdict(run, path, writing, capsys):
     writing(*[search(run)] * 4)
     assert main(["watch", "--preset", "escalating", "--format", "jsonl", path]) == 1
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert first.pop("message").startswith("Tool 'search' was called 3 times")
+    assert first.pop("message").startswith('search "cats" 3 times')
     assert first == {
         "run_id": "r",
         "source": f"{path}:1",
@@ -98,6 +97,8 @@ def test_jsonl_has_a_line_for_every_verdict(run, path, writing, capsys):
         "detector": "repeat",
         "action": "notify",
         "severity": "warning",
+        "calls": [{"tool": "search", "arguments": '{"q":"cats"}'}],
+        "answer": "No results.",
     }
     assert (second["step"], second["action"]) == (3, "block")
 

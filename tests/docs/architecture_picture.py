@@ -14,6 +14,7 @@ IMAGES = Path(__file__).parents[2] / "docs" / "images"
 COMMAND = "PYTHONPATH=src python tests/docs/architecture_picture.py"
 ENGINE = "loop_detection"
 GROUND = "ground"
+FACES = ("__init__", "_internal")
 WIDTH, BOX, HEIGHT, GAP, ROW = 960, 138, 50, 18, 96
 STYLE = """\
 text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -36,7 +37,7 @@ def of_package(names):
 
 def of_engine(names):
     """Name the room of the engine that a module is in, or the module itself where it is in none."""
-    return names[1] if names[0] == ENGINE and len(names) > 1 and names[1] != "__init__" else ""
+    return names[1] if names[0] == ENGINE and len(names) > 1 and names[1] not in FACES else ""
 
 
 PICTURES = {

@@ -9,7 +9,10 @@ from model_server import ModelServer, Refused, model_server
 
 LOCAL = "http://localhost:11434"
 """The address that the page gives; it stands for the server."""
-MODELS = ("gpt-5.4-mini", "claude-sonnet-5", "qwen3", "overloaded")
+MODELS = (
+    *("gpt-5.4", "gpt-5.4-mini", "claude-sonnet-5", "qwen3"),
+    *("overloaded", "terse", "clerk", "stubborn"),
+)
 
 
 class PageServer(ModelServer):
@@ -20,9 +23,13 @@ class PageServer(ModelServer):
         self.failed = False
 
     def calls(self, request):
-        model, text = request["model"], json.dumps(request["messages"])
+        model, text = request["model"], json.dumps(request.get("messages", request.get("input")))
         if model not in MODELS:
             raise Refused(404, f"model '{model}' not found")
+        if model == "terse":
+            return [], "The handbook says", "length"
+        if model == "clerk":
+            return [], '{"days": 30, "since": "2026-01-31"}'
         number = text.count('"call-') // 2
         tool = "lookup" if model == "overloaded" else "search"
         if number and model == "overloaded":
@@ -30,7 +37,9 @@ class PageServer(ModelServer):
                 self.failed = True
                 raise Refused(503, "overloaded")
             return [], "The handbook says 30 days."
-        if "[antiloop] Notice" in text:
+        if request.get("tool_choice") in ("none", {"type": "none"}):
+            return [], "I searched the handbook and found nothing."
+        if "[antiloop] Notice" in text and model != "stubborn":
             return [], "The handbook does not say."
         return [(f"call-{number}", tool, {"query": "refund window"})], ""
 

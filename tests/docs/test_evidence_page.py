@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from antiloop.loop_detection.evidence.fingerprint import KEY_LENGTH
-from antiloop.loop_detection.evidence.outcome import (
+from antiloop.loop_detection._evidence.fingerprint import KEY_LENGTH
+from antiloop.loop_detection._evidence.outcome import (
     Outcome,
     outcome,
     reads_like_refusal,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from antiloop.loop_detection import LoopAction, LoopSeverity
-from antiloop.loop_detection.evidence.outcome import Outcome
+from antiloop.loop_detection._evidence.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
@@ -50,6 +50,7 @@ LINE_END = "\n"
 NAME = re.compile(r"\w*_\w*")
 OPENING = re.compile(r'^\s*r?"""(Gives?|Tells?|Hears?)\b', re.MULTILINE)
 TERM = re.compile(r"^\| ([a-z][a-z ]*) \| (.+) \|$", re.MULTILINE)
+TEST = re.compile(r"`test_\w+\.py::\w+`")
 OUTPUT = re.compile(r"^```(?:text|console)\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -64,8 +65,8 @@ MODULES = [file for file in FILES if (ROOT / "src") in file.parents]
 
 
 def without_output(text):
-    """Blank what blocks print: the code says that."""
-    return OUTPUT.sub(lambda block: "\n" * block[0].count("\n"), text)
+    """Blank what blocks print, and names of tests: the code says that."""
+    return TEST.sub("", OUTPUT.sub(lambda block: "\n" * block[0].count("\n"), text))
 
 
 def replaced_words(text):

@@ -16,7 +16,7 @@ from adapters import FRAMEWORKS, WARNINGS
 from page_models import page_models
 
 from antiloop.cli import main
-from antiloop.cli.commands import watch
+from antiloop.cli._commands import watch
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,9 +26,9 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 ENTRY = re.compile(r"^- \[([^]]+)\]\(([^)]+)\)", re.MULTILINE)
 _OLD_MODEL = "ignore:The model:DeprecationWarning"  # an SDK knows when a model goes out of use
 INDEX = ROOT / "docs" / "README.md"
-NEEDS = {**FRAMEWORKS, "real-models.md": ("openai", "anthropic")}
-SERVED = {"real-models.md": page_models}
+SERVED = {"real-models.md": page_models, "guard-your-own-loop.md": page_models}
 """What runs while the examples of a page do; it gives what stands for the addresses of the page."""
+NEEDS = {**FRAMEWORKS, **dict.fromkeys(SERVED, ("openai", "anthropic"))}
 
 
 def named(path):
@@ -133,7 +133,7 @@ def test_links_to_files_and_headings_lead_somewhere(page):
 def test_the_index_lists_every_page_by_its_title():
     entries = ENTRY.findall(INDEX.read_text(encoding="utf-8"))
     listed = {named((INDEX.parent / to).resolve()): title for title, to in entries}
-    pages = [page for page in PAGES[1:] if page != INDEX]
+    pages = [*(page for page in PAGES[1:] if page != INDEX), ROOT / "CHANGELOG.md"]
     assert listed == {named(page): HEADING.search(page.read_text("utf-8"))[1] for page in pages}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from antiloop import LoopPolicy, ToolCall, ToolResult
 from antiloop.loop_detection import LoopAction
-from antiloop.loop_detection.config import TYPES
+from antiloop.loop_detection._registry import DETECTORS as TYPES
 from antiloop.loop_detection.presets import PRESETS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "presets.md").read_text("utf-8")

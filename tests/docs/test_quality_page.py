@@ -230,3 +230,14 @@ def test_the_drawing_shows_the_figures_of_the_page():
     for preset, recall, precision in zip(("default", "escalating"), stopped, precise):
         told = re.search(rf"{preset}\(\): stopped: [^;]*\b0: (\d+%) at (\d+%)", drawing)
         assert told.groups() == (recall, precision)
+
+
+def test_the_readme_promises_no_more_than_the_page():
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE.read_text("utf-8"), re.M)
+    figures = {
+        name: float(text.split()[0]) for name, _, text in reversed(rows) if text.endswith(" %")
+    }
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    told = re.search(r"finds (\d+) of 10 loops and stops 1 in ([\d,]+) runs that have none", readme)
+    assert 10 * int(told[1]) <= figures["loops caught"]
+    assert 100 / int(told[2].replace(",", "")) >= figures["runs without a loop that are stopped"]

@@ -11,10 +11,12 @@ from command_line_page import commands_of
 
 from antiloop import loop_detection
 from antiloop.cli import _parser
-from antiloop.loop_detection import Escalation, LoopPolicy, ladder, rungs
-from antiloop.loop_detection.config import TYPES
-from antiloop.loop_detection.project.schema import settings_schema
-from antiloop.loop_detection.project.settings import Settings
+from antiloop.loop_detection import Escalation, LoopPolicy
+from antiloop.loop_detection import _blocks as blocks
+from antiloop.loop_detection import _ladder as ladder
+from antiloop.loop_detection._project.schema import settings_schema
+from antiloop.loop_detection._project.settings import Settings
+from antiloop.loop_detection._registry import DETECTORS as TYPES
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DETECTORS = (REFERENCE / "detectors.md").read_text(encoding="utf-8")
@@ -56,7 +58,9 @@ def test_the_defaults_of_a_detector_are_as_written(name):
 
 def test_every_public_detector_has_a_section():
     public = {name for name in loop_detection.__all__ if name.endswith("Detector")}
-    assert public - {"BaseDetector", "LoopDetector"} <= set(detectors_on(DETECTORS))
+    assert public - {"BaseDetector", "LoopDetector", "WindowDetector"} <= set(
+        detectors_on(DETECTORS)
+    )
 
 
 def test_every_section_about_a_detector_follows_the_template():
@@ -99,9 +103,9 @@ def test_every_field_of_a_verdict_is_told():
 
 def test_what_the_ladder_remembers_is_as_written():
     rules = section(POLICIES, "Rules of the ladder")
-    assert f"The last {rungs.MAX_LOOPS} loops" in rules
-    assert f"the last {ladder.MAX_REFUSED} |" in rules
-    assert f"At most {ladder.MAX_BLOCKS} loops are refused" in rules
+    assert f"The last {ladder.MAX_LOOPS} loops" in rules
+    assert f"the last {blocks.MAX_REFUSED} |" in rules
+    assert f"At most {blocks.MAX_BLOCKS} loops are refused" in rules
 
 
 def test_the_ladders_of_the_policies_are_as_written():

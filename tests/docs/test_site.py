@@ -59,6 +59,22 @@ def test_names_of_the_package_are_on_its_page(site, name):
     assert name in site.public_names()["antiloop"]
 
 
+def test_the_home_of_the_site_begins_as_the_readme_does():
+    readme, home = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/README.md")
+    )
+    opening = readme.partition("\n## ")[0].partition("\n")[2].replace("](docs/", "](")
+    for told in ("![", "8 of 10 loops", "Counting equal calls", "antiloop demo", "record_call"):
+        assert told in opening
+    assert home.partition("\n## ")[0].partition("\n")[2] == opening
+
+
+def test_the_home_of_the_site_leads_to_changelog_api_and_stability():
+    home = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in ("../CHANGELOG.md", "reference/api.md", "reference/stability.md"):
+        assert f"]({page})" in home
+
+
 def with_address(text, address):
     (rule,) = README_LINKS
     return re.sub(rule["pattern"], rule["replacement"].replace("](", f"]({address}"), text)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from antiloop.cli import main
-from antiloop.cli.live import watching
+from antiloop.cli._live import watching
 from antiloop.traces import RunRecorder
 
 ROOT = Path(__file__).parents[2]

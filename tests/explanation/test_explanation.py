@@ -5,7 +5,7 @@ import pytest
 from antiloop import LoopDetector, RepeatDetector
 from antiloop.explanation import Seen, explain
 from antiloop.loop_detection import Escalation, RecurrenceDetector, ToolPolicy
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 from antiloop.traces import RecordedRun, replay
 from antiloop.types import ToolCall
 

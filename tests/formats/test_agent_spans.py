@@ -5,9 +5,9 @@ import json
 import pytest
 
 from antiloop.formats import from_otlp
-from antiloop.formats.spans.otlp import agent_span, content_of
-from antiloop.formats.spans.span import Span
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.formats._spans.otlp import agent_span, content_of
+from antiloop.formats._spans.span import Span
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from antiloop.formats import from_claude_transcript
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 
 

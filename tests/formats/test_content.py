@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from antiloop.formats.content import (
+from antiloop.formats._content import (
     arguments_of,
     field_of,
     filled_field,

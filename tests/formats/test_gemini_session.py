@@ -3,7 +3,7 @@
 import pytest
 
 from antiloop.formats import from_gemini_session
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 
 
@@ -47,6 +47,16 @@ def test_calls_recorded_at_the_same_time_are_one_round():
     assert rounds(gemini(call("1"), call("2", at="10:00:00.050"))) == [2]
     assert rounds(gemini(call("1"), call("2", at="10:00:02.000"), call("3", at=None))) == [1, 2]
     assert rounds(gemini(call("1")), gemini(call("2"))) == [1, 1]
+
+
+def test_a_call_lasts_from_the_reply_or_the_round_before_to_its_result():
+    reply = {**gemini(call("1", at="10:00:03.000"), call("2", at="10:00:08.000"))}
+    history = from_gemini_session([{**reply, "timestamp": "2026-11-02T10:00:01Z"}])
+    first, second = (each.started_at for each in history.calls)
+    assert second - first == 2
+    assert [each.duration_s for each in history.results] == [2.0, 5.0]
+    untold = from_gemini_session([gemini(call("1"), call("2", at=None))])
+    assert [each.duration_s for each in untold.results] == [None, None]
 
 
 @pytest.mark.parametrize(

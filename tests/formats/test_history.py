@@ -1,7 +1,7 @@
 """Rounds, turns, and which result belongs to which call."""
 
 from antiloop.formats import History, TextMessage, rounds_of
-from antiloop.formats.history import HistoryBuilder
+from antiloop.formats._history_builder import HistoryBuilder
 from antiloop.types import Role, ToolCall, ToolResult
 
 
@@ -64,7 +64,7 @@ def test_the_last_turn_keeps_what_was_said_since():
     turn = builder.build().last_turn()
     assert (turn.calls[0].id, turn.messages) == (
         "2",
-        (TextMessage(Role.ASSISTANT, "Let me look again."),),
+        (TextMessage(Role.USER, "And now?"), TextMessage(Role.ASSISTANT, "Let me look again.")),
     )
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from antiloop.formats import from_langchain
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 
 CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage"}

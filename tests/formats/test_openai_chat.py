@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.formats import from_openai_chat
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 
 

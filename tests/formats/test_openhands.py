@@ -5,8 +5,8 @@ import json
 import pytest
 
 from antiloop.formats import from_openhands
-from antiloop.formats.transcripts.openhands import is_call
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.formats._transcripts.openhands import is_call
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.types import ToolCall, ToolResult
 
 

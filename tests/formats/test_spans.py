@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from antiloop.formats.spans.span import Span, is_span_document, spans_of
+from antiloop.formats._spans.span import Span, is_span_document, spans_of
 
 TRACE, SPAN, PARENT = "854fe0ff75e30564fbfc3777b9ec1f40", "b7ad6b7169203331", "00f067aa0ba902b7"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from antiloop.formats.unrecorded import unlike_others
-from antiloop.loop_detection.evidence.noise import near_arguments
+from antiloop.formats._unrecorded import unlike_others
+from antiloop.loop_detection._evidence.noise import near_arguments
 from antiloop.types import ToolCall
 
 IDS = [

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Sequence, Tuple
 
-from antiloop.traces.files.source import open_lines
-from antiloop.traces.shared.records import records
+from antiloop.traces._files.source import open_lines
+from antiloop.traces._shared.records import records
 
 FIXTURES = Path(__file__).parents[1] / "traces" / "fixtures"
 DEEP, LONG = "(deep)", "(long)"

@@ -15,4 +15,4 @@ def test_each_function_is_fuzzed_with_its_own_format():
     own = {OF_FORMAT.get(name, f"from_{name.replace('-', '_')}") for name in FORMATS}
     # Agent Framework records no sessions; its function gets what is damaged of other formats.
     without_recordings = {"from_agent_framework"}
-    assert own - {"from_antiloop", "from_event_log"} == FUNCTIONS.keys() - without_recordings
+    assert FUNCTIONS.keys() - without_recordings <= own

@@ -17,7 +17,7 @@ TEXT = (ACTION / "action.yml").read_text(encoding="utf-8")
 WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 INPUT = re.compile(r"^        (ANTILOOP_\w+): \$\{\{ inputs\.(\w+) \}\}$", re.MULTILINE)
 INPUTS = re.findall(r"^  (\w+):\n    description", TEXT.partition("outputs:")[0], re.MULTILINE)
-DEFAULTS = {"preset": "default", "baseline": "", "report": ""}
+DEFAULTS = {"preset": "default", "baseline": "", "strict": "false", "report": ""}
 
 
 class Job:

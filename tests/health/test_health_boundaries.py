@@ -10,8 +10,8 @@ from judged_runs import LOOK, RETRY, STATE, cost, names_of, read, run_of, told, 
 
 from antiloop import LoopDetector, ToolCall, health
 from antiloop.health import HealthMonitor, HealthProfile, HealthRule
-from antiloop.health.counting import Counter
-from antiloop.health.empty_result import is_empty_result
+from antiloop.health._counting import Counter
+from antiloop.health._rules import is_empty_result
 from antiloop.loop_detection import LoopAction, LoopVerdict, ToolPolicy
 from antiloop.traces import RunEvent
 
@@ -143,7 +143,9 @@ def test_a_report_is_plain_data_as_json():
             "detector": "repeat",
             "action": "notify",
             "severity": "warning",
-            "message": "Tool 'look' was called 3 times in a row with the same arguments.",
+            "message": 'look "door" 3 times in a row: "The door is closed."',
+            "calls": [{"tool": "look", "arguments": '{"at":"door"}'}],
+            "answer": "The door is closed.",
         }
     ]
 
@@ -158,6 +160,8 @@ def test_a_verdict_without_a_detection_tells_its_own_message():
             "action": "continue",
             "severity": "ok",
             "message": "nothing to see",
+            "calls": [],
+            "answer": "",
         }
     ]
 

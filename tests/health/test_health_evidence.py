@@ -88,7 +88,7 @@ def test_an_obvious_loop_is_not_healthy(steps):
 def test_a_detection_is_a_warning_that_takes_nothing_twice():
     report = health.evaluate(run_of(*[LOOK] * 6))
     found = warning(report, "loop_repeat")
-    assert found.message == "Tool 'look' was called 6 times in a row with the same arguments."
+    assert found.message == 'look "door" 6 times in a row: "The door is closed."'
     assert (found.step, found.steps, found.count) == (2, (0, 1, 2, 3, 4, 5), 6)
     assert found.penalty == 0
     assert report.score == health.evaluate(run_of(*[LOOK] * 6), literal=True).score == 10
@@ -132,12 +132,15 @@ def test_each_loop_has_a_warning_of_its_own_that_names_its_tool(literal):
     assert ("loop_repeat" in names) is not literal
     for name in names:
         own = [each for each in report.warnings if each.name == name]
-        found = {tool: [each for each in own if f"'{tool}'" in each.message] for tool in tools}
+        found = {
+            tool: [each for each in own if re.search(rf"^{tool} |'{tool}'", each.message)]
+            for tool in tools
+        }
         for at, tool in enumerate(tools):
             assert [each.steps for each in found[tool]] == [tuple(range(6 * at, 6 * at + 4))]
             assert found[tool][0].step == 6 * at + 2
     paid = [each.name for each in report.warnings if each.penalty]
-    assert len(paid) == len(set(paid))
+    assert (len(paid) == len(set(paid))) is not literal
 
 
 def test_a_rule_takes_its_penalty_once_by_a_loop_that_goes_on():
@@ -183,7 +186,7 @@ def test_what_a_message_counts_is_what_there_was(steps, times):
 def test_a_loop_longer_than_the_window_tells_all_its_calls():
     found = warning(health.evaluate(run_of(*[LOOK] * 70)), "loop_repeat")
     assert found.count == 70
-    assert found.message.endswith("with the same arguments. 70 calls in all.")
+    assert found.message.endswith("70 calls in all.")
 
 
 def test_the_user_closes_what_was_open():
@@ -344,7 +347,9 @@ def test_the_report_is_plain_json():
         "detector": "repeat",
         "action": "notify",
         "severity": "warning",
-        "message": "Tool 'look' was called 3 times in a row with the same arguments.",
+        "message": 'look "door" 3 times in a row: "The door is closed."',
+        "calls": [{"tool": "look", "arguments": '{"at":"door"}'}],
+        "answer": "The door is closed.",
     }
 
 

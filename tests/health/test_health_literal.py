@@ -21,7 +21,7 @@ from judged_runs import (
 
 from antiloop import ToolCall, ToolResult, health
 from antiloop.health import HealthStatus
-from antiloop.health.empty_result import is_empty_result
+from antiloop.health._rules import is_empty_result
 from antiloop.traces import RecordedRun
 
 PENALTIES = {
@@ -155,6 +155,8 @@ def test_progress_is_an_update_of_state_or_memory(event):
     calls = [read("a"), read("b"), read("c")]
     assert "no_progress" in names_of(judged(*calls))
     assert "no_progress" not in names_of(judged(*calls[:2], {"type": event}, *calls[2:]))
+    again = judged(*calls[:2], {"type": event}, *calls)
+    assert warning(again, "no_progress").count == 3
 
 
 ANSWERS_OF_NOTHING = [
@@ -382,7 +384,18 @@ def test_to_the_letter_nothing_is_closed():
     later = [read(f"{'abcdefgh'[at] * 9 * (at + 1)}") for at in range(3)]
     report = judged(LOOK, LOOK, LOOK, *later, turn_starts=(3,))
     assert all(each.is_open for each in report.warnings)
-    assert report.score == 10
+    assert report.score == 0
+
+
+def test_the_penalties_of_all_warnings_add_up():
+    def loops(*tools):
+        steps = [(tool, {"at": 1}, "x") for tool in tools for _ in range(3)]
+        rules = ("repeated_tool_call", "no_progress", "empty_result_loop")
+        profile = health.HealthProfile().without(*rules)
+        return health.evaluate(run_of(*steps), literal=True, profile=profile)
+
+    assert (loops("look").score, loops("look").status.value) == (55, "Warning")
+    assert (loops("look", "peek").score, loops("look", "peek").status.value) == (10, "Likely stuck")
 
 
 def test_a_tool_by_a_name_of_control_characters_is_shown_safely():

@@ -7,7 +7,6 @@ from antiloop import BaseDetector, LoopDetection, LoopDetector, ToolCall, health
 from antiloop.health import HealthMonitor, HealthProfile, HealthRule, HealthStatus
 from antiloop.loop_detection import RepeatDetector, ToolPolicy
 from antiloop.traces import RunEvent
-from antiloop.traces.replay import replayed
 
 
 def feed(monitor, *steps):
@@ -191,7 +190,9 @@ def test_a_profile_that_is_none_is_refused(profile):
 
 def test_the_suspicion_of_each_round_is_kept_as_a_monitor_tells_it():
     run = run_of(*[LOOK] * 5)
-    told = [(step, each.suspicion) for step, each in replayed(run, LoopDetector.escalating())]
+    monitor = LoopDetector.escalating().monitor(live=False)
+    rounds = zip(run.calls, run.results)
+    told = [(step, monitor.after([c], [r]).suspicion) for step, (c, r) in enumerate(rounds)]
     kept = health.evaluate(run).suspicion
     assert kept == tuple(each for each in told if each[1])
     assert kept[-1] == (4, 1.0)

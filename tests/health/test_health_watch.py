@@ -7,8 +7,8 @@ from judged_runs import names_of, warning
 
 from antiloop import ToolCall, health
 from antiloop.formats import from_openai_chat
-from antiloop.formats.spans.agent_span import AgentSpan
-from antiloop.formats.spans.span import Span
+from antiloop.formats._spans.agent_span import AgentSpan
+from antiloop.formats._spans.span import Span
 from antiloop.health import HealthProfile, HealthWatch
 from antiloop.traces import RecordedRun
 

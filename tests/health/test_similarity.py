@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from antiloop.health import similarity
-from antiloop.health.similarity import COMPARED_LENGTH, ComparedText, are_similar, common_length
+from antiloop.health import _run_so_far as similarity
+from antiloop.health._run_so_far import COMPARED_LENGTH, ComparedText, are_similar, common_length
 
 WORDS = st.lists(
     st.sampled_from(["path ", "src/", "a", "b", "module_1", '"', "x" * 40]), max_size=8

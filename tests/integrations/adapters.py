@@ -38,16 +38,24 @@ class Adapter:
     """The same of its newest version, where that needs a later one."""
     warnings: Tuple[str, ...] = ()
     """What the framework itself warns of, as filters that let it pass."""
+    last_words: str = ""
+    """How it asks for last words at ``conclude``; empty where that is ``stop``."""
     through: str = ""
     """The adapter that guards it, where it has no module of its own."""
     weekly: bool = False
     """Whether the framework is too large to be installed for every change."""
 
 
+NONE = "`tool_choice` is `none`, and calls that come all the same are left out"
+KEPT = "the tools stay in the request, and calls are answered with a refusal"
+
+SERVED = "`tool_choice` is `none`; if calls come all the same, the next request is answered why"
+
 SINGLE_CALLS = {
     "a_model_stuck_in_words_is_noticed": "calls are seen, and no replies of the model",
 }
 
+REPORTED = "all further calls are refused, so that the model answers in words before the run ends"
 HOOK_HOLES = {
     "async": "the hook runs in a separate process, however the agent is run",
     "stream": "the hook runs in a separate process, however the agent is run",
@@ -74,6 +82,7 @@ ADAPTERS = {
             "langchain",
             ("langchain", "langgraph"),
             "guard-langchain.md",
+            last_words=KEPT,
             needs=("langgraph-checkpoint-sqlite",),
             oldest=("langchain==1.0.8", "langgraph-prebuilt==1.0.5"),
         ),
@@ -82,6 +91,7 @@ ADAPTERS = {
             "",
             ("deepagents", "langgraph_supervisor", "langgraph_swarm"),
             "guard-deepagents.md",
+            last_words=KEPT,
             needs=(
                 "deepagents",
                 "langgraph-supervisor",
@@ -104,6 +114,7 @@ ADAPTERS = {
             "openai-agents",
             ("agents",),
             "guard-openai-agents.md",
+            last_words=KEPT,
             oldest=("openai-agents==0.4.0", "openai==2.2.0"),
         ),
         Adapter(
@@ -111,6 +122,7 @@ ADAPTERS = {
             "pydantic-ai",
             ("pydantic_ai",),
             "guard-pydantic-ai.md",
+            last_words=NONE,
             oldest=("pydantic-ai-slim==2.16.0",),
             newest_python=(3, 11),
         ),
@@ -119,6 +131,7 @@ ADAPTERS = {
             "strands",
             ("strands",),
             "guard-strands.md",
+            last_words=KEPT,
             oldest=("strands-agents==1.43.0",),
         ),
         Adapter(
@@ -126,6 +139,9 @@ ADAPTERS = {
             "adk",
             ("google.adk",),
             "guard-adk.md",
+            last_words=NONE.replace("`tool_choice`", "the calling mode").replace(
+                "`none`", "`NONE`"
+            ),
             oldest=("google-adk==2.10.0",),
             newest_python=(3, 11),
         ),
@@ -134,6 +150,7 @@ ADAPTERS = {
             "agent-framework",
             ("agent_framework",),
             "guard-agent-framework.md",
+            last_words=NONE,
             modes=("async", "stream"),
             holes={"sync": "the framework is async"},
             oldest=("agent-framework-core==1.3.0",),
@@ -143,6 +160,7 @@ ADAPTERS = {
             "ag2",
             ("ag2",),
             "guard-ag2.md",
+            last_words="the tools stay in the request, and calls are left out",
             modes=("async", "stream"),
             holes={"sync": "the framework is async"},
             oldest=("ag2==1.0.0",),
@@ -178,6 +196,7 @@ ADAPTERS = {
             "litellm",
             ("litellm",),
             "guard-gateway.md",
+            last_words=SERVED,
             holes=GATEWAY_HOLES,
             needs=("openai", "anthropic"),
             oldest=("litellm==1.106.2",),
@@ -187,6 +206,7 @@ ADAPTERS = {
             "",
             (),
             "guard-gateway.md",
+            last_words=SERVED,
             holes=GATEWAY_HOLES,
             needs=("openai", "anthropic", "httpx", "uvicorn"),
             python=(3, 10),
@@ -200,7 +220,7 @@ ADAPTERS = {
             holes={
                 "stream": "a span reports a call when it has ended, streamed or not",
                 **dict.fromkeys(
-                    ("notify", "block", "stop", "raise", "ladder", "own_words"),
+                    ("notify", "block", "stop", "conclude", "raise", "ladder", "own_words"),
                     "spans are watched; nothing can be done to the run",
                 ),
                 "a_refused_call_tells_the_model_why": "nothing is refused",
@@ -211,7 +231,7 @@ ADAPTERS = {
                 ),
                 **SINGLE_CALLS,
             },
-            oldest=("opentelemetry-sdk==1.20.0",),
+            oldest=("opentelemetry-proto==1.20.0", "opentelemetry-sdk==1.20.0"),
         ),
         Adapter(
             "claude_code",
@@ -221,6 +241,7 @@ ADAPTERS = {
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
+                **dict.fromkeys(("stop", "conclude", "ladder", "own_words"), REPORTED),
                 "raise": "no caller can catch an exception; the session ends as it does for stop",
                 "resumed_elsewhere": "a separate process answers each event; a session"
                 " continues with a user message, which starts a new turn",
@@ -240,7 +261,7 @@ ADAPTERS = {
             holes={
                 **HOOK_HOLES,
                 **dict.fromkeys(
-                    ("stop", "ladder", "own_words"),
+                    ("stop", "conclude", "ladder", "own_words"),
                     "no hook can end a turn of Codex; all further calls are refused instead",
                 ),
             },
@@ -252,7 +273,10 @@ ADAPTERS = {
             (),
             "guard-gemini-cli.md",
             modes=("sync",),
-            holes=HOOK_HOLES,
+            holes={
+                **HOOK_HOLES,
+                **dict.fromkeys(("stop", "conclude", "ladder", "own_words"), REPORTED),
+            },
             python=(3, 9),
         ),
         Adapter(
@@ -264,7 +288,7 @@ ADAPTERS = {
             holes={
                 **HOOK_HOLES,
                 **dict.fromkeys(
-                    ("stop", "ladder", "own_words"),
+                    ("stop", "conclude", "ladder", "own_words"),
                     "no hook can end a run of Copilot; all further calls are refused instead",
                 ),
             },
@@ -279,7 +303,7 @@ ADAPTERS = {
             holes={
                 **HOOK_HOLES,
                 **dict.fromkeys(
-                    ("stop", "ladder", "own_words"),
+                    ("stop", "conclude", "ladder", "own_words"),
                     "no hook can end a run of OpenHands; all further calls are refused instead",
                 ),
                 "notify": "the model of OpenHands can only get the reason why a call is refused",
@@ -292,7 +316,10 @@ ADAPTERS = {
             (),
             "guard-opencode.md",
             modes=("sync",),
-            holes=HOOK_HOLES,
+            holes={
+                **HOOK_HOLES,
+                **dict.fromkeys(("stop", "conclude", "ladder", "own_words"), REPORTED),
+            },
             python=(3, 9),
         ),
         Adapter(
@@ -304,6 +331,7 @@ ADAPTERS = {
             holes={
                 "sync": "the SDK is async",
                 "stream": "the SDK has one way to ask, which gives messages as they come",
+                "conclude": REPORTED,
                 "resumed_elsewhere": "a session continues with a user message, which starts a"
                 " new turn",
                 **SINGLE_CALLS,
@@ -315,6 +343,7 @@ ADAPTERS = {
             "inspect",
             ("inspect_ai",),
             "guard-inspect.md",
+            last_words=KEPT,
             modes=("sync", "async"),
             holes={
                 "stream": "an evaluation gives its log when it is over",

@@ -16,10 +16,10 @@ import pytest
 from adapters import ADAPTERS
 
 from antiloop import AgentObserver, BaseDetector, LoopDetectedError, LoopDetector, LoopPolicy
-from antiloop.agent.drivers import asking as asking_module
+from antiloop.agent import _internal as asking_module
 from antiloop.loop_detection import Escalation, Opinion, RepeatDetector, SecondOpinion
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 Call = Tuple[str, Dict[str, Any]]
 
@@ -106,6 +106,15 @@ class Hearer(AgentObserver):
         self.shadows: List[bool] = []
         self.opinions: List[bool] = []
         self.verdicts: List[str] = []
+        self.rounds: List[List[str]] = []
+        self.users: List[str] = []
+
+    def on_user_message(self, run_id, text) -> None:
+        self.users.append(text)
+
+    def on_round(self, run_id, calls, results) -> None:
+        assert len(calls) == len(results)
+        self.rounds.append([call.tool_name.rpartition("__")[2] for call in calls])
 
     def on_verdict(self, run_id, verdict) -> None:
         self.verdicts.append(verdict.action.value)
@@ -146,6 +155,13 @@ def same(parallel: bool = False, times: int = TIMES) -> List[List[Call]]:
     return [[SAME, *other] for other in beside]
 
 
+def read_twice() -> Script:
+    """Return the script of a model that reads nine texts, and then all of them again."""
+    words = "one two three four five six seven eight nine".split() * 2
+    asked = [[("search", {"query": word})] for word in words]
+    return Script(asked, answers=[f"the text of {word}" for word in words])
+
+
 def detector(policy, *detectors) -> LoopDetector:
     return LoopDetector(detectors or [RepeatDetector(3, require_same_result=True)], policy)
 
@@ -179,6 +195,21 @@ def asking(judge, **options) -> LoopDetector:
     return LoopDetector([same_result], Escalation(), second_opinion=asked)
 
 
+CONCLUDE = detector(Escalation(("conclude",)))
+
+last_words = pytest.mark.parametrize(
+    ("words", "answer"),
+    [("It is not there.", "It is not there."), ("", "Stopped: the agent was stuck in a loop.")],
+    ids=["words", "no words"],
+)
+"""What a model says that calls a tool instead of saying its last words, and how its run ends."""
+
+
+def unheard(words: str) -> Script:
+    """Return the script of a model that repeats its call where it should say its last words."""
+    return Script(same(), says=["", "", "", words])
+
+
 rounds = pytest.mark.parametrize("parallel", [False, True], ids=["single", "parallel"])
 
 
@@ -188,6 +219,10 @@ class Contract:
     name: str
     verdicts: Tuple[str, ...] = ("continue", "continue", "stop")
     """What `on_verdict` receives while one call is made three times."""
+    tells_rounds = True
+    """Whether observers receive the rounds, too."""
+    users: Sequence[str] = ("go",)
+    """What they hear of the user, who speaks once."""
 
     def carry_out(self, mode: str, script: Script, ran: Ran, **options: Any) -> None:
         """Carry out a script with the real framework.
@@ -264,6 +299,19 @@ class Contract:
         ran = self.run(mode, Script(same(parallel)), detector=detector(LoopPolicy.STOP))
         assert (ran.searches, ran.asked, ran.error) == (3, 3, None)
 
+    @pytest.mark.parametrize("heeds", [True, False], ids=["heeds", "calls on"])
+    @rounds
+    def test_conclude(self, mode, parallel, heeds):
+        script = Script(same(parallel), heeds=heeds)
+        ran = self.run(mode, script, detector=detector(Escalation(("conclude",))))
+        assert ran.searches == 3
+        if ADAPTERS[self.name].last_words:
+            assert (ran.asked, ran.error) == (4, None)
+            (asked,) = [text for text in ran.seen if "Your tools are withdrawn" in text]
+            assert "was called 3 times in a row" in asked
+        else:
+            assert ran.asked == 3
+
     @rounds
     def test_raise(self, mode, parallel):
         ran = self.run(mode, Script(same(parallel)), detector=detector(LoopPolicy.RAISE))
@@ -325,6 +373,8 @@ class Contract:
         self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), observers=[hearer])
         assert hearer.heard == ["repeat"]
         assert tuple(hearer.verdicts) == self.verdicts
+        assert hearer.rounds == [["search"]] * len(self.verdicts) * self.tells_rounds
+        assert [text.lower() for text in hearer.users] == list(self.users)
 
     def test_ignored_tools_pass(self, mode):
         ran = self.run(mode, Script(same()), detector=detector(LoopPolicy.STOP), ignore=["search"])
@@ -339,8 +389,8 @@ class Contract:
         judge, hearer = Judge(), Hearer()
         found = asking(judge.later if is_async else judge)
         ran = self.run(mode, Script(VAIN), detector=found, observers=[hearer])
-        assert (judge.steps, hearer.opinions) == ([4, 6], [True, True])
-        assert (ran.searches, ran.asked, hearer.heard) == (7, 7, ["second_opinion"] * 2)
+        assert (judge.steps, hearer.opinions) == ([3, 5], [True, True])
+        assert (ran.searches, ran.asked, hearer.heard) == (6, 6, ["second_opinion"] * 2)
         assert mode == "sync" or not any(blocked)
 
     def test_a_judge_that_fails_harms_nothing(self, mode, hanging):

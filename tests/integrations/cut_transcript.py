@@ -7,15 +7,14 @@ SAME is the event of a call that is in all of its lines, OTHER that of one that 
 both name the file ``cut.jsonl`` beside it. Printed is what comes of each: the event, the number of
 lines that are whole, and what the hook writes.
 
-A process that has imported `json` reads damaged lines otherwise than one that has not, so it is
-forgotten each time. With ``fork`` before the arguments each answer is that of a process of its own.
+With ``fork`` before the arguments each answer is that of a process of its own.
 """
 
 import io
 import os
 import sys
 
-from antiloop.integrations.hooks import hook_process
+from antiloop.integrations._hooks import hook_process
 
 
 def cuts(data):
@@ -28,17 +27,6 @@ def cuts(data):
         for end in range(len(line) - 1):
             for event in (0, 1):
                 yield event, before + line[:end] + b"\n" + after
-
-
-def forget_json():
-    for name in [name for name in sys.modules if name.split(".")[0] == "json"]:
-        del sys.modules[name]
-
-
-def detector(options, settings, make=hook_process._detector):
-    import json  # noqa: F401 - what a real process does when it asks a detector
-
-    return make(options, settings)
 
 
 def answered(event):
@@ -72,12 +60,10 @@ def main(transcript, *events):
         run, (transcript, *events) = in_a_process, events
     with open(transcript, "rb") as file:
         data = file.read()
-    hook_process._detector = detector
     lines = data.splitlines()
     for number, left in cuts(data):
         with open(os.path.join(os.path.dirname(transcript), "cut.jsonl"), "wb") as file:
             file.write(left)
-        forget_json()
         whole = sum(line in lines for line in left.splitlines())
         print(number, whole, run(events[number]).strip(), sep="\t")
 

@@ -4,7 +4,7 @@ What an event holds and how an answer is understood is that of the agent; see th
 """
 
 import json
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import count
 
@@ -12,9 +12,10 @@ import pytest
 from contract import SAME, FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopPolicy
+from antiloop.integrations._hooks.hook_session import REFUSALS, REPORT
 from antiloop.loop_detection import Escalation, RepeatDetector
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 
 class Ended(Exception):
@@ -98,6 +99,16 @@ class ScriptedAgent:
                 return
 
 
+WRAPPED = {
+    "codex": "Chunk ID: {0:06x}\nWall time: {0}.5 seconds\nOutput:\n{1}",
+    "gemini_cli": "Output: {1}\nExit Code: 1\nProcess Group PGID: {0}",
+    "copilot": "{1}\n<shellId: {0} completed with exit code 1>",
+    "openhands": "{1}\n[Current working directory: /tmp/{0}]",
+    "opencode": "{1}\n<system-reminder>\n{0} tokens left\n</system-reminder>",
+}
+"""What each program wraps around the same result, with a number that is new each time."""
+
+
 class HookContract(FolderContract):
     """The contract, for an agent that calls a hook."""
 
@@ -136,13 +147,22 @@ class HookContract(FolderContract):
         agent.speak()
         agent.converse(Script(same()), ran)
         assert ran.searches == 3
-        with suppress(Ended):
-            assert not agent.begin(agent.call(*SAME), read)
-        if not agent.guard.can_end:  # then it is all that can be done to end it
-            assert not agent.begin(agent.call("search", {"query": "other"}), read)
+        for call in (SAME, ("search", {"query": "other"})):
+            with suppress(Ended):
+                assert not agent.begin(agent.call(*call), read)
         assert all(text.startswith("Stopped: the agent was stuck in a loop.") for text in read)
         agent.speak()
         assert agent.begin(agent.call(*SAME), read)
+
+    def test_who_goes_on_calling_after_the_end_is_ended_for_good(self):
+        agent, read = self.new(detector=detector(LoopPolicy.STOP)), []
+        agent.speak()
+        agent.converse(Script(same(times=3)), Ran())
+        for number in range(REFUSALS):
+            assert not agent.begin(agent.call("search", {"query": str(number)}), read)
+        with pytest.raises(Ended) if agent.guard._can_end else nullcontext():
+            assert not agent.begin(agent.call("search", {"query": "again"}), read)
+        assert all(REPORT in text for text in read)
 
     def test_calls_that_fail_before_they_run_are_a_loop_as_well(self):
         policy = Escalation(("block",))
@@ -160,6 +180,27 @@ class HookContract(FolderContract):
         agent.converse(script, ran)
         assert ran.searches == 4
         assert not any(NOTICE_MARKER in text for text in ran.seen)
+
+    def test_a_new_id_around_an_equal_result_brings_nothing_new(self):
+        agent, number = self.new(detector=detector(LoopPolicy.STOP)), count(8_000)
+        wrapped, plain = WRAPPED[self.name], agent.result
+        agent.result = lambda text: plain(wrapped.format(next(number), text))
+        agent.speak()
+        ran = Ran()
+        agent.converse(Script(same()), ran)
+        assert ran.searches == 3
+
+    def test_what_the_program_says_in_the_users_place_is_not_the_user(self):
+        agent, ran = self.new(detector=detector(LoopPolicy.STOP)), Ran()
+        texts = {"codex": "<turn_aborted>x</turn_aborted>", "copilot": "<system_notification>x"}
+        texts.update(gemini_cli="Please continue.", opencode="Continue if you have next steps")
+        said = texts.get(self.name, "Please continue working on the task on whatever approach you")
+        said += {"openhands": " think is suitable"}.get(self.name, "")
+        agent.speak()
+        for _ in range(6):
+            agent.converse(Script(same(times=1)), ran)
+            agent.ask(agent.user, prompt=said)
+        assert ran.searches == 3
 
     def test_what_the_user_says_begins_anew(self):
         ran, script = Ran(), Script(same(times=2))

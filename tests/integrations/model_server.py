@@ -114,10 +114,10 @@ def chat_calls(calls):
     ]
 
 
-def chat(calls, text):
+def chat(calls, text, reason=""):
     message = {"role": "assistant", "content": text or None}
     message = {**message, "tool_calls": chat_calls(calls)} if calls else message
-    reason = "tool_calls" if calls else "stop"
+    reason = reason or ("tool_calls" if calls else "stop")
     choice = {"index": 0, "message": message, "finish_reason": reason}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m"}

@@ -3,7 +3,19 @@
 import asyncio
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
+from contract import (
+    CONCLUDE,
+    SAME,
+    Contract,
+    Hearer,
+    Ran,
+    Script,
+    detector,
+    functions,
+    last_words,
+    same,
+    unheard,
+)
 
 pytest.importorskip("google.adk", reason="needs the extra 'adk'")
 # Imported like this, OpenTelemetry may warn, as it does on Python 3.11.
@@ -23,12 +35,12 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools import FunctionTool
 from google.adk.workflow import Workflow, node
 from google.genai.types import Content, FunctionCall, FunctionResponse, Part
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.adk import LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 
 # ADK calls some of what it does an experiment; ParallelAgent is to be replaced by its graphs.
 pytestmark = [
@@ -139,6 +151,44 @@ def test_a_stopped_agent_ends_with_an_answer_that_says_why():
     assert last.is_final_response()
     assert last.content.role == "model"
     assert last.content.parts[0].text.startswith("Stopped: the agent was stuck in a loop.")
+
+
+class Watching(ScriptedModel):
+    """Notes whether it may call tools."""
+
+    modes: list = Field(default_factory=list)
+
+    async def generate_content_async(self, llm_request, stream=False):
+        choice = llm_request.config.tool_config
+        self.modes.append(choice and choice.function_calling_config.mode.value)
+        async for response in super().generate_content_async(llm_request, stream):
+            if stream and len(self.modes) == 4:
+                yield response.model_copy(update={"partial": True})
+            yield response
+
+
+@pytest.mark.parametrize("mode", MODES)
+@last_words
+def test_a_model_that_calls_instead_of_its_last_words_ends_all_the_same(mode, words, answer):
+    ran = Ran()
+    agent = made_agent(unheard(words), ran)
+    agent.model = Watching(model="scripted", script=unheard(words), ran=ran)
+    *_, last = events = MODES[mode](made_runner(made_app(agent, detector=CONCLUDE)))
+    assert last.content.parts[0].text.startswith(answer)
+    assert last.is_final_response()
+    assert agent.model.modes == [None, None, None, "NONE"]
+    assert sum(bool(event.get_function_calls()) for event in events) == 3
+
+
+def test_the_next_turn_has_its_tools_again():
+    ran = Ran()
+    agent = made_agent(Script([]), ran)
+    script = Script([*same(times=4), [SAME], ()])
+    agent.model = NextOf(model="scripted", script=script, ran=ran)
+    runner = made_runner(made_app(agent, detector=CONCLUDE))
+    for _ in range(2):
+        asyncio.run(drain(runner, new_message=GO))
+    assert ran.searches == 4
 
 
 def test_a_refused_call_is_an_error_in_the_session():

@@ -5,7 +5,20 @@ import json
 import pickle
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
+from contract import (
+    CONCLUDE,
+    SAME,
+    Contract,
+    Hearer,
+    Ran,
+    Script,
+    detector,
+    functions,
+    last_words,
+    read_twice,
+    same,
+    unheard,
+)
 
 pytest.importorskip("ag2", reason="needs the extra 'ag2'")
 
@@ -24,8 +37,8 @@ from ag2.testing import TestConfig
 from antiloop import LoopPolicy
 from antiloop.integrations.ag2 import LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 
 class ScriptedModel(TestConfig):
@@ -131,6 +144,13 @@ def test_a_stopped_turn_ends_with_a_reply_that_says_why():
     assert reply.body.startswith("Stopped: the agent was stuck in a loop. Tool 'search'")
 
 
+@pytest.mark.parametrize("mode", MODES)
+@last_words
+def test_a_model_that_calls_instead_of_its_last_words_ends_all_the_same(mode, words, answer):
+    reply = MODES[mode](made_agent(unheard(words), Ran(), detector=CONCLUDE))
+    assert reply.body.startswith(answer)
+
+
 def test_a_notice_is_sent_after_the_results_and_not_stored():
     ran = Ran()
     events = events_after(made_agent(Script(same(), heeds=True), ran, **NOTIFY))
@@ -206,6 +226,16 @@ def test_a_history_that_is_shortened_before_each_request_hides_nothing():
     agent = made_agent(Script(same()), ran, model=Counting, middleware=[Forgetting], **STOP)
     MODES["async"](agent)
     assert ran.searches == 3
+
+
+def test_what_is_read_again_after_it_left_the_history_is_no_loop():
+    for middleware, notices in (([Forgetting], 0), ([], 1)):
+        ran, hearer = Ran(), Hearer()
+        agent = made_agent(
+            read_twice(), ran, model=Counting, middleware=middleware, observers=[hearer]
+        )
+        MODES["async"](agent)
+        assert (ran.searches, min(1, len(hearer.heard))) == (18, notices)
 
 
 def test_a_turn_may_go_on_from_its_calls():

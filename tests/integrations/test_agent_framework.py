@@ -6,10 +6,24 @@ import json
 from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
+from contract import (
+    CONCLUDE,
+    SAME,
+    Contract,
+    Hearer,
+    Ran,
+    Script,
+    detector,
+    functions,
+    last_words,
+    read_twice,
+    same,
+    unheard,
+)
 
 pytest.importorskip("agent_framework", reason="needs the extra 'agent-framework'")
 
+import agent_framework
 from agent_framework import (
     Agent,
     AgentSession,
@@ -29,8 +43,13 @@ from antiloop import LoopPolicy
 from antiloop.formats import from_agent_framework
 from antiloop.integrations.agent_framework import LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
+
+
+def tool_mode(choice):
+    """Return whether a model may call tools, as a word."""
+    return choice.get("mode") if isinstance(choice, dict) else choice
 
 
 class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
@@ -39,8 +58,10 @@ class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClien
     def __init__(self, script, ran, **options):
         super().__init__(**options)
         self.script, self.ran = script, ran
+        self.choices = []
 
     def _inner_get_response(self, *, messages, stream, options, **more):
+        self.choices.append(tool_mode(options.get("tool_choice")))
         if not stream:
             return self._replied(messages)
 
@@ -186,6 +207,27 @@ def test_a_stopped_stream_ends_with_an_answer_that_says_why():
     assert text.startswith("Stopped: the agent was stuck in a loop. Tool 'search'")
 
 
+@last_words
+def test_a_model_that_calls_instead_of_its_last_words_ends_all_the_same(words, answer):
+    agent = made_agent(unheard(words), Ran(), detector=CONCLUDE)
+    assert MODES["async"](agent).text.startswith(answer)
+    assert agent.client.choices == ["auto"] * 3 + ["none"]
+
+
+@last_words
+def test_calls_in_a_stream_of_last_words_are_left_out(words, answer):
+    async def streamed(agent):
+        run = agent.run("Go", stream=True)
+        said = [each.type for update in [u async for u in run] for each in update.contents]
+        return said, await run.get_final_response()
+
+    agent = made_agent(unheard(words), Ran(), detector=CONCLUDE)
+    said, whole = asyncio.run(streamed(agent))
+    assert whole.text.startswith(answer)
+    assert said.count("function_call") == 3
+    assert agent.client.choices == ["auto"] * 3 + ["none"]
+
+
 def test_a_notice_is_sent_after_the_results_and_not_kept():
     ran, session = Ran(), AgentSession()
     options = {"detector": detector(LoopPolicy.INJECT_MESSAGE)}
@@ -309,6 +351,42 @@ class Counting(ScriptedClient):
     async def _replied(self, messages):
         self.said += 1
         return await super()._replied([Message("assistant", [])] * self.said)
+
+
+class Windowed(Counting):
+    """Sends the model only the last groups of messages."""
+
+    def __init__(self, script, ran):
+        window = agent_framework.SlidingWindowStrategy(keep_last_groups=2)
+        super().__init__(script, ran, compaction_strategy=window)
+
+
+has_compaction = pytest.mark.skipif(
+    not hasattr(agent_framework, "SlidingWindowStrategy"), reason="this version has no compaction"
+)
+
+
+@has_compaction
+def test_what_is_read_again_after_a_compaction_is_no_loop():
+    for client, notices in ((Windowed, 0), (Counting, 1)):
+        ran, hearer = Ran(), Hearer()
+        agent = made_agent(read_twice(), ran, client=client, observers=[hearer])
+        assert MODES["async"](agent).text == "done"
+        assert (ran.searches, min(1, len(hearer.heard))) == (18, notices)
+
+
+@has_compaction
+def test_a_loop_across_compactions_is_stopped():
+    ran = Ran()
+    agent = made_agent(Script(same(times=12)), ran, client=Windowed)
+    assert MODES["async"](agent).text.startswith("Stopped:")
+    assert ran.searches == 4
+
+
+def test_nothing_is_forgotten_where_the_service_keeps_the_conversation():
+    ran, hearer = Ran(), Hearer()
+    MODES["async"](made_agent(read_twice(), ran, client=Serving, observers=[hearer]))
+    assert (ran.searches, bool(hearer.heard)) == (18, True)
 
 
 def test_guards_of_different_detectors_may_watch_one_agent():

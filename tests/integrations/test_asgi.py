@@ -23,7 +23,7 @@ from served import served
 from antiloop import LoopPolicy
 from antiloop.integrations import asgi
 from antiloop.integrations.asgi import LoopGuard
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 # A sync client that is closed leaves this to the interpreter.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -242,7 +242,7 @@ def test_a_request_may_come_in_parts():
 
 
 def test_a_request_that_is_too_large_passes_unread(monkeypatch):
-    monkeypatch.setattr(asgi, "MAX_SIZE", 250)
+    monkeypatch.setattr(asgi, "_MAX_SIZE", 250)
     content, echo = written(repeated(3), "anthropic"), Echo()
     received(LoopGuard(echo, STOP), *parts(content, 100))
     assert echo.received == content

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 import pytest
-from contract import FolderContract, Hearer, Ran, Script, detector, same
+from contract import CONCLUDE, FolderContract, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("claude_agent_sdk", reason="needs the extra 'claude-agent-sdk'")
 
@@ -12,6 +12,7 @@ from claude_sessions import PREFIX, session
 
 from antiloop import LoopDetectedError, LoopDetection, LoopPolicy
 from antiloop.integrations import claude_agent_sdk
+from antiloop.integrations._hooks.hook_session import REFUSALS, REPORT
 from antiloop.integrations.claude_agent_sdk import LoopGuard
 from antiloop.loop_detection import LoopAction, LoopVerdict
 
@@ -24,6 +25,7 @@ def carried_out(folder, script, ran, *, ignore=(), **options):
 
 class TestClaudeAgentSdk(FolderContract):
     name = "claude_agent_sdk"
+    users = ()  # its transcript lacks the words
 
     def carry_out(self, mode, script, ran, **options):
         carried_out(self.folder, script, ran, **options)
@@ -32,6 +34,19 @@ class TestClaudeAgentSdk(FolderContract):
 def test_a_stopped_run_ends_without_an_error(tmp_path):
     last = carried_out(tmp_path, Script(same()), Ran(), detector=detector(LoopPolicy.STOP))
     assert (last.subtype, last.is_error) == ("success", False)
+
+
+def test_at_conclude_the_model_is_asked_for_a_report(tmp_path):
+    ran = Ran()
+    last = carried_out(tmp_path, Script(same(times=3)), ran, detector=CONCLUDE)
+    assert (last.result, ran.searches, ran.asked) == ("done", 3, 4)
+    assert any(REPORT in text for text in ran.seen)
+
+
+def test_a_model_that_goes_on_calling_is_refused_and_then_ended(tmp_path):
+    ran = Ran()
+    last = carried_out(tmp_path, Script(same(times=9)), ran, detector=CONCLUDE)
+    assert (last.is_error, ran.searches, ran.asked) == (False, 3, 3 + REFUSALS + 1)
 
 
 def test_observers_hear_of_which_session(tmp_path):

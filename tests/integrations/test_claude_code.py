@@ -10,13 +10,14 @@ from claude_transcripts import Session, answered, called, rounds, said
 from contract import FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopDetector, LoopPolicy
-from antiloop.cli.hooks.agent_settings import nested_entry
-from antiloop.cli.hooks.agents import SETTINGS
+from antiloop.cli._hooks.agent_settings import nested_entry
+from antiloop.cli._hooks.agents import SETTINGS
+from antiloop.integrations._hooks.hook_session import REFUSALS, REPORT
+from antiloop.integrations._hooks.transcript_tail import is_failure
 from antiloop.integrations.claude_code import LoopGuard
-from antiloop.integrations.hooks.transcript_tail import is_failure
 from antiloop.loop_detection import RepeatDetector
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 REFUSED = f"PreToolUse:Bash hook error: {REFUSED_MARKER} this call was not run."
 
@@ -51,19 +52,29 @@ def test_a_run_that_is_to_raise_ends_without_an_error(tmp_path):
     assert (last.subtype, last.is_error, ran.searches) == ("success", False, 3)
 
 
-def test_a_hook_that_breaks_harms_nothing(tmp_path):
+def test_a_hook_with_a_broken_configuration_guards_as_the_preset(tmp_path):
     class Broken:
         def to_config(self):
             return {"version": 0}
 
-    ran = Ran()
-    carried_out(tmp_path, Script(same()), ran, detector=Broken())
-    assert (ran.searches, ran.asked) == (6, 7)
+    broken, whole = Ran(), Ran()
+    for name, ran, given in (("broken", broken, Broken()), ("whole", whole, None)):
+        (tmp_path / name).mkdir()
+        carried_out(tmp_path / name, Script(same()), ran, detector=given)
+    assert (broken.searches, broken.asked) == (whole.searches, whole.asked)
+    assert whole.searches < 6
 
 
 @pytest.fixture
 def session(tmp_path):
     return Session(tmp_path)
+
+
+def reported(answer):
+    """Return the words with which the model is asked for a report."""
+    told = answer["hookSpecificOutput"]["additionalContext"]
+    assert REPORT in told
+    return told
 
 
 def guard(policy=LoopPolicy.BLOCK, **options):
@@ -89,10 +100,56 @@ def test_two_equal_rounds_are_not_yet_a_loop(session):
 
 
 @pytest.mark.parametrize("policy", [LoopPolicy.STOP, LoopPolicy.RAISE])
-def test_to_stop_and_to_raise_end_the_session(session, policy):
+def test_to_stop_and_to_raise_ask_for_a_report(session, policy):
     answer = guard(policy).answer(session.write(*rounds(2)).after())
+    assert reported(answer).startswith("Stopped: the agent was stuck in a loop. Tool 'Bash'")
+    assert "continue" not in answer
+
+
+def test_a_run_that_its_version_did_not_end_at_a_call_ends_after_the_round(session):
+    stop = guard(LoopPolicy.STOP)
+    session.write(*rounds(3))
+    ends = []
+    for number in range(10, 10 + REFUSALS + 1):
+        told = stop.answer(session.before(number=number, command="pwd"))["hookSpecificOutput"]
+        refused = told["permissionDecisionReason"]
+        session.write(called(number, command="pwd"), answered(number, refused))
+        ends.append("continue" in stop.answer(session.after(refused, number=number)))
+    assert ends == [False] * REFUSALS + [True]
+
+
+def test_after_a_stop_all_calls_are_refused_until_a_person_speaks(session):
+    stop = guard(LoopPolicy.STOP)
+    session.write(*rounds(3))
+    for number in range(REFUSALS):
+        answer = stop.answer(session.before(number=10 + number, command=f"pwd {number}"))
+        told = answer["hookSpecificOutput"]
+        assert told["permissionDecision"] == "deny"
+        assert REPORT in told["permissionDecisionReason"]
+        assert "continue" not in answer
+        refused = told["permissionDecisionReason"]
+        session.write(called(10 + number, command="pwd"), answered(10 + number, refused))
+        assert stop.answer(session.after(refused, number=10 + number)) == {}
+    woken = said("<task-notification>\n<status>completed</status>\n</task-notification>")
+    session.write({**woken, "origin": {"kind": "task-notification"}})
+    answer = stop.answer(session.before(number=50, command="pwd"))
     assert answer["continue"] is False
-    assert answer["stopReason"].startswith("Stopped: the agent was stuck in a loop. Tool 'Bash'")
+    assert answer["stopReason"].startswith("Stopped: the agent was stuck in a loop.")
+    session.write(said("Try it again"))
+    assert stop.answer(session.before(number=51)) == {}
+
+
+def test_what_is_read_again_after_a_compaction_is_no_loop(session):
+    def read(first):
+        for number in range(9):
+            lines = rounds(1, f"text {number}", first + number, command=f"cat f{number}")
+            session.write(*lines)
+            event = session.after(f"text {number}", number=first + number, command=f"cat f{number}")
+            assert LoopGuard().answer(event) == {}
+
+    read(0)
+    session.write({"type": "system", "subtype": "compact_boundary", "content": "compacted"})
+    read(20)
 
 
 def test_a_call_of_a_blocked_loop_is_denied_with_the_reason(session):
@@ -106,15 +163,12 @@ def test_a_call_of_a_blocked_loop_is_denied_with_the_reason(session):
 def test_going_on_with_refused_calls_ends_the_session(session):
     session.write(*rounds(3), called(3, command="ls"), answered(3, REFUSED))
     answer = guard().answer(session.after(REFUSED, number=4))
-    assert answer["continue"] is False
+    assert reported(answer)
 
 
-def test_a_call_after_an_end_that_nobody_heard_of_is_denied_and_ends_the_session(session):
+def test_a_call_after_an_end_that_nobody_heard_of_is_denied(session):
     answer = guard(LoopPolicy.STOP).answer(session.write(*rounds(3)).before())
-    assert answer["continue"] is False
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
-    assert answer["hookSpecificOutput"]["permissionDecisionReason"] == answer["stopReason"]
-    assert guard(LoopPolicy.STOP).answer(session.before(command="pwd")) == {}
 
 
 def test_the_current_call_counts_once_whether_the_transcript_has_it_or_not(session):
@@ -199,7 +253,7 @@ def test_a_tools_own_answer_is_found_again_as_the_model_read_it(session):
         read = answered(n, "     1\tnothing", toolUseResult=response)
         session.write(called(n, command="ls"), read)
     event = {**session.before(), "hook_event_name": "PostToolUse", "tool_response": response}
-    assert guard(LoopPolicy.STOP).answer(event)["continue"] is False
+    assert reported(guard(LoopPolicy.STOP).answer(event))
     event["tool_response"] = {"file": {"content": "something"}}
     assert guard(LoopPolicy.STOP).answer(event) == {}
 
@@ -207,7 +261,7 @@ def test_a_tools_own_answer_is_found_again_as_the_model_read_it(session):
 def test_a_call_that_failed_is_judged_by_its_error(session):
     session.write(*rounds(2, text="no such file"))
     event = {**session.before(), "hook_event_name": "PostToolUseFailure", "error": "no such file"}
-    assert guard(LoopPolicy.STOP).answer(event)["continue"] is False
+    assert reported(guard(LoopPolicy.STOP).answer(event))
 
 
 def test_lines_that_are_no_json_are_passed_over(session):
@@ -215,3 +269,15 @@ def test_lines_that_are_no_json_are_passed_over(session):
     with open(session.path, "a", encoding="utf-8") as file:
         file.write('{"type":"user","half')
     assert guard(LoopPolicy.STOP).answer(session.after()) != {}
+
+
+def test_a_call_of_the_loop_is_recognized_by_its_content():
+    from antiloop import ToolCall
+    from antiloop.integrations.claude_code import LoopGuard
+
+    guard = LoopGuard()
+    monitor = guard.monitor()
+    for _ in range(5):
+        verdict = monitor.record_call("Bash", {"command": "ls"}, "a.py")
+    assert guard._is_of_loop(ToolCall("Bash", {"command": "ls"}, "c9"), verdict)
+    assert not guard._is_of_loop(ToolCall("Bash", {"command": "pwd"}, "c9"), verdict)

@@ -28,3 +28,16 @@ def test_another_turn_begins_anew(tmp_path, monkeypatch):
         assert agent.begin(call, read)
         agent.end(call, "nothing", read)
     assert read == ["nothing"] * 6
+
+
+def test_failures_that_codex_does_not_report_are_refused_with_a_reason_before_the_stop(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    agent, read = ScriptedAgent(LoopGuard(LoopDetector.escalating())), []
+    patch = {"command": "apply_patch <<'E'\n*** Begin Patch\n*** Update File: n.txt\nE"}
+    for _ in range(6):
+        agent.begin(agent.call("Bash", patch), read)
+    first, *others = read
+    assert first.startswith("[antiloop] Refused: ")
+    assert others[-1].startswith("Stopped: ")

@@ -25,8 +25,8 @@ from crewai.tools import tool
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy, PingPongDetector, RepeatDetector
 from antiloop.integrations.crewai import LoopAborted, LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 pytestmark = [pytest.mark.filterwarnings(each) for each in ADAPTERS["crewai"].warnings]
 

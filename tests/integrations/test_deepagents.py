@@ -20,8 +20,8 @@ from langgraph_swarm import create_swarm
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations import langchain, langgraph
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 STOP = {"detector": detector(LoopPolicy.STOP)}
 

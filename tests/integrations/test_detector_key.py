@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, PingPongDetector, RepeatDetector, StallDetector
-from antiloop.integrations.shared.detector_key import detector_key
+from antiloop.integrations._lookout import detector_key
 from antiloop.loop_detection import BaseDetector, Escalation, SecondOpinion, ToolPolicy
 
 
@@ -92,7 +92,7 @@ from antiloop import LoopDetector
 from test_detector_key import always, detector_key, key_of
 recipe = [("mine", 3), ("repeat", 3, True, "a")], ("notify", 2, True), {{"x": True}}, (always, 2)
 print(key_of((*recipe, "secrets", 90, {{"todo", "plan", "think"}})))
-for preset in (LoopDetector.default(), LoopDetector.escalating(always)):
+for preset in (LoopDetector.default(), LoopDetector.escalating(second_opinion=always)):
     print(detector_key(preset, {{"todo", "plan", "think"}}))
 """
 

@@ -15,8 +15,8 @@ from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
 from antiloop.exceptions import CallRefused
 from antiloop.integrations.functions import GuardedFunctions, LoopGuard, guarded
 from antiloop.loop_detection import Escalation, LoopAction
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 BLOCK = detector(Escalation(("block",)))
 NOTIFY = detector(LoopPolicy.INJECT_MESSAGE)
@@ -63,6 +63,7 @@ def go(guard, mode, script, ran, first=0):
 
 class TestFunctions(Contract):
     name = "functions"
+    users = ()
 
     def carry_out(self, mode, script, ran, **options):
         go(LoopGuard(**options), mode, script, ran)
@@ -228,7 +229,7 @@ def test_an_async_block_is_one_round_and_waits_for_the_judge():
                 search(word)
 
     asyncio.run(go_on())
-    assert (judge.steps, guard.verdict.action) == ([9], LoopAction.NOTIFY)
+    assert (judge.steps, guard.verdict.action) == ([7], LoopAction.NOTIFY)
 
 
 def test_an_exception_in_an_async_block_is_not_replaced():
@@ -263,7 +264,7 @@ def test_an_answer_that_comes_too_late_is_left_out(meanwhile):
     }
     for word in "abcde":
         search(word)
-    assert (steps, guard.verdict.action) == ([4], LoopAction.CONTINUE)
+    assert (steps, guard.verdict.action) == ([3], LoopAction.CONTINUE)
 
 
 def test_an_exception_in_a_round_is_not_replaced():

@@ -11,10 +11,10 @@ from request_bodies import BODIES, SECRET, anthropic, chat, repeated, responses
 
 from antiloop import LoopDetector, LoopPolicy
 from antiloop.formats import from_anthropic, from_openai_chat, from_openai_responses
+from antiloop.integrations._guard import Guard
 from antiloop.integrations.gateway import GatewayGuard, judge_request
-from antiloop.integrations.guard import Guard
-from antiloop.loop_detection import Escalation, LoopAction
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection import ClientProfile, Escalation, LoopAction
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 STOP = detector(LoopPolicy.STOP)
 BLOCK = detector(Escalation(("block",)))
@@ -47,6 +47,50 @@ def test_two_equal_calls_are_sent_on_as_they_came(kind):
     assert (judged.answer, judged.verdict.action) == (None, LoopAction.CONTINUE)
 
 
+def test_a_client_is_known_by_its_tools_and_what_it_wraps_brings_nothing_new():
+    rounds = [
+        [("exec_command", {"cmd": "make"}, f"Chunk ID: {number:06x}\nOutput:\nfailed\n")]
+        for number in range(3)
+    ]
+    tools = [{"type": "function", "name": name} for name in ("exec_command", "write_stdin", "exec")]
+    judged = judge_request(responses(rounds, tools=tools), "openai_responses")
+    assert judged.verdict.action is LoopAction.NOTIFY
+    unknown = judge_request(responses(rounds), "openai_responses")
+    assert unknown.verdict.action is LoopAction.CONTINUE
+
+
+def test_a_client_of_ones_own_is_known_by_its_profile(tmp_path, monkeypatch):
+    rounds = [[("search", {"query": "cats"}, f"took {word} hours\nnone")] for word in "abc"]
+    body = responses(rounds)
+    own = ClientProfile("ours", tools=("search",), wraps=(r"^took \w+ hours\n",))
+    guard = GatewayGuard(LoopDetector.escalating(), profiles=[own])
+    assert guard.judge_request(body, "openai_responses").verdict.action is LoopAction.NOTIFY
+    assert judge_request(body, "openai_responses").verdict.action is LoopAction.CONTINUE
+    monkeypatch.chdir(tmp_path)
+    text = "[profiles.ours]\ntools = ['search']\nwraps = ['^took \\w+ hours\\n']"
+    (tmp_path / "antiloop.toml").write_text(text, "utf-8")
+    judged = GatewayGuard().judge_request(body, "openai_responses")
+    assert judged.verdict.action is LoopAction.NOTIFY
+
+
+@pytest.mark.parametrize(
+    ("words", "action"),
+    [
+        ("<task-notification>\n<status>failed</status>\n</task-notification>", LoopAction.STOP),
+        ("<system-reminder>\nToday is Monday.\n</system-reminder>", LoopAction.STOP),
+        ("<system-reminder>\nx\n</system-reminder>\nTry it again", LoopAction.CONTINUE),
+        ("Try it again", LoopAction.CONTINUE),
+    ],
+)
+def test_only_what_a_person_says_begins_a_turn(words, action):
+    messages = anthropic(repeated(1))["messages"]
+    for _ in range(4):
+        messages += [{"role": "user", "content": words}, *anthropic(repeated(1))["messages"][1:]]
+    tools = [{"name": name} for name in ("Bash", "Read", "Edit")]
+    judged = judge_request({"messages": messages, "tools": tools}, "anthropic")
+    assert judged.verdict.action is action
+
+
 @kinds
 def test_a_notice_stands_after_the_results(kind):
     body = BODIES[kind](repeated(3))
@@ -73,6 +117,32 @@ def test_a_block_lets_no_tool_be_called_and_says_why(kind):
     assert "was called 3 times in a row" in last_words(kind, judged.body)
     assert "No tool can be called now" in last_words(kind, judged.body)
     assert judged.answer is None
+
+
+@kinds
+def test_the_last_words_are_asked_for_once_and_without_tools(kind):
+    conclude = detector(Escalation(("notify", "conclude")))
+    judged = [judge_request(BODIES[kind](repeated(times)), kind, conclude) for times in range(2, 7)]
+    actions = [each.verdict.action.value for each in judged]
+    assert actions == ["continue", "notify", "conclude", "conclude", "conclude"]
+    asked = judged[2]
+    assert asked.answer is None
+    assert asked.body["tool_choice"] == NO_TOOLS[kind]["tool_choice"]
+    assert asked.body["tools"]
+    assert "was called 4 times in a row" in last_words(kind, asked.body)
+    assert "what is still missing" in last_words(kind, asked.body)
+    # The model has called a tool all the same: nobody asks it a second time.
+    for later in judged[3:]:
+        assert later.answer.text.startswith("Stopped: the agent was stuck in a loop.")
+
+
+@kinds
+def test_who_speaks_after_the_last_words_is_heard(kind):
+    conclude = detector(Escalation(("conclude",)))
+    body = BODIES[kind](repeated(3), words=["try again"])
+    body[PLACES[kind]] += BODIES[kind](repeated(3))[PLACES[kind]][1:]
+    judged = judge_request(body, kind, conclude)
+    assert (judged.verdict.action, judged.answer) == (LoopAction.CONCLUDE, None)
 
 
 @kinds

@@ -17,7 +17,7 @@ from antiloop import (
     ToolResult,
 )
 from antiloop.formats import History, TextMessage, from_langchain
-from antiloop.integrations.guard import Guard, stopped, without_round_of
+from antiloop.integrations._guard import Guard, stopped, without_round_of
 from antiloop.loop_detection import (
     CallLimitDetector,
     ChantDetector,
@@ -27,8 +27,8 @@ from antiloop.loop_detection import (
     Opinion,
     RepeatDetector,
 )
-from antiloop.loop_detection.policy import RANK
-from antiloop.loop_detection.verdict import GO_ON
+from antiloop.loop_detection._policy import RANK
+from antiloop.loop_detection._verdict import GO_ON
 
 SEARCH = ToolCall("search", {"query": "refunds"})
 

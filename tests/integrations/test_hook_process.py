@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.integrations.hooks import hook_process
-from antiloop.integrations.hooks.hook_agents import AGENTS
+from antiloop.__main__ import main
+from antiloop.integrations._hooks import hook_process
+from antiloop.integrations._hooks.agents import AGENTS
 
 OTHERS = sorted(set(AGENTS) - {"claude-code"})
 
@@ -98,6 +99,41 @@ def test_the_hook_goes_round_the_command_line(agent):
     assert done.stderr.startswith(f"antiloop hook: no event of a {AGENTS[agent].title} hook")
 
 
+def test_a_refusal_is_told_before_the_process_ends(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment["XDG_CACHE_HOME"] = str(tmp_path)
+    for data in calls_of("codex", 5):
+        done = subprocess.run(
+            [sys.executable, "-m", "antiloop", "hook", "codex"],
+            input=data,
+            capture_output=True,
+            check=True,
+            env=environment,
+        )
+        assert done.stderr == b""
+        if b"PreToolUse" in data:
+            decided = done.stdout
+    assert json.loads(decided)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_process_ends_at_once_after_an_event(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ended = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(sys, "argv", ["antiloop", "hook", "codex"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(next(calls_of("codex", 1)))))
+    main()
+    assert ended == [0]
+
+
+def test_a_process_of_another_command_ends_as_usual(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["antiloop", "hook", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert "Guard a coding agent" in capsys.readouterr().out
+
+
 def calls_of(agent, times):
     """Return the events of a call that is repeated, as the agent sends them."""
     spoken = {"gemini-cli": ("BeforeTool", "AfterTool")}.get(agent, ("PreToolUse", "PostToolUse"))
@@ -141,7 +177,10 @@ def test_a_mistake_in_the_settings_of_a_hook_is_told_and_the_call_goes_on(tmp_pa
     (tmp_path / "antiloop.toml").write_text("shadwo = true\n", "utf-8")
     out, error = answered("codex", next(calls_of("codex", 1)))
     assert out == ""
-    assert error == ("antiloop hook: antiloop.toml: shadwo: unexpected; did you mean 'shadow'?\n")
+    assert error == (
+        "antiloop hook: antiloop.toml: shadwo: unexpected; did you mean 'shadow'?;"
+        " the preset escalating is used instead\n"
+    )
 
 
 def test_a_hook_takes_its_settings_from_a_file_that_is_named(tmp_path, monkeypatch):
@@ -151,3 +190,16 @@ def test_a_hook_takes_its_settings_from_a_file_that_is_named(tmp_path, monkeypat
     said = [answered("codex", data, *named) for data in calls_of("codex", 4)]
     assert {out for out, _ in said} == {""}
     assert any("shadow: would" in error for _, error in said)
+
+
+def test_an_unknown_preset_is_said_at_each_event_that_is_judged(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    event = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash"}
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-m", "antiloop", "hook", "codex", "--preset", "x"],
+            input=json.dumps({**event, "tool_input": {"command": "ls"}}).encode(),
+            capture_output=True,
+        )
+        assert b"KeyError" not in done.stderr
+        assert done.stderr == b"" or b"no preset 'x'; choose from default" in done.stderr

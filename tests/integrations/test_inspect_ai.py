@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 from adapters import ADAPTERS
-from contract import TIMES, Contract, Hearer, Ran, Script, detector, same
+from contract import CONCLUDE, TIMES, Contract, Hearer, Ran, Script, detector, same
 
 pytest.importorskip("inspect_ai", reason="needs the extra 'inspect'")
 
 from inspect_ai import Task, eval_async, score
 from inspect_ai import eval as evaluate
+from inspect_ai.agent import react
 from inspect_ai.approval import ApprovalPolicy, auto_approver
 from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log
@@ -19,10 +20,11 @@ from inspect_ai.tool import ToolCall, ToolDef
 
 from antiloop import LoopPolicy
 from antiloop.cli import main
+from antiloop.integrations._guard import WITHDRAWN
 from antiloop.integrations.inspect_ai import LoopGuard, loop_free
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.traces import read_runs
 
 pytestmark = [
@@ -103,6 +105,7 @@ async def aevaluated(task, script, ran):
 
 class TestInspect(Contract):
     name = "inspect_ai"
+    users = ("what are the rules?",)
 
     def carry_out(self, mode, script, ran, **options):
         task = made_task(script, ran, **options)
@@ -119,6 +122,30 @@ def test_a_stopped_sample_ends_as_at_a_limit_and_is_scored():
     ).samples
     assert (sample.error, sample.limit.type) == (None, "custom")
     assert sample.scores["loop_free"].value == 0
+
+
+@pytest.mark.parametrize("says", ["It is not there.", ""])
+def test_a_sample_ends_with_the_last_words_of_its_model(says):
+    script, ran = Script(same(times=3), says=["", "", "", says]), Ran()
+    (sample,) = evaluated(made_task(script, ran, detector=CONCLUDE), script, ran).samples
+    assert (sample.output.completion, sample.limit, ran.searches) == ("done", None, 3)
+    assert sample.scores["loop_free"].value == 0
+
+
+def test_a_sample_that_goes_on_after_its_last_words_ends_as_at_a_limit():
+    script, ran = Script(same()), Ran()
+    (sample,) = evaluated(made_task(script, ran, detector=CONCLUDE), script, ran).samples
+    assert (sample.error, sample.limit.type, ran.searches) == (None, "custom", 3)
+    (refused,) = [each.error for each in sample.messages if getattr(each, "error", None)]
+    assert WITHDRAWN in refused.message
+
+
+def test_an_agent_that_is_urged_on_after_its_last_words_ends_as_at_a_limit():
+    script, ran = Script(same(times=3)), Ran()
+    task = made_task(script, ran, detector=CONCLUDE)
+    task.solver = react(tools=tools_of(script, ran))
+    (sample,) = evaluated(task, script, ran).samples
+    assert (sample.limit.type, ran.asked, ran.searches) == ("custom", 4, 3)
 
 
 def test_a_refused_call_is_an_error_of_its_message():
@@ -208,7 +235,9 @@ def test_logs_that_inspect_writes_are_read(log_format, tmp_path, capsys):
     assert (run.run_id, run.model) == ("sample-0_epoch_1", "mockllm/model")
     assert (run.input_tokens, run.output_tokens, len(run.events)) == (70, 14, 7)
     assert main(["scan", log.location]) == 1
-    assert "Tool 'search' was called 3 times in a row" in capsys.readouterr().out
+    said_by_scan = capsys.readouterr().out
+    assert 'search "refunds"' in said_by_scan
+    assert "3 times in a row" in said_by_scan
 
 
 def test_errors_and_refusals_in_a_log_are_the_results_of_their_calls(tmp_path):

@@ -7,7 +7,7 @@ import sys
 from typing import Any, Dict
 
 import pytest
-from contract import SAME, Hearer, Ran, Script, detector, same
+from contract import SAME, Hearer, Ran, Script, detector, read_twice, same
 
 pytest.importorskip("langchain", reason="needs the extra 'langchain'")
 
@@ -32,8 +32,8 @@ from pydantic import BaseModel
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy, RepeatDetector
 from antiloop.integrations.langchain import LoopGuard, LoopGuardState
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 
 class TestLangChain(GraphContract):
@@ -258,6 +258,22 @@ class TestBesideOtherMiddleware:
         messages = agent.invoke(INPUT)["messages"]
         assert ran.searches == 3
         assert "summary" in messages[0].content
+
+    def test_what_is_read_again_after_a_summary_is_no_loop(self):
+        ran, number = Ran(), iter(range(99))
+
+        class Forgetful(Script):
+            def reply(self, _, seen):
+                return super().reply(next(number), seen)
+
+        options = {"trigger": ("messages", 19), "keep": ("messages", 2)}
+        if "trigger" not in inspect.signature(SummarizationMiddleware).parameters:
+            pytest.skip("counts no messages")
+        summary = SummarizationMiddleware(FakeListChatModel(responses=["short"]), **options)
+        script = Forgetful(**vars(read_twice()))
+        messages = made_agent(script, ran, after=[summary]).invoke(INPUT)["messages"]
+        assert "summary" in messages[0].content
+        assert (ran.searches, messages[-1].content) == (18, "done")
 
     def test_an_error_reaches_the_caller_through_retries_of_a_tool(self):
         @tool

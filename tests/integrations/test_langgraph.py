@@ -19,10 +19,10 @@ from typing_extensions import TypedDict
 
 from antiloop import LoopPolicy
 from antiloop.health import HealthStatus, HealthWatch
-from antiloop.integrations.guard import stopped
+from antiloop.integrations._guard import stopped
 from antiloop.integrations.langgraph import LoopGuard
 from antiloop.loop_detection import Escalation, LoopAction
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 
 BLOCK = {"detector": detector(Escalation(("block",)))}
 SCRIPT = Script(same())
@@ -51,7 +51,7 @@ def made_graph(script, ran, *, checkpointer=None, **options):
     def told(state, verdict):
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
-        if verdict.action is LoopAction.STOP:
+        if verdict.action.stops:
             return {"messages": [AIMessage(stopped(verdict))]}
         is_notice = verdict.action is LoopAction.NOTIFY
         notice = [HumanMessage(guard.notice(verdict))] if is_notice else []

@@ -1,19 +1,28 @@
 """Loops as metrics: of OpenTelemetry and of Prometheus, from an agent and from an adapter."""
 
 import copy
+import gc
+import json
+import logging
+import re
+import shutil
+import subprocess
 import sys
 import urllib.request
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from metered import CALL, PRICES, agent_of, guarded_run
 
-from antiloop import LoopDetector, RepeatDetector, ToolResult
+from antiloop import BaseDetector, LoopDetector, RepeatDetector, ToolResult
+from antiloop._decision_time import measure_for
 from antiloop.agent import AgentObserver
-from antiloop.agent.timed_monitor import TimedMonitor
 from antiloop.formats import History
-from antiloop.integrations.guard import Guard
-from antiloop.integrations.shared.loop_metrics import OTHER, TOOLS, LoopMetrics
+from antiloop.integrations._guard import Guard
+from antiloop.integrations._loop_metrics import OTHER, OUTCOMES, TOOLS, LoopMetrics
 from antiloop.loop_detection import Escalation, LoopAction, LoopDetection, LoopVerdict, Opinion
 
 
@@ -27,8 +36,8 @@ class Kept(LoopMetrics):
     def count(self, name, amount, labels):
         self.counted.append((name, amount, labels))
 
-    def gauge(self, suspicion, labels):
-        self.gauges.append((suspicion, labels))
+    def suspicion(self, value, labels):
+        self.gauges.append((value, labels))
 
     def on_decision_time(self, seconds):
         self.seconds.append(seconds)
@@ -65,7 +74,7 @@ def test_calls_tokens_and_money_are_wasted_once():
     assert metrics.sum("wasted_calls") == 5
     assert metrics.sum("wasted_tokens") == 5 * 95_000
     assert metrics.sum("wasted_cost") == pytest.approx(5)
-    assert {labels["shadow"] for _, _, labels in metrics.counted} == {"true"}
+    assert {labels.get("shadow", "true") for _, _, labels in metrics.counted} == {"true"}
 
 
 def test_runs_are_counted_apart():
@@ -92,11 +101,102 @@ def test_each_turn_and_each_run_of_an_id_is_counted(same_session):
     assert metrics.sum("wasted_calls") == 3 * 4
 
 
-def test_the_gauge_follows_the_suspicion():
+def test_every_round_tells_its_suspicion():
     metrics = Kept("mine")
     guarded_run(metrics, times=3)
     assert metrics.gauges[-1] == (1.0, {"preset": "mine"})
     assert metrics.gauges[0][0] < 1
+
+
+def test_a_run_counts_once_for_each_thing_that_came():
+    metrics = Kept("mine")
+    for _ in range(2):
+        agent_of(metrics).run("Go")
+    outcomes = [labels["outcome"] for name, _, labels in metrics.counted if name == "runs"]
+    assert sorted(outcomes) == sorted(["begun", "notify", "block", "stop"] * 2)
+    assert metrics.sum("rounds") > len(outcomes)
+
+
+def test_an_error_of_a_detector_is_counted_and_still_logged(caplog):
+    class Broken(BaseDetector):
+        def check(self, tool_calls, tool_results):
+            raise RuntimeError("no idea")
+
+    metrics = Kept("mine")
+    metrics.begin()
+    monitor = LoopDetector([Broken()]).monitor()
+    monitor.record_call("look", {}, "x")
+    assert metrics.sum("errors") == 1
+    assert "no idea" in caplog.text
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=5))
+def test_every_error_is_counted_by_all_metrics_there_are_and_heard_by_every_handler(stay):
+    said, handler, logger = [], logging.Handler(), logging.getLogger("antiloop")
+    handler.emit = said.append
+    every = [Kept("mine") for _ in stay]
+    for each in every:
+        each.begin()
+    logger.addHandler(handler)
+    kept = [each for each, stays in zip(every, stay) if stays]
+    del each, every
+    gc.collect()
+    for count in range(1, 3):
+        try:
+            raise RuntimeError("no idea")
+        except RuntimeError:
+            logger.exception("that failed")
+        assert [each.sum("errors") for each in kept] == [count] * len(kept)
+        assert len(said) == count
+    logger.removeHandler(handler)
+
+
+LOGGING = """
+import logging
+from antiloop.integrations._loop_metrics import LoopMetrics
+
+class Counted(LoopMetrics):
+    def count(self, name, amount, labels):
+        pass
+
+kept = [Counted() for _ in range({metrics})]
+for each in kept:
+    each.begin()
+{handler}
+for level in (10, 20, 30, 40, 50):
+    logging.getLogger("antiloop.agent").log(level, "at %d", level)
+"""
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "",
+        "logging.basicConfig()",
+        "logging.getLogger('antiloop').addHandler(logging.NullHandler())",
+    ],
+)
+def test_what_is_printed_is_the_same_with_metrics_and_without(handler):
+    plain, *others = (
+        subprocess.run(
+            [sys.executable, "-c", LOGGING.format(metrics=metrics, handler=handler)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr
+        for metrics in range(3)
+    )
+    assert others == [plain] * 2
+    assert ("at 30" in plain) == ("Null" not in handler)
+
+
+def test_a_verdict_that_is_logged_is_no_error():
+    metrics = Kept("mine")
+    metrics.begin()
+    monitor = LoopDetector([RepeatDetector(2)], "stop", log_verdicts=True).monitor()
+    for _ in range(2):
+        monitor.record_call("look", {}, "x")
+    assert metrics.sum("errors") == 0
 
 
 def test_questions_are_counted_by_what_was_said():
@@ -115,13 +215,12 @@ def test_the_time_of_every_decision_is_told(run):
 
 
 def test_without_somebody_to_hear_of_times_the_monitor_is_as_ever():
-    monitor = LoopDetector.default().monitor()
-    assert TimedMonitor.of(monitor, [AgentObserver()]) is monitor
+    assert measure_for([AgentObserver()]) is None
 
 
 def test_a_timed_monitor_decides_as_any_other():
     detector = LoopDetector([RepeatDetector(3)], Escalation())
-    plain, timed = detector.monitor(), TimedMonitor.of(detector.monitor(), [Kept()])
+    plain, timed = detector.monitor(), detector.monitor(measure=measure_for([Kept()]))
     for _ in range(5):
         assert timed.before(CALL).action is plain.before(CALL).action
         assert timed.after([CALL], ["x"]) == plain.after([CALL], ["x"])
@@ -150,6 +249,35 @@ def test_names_of_tools_without_end_become_one():
     assert tools.count(OTHER) == 5
 
 
+NAMES = st.text(st.characters(exclude_categories=[]), max_size=200)
+"""Of any characters, lone surrogates and control characters too."""
+
+
+@given(st.lists(NAMES, min_size=1, max_size=3))
+def test_whatever_a_model_calls_its_tools_each_label_can_be_written(tools):
+    metrics = Kept("mine")
+    monitor = LoopDetector.escalating().monitor(run_id="r1")
+    monitor.add_listener(metrics)
+    for _ in range(6):
+        for tool in tools:
+            monitor.record_call(tool, {}, "nothing")
+    for value in {value for _, _, labels in metrics.counted for value in labels.values()}:
+        assert value.encode("utf-8").decode() == value
+        assert len(value) <= 80
+        assert not any(ord(sign) < 32 for sign in value)
+
+
+def test_a_monitor_of_a_loop_of_its_own_is_counted_too():
+    metrics = Kept("mine")
+    monitor = LoopDetector.escalating().monitor(run_id="r1")
+    monitor.add_listener(metrics)
+    for _ in range(3):
+        monitor.record_call("look", {}, "nothing")
+    outcomes = [labels["outcome"] for name, _, labels in metrics.counted if name == "runs"]
+    assert outcomes == ["begun", "notify"]
+    assert (metrics.sum("rounds"), metrics.sum("loops")) == (3, 1)
+
+
 class TestPrometheus:
     @pytest.fixture
     def prometheus(self):
@@ -166,11 +294,45 @@ class TestPrometheus:
         text = prometheus.text()
         labels = 'action="stop",detector="repeat",preset="mine",shadow="false",tool="look"'
         assert f"antiloop_loops_total{{{labels}}} 1.0" in text
-        assert 'antiloop_suspicion{preset="mine"} 1.0' in text
+        assert 'antiloop_suspicion_bucket{le="+Inf",preset="mine"}' in text
         assert 'antiloop_questions_total{opinion="none",preset="mine"} 1.0' in text
         for name in ("wasted_calls_total", "wasted_tokens_total", "wasted_cost_total"):
             assert f"antiloop_{name}{{" in text
         assert "antiloop_decision_seconds_count" in text
+
+    def test_what_alerts_ask_for_is_there_before_the_first_run(self, prometheus):
+        text = prometheus.text()
+        for series in (
+            *(f'runs_total{{outcome="{each}",preset="mine"}}' for each in OUTCOMES),
+            *(f'{name}_total{{preset="mine"}}' for name in ("rounds", "errors", "webhook_dropped")),
+            'questions_total{opinion="stuck",preset="mine"}',
+            'suspicion_count{preset="mine"}',
+        ):
+            assert f"antiloop_{series} 0.0" in text
+
+    def test_the_counts_of_all_processes_are_shown(self, tmp_path):
+        script = f"""
+import os
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = {str(tmp_path)!r}
+from antiloop import LoopDetector
+from antiloop.integrations.functions import LoopGuard
+from antiloop.integrations.prometheus import PrometheusMetrics
+metrics = PrometheusMetrics("mine")
+guard = LoopGuard(LoopDetector.escalating(), observers=[metrics])
+look = guard(lambda: "nothing")
+for _ in range(3):
+    look()
+print(metrics.text())
+"""
+        pytest.importorskip("prometheus_client")
+        told = [
+            subprocess.run(
+                [sys.executable, "-c", script], capture_output=True, text=True, check=True
+            ).stdout
+            for _ in range(2)
+        ]
+        assert 'antiloop_runs_total{outcome="notify",preset="mine"} 1.0' in told[0]
+        assert 'antiloop_runs_total{outcome="notify",preset="mine"} 2.0' in told[1]
 
     def test_the_endpoint_serves_it(self, prometheus):
         guarded_run(prometheus)
@@ -201,9 +363,49 @@ def test_a_missing_client_is_named_with_its_remedy(module, framework, extra, mon
 
 def test_a_copy_of_a_timed_run_decides_alike_and_tells_nobody():
     metrics = Kept()
-    timed = TimedMonitor.of(LoopDetector([RepeatDetector(3)]).monitor(), [metrics])
+    timed = LoopDetector([RepeatDetector(3)]).monitor(measure=measure_for([metrics]))
     for _ in range(2):
         timed.after([CALL], ["x"])
     other = copy.deepcopy(timed)
     assert other.after([CALL], ["x"]) == timed.after([CALL], ["x"])
     assert len(metrics.seconds) == 3
+
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
+def test_the_alerts_fire_at_the_first_stop():
+    for command in (
+        ["check", "rules", "prometheus-alerts.yml"],
+        ["test", "rules", "prometheus-alerts-test.yml"],
+    ):
+        done = subprocess.run(
+            ["promtool", *command], cwd=EXAMPLES, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["examples/prometheus-alerts.yml", "how-to/in-production.md"])
+def test_alerts_know_every_action_that_ends_a_run(name):
+    text = (EXAMPLES.parent / name).read_text("utf-8").replace("\\|", "|")
+    (asked,) = re.findall(r'runs_total\{outcome=~"([a-z|]+)"\}', text)
+    assert set(asked.split("|")) == {each.value for each in LoopAction if each.ends_run}
+
+
+@pytest.mark.parametrize("name", ["prometheus-alerts.yml", "grafana-dashboard.json"])
+def test_alerts_and_dashboard_ask_for_metrics_that_there_are(name):
+    pytest.importorskip("prometheus_client", reason="needs prometheus-client")
+    import prometheus_client
+
+    from antiloop.integrations.prometheus import PrometheusMetrics
+
+    metrics = PrometheusMetrics(registry=prometheus_client.CollectorRegistry())
+    families = {line.split()[2] for line in metrics.text().splitlines() if line[:6] == "# TYPE"}
+    text = (EXAMPLES / name).read_text("utf-8")
+    if name.endswith(".json"):
+        panels = json.loads(text)["panels"]
+        text = " ".join(target["expr"] for panel in panels for target in panel["targets"])
+    asked = {re.sub("_bucket$", "", each) for each in re.findall(r"\bantiloop_\w+", text)}
+    assert asked
+    assert asked <= families

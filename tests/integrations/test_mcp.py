@@ -26,8 +26,8 @@ except ImportError:  # version 1
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.mcp import LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 # The server of version 1 says this of its own settings.
 pytestmark = pytest.mark.filterwarnings("ignore:Field 'lifespan' has an incomplete definition")
@@ -64,6 +64,7 @@ async def agent(guard, script, ran, first=0):
 
 class TestMCP(Contract):
     name = "mcp"
+    users = ()
 
     def carry_out(self, mode, script, ran, **options):
         asyncio.run(agent(LoopGuard(None, **options), script, ran))

@@ -6,7 +6,19 @@ import json
 from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
+from contract import (
+    CONCLUDE,
+    SAME,
+    Contract,
+    Hearer,
+    Ran,
+    Script,
+    detector,
+    functions,
+    last_words,
+    same,
+    unheard,
+)
 
 pytest.importorskip("agents", reason="needs the extra 'openai-agents'")
 
@@ -36,11 +48,12 @@ from openai.types.responses import (
 from openai.types.responses.response_function_web_search import ActionSearch
 
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
+from antiloop.integrations import openai_agents
+from antiloop.integrations._guard import WITHDRAWN
 from antiloop.integrations.openai_agents import LoopGuard
-from antiloop.integrations.shared import last_request
 from antiloop.loop_detection import ChantDetector, Escalation, PingPongDetector
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 pytestmark = [
     pytest.mark.usefixtures("thread_loop"),
@@ -237,7 +250,7 @@ def test_conversations_that_a_server_keeps_are_guarded(mode, policy, searches, a
 
 
 def test_how_many_runs_are_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(last_request, "_KEPT_FIRST_CALLS", 0)
+    monkeypatch.setattr(openai_agents, "_KEPT_FIRST_CALLS", 0)
     ran = Ran()
     run(Script(same()), guarded(LoopPolicy.STOP), ran, conversation_id="conversation-1")
     assert ran.searches == 4  # the first call is forgotten
@@ -292,7 +305,21 @@ def test_a_conversation_can_be_judged_across_turns(tmp_path):
     assert ran.searches == 1
 
 
-@pytest.mark.parametrize("policy", [LoopPolicy.STOP, LoopPolicy.RAISE])
+@pytest.mark.parametrize("mode", MODES)
+@last_words
+def test_a_model_that_calls_instead_of_its_last_words_ends_all_the_same(mode, words, answer):
+    guard, ran = LoopGuard(CONCLUDE), Ran()
+    agent = made_agent(unheard(words), ran, guard)
+    result = MODES[mode](agent, "Go", run_config=config(guard))
+    assert result.final_output.startswith(answer)
+    assert (ran.searches, ran.asked) == (3, 4)
+    *_, refused = result.to_input_list()
+    assert refused["output"] == WITHDRAWN
+
+
+@pytest.mark.parametrize(
+    "policy", [LoopPolicy.STOP, LoopPolicy.RAISE, Escalation(("conclude",))], ids=repr
+)
 def test_without_a_text_to_end_with_stop_raises(policy):
     with pytest.raises(LoopDetectedError, match="'search' was called 3 times"):
         run(Script(same()), guarded(policy), agent_options={"output_type": int})

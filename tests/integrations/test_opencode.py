@@ -8,7 +8,7 @@ import sys
 import pytest
 from hook_agents import HookContract, ScriptedAgent
 
-from antiloop.cli.hooks.agents import SETTINGS
+from antiloop.cli._hooks.agents import SETTINGS
 
 PLUGIN = SETTINGS["opencode"]
 NODE = shutil.which("node")
@@ -20,9 +20,22 @@ const hooks = await Antiloop({ client: { session: { abort } } })
 const said = []
 for (const [place, [tool, args]] of JSON.parse(process.argv[2]).entries()) {
   const input = { tool, sessionID: "s", callID: `c${place}`, args }
+  if (tool === "compacted") {
+    await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "s" } } })
+    continue
+  }
   if (tool === "user") { await hooks["chat.message"](input); continue }
   try {
     await hooks["tool.execute.before"](input, { args })
+    if (args.fails) {
+      const state = { status: "error", input: args, error: "no such file" }
+      const part = { type: "tool", tool, callID: input.callID, sessionID: "s", state }
+      for (const _ of [1, 2]) {
+        await hooks.event({ event: { type: "message.part.updated", properties: { part } } })
+      }
+      said.push("failed")
+      continue
+    }
     const output = { title: "", output: "nothing found", metadata: {} }
     await hooks["tool.execute.after"](input, output)
     said.push(output.output)
@@ -72,12 +85,36 @@ def plugged(tmp_path, monkeypatch):
 
 
 def test_the_plugin_tells_refuses_and_stops(plugged):
-    ran = plugged([SAME] * 5)
+    ran = plugged([SAME] * 9)
     assert ran["said"][:2] == ["nothing found"] * 2
     assert ran["said"][2].startswith("nothing found\n\n[antiloop] Notice: ")
     assert ran["said"][3] == "nothing found"
-    assert ran["said"][4].startswith("refused: [antiloop] Refused: ")
+    assert ran["said"][4].startswith("refused: Stopped: the agent was stuck in a loop. ")
+    assert all("Answer in words now" in text for text in ran["said"][4:])
     assert ran["stopped"] == ["s"]
+
+
+def test_failures_are_refused_before_the_session_is_aborted(plugged):
+    failing = ["edit", {"path": "n.txt", "fails": True}]
+    ran = plugged([failing] * 3 + [["search", {"query": "a"}]] + [failing] * 9)
+    assert ran["said"][:3] == ["failed"] * 3
+    assert ran["said"][3].startswith("nothing found\n\n[antiloop] Notice: ")
+    refused = [text for text in ran["said"] if text.startswith("refused: ")]
+    assert len(refused) >= 4
+    assert ran["said"].index(refused[0]) < 8
+    assert ran["stopped"]
+
+
+def test_failures_alone_are_refused_with_a_reason_before_the_stop(plugged):
+    ran = plugged([["edit", {"path": "n.txt", "fails": True}]] * 7)
+    assert ran["said"][:4] == ["failed"] * 4
+    assert ran["said"][4].startswith("refused: [antiloop] Refused: ")
+    assert ran["said"][5].startswith("refused: Stopped: ")
+
+
+def test_the_plugin_tells_of_a_compaction(plugged):
+    ran = plugged([SAME, SAME, ["compacted", {}], SAME, SAME])
+    assert ran == {"said": ["nothing found"] * 4, "stopped": []}
 
 
 def test_what_the_user_says_reaches_the_plugin(plugged):
@@ -92,4 +129,4 @@ def test_a_hook_that_breaks_harms_nothing(command, plugged):
 
 def test_the_plugin_is_short():
     text = PLUGIN.with_hook("", "antiloop hook opencode")
-    assert len(text.splitlines()) <= 60
+    assert len(text.splitlines()) <= 70

@@ -34,7 +34,7 @@ class TestOpenHands(HookContract):
     [
         ({"content": [{"type": "text", "text": "a"}], "is_error": False}, "a", False),
         ({"content": [{"type": "text", "text": "a"}], "is_error": True}, "a", True),
-        ({"content": [], "exit_code": 2}, "\n[exit code 2]", False),
+        ({"content": [], "exit_code": 2}, "[exit code 2]", False),
         ({"x": 1}, '{"x":1}', False),
         (None, "", False),
     ],

@@ -123,6 +123,8 @@ def async_tools(traced, script, ran):
 class TestOtel(Contract):
     name = "otel"
     verdicts = ("stop",)
+    tells_rounds = False
+    users = ()
 
     def carry_out(self, mode, script, ran, **options):
         traced = Traced(**options)
@@ -570,6 +572,10 @@ def test_metrics_have_their_units_and_attributes(metered):
         "antiloop.wasted_tokens": "{token}",
         "antiloop.wasted_cost": "{currency}",
         "antiloop.questions": "{question}",
+        "antiloop.errors": "{error}",
+        "antiloop.rounds": "{round}",
+        "antiloop.runs": "{run}",
+        "antiloop.webhook_dropped": "{loop}",
         "antiloop.suspicion": "1",
         "antiloop.decision.duration": "s",
     }
@@ -588,6 +594,6 @@ def test_metrics_have_their_units_and_attributes(metered):
             },
         )
     ]
-    (gauge,) = found["antiloop.suspicion"][1]
-    assert (gauge.value, dict(gauge.attributes)) == (1.0, {"preset": "mine"})
+    (suspicion,) = found["antiloop.suspicion"][1]
+    assert (suspicion.max, dict(suspicion.attributes)) == (1.0, {"preset": "mine"})
     assert found["antiloop.decision.duration"][1][0].count >= 9

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
+from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, read_twice, same
 
 pytest.importorskip("pydantic_ai", reason="needs the extra 'pydantic-ai'")
 
@@ -26,7 +26,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from antiloop import LoopDetectedError, LoopPolicy
 from antiloop.integrations.pydantic_ai import LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 pytestmark = pytest.mark.usefixtures("thread_loop")
 
@@ -293,6 +293,23 @@ def test_what_a_processor_takes_out_of_the_history_is_remembered(kept):
     trimmed = ProcessHistory(lambda messages: messages[-kept:])
     assert agent.run_sync("Go", capabilities=[trimmed]).output.startswith("Stopped:")
     assert len(searched) == 4
+
+
+@pytest.mark.parametrize(("kept", "notices"), [(5, 0), (99, 1)])
+def test_what_is_read_again_after_it_left_the_history_is_no_loop(kept, notices):
+    ran, hearer, script = Ran(), Hearer(), read_twice()
+    said = iter(range(99))
+
+    def reply(messages, info):
+        calls = script.reply(next(said), [])
+        return ModelResponse(parts=[ToolCallPart(*call) for call in calls] or [TextPart("done")])
+
+    trimmed = ProcessHistory(lambda messages: messages[-kept:])
+    agent = Agent(FunctionModel(reply), capabilities=[trimmed, LoopGuard(observers=[hearer])])
+    for function in functions(script, ran):
+        agent.tool_plain(function)
+    assert agent.run_sync("Go").output == "done"
+    assert (ran.searches, min(1, len(hearer.heard))) == (18, notices)
 
 
 def test_a_request_that_others_send_again_holds_the_notice_again():

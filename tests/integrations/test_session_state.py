@@ -1,5 +1,6 @@
 """The file of a session: locked, bounded, private, and never in the way."""
 
+import errno
 import json
 import os
 import stat
@@ -11,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
+from antiloop.exceptions import SnapshotError
+from antiloop.integrations._hooks import session_state as module
+from antiloop.integrations._hooks.hook_session import LONG, HookSession
+from antiloop.integrations._hooks.session_state import CAME_AT, SessionFile, cache_folder
 from antiloop.integrations.codex import LoopGuard
-from antiloop.integrations.hooks import session_state as module
-from antiloop.integrations.hooks.hook_session import LONG, HookSession
-from antiloop.integrations.hooks.session_state import cache_folder, session_state
 from antiloop.types import ToolCall, ToolResult
 
 
@@ -26,34 +28,69 @@ def folder(tmp_path, monkeypatch):
 
 
 def kept(session="s"):
-    with session_state("codex", session) as state:
-        return state.value
+    with SessionFile("codex", session) as file:
+        return file.value
 
 
 def keep(value, session="s"):
-    with session_state("codex", session) as state:
-        state.value = value
+    with SessionFile("codex", session) as file:
+        file.write(value)
+        return file.trouble
 
 
-def test_what_is_kept_is_there_the_next_time(folder):
+def told_in(file):
+    """Return the events that a file keeps, each of which says when it came."""
+    assert all(isinstance(each[CAME_AT], float) for each in file.later)
+    return [{key: each[key] for key in each if key != CAME_AT} for each in file.later]
+
+
+def file_of(folder):
+    (file,) = folder.glob("*.json")
+    return file
+
+
+def test_what_is_kept_is_there_the_next_time():
     assert kept() == {}
-    keep({"a": 1})
+    assert keep({"a": 1}) == ""
     assert (kept(), kept("another")) == ({"a": 1}, {})
     keep({})
     assert kept() == {}
 
 
+def test_events_are_added_and_gone_with_the_next_state():
+    keep({"a": 1})
+    for number in range(3):
+        with SessionFile("codex", "s") as file:
+            assert told_in(file) == [{"n": each} for each in range(number)]
+            file.append({"n": number})
+            assert file.trouble == ""
+    keep({"a": 2})
+    with SessionFile("codex", "s") as file:
+        assert (file.value, file.later) == ({"a": 2}, [])
+
+
+def test_an_event_that_was_cut_off_is_left_out_and_spoils_no_other(folder):
+    keep({"a": 1})
+    with SessionFile("codex", "s") as file:
+        file.append({"n": 1})
+    path = file_of(folder)
+    path.write_bytes(path.read_bytes()[:-3])
+    with SessionFile("codex", "s") as file:
+        file.append({"n": 2})
+    with SessionFile("codex", "s") as file:
+        assert told_in(file) == [{"n": 2}]
+
+
 def test_nobody_else_can_read_it(folder):
     keep({"a": 1})
-    (file,) = folder.iterdir()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_processes_of_one_session_wait_for_one_another():
     def add(number):
-        with session_state("codex", "s") as state:
-            state.value = {"n": [*state.value.get("n", []), number]}
+        with SessionFile("codex", "s") as file:
+            file.write({"n": [*file.value.get("n", []), number]})
 
     with ThreadPoolExecutor(8) as executor:
         list(executor.map(add, range(64)))
@@ -61,24 +98,25 @@ def test_processes_of_one_session_wait_for_one_another():
 
 
 def test_a_file_that_is_held_all_the_time_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(module, "LOCK_S", 0)
-    with session_state("codex", "s"), pytest.raises(TimeoutError, match="held by another hook"):
-        kept()
-
-
-def test_a_block_that_raises_changes_nothing():
     keep({"a": 1})
-    with pytest.raises(TypeError, match="set is not JSON"):
-        keep({"a": {1}})
-    assert kept() == {"a": 1}
+    monkeypatch.setattr(module, "LOCK_S", 0)
+    with SessionFile("codex", "s"), SessionFile("codex", "s") as other:
+        assert "held by another hook" in other.trouble
+        assert other.value == {"a": 1}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "\udc80", "[" * 100_000, '{"a": 1} {}'])
-def test_a_file_that_is_not_understood_counts_as_none(text, folder):
+def test_a_file_that_is_not_understood_is_told_once_and_set_aside(text, folder):
     keep({"a": 1})
-    (file,) = folder.iterdir()
-    file.write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert kept() == {}
+    data = text.encode("utf-8", "surrogateescape")
+    file_of(folder).write_bytes(data)
+    with SessionFile("codex", "s") as file:
+        assert file.value == {}
+        assert "the state was damaged" in file.trouble
+    (aside,) = folder.glob("*.damaged")
+    assert aside.read_bytes() == data
+    with SessionFile("codex", "s") as file:
+        assert (file.value, file.trouble) == ({}, "")
 
 
 def test_a_file_that_grows_too_long_is_forgotten(monkeypatch):
@@ -89,30 +127,48 @@ def test_a_file_that_grows_too_long_is_forgotten(monkeypatch):
 
 def test_a_link_or_a_pipe_in_its_place_is_not_followed(folder, tmp_path):
     keep({"a": 1})
-    (file,) = folder.iterdir()
+    file = file_of(folder)
     file.unlink()
     target = tmp_path / "mine.json"
-    target.write_text("{}", "utf-8")
+    target.write_text('{"b": 1}', "utf-8")
     file.symlink_to(target)
-    with pytest.raises(OSError, match="symbolic links"):
-        keep({"a": 2})
-    assert target.read_text("utf-8") == "{}"
+    with SessionFile("codex", "s") as state:
+        assert "symbolic links" in state.trouble
+        assert state.value == {}
+    keep({"a": 2})
+    assert target.read_text("utf-8") == '{"b": 1}'
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(OSError, match="a named pipe"):
-        keep({"a": 2})
+    with SessionFile("codex", "s") as state:
+        assert "a named pipe" in state.trouble
+
+
+def test_a_state_that_cannot_be_written_leaves_the_old_one(monkeypatch, folder):
+    keep({"a": 1})
+
+    def full(file, data, write=os.write):
+        write(file, data[:3])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        assert keep({"a": 2}) == "No space left on device"
+    assert kept() == {"a": 1}
+    monkeypatch.setattr(os, "write", lambda file, data: 3)
+    assert "No space left" in keep({"a": 2})
+    assert kept() == {"a": 1}
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".lock"}
 
 
 def test_files_of_sessions_that_are_over_are_removed(folder, monkeypatch):
     keep({"a": 1}, "old")
-    (file,) = folder.iterdir()
-    os.utime(file, (1, 1))
+    os.utime(file_of(folder), (1, 1))
     keep({"a": 1}, "new")
     assert kept("old") == {}
     monkeypatch.setattr(module, "FILES", 3)
     for number in range(9):
         keep({"a": 1}, str(number))
-    assert len(list(folder.iterdir())) == 3
+    assert len(list(folder.glob("*.json"))) == 3
     assert kept("8") == {"a": 1}
 
 
@@ -147,8 +203,7 @@ def test_long_arguments_and_results_make_no_long_file(folder):
         guard.answer(event("PreToolUse", **call))
         if number % 2:
             guard.answer(event("PostToolUse", tool_response=f"{number}{long}", **call))
-    (file,) = folder.iterdir()
-    assert file.stat().st_size < 8 * LONG
+    assert file_of(folder).stat().st_size < 8 * LONG
 
 
 def test_long_arguments_and_results_are_compared_whole():
@@ -180,19 +235,34 @@ def test_a_call_that_ran_ends_its_round_whatever_it_says(text):
     assert len(hooks.to_dict()["round"]) == 1
 
 
-FIELDS = st.dictionaries(st.sampled_from(["run", "round", "members", "said"]), JSON)
+FIELDS = st.dictionaries(
+    st.sampled_from(["run", "round", "agents", "of_agents", "members", "said", "refusals"]), JSON
+)
 
 
 def session(value):
-    return HookSession(LoopDetector.escalating().monitor(), value, refuses_all=True)
+    return HookSession(LoopDetector.escalating().monitor(), value)
 
 
 @given(FIELDS, JSON)
-def test_a_state_that_is_damaged_counts_as_none(fields, version):
+def test_a_session_is_taken_up_or_said_to_be_damaged(fields, version):
     whole = session({})
     whole.before(ToolCall("a", {}, "1"))
     for value in ({**whole.to_dict(), **fields}, {**fields, "version": version}):
-        judged = session(json.loads(json.dumps(value)))
+        try:
+            judged = session(json.loads(json.dumps(value)))
+        except SnapshotError:
+            continue
         judged.before(ToolCall("a", {}, "2"))
         judged.after(ToolCall("a", {}, "2"), ToolResult("b"))
         json.dumps(judged.to_dict())
+
+
+def test_a_session_that_is_damaged_begins_anew_and_is_set_aside(folder):
+    guard = LoopGuard()
+    keep({"session": {"version": 3}, "options": ["--shadow"]}, "s")
+    with SessionFile("codex", "s") as file:
+        assert guard.answer(event("PreToolUse", tool_name="a", tool_input={}), file) == {}
+        assert "the state was damaged" in file.trouble
+    assert kept("s")["options"] == ["--shadow"]
+    assert len(list(folder.glob("*.damaged"))) == 1

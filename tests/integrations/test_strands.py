@@ -4,7 +4,20 @@ import asyncio
 import json
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, same
+from contract import (
+    CONCLUDE,
+    SAME,
+    Contract,
+    Hearer,
+    Ran,
+    Script,
+    detector,
+    functions,
+    last_words,
+    read_twice,
+    same,
+    unheard,
+)
 
 pytest.importorskip("strands", reason="needs the extra 'strands'")
 
@@ -16,10 +29,11 @@ from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ModelThrottledException
 
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy, RepeatDetector
+from antiloop.integrations._guard import WITHDRAWN
 from antiloop.integrations.strands import LoopGuard
 from antiloop.loop_detection import Escalation
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import NOTICE_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import NOTICE_MARKER
 
 
 class ScriptedModel(Model):
@@ -166,6 +180,27 @@ def test_a_stopped_run_ends_as_one_that_is_done():
     assert str(result).startswith("Stopped: the agent was stuck in a loop.")
 
 
+@pytest.mark.parametrize("mode", MODES)
+@last_words
+def test_a_model_that_calls_instead_of_its_last_words_ends_all_the_same(mode, words, answer):
+    ran = Ran()
+    agent = made_agent(unheard(words), ran, detector=CONCLUDE)
+    MODES[mode](agent)
+    *_, refused, last = agent.messages
+    assert last["content"][0]["text"].startswith(answer)
+    assert texts_of(refused) == [WITHDRAWN]
+    agent.messages.clear()
+    MODES[mode](agent)
+    assert ran.searches == 6  # the next run has its tools again
+
+
+def test_an_ignored_tool_gives_the_last_words_their_form():
+    ran = Ran()
+    script = Script([[SAME], [SAME], [SAME], [("note", {"text": "It is not there."})]])
+    made_agent(script, ran, detector=CONCLUDE, ignore=["note"])("Go")
+    assert ran.tools == ["search"] * 3 + ["note"]
+
+
 def test_a_refused_call_is_an_error_in_the_history():
     agent = made_agent(Script(same()), Ran(), detector=detector(Escalation(("block",))))
     agent("Go")
@@ -233,6 +268,15 @@ def test_a_history_that_is_shortened_before_each_request_hides_nothing():
     assert len(agent.messages) <= 6
     assert str(agent.messages[-1]["content"][0]["text"]).startswith("Stopped:")
     assert ran.searches == 4
+
+
+def test_what_is_read_again_after_it_left_the_window_is_no_loop():
+    ran = Ran()
+    agent = sliding(read_twice(), ran, model=Counting)
+    agent("Go")
+    assert ran.searches == 18
+    assert not any(NOTICE_MARKER in text for text in ran.seen)
+    assert str(agent.messages[-1]["content"][0]["text"]) == "done"
 
 
 def test_what_is_known_travels_in_the_state_of_the_agent():

@@ -4,7 +4,9 @@ import json
 import logging
 import os
 import socket
+import time
 from contextlib import contextmanager
+from email.utils import formatdate
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseRequestHandler, ThreadingTCPServer
@@ -28,6 +30,7 @@ class Server:
         self.statuses = statuses or (200,)
         self.got = []
         self.headers = []
+        self.retry_after = ""
         self.may_answer = Event()
         self.may_answer.set()
         self.was_asked = Event()
@@ -42,6 +45,8 @@ class Server:
         handler.send_response(status)
         if 300 <= status < 400:
             handler.send_header("Location", "/elsewhere")
+        if self.retry_after:
+            handler.send_header("Retry-After", self.retry_after)
         handler.send_header("Content-Length", "0")
         handler.end_headers()
 
@@ -210,6 +215,45 @@ def test_a_server_in_trouble_is_asked_again(status):
     assert (len(server.got), webhook.sent, webhook.dropped) == (3, 1, 0)
 
 
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [
+        ("7", 7, 7),
+        (formatdate(time.time() + 86_400, usegmt=True), 60, 60),
+        ("999999999999", 60, 60),
+        *[(text, 0.001, 0.001) for text in ("", "soon", "-3", "Tue, 01 Jan 2008 10:00:00 GMT")],
+    ],
+    ids=["seconds", "a date", "too long", "nothing", "words", "less than none", "long ago"],
+)
+def test_a_server_that_says_when_to_come_back_is_believed(header, least, most, monkeypatch):
+    server = Server(429, 200)
+    server.retry_after = header
+    with serving(server) as url:
+        webhook = Webhook(url, backoff_s=0.001)
+        waited = []
+        monkeypatch.setattr(webhook._closing, "wait", waited.append)
+        loops(webhook)
+        assert webhook.close()
+    assert webhook.sent == 1
+    assert len(waited) == 1
+    assert least <= waited[0] <= most
+
+
+def test_who_wants_to_know_hears_of_what_is_dropped(caplog):
+    heard = []
+
+    def clumsy():
+        heard.append(1)
+        raise RuntimeError("dropped it again")
+
+    with serving(Server(404)) as url:
+        webhook = Webhook(url, on_dropped=clumsy)
+        loops(webhook)
+        assert webhook.close()
+    assert (webhook.dropped, heard) == (1, [1])
+    assert "dropped it again" in caplog.text
+
+
 @pytest.mark.parametrize("status", [400, 404, 302])
 def test_a_request_that_is_refused_is_not_sent_again(status, caplog):
     server = Server(status)
@@ -290,6 +334,26 @@ def test_a_server_that_never_answers_is_given_up(server, url):
     loops(webhook)
     assert webhook.close()
     assert (webhook.sent, webhook.dropped) == (0, 1)
+
+
+def test_a_template_that_hangs_never_makes_an_agent_wait(caplog):
+    is_asked, may_answer = Event(), Event()
+
+    def hang(loop):
+        is_asked.set()
+        may_answer.wait(30)
+        raise RuntimeError("nothing to post")
+
+    webhook = Webhook("https://127.0.0.1:9", hang, queue_size=2)
+    loops(webhook)
+    assert is_asked.wait(10)
+    for number in range(5):
+        loops(webhook, query=str(number))
+    assert webhook.dropped == 3
+    assert not webhook.close(timeout_s=0.01)
+    may_answer.set()
+    assert webhook.close()
+    assert (webhook.sent, webhook.dropped) == (0, 6)
 
 
 def test_what_waits_at_a_fork_is_posted_by_one_process(server, url, monkeypatch):

@@ -6,6 +6,8 @@ A run is written as rounds, a round as steps: ``rounds([LS], [LS, CAT])``.
 from itertools import count
 
 from antiloop import ToolCall, ToolResult
+from antiloop.loop_detection._evidence.call_features import CallFeatures
+from antiloop.loop_detection._evidence.compared import asked_of
 
 
 def call(tool="ls", **arguments):
@@ -16,6 +18,11 @@ def call(tool="ls", **arguments):
 def step(tool="ls", result=None, /, **arguments):
     """One call and what came back; None is a result that is not known."""
     return ToolCall(tool, arguments), result
+
+
+def features_of(made, result, *known, **declared):
+    """Read a call and its result, with what is known of the tool and the client."""
+    return CallFeatures.of(asked_of(made, *known, **declared), result)
 
 
 def failed(tool, text, /, **arguments):

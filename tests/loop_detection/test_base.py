@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import ask, in_rounds, step
 
-from antiloop import LoopDetectedError, LoopDetection, LoopDetector, ToolCall
+from antiloop import LoopDetectedError, LoopDetection, LoopDetector, ToolCall, ToolResult
+from antiloop.exceptions import SnapshotError
 from antiloop.loop_detection import (
     BaseDetector,
     CallLimitDetector,
@@ -14,8 +15,8 @@ from antiloop.loop_detection import (
     RepeatDetector,
     StallDetector,
 )
-from antiloop.loop_detection.detectors.base import WindowDetector, detection
-from antiloop.loop_detection.evidence.window import Window
+from antiloop.loop_detection._detectors.base import WindowDetector, detection
+from antiloop.loop_detection._evidence.window import Window
 
 ALPHABET = [
     step(tool, result, n=n)
@@ -143,3 +144,51 @@ def test_a_detection_may_say_very_little():
     found = LoopDetection("mine", "Something is odd.")
     assert (found.details, found.indices, found.repetitions) == ({}, (), 0)
     assert found.as_error().detector == "mine"
+
+
+class Keyed(WindowDetector):
+    """Find one key three times in a row, where there is one."""
+
+    name = "keyed"
+    span = 3
+
+    def __init__(self, rule):
+        self.keys = {"it": rule}
+
+    def find(self, window):
+        keys = [passed.evidence[0].key("it") for passed in window.rounds[-3:]]
+        if len(keys) < 3 or None in keys or len(set(keys)) > 1:
+            return None
+        return self.detection("Three times.", [passed.evidence[0] for passed in window.rounds[-3:]])
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [("text", 3), (7, 3), (2**40 - 1, 3), (2**40, None), (-1, None), (None, None), (b"", None)],
+)
+def test_a_key_is_a_text_or_a_number(value, count, caplog):
+    detector = Keyed(lambda call, result: value)
+    found = detector.check([ToolCall("f", {"n": n}) for n in range(3)], ["a", "b", "c"])
+    assert (found and found.repetitions) == count
+    logged = {"the key 'it' of a detector raised; the call has none"}
+    assert set(caplog.messages) == (logged if value is not None and count is None else set())
+
+
+def test_a_rule_gets_plain_arguments_and_a_result():
+    given = []
+    detector = Keyed(lambda call, result: given.append((call.arguments, result)))
+    detector.check([ToolCall("f", '{"n": 1.0}'), ToolCall("f")], ["Error: no"])
+    assert given == [({"n": 1}, ToolResult("Error: no", is_error=True)), ({}, None)]
+
+
+def test_two_detectors_may_not_mean_different_things_by_one_name():
+    rule = len
+    assert LoopDetector([Keyed(rule), Keyed(rule)])
+    with pytest.raises(ValueError, match="'keyed' declares the key 'it' in another way"):
+        LoopDetector([Keyed(rule), Keyed(str)])
+
+
+def test_a_snapshot_of_other_keys_is_refused():
+    state = LoopDetector([Keyed(len)]).monitor().snapshot()
+    with pytest.raises(SnapshotError, match=r"detectors that compare by \['it'\]"):
+        LoopDetector.default().monitor().restore(state)

@@ -1,108 +1,30 @@
-"""What is kept of a call is made once; what is remembered beside it changes nothing."""
+"""Features of a call: complete when they exist, and equal wherever they are made."""
 
-import copy
 import json
-import pickle
 import tracemalloc
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from runs import fresh_answers, step
+from runs import features_of, step
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
+from antiloop._text.canonical import canonical_arguments
+from antiloop._text.shortening import shortened
 from antiloop.loop_detection import ToolPolicy
-from antiloop.loop_detection.evidence import fingerprint
-from antiloop.loop_detection.evidence.call_features import CallFeatures
-from antiloop.loop_detection.evidence.noise import without_noise
-from antiloop.loop_detection.evidence.outcome import Outcome
-from antiloop.loop_detection.evidence.sameness import say_alike
-from antiloop.loop_detection.text.shortening import shortened
-
-
-class Counter:
-    """Counts how often a function is asked, and asks it."""
-
-    def __init__(self, texts, function):
-        self.texts = texts
-        self.function = function
-
-    def __call__(self, *arguments):
-        self.texts.append(arguments[0])
-        return self.function(*arguments)
-
-
-@pytest.fixture
-def hashed(monkeypatch):
-    """The texts, as bytes, that were hashed since the test began."""
-    texts = []
-    monkeypatch.setattr(fingerprint, "sha256", Counter(texts, fingerprint.sha256))
-    return texts
-
-
-def healthy(count):
-    """A run of different calls with different answers."""
-    answers = fresh_answers()
-    calls = [ToolCall("read", {"page": number}) for number in range(count)]
-    return calls, [next(answers) for _ in calls]
-
-
-@pytest.mark.parametrize("kind", [str, ToolResult])
-def test_nothing_is_hashed_while_a_run_is_healthy(hashed, kind):
-    calls, texts = healthy(30)
-    results = [kind(each) for each in texts]
-    detector = LoopDetector.default()
-    monitor = detector.monitor()
-    for length, (call, result) in enumerate(zip(calls, results), 1):
-        assert detector.check(calls[:length], results[:length]) is None
-        monitor.before(call)
-        monitor.after([call], [result])
-    assert hashed == []
-
-
-@pytest.mark.parametrize("has_ids", [False, True])
-def test_what_leaves_the_process_is_hashed_once(hashed, has_ids):
-    calls, results = healthy(30)
-    monitor = LoopDetector.default().monitor()
-    for number, (call, result) in enumerate(zip(calls, results)):
-        monitor.after([replace(call, id=f"c{number}" if has_ids else None)], [result])
-        assert monitor.snapshot()
-        count = len(hashed)
-        assert monitor.snapshot()
-        assert len(hashed) == count >= number
-
-
-def test_a_result_that_is_too_long_to_be_kept_is_hashed_once(hashed):
-    call, result = ToolCall("read", {"page": 1}), "word " * 10_000
-    for _ in range(3):
-        assert LoopDetector.default().check([call], [result]) is None
-    assert hashed.count(result.encode()) == 1
-
-
-def test_the_equal_calls_of_a_loop_are_hashed_once(hashed):
-    monitor = LoopDetector.default().monitor()
-    for _ in range(8):
-        monitor.record_call("ls", {"path": "."}, "a file")
-    assert hashed.count(b'{"path":"."}') == 1
-
-
-def test_ids_do_not_make_a_call_be_hashed(hashed):
-    calls = [ToolCall("read", {"page": number}, id=f"c{number}") for number in range(5)]
-    monitor = LoopDetector.default().monitor()
-    for call in calls * 2:
-        monitor.after([call], ["page"])
-    assert monitor.call_count == 5
-    assert hashed == []
+from antiloop.loop_detection._evidence.call_features import DERIVED
+from antiloop.loop_detection._evidence.noise import without_noise
+from antiloop.loop_detection._evidence.outcome import Outcome
+from antiloop.loop_detection._evidence.sameness import say_alike
 
 
 def test_a_result_that_comes_later_makes_other_features():
     call = ToolCall("read", {"page": 1})
-    first = CallFeatures.of(call, None)
-    later = CallFeatures.of(call, "page one")
+    first = features_of(call, None)
+    later = features_of(call, "page one")
     assert (first.result, first.outcome) == (None, Outcome.UNKNOWN)
     assert (later.call, later.outcome) == (first.call, Outcome.SUCCESS)
-    assert CallFeatures.of(call, "page two").result != later.result
+    assert features_of(call, "page two").result != later.result
 
 
 # Values that are nearly the same, or the same in another form.
@@ -140,46 +62,51 @@ given_results = st.sampled_from(
 
 @settings(max_examples=500)
 @given(lookalikes(), st.tuples(given_results, given_results))
-def test_keys_are_equal_where_fingerprints_are(arguments, texts):
-    calls = [ToolCall("f", each) for each in arguments]
-    one, other = map(CallFeatures.of, calls, texts)
-    assert (one.call_key == other.call_key) is (one.call == other.call)
-    assert (one.result_key == other.result_key) is (one.result == other.result)
-    assert (one.answer_key == other.answer_key) is (one.result == other.result)
-    for each in (one, other):
-        each.compare_as(each.call, each.result)
-    assert (one.call_key == other.call_key) is (one.call == other.call)
-    assert (one.answer_key == other.answer_key) is (one.result == other.result)
+def test_fingerprints_are_equal_where_the_canonical_texts_are(arguments, texts):
+    one, other = map(features_of, [ToolCall("f", each) for each in arguments], texts)
+    same_arguments = canonical_arguments(arguments[0]) == canonical_arguments(arguments[1])
+    assert (one.call == other.call) is same_arguments
+    assert (one.result == other.result) is (texts[0] == texts[1])
+
+
+@given(lookalikes(), given_results)
+def test_settled_features_are_those_with_texts(arguments, text):
+    features = features_of(ToolCall("f", arguments[0]), text)
+    settled = features_of(ToolCall("f", arguments[0]), text).settled()
+    names = [*DERIVED[:-1], "tool", "call", "result", "outcome", "is_long", "keys"]
+    assert [getattr(settled, each) for each in names] == [getattr(features, each) for each in names]
+    assert settled.shown.label == features.shown.label
+    assert (settled.arguments, settled.text) == (None, None)
+
+
+def test_what_is_known_of_a_call_does_not_change():
+    monitor = LoopDetector.default().monitor()
+    monitor.record_call("ls", {}, "a file")
+    item = next(iter(monitor.window))
+    for thing in (item, item.features):
+        with pytest.raises(AttributeError, match="does not change: is_long"):
+            thing.is_long = True
 
 
 def test_another_policy_makes_other_features():
     call = ToolCall("read", {"page": 1, "label": "a"})
     policy = ToolPolicy(key=["page"])
     assert (
-        CallFeatures.of(call, "x", policy).call
-        == CallFeatures.of(ToolCall("read", {"page": 1}), "x").call
+        features_of(call, "x", policy).call == features_of(ToolCall("read", {"page": 1}), "x").call
     )
-    assert CallFeatures.of(call, "x").call != CallFeatures.of(call, "x", policy).call
+    assert features_of(call, "x").call != features_of(call, "x", policy).call
 
 
-def test_what_is_remembered_with_a_call_takes_no_part_in_equality():
-    one, other = ToolCall("read", {"page": 1}), ToolCall("read", {"page": 1})
-    CallFeatures.of(one, "page one")
-    assert one == other
-    assert repr(one) == repr(other)
-
-
-def test_a_call_that_was_judged_can_be_copied_and_sent_to_another_process():
+def test_nothing_is_written_into_the_call_of_a_user():
     call = ToolCall("read", {"page": 1}, id="c1", round=2)
-    expected = ToolCall("read", {"page": 1}, id="c1", round=2)
-    CallFeatures.of(call, "page one", ToolPolicy(key=lambda arguments: arguments))
-    assert pickle.loads(pickle.dumps(call)) == expected
-    assert copy.deepcopy(call) == expected
+    before = dict(vars(call))
+    features_of(call, "page one", ToolPolicy(key=lambda arguments: arguments))
+    assert vars(call) == before
 
 
 def test_the_arguments_are_given_as_plain_json_and_short():
-    assert CallFeatures.of(ToolCall("f", '{"a": [1.0, 2]}'), None).shown.value == {"a": [1, 2]}
-    long = CallFeatures.of(ToolCall("f", {"text": "x" * 3_000}), None).shown
+    assert features_of(ToolCall("f", '{"a": [1.0, 2]}'), None).shown.value == {"a": [1, 2]}
+    long = features_of(ToolCall("f", {"text": "x" * 3_000}), None).shown
     assert isinstance(long.value, str)
     assert len(long.value) <= 60
     assert long.label == long.value
@@ -202,7 +129,7 @@ def test_the_arguments_are_given_as_plain_json_and_short():
     ],
 )
 def test_whatever_a_tool_gave_is_a_result(result, kind):
-    assert CallFeatures.of(ToolCall("f"), result).outcome is kind
+    assert features_of(ToolCall("f"), result).outcome is kind
 
 
 def test_a_result_and_its_text_are_the_same():
@@ -210,7 +137,7 @@ def test_a_result_and_its_text_are_the_same():
         """A result with something of its own."""
 
     texts = ["a b", ToolResult("a b"), Named("a b")]
-    assert len({CallFeatures.of(ToolCall("f"), each).result for each in texts}) == 1
+    assert len({features_of(ToolCall("f"), each).result for each in texts}) == 1
 
 
 @pytest.mark.parametrize(
@@ -227,19 +154,19 @@ def test_of_a_restored_call_long_arguments_are_known_in_short(path, known):
 
 
 def test_an_unknown_result_has_no_forms():
-    features = CallFeatures.of(ToolCall("f", {"q": "cats"}), None)
+    features = features_of(ToolCall("f", {"q": "cats"}), None)
     assert (features.steady, features.wording, features.template) == (None, None, None)
 
 
 def texts_in(features):
     """How many characters are kept of one call and its result."""
-    kept = [features._text, features._arguments]
+    kept = [features.text, features.arguments]
     return sum(len(json.dumps(each, default=repr)) for each in kept)
 
 
 @pytest.mark.parametrize("size", [100, 8_000, 1_300_000])
 def test_a_few_kilobytes_are_kept_of_each_call(size):
-    features = CallFeatures.of(
+    features = features_of(
         ToolCall("write", {"text": "word " * (size // 5)}), "page " * (size // 5)
     )
     assert texts_in(features) < 20_000
@@ -266,7 +193,7 @@ def test_nothing_keeps_the_long_names_of_arguments_alive():
     try:
         for number in range(10):
             name = f"{number} password " + "k" * 500_000
-            features = CallFeatures.of(ToolCall("read", {name: number}), "Error: no")
+            features = features_of(ToolCall("read", {name: number}), "Error: no")
             assert features.near
             assert features.wording
             assert features.shown.label
@@ -282,7 +209,7 @@ def test_long_arguments_are_judged_as_short_ones(extra):
     padding = {"zz": "more words " * (extra // 11)}
 
     def features(arguments, text="Error: page 1 is missing", tool="shell"):
-        return CallFeatures.of(ToolCall(tool, {**arguments, **padding}), text)
+        return features_of(ToolCall(tool, {**arguments, **padding}), text)
 
     sed, look = features({"command": "sed -i s/a/b/ x"}), features({"command": "ls"})
     assert (sed.changes_world, look.changes_world) == (True, False)
@@ -313,21 +240,21 @@ times = st.sampled_from(["9:00:01", "12:00:01", "12:00:02", "", "word"])
 def test_a_text_that_is_cut_equals_the_same_as_the_whole(begin, one, other, fill, word, ends):
     middle = word * (fill // len(word))
     whole = [f"{begin}{time}{middle}{end}" for time, end in zip((one, other), ends)]
-    cut = [CallFeatures.of(ToolCall("read"), text).steady for text in whole]
+    cut = [features_of(ToolCall("read"), text).steady for text in whole]
     assert (cut[0] == cut[1]) == (without_noise(whole[0]) == without_noise(whole[1]))
 
 
 def test_a_result_that_is_changed_in_place_is_another_result():
     call, result = ToolCall("read", {"page": 1}), ["page one"]
-    before = CallFeatures.of(call, result).result
+    before = features_of(call, result).result
     result[0] = "page two"
-    assert CallFeatures.of(call, result).result != before
+    assert features_of(call, result).result != before
 
 
 def test_answers_say_the_same_if_failures_only_echo_or_count():
     def features(text, **arguments):
         made, result = step("get", text, **arguments)
-        return CallFeatures.of(made, result)
+        return features_of(made, result)
 
     one = features("Error: page home not found", page="home")
     assert say_alike(one, features("Error: page about not found", page="about"))
@@ -351,25 +278,25 @@ def test_a_long_text_keeps_both_ends(length):
     ("length", "is_long"), [(399, False), (400, False), (401, True), (9_000, True)]
 )
 def test_a_long_answer_is_no_acknowledgment(length, is_long):
-    assert CallFeatures.of(ToolCall("f"), "x" * length).is_long is is_long
+    assert features_of(ToolCall("f"), "x" * length).is_long is is_long
 
 
 def test_an_unknown_result_is_not_long():
-    assert CallFeatures.of(ToolCall("f"), None).is_long is False
+    assert features_of(ToolCall("f"), None).is_long is False
 
 
 def test_who_declares_a_tool_is_believed():
     call, other = ToolCall("write", {"n": 1}), ToolCall("look", {"n": 1})
-    assert CallFeatures.of(call, "ok").mutates is True
-    assert CallFeatures.of(call, "ok", ToolPolicy(mutates=False)).mutates is False
-    assert CallFeatures.of(other, "ok").mutates is False
-    assert CallFeatures.of(other, "ok", ToolPolicy(mutates=True)).mutates is True
+    assert features_of(call, "ok").mutates is True
+    assert features_of(call, "ok", ToolPolicy(mutates=False)).mutates is False
+    assert features_of(other, "ok").mutates is False
+    assert features_of(other, "ok", ToolPolicy(mutates=True)).mutates is True
 
 
 def test_a_poll_that_succeeds_is_waited_for():
     policy = ToolPolicy(poll={"action": ("log",)})
     made = [
-        CallFeatures.of(ToolCall("process", {"action": action}), text, policy)
+        features_of(ToolCall("process", {"action": action}), text, policy)
         for action, text in (("log", "a line"), ("kill", "a line"), ("log", "Error: boom"))
     ]
     assert [each.is_polled for each in made] == [True, False, True]
@@ -384,29 +311,36 @@ def test_a_poll_that_succeeds_is_waited_for():
     ("text", "only_looks"), [("", True), ("...", False), (" ...", False), ("a line", True)]
 )
 def test_what_is_left_out_of_an_answer_is_not_nothing(text, only_looks):
-    features = CallFeatures.of(ToolCall("read", {"path": "a"}), text)
+    features = features_of(ToolCall("read", {"path": "a"}), text)
     assert features.only_looks is only_looks
 
 
 def test_a_call_that_equals_no_other_keeps_its_result_unknown():
-    features = CallFeatures.of(ToolCall("f"), "text")
+    features = features_of(ToolCall("f"), "text")
     one, other = features.as_unique(3), features.as_unique(20)
-    assert (one.call, one.call_key, one.result) == ("0000000003",) * 3
-    assert features.answer_key != one.answer_key != other.answer_key
+    assert (one.call, one.result) == ("0000000003",) * 2
+    assert features.result != one.result != other.result
     assert other.call == other.result == "0000000014"
     assert one.tool == "f"
     assert features.call != one.call
-    unknown = CallFeatures.of(ToolCall("f"), None).as_unique(3)
+    unknown = features_of(ToolCall("f"), None).as_unique(3)
     assert (unknown.call, unknown.result) == ("0000000003", None)
 
 
 def test_a_refused_call_is_judged_as_one():
-    features = CallFeatures.of(ToolCall("frob"), "Error: unknown tool 'frob'")
+    features = features_of(ToolCall("frob"), "Error: unknown tool 'frob'")
     assert (features.outcome, features.is_missing) == (Outcome.INVALID, True)
     refused = features.refused()
     assert (refused.outcome, refused.is_missing) == (Outcome.REFUSED, False)
     assert (refused.call, refused.result) == (features.call, features.result)
     assert features.outcome is Outcome.INVALID
+
+
+@given(st.text("ab '\n", max_size=20), st.sampled_from(["ok", "success"]))
+def test_a_success_that_speaks_of_an_unknown_tool_is_no_missing_one(words, field):
+    text = json.dumps({field: True, "page": f"Error: unknown tool 'frob' {words}"})
+    features = features_of(ToolCall("read"), text)
+    assert (features.outcome, features.is_missing) == (Outcome.SUCCESS, False)
 
 
 def test_a_rule_that_raises_is_logged_with_its_tool(caplog):
@@ -415,17 +349,17 @@ def test_a_rule_that_raises_is_logged_with_its_tool(caplog):
 
     for name in ("key", "strip"):
         caplog.clear()
-        CallFeatures.of(ToolCall("look", {"q": 1}), "text", ToolPolicy(**{name: broken}))
+        features_of(ToolCall("look", {"q": 1}), "text", ToolPolicy(**{name: broken}))
         assert caplog.messages == [f"the {name}= declared for tool 'look' raised; it is ignored"]
 
 
 def test_what_is_declared_idempotent_says_nothing_new():
     policy = ToolPolicy(idempotent=True)
     one, other, failed = (
-        CallFeatures.of(ToolCall("f"), text, policy) for text in ("a", "b", "Error: boom")
+        features_of(ToolCall("f"), text, policy) for text in ("a", "b", "Error: boom")
     )
     assert one.result == other.result != failed.result
-    assert one.steady == CallFeatures.of(ToolCall("g"), "", policy).steady
+    assert one.steady == features_of(ToolCall("g"), "", policy).steady
 
 
 @pytest.mark.parametrize(
@@ -437,20 +371,20 @@ def test_what_is_declared_idempotent_says_nothing_new():
     ],
 )
 def test_arguments_are_shown_in_sixty_characters(arguments, shown):
-    features = CallFeatures.of(ToolCall("f", arguments), None)
+    features = features_of(ToolCall("f", arguments), None)
     assert features.shown.label == shown
     assert features.shown.is_whole is ("..." not in shown)
 
 
 @pytest.mark.parametrize(("length", "is_whole"), [(1_992, True), (1_993, False)])
 def test_arguments_of_two_thousand_characters_are_given_whole(length, is_whole):
-    arguments = CallFeatures.of(ToolCall("f", {"q": "x" * length}), None).shown.value
+    arguments = features_of(ToolCall("f", {"q": "x" * length}), None).shown.value
     assert (arguments == {"q": "x" * length}) is is_whole
 
 
 def test_a_refused_call_whose_arguments_are_no_longer_kept_compares_as_before():
     call = ToolCall("write", {"text": "word " * 2_000})
-    features = CallFeatures.of(call, "done")
+    features = features_of(call, "done")
     refused = features.refused()
     assert refused.outcome is Outcome.REFUSED
     assert refused.near == features.near is not None

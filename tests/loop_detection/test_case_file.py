@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiloop.loop_detection import CaseFile, LoopDetector, SecondOpinion
-from antiloop.loop_detection.second_opinion.case_prompt import prompt_of
-from antiloop.loop_detection.second_opinion.case_round import CaseCall, CaseRound
+from antiloop.loop_detection import (
+    CaseFile,
+    FailureStreakDetector,
+    LoopDetector,
+    RepeatDetector,
+    SecondOpinion,
+)
+from antiloop.loop_detection._second_opinion.case_file import CaseCall, CaseRound
 from antiloop.types import ToolCall, ToolResult
 
 LIMIT = 6_000
@@ -69,7 +74,9 @@ def test_nothing_in_the_record_speaks_outside_of_it(text, place):
     result = ToolResult(given["result"])
     case = case_of(one(given["tool"], {given["key"]: given["value"]}, result))
     prompt = case.prompt()
-    ours = [line for line in prompt.splitlines() if not line.startswith("| ")]
+    # A text may sound like a failure, which changes a mark and nothing else.
+    unmarked = prompt.replace("result (failed)", "result")
+    ours = [line for line in unmarked.splitlines() if not line.startswith("| ")]
     clean = case_of(one("run", {"q": "cats"}, ToolResult("fine"))).prompt()
     others = [line for line in clean.splitlines() if not line.startswith("| ")]
     assert [line for line in ours if "===" not in line] == [
@@ -100,7 +107,7 @@ def test_a_prompt_is_short_and_keeps_its_fence_whatever_is_called(rounds):
 
 def test_a_round_that_does_not_fit_at_all_is_cut():
     latest = case_of([[("read", {"path": "a.py"}, "a line\n" * 9)]]).rounds[-1]
-    prompt = prompt_of([replace(latest, calls=latest.calls * 99)], "")
+    prompt = CaseFile("run", 9, 0.5, (replace(latest, calls=latest.calls * 99),)).prompt()
     assert LIMIT - 100 < len(prompt) <= LIMIT
     assert all(line.startswith(("| ", "#", "(", "result")) for line in record_of(prompt))
 
@@ -112,8 +119,8 @@ def test_a_repeat_is_named_instead_of_shown_again():
     assert [call.same for call in reads] == [(), (3,), (3, 5)]
     assert [call.same_result for call in reads] == [(), (3,), (3, 5)]
     assert len(reads[2].result) < 100
-    assert "same call as #5 (3 times by now)" in case.prompt()
-    assert "result same as #5 (3 times by now):" in case.prompt()
+    assert "same call as #3, #5\n" in case.prompt()
+    assert "result same as #3, #5:" in case.prompt()
 
 
 def test_of_a_call_like_an_earlier_one_the_difference_is_shown():
@@ -140,6 +147,19 @@ def test_of_a_result_like_an_earlier_one_the_new_lines_are_shown():
     assert (second.near_result, second.result) == (3, "test_new FAILED: 3 != 4")
 
 
+def test_a_result_that_only_lacks_lines_of_an_earlier_one_is_said_to_bring_nothing_new():
+    rounds = [[("run", "pytest", "a\nb\nc")], [("run", "cat log", "a\nb")]]
+    lines = record_of(case_of(rounds).prompt())
+    assert "result as #3, nothing new" in lines
+    assert "result as #3, but:" not in lines
+
+
+def test_a_result_that_lacks_most_of_an_earlier_one_is_shown():
+    rounds = [[("run", "pytest", "a\nb\nc\nd\ne")], [("run", "cat log", "a\nb")]]
+    lines = record_of(case_of(rounds).prompt())
+    assert not any("nothing new" in line for line in lines)
+
+
 def test_both_ends_of_a_long_result_are_shown():
     log = "begin of it\n" + "noise\n" * 5000 + "the end: 2 failed"
     prompt = case_of(one("test", {}, ToolResult(log, is_error=True))).prompt()
@@ -157,7 +177,7 @@ def test_a_change_between_two_equal_calls_is_counted():
 
 def test_a_message_of_the_user_is_shown():
     asked = SecondOpinion(lambda _: None, suspicion=0.01, gap=1)
-    monitor = LoopDetector.escalating(asked).monitor()
+    monitor = LoopDetector.escalating(second_opinion=asked).monitor()
     monitor.record_call("look", {"q": "before"}, "a text")
     monitor.user_message()
     cases = [monitor.record_call("look", {"q": n}, "No results found.").case for n in range(5)]
@@ -225,7 +245,7 @@ def test_a_single_round_of_very_many_calls_is_cut_to_its_end():
 
 
 RECORD = """\
-(a program noticed, without being certain)
+(a program counted, and cannot tell what it means)
 | It\\nrepeats.
 #7
 | read_file {"path":"a.py"}
@@ -241,13 +261,13 @@ result same as #2:
 #9
 | look x
 result not known
-#10 same call as #6 (3 times by now), 1 change between
+#10 same call as #4, #6, 1 change between
 | test {}
 result (failed) as #8, but:
 | 1 failed\\x1b
 #11 same call as #4, 3 changes between
 | test {}
-result same as #10 (3 times by now):
+result same as #4, #10:
 | x"""
 
 
@@ -272,7 +292,7 @@ def test_a_record_reads_like_a_log():
     assert lines[begin - 1] == lines[end + 1] == ""
     assert lines[0].startswith("You watch over an AI agent")
     assert lines[-1].startswith('{"stuck": true or false, "confidence":')
-    assert "(a program noticed" not in CaseFile("run", 11, 0.5, rounds).prompt()
+    assert "(a program counted" not in CaseFile("run", 11, 0.5, rounds).prompt()
 
 
 def text_of(length):
@@ -381,3 +401,77 @@ def test_calls_of_other_tools_are_not_compared_with():
     assert (last.near, last.near_result) == (None, None)
     assert begin in last.arguments
     assert last.same_result == (3,)
+
+
+def judged(*calls, words="", user=None):
+    """Return the first case of a run with these calls, each tool, arguments and result."""
+    asked = SecondOpinion(lambda _: None, suspicion=0.02, gap=1, limit=999)
+    detector = LoopDetector([RepeatDetector(40)], second_opinion=asked)
+    monitor = detector.monitor()
+    if user is not None:
+        monitor.user_message(user)
+    case = None
+    for call in calls:
+        monitor.said(words)
+        case = monitor.record_call(*call).case or case
+    return case
+
+
+LOOKS = [("search", {"q": f"cats {number}"}, "No results found.") for number in range(4)]
+
+
+def test_a_first_line_sums_up_the_run_and_the_last_words_stand_at_the_end():
+    wrote = ("write_file", {"path": "a.py", "text": "x"}, "saved")
+    case = judged(wrote, *LOOKS, words="I try password=hunter2 once more.", user="Find the cats.")
+    record = record_of(case.prompt())
+    assert record[:4] == [
+        "(the whole run)",
+        "| 5 calls so far (search 4, write_file 1); 1 new change among the last 5 calls",
+        "(the user's last message)",
+        "| Find the cats.",
+    ]
+    assert record[-2:] == ["(the agent's last words)", "| I try password=*** once more."]
+
+
+def test_what_came_before_the_window_is_counted_too_and_when_the_user_spoke():
+    many = [("read", {"path": chr(97 + n % 26) * (1 + n // 26)}, f"text {n}") for n in range(60)]
+    asked = SecondOpinion(lambda _: None, suspicion=0.02, gap=1, limit=999)
+    monitor = LoopDetector([RepeatDetector(40)], second_opinion=asked).monitor()
+    for call in many:
+        monitor.record_call(*call)
+    monitor.user_message()
+    cases = [monitor.record_call(*call).case for call in LOOKS]
+    told = [case.earlier for case in cases if case][-1]
+    assert told.startswith("64 calls so far (read 60, search 4); 0 new changes among the last 4")
+    assert told.endswith("; the user spoke before #60")
+
+
+def test_what_failed_is_marked_whether_the_caller_says_so_or_not():
+    failing = [("run", {"cmd": f"make {n}"}, "make: *** [all] Error 2") for n in range(4)]
+    calls = [call for each in judged(*failing).rounds for call in each.calls]
+    assert {call.is_error for call in calls} == {True}
+
+
+def test_the_decisive_line_in_the_middle_of_a_long_result_is_shown():
+    log = "collected\n" + "step ok\n" * 400 + "E   assert total == 3\n" + "step ok\n" * 400
+    failed = [ToolResult(f"{log}{number}", is_error=True) for number in range(4)]
+    runs = [("pytest", {"n": number}, result) for number, result in enumerate(failed)]
+    assert "| E   assert total == 3" in judged(*runs).prompt().splitlines()
+
+
+def test_random_ids_are_not_shown_as_news():
+    fetched = "trace 5f2a{:08d}9c81\nno such page: /cats\nsee the list of pages"
+    looks = [("get", {"page": f"/cats/{n}"}, fetched.format(n)) for n in range(4)]
+    last = judged(*looks).rounds[-1].calls[-1]
+    assert (last.result, last.near_result) == ("", 2)
+
+
+def test_a_finding_is_told_as_a_count():
+    detector = LoopDetector(
+        [FailureStreakDetector(3)], second_opinion=SecondOpinion(lambda _: None)
+    )
+    monitor = detector.monitor()
+    cases = [monitor.record_call(*call).case for call in LOOKS]
+    found = [case.found for case in cases if case]
+    assert all(each.startswith("the rule failure_streak counted ") or not each for each in found)
+    assert "nothing new" not in "".join(found)

@@ -8,11 +8,11 @@ from healthy_texts import HEALTHY
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiloop._text.chant_scan import LONGEST_LAP, ChantScan
+from antiloop._text.text_tokens import TextTokens
 from antiloop.loop_detection import ChantDetector
-from antiloop.loop_detection.detectors import chant
-from antiloop.loop_detection.detectors.known_texts import KnownTexts
-from antiloop.loop_detection.text.chant_scan import LONGEST_LAP, ChantScan
-from antiloop.loop_detection.text.text_tokens import TextTokens
+from antiloop.loop_detection._detectors import chant
+from antiloop.loop_detection._detectors.chant import KnownTexts
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -217,7 +217,7 @@ def test_a_healthy_text_is_read_once_in_whatever_run(monkeypatch):
     text = " ".join(f"Step {word} is done, and the next one follows." for word in HEALTHY)[:9000]
     said = [ChantDetector().watch() for _ in range(2)]
     assert said[0].said(text) is None
-    monkeypatch.setattr("antiloop.loop_detection.text.chant_scan.ChantScan", None)
+    monkeypatch.setattr("antiloop._text.chant_scan.ChantScan", None)
     assert (said[1].said(text), said[1].count) == (None, said[0].count)
 
 
@@ -231,6 +231,6 @@ def test_a_text_that_was_read_is_read_again_with_other_settings():
 def test_the_oldest_text_that_was_read_is_forgotten():
     known = KnownTexts(2)
     for text in "abc":
-        known.note(text, 0, text)
-    assert [known.get(text, 0) for text in "abc"] == [(), ("b",), ("c",)]
-    assert known.get("b", 1) == ()
+        known.note(text, (3, 100), ord(text))
+    assert [known.get(text, (3, 100)) for text in "abc"] == [(), (ord("b"),), (ord("c"),)]
+    assert known.get("b", (3, 101)) == ()

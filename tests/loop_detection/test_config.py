@@ -11,7 +11,7 @@ from antiloop import (
     Role,
 )
 from antiloop.loop_detection import CallLimitDetector, Escalation, ToolPolicy
-from antiloop.loop_detection.config import TYPES
+from antiloop.loop_detection._registry import DETECTORS as TYPES
 
 WHOLE = {"version": 1, "detectors": [{"type": "repeat"}]}
 
@@ -118,12 +118,27 @@ DEFAULTS = {
         "repetitions": 3,
         "match": "content",
         "patience": 3,
+        "patience_s": None,
         "name": "ping_pong",
     },
-    "recurrence": {"threshold": 4, "patience": 4, "leave_cycles": False},
-    "repeat": {"threshold": 3, "require_same_result": False, "patience": 3, "name": "repeat"},
+    "recurrence": {
+        "threshold": 4,
+        "patience": 4,
+        "patience_s": None,
+        "unseen": 4,
+        "leave_cycles": False,
+    },
+    "repeat": {
+        "threshold": 3,
+        "require_same_result": False,
+        "patience": 3,
+        "patience_s": None,
+        "name": "repeat",
+    },
     "repeated_finish": {"threshold": 3},
+    "stagnation": {"threshold": 2},
     "stall": {"threshold": 3, "only_fruitless": False, "varied": 3},
+    "standstill": {"threshold": 30},
     "unknown_tool": {"threshold": 3},
 }
 
@@ -220,3 +235,28 @@ def test_all_that_is_declared_is_written():
 )
 def test_a_detector_is_written_with_what_is_not_usual(detector, written):
     assert repr(detector).endswith(written)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (len, "a function cannot be written as JSON"),
+        (b"x", "b'x' cannot be written as JSON"),
+        ({"a": [1, b"x"]}, "cannot be written as JSON"),
+    ],
+)
+def test_a_value_that_json_cannot_hold_is_named_with_its_place(value, words):
+    tools = {"look": ToolPolicy(poll={"page": [value]})}
+    with pytest.raises(ValueError, match=f"look.*{words}"):
+        LoopDetector([RepeatDetector(3)], tools=tools).to_config()
+
+
+def test_a_set_is_written_in_one_order():
+    tools = {"look": ToolPolicy(poll={"page": [frozenset("cab")]})}
+    config = LoopDetector([RepeatDetector(3)], tools=tools).to_config()
+    assert config["tools"]["look"]["poll"] == {"page": [["a", "b", "c"]]}
+
+
+def test_a_name_of_a_tool_that_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="tools must be a mapping of names, got 7 as a name"):
+        LoopDetector([RepeatDetector(3)], tools={7: ToolPolicy()})

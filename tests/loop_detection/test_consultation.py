@@ -29,8 +29,8 @@ NAMES = ("config", "settings", "conf", "options")
 
 @pytest.mark.parametrize("judge", [None, lambda case: None])
 def test_nobody_is_asked_where_there_is_nobody_to_ask(judge):
-    monitor = LoopDetector.escalating(second_opinion=judge).monitor()
-    monitor.consultation.begin("run", {99: Opinion(True, 0.9, "It was stuck later.")})
+    later = {99: Opinion(True, 0.9, "It was stuck later.")}
+    monitor = LoopDetector.escalating(second_opinion=judge).monitor(opinions=later)
     names = (*NAMES, "app")
     cases = [monitor.record_call("search", {"q": name}, "No files found.").case for name in names]
     assert any(cases) == (judge is not None)
@@ -54,7 +54,7 @@ def test_what_was_said_about_a_round_counts_again(known, action):
     monitor = LoopDetector.escalating(second_opinion=lambda case: True).monitor()
     said = []
     for number, name in enumerate(NAMES):
-        monitor.consultation.recall(known if number == 3 else (), may_ask=False)
+        monitor.recall(known if number == 3 else (), can_ask=False)
         said.append(monitor.record_call("search", {"q": name}, "No files found."))
     assert (said[-1].action.value, {each.case for each in said}) == (action, {None})
 
@@ -63,7 +63,7 @@ def test_what_was_said_about_a_round_counts_again(known, action):
 def test_a_question_without_an_answer_was_asked_all_the_same(known):
     monitor = LoopDetector.escalating(second_opinion=lambda case: True).monitor()
     for number, name in enumerate((*NAMES, "app", "main")):
-        monitor.consultation.recall(known if number == 4 else (), may_ask=number == 5)
+        monitor.recall(known if number == 4 else (), can_ask=number == 5)
         verdict = monitor.record_call("search", {"q": name}, "No files found.")
     assert (verdict.case is None) == bool(known)
 
@@ -71,7 +71,7 @@ def test_a_question_without_an_answer_was_asked_all_the_same(known):
 def test_without_a_judge_nothing_is_recalled():
     monitor = LoopDetector.escalating().monitor()
     for name in NAMES:
-        monitor.consultation.recall((STUCK,), may_ask=True)
+        monitor.recall((STUCK,), can_ask=True)
         verdict = monitor.record_call("search", {"q": name}, "No files found.")
     assert (verdict.action.value, verdict.case) == ("continue", None)
 

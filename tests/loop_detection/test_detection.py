@@ -93,7 +93,7 @@ def test_a_verdict_to_go_on_has_no_error():
 def test_a_verdict_that_ends_the_run_raises_when_asked(action):
     found = ask(RepeatDetector(2), LS, LS)
     verdict = LoopVerdict(action, found)
-    if action in ("stop", "raise"):
+    if action.ends_run:
         with pytest.raises(LoopDetectedError) as raised:
             verdict.raise_if_looping()
         assert raised.value.detection is found

@@ -18,6 +18,7 @@ from antiloop import (
     Role,
     StallDetector,
     ToolCall,
+    ToolResult,
 )
 from antiloop.loop_detection import Escalation, RecurrenceDetector, ToolPolicy
 
@@ -30,7 +31,7 @@ class Swearing(BaseDetector):
     name = "swearing"
 
     def check(self, tool_calls, tool_results):
-        if tool_results and tool_results[-1] == "damn":
+        if tool_results and getattr(tool_results[-1], "text", tool_results[-1]) == "damn":
             return LoopDetection(self.name, "It swore.", indices=(len(tool_calls) - 1,))
         return None
 
@@ -131,7 +132,32 @@ class TestOwnDetectors:
 
         monitor = LoopDetector([Curious()]).monitor()
         monitor.after([ToolCall("a"), ToolCall("b")], ["x"])
-        assert seen == [["x", None]]
+        assert seen == [[ToolResult("x"), None]]
+
+    def test_one_that_expects_texts_is_told_once_what_results_are(self, caplog):
+        class Ported(BaseDetector):
+            name = "ported"
+
+            def check(self, tool_calls, tool_results):
+                return any(result.startswith("Error") for result in tool_results)
+
+        with caplog.at_level(logging.WARNING, "antiloop"):
+            for _ in range(2):
+                LoopDetector([Ported()]).monitor().record_call("look", {}, "Error: no")
+        told = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+        assert told == [
+            "detector 'ported' may expect texts: results are ToolResult objects, or None where"
+            " unknown; use result.text"
+        ]
+
+    def test_one_that_raises_on_a_call_alone_is_not_told_of_results(self, caplog):
+        class Wrong(BaseDetector):
+            def check(self, tool_calls, tool_results):
+                return tool_calls[0].name
+
+        with caplog.at_level(logging.WARNING, "antiloop"):
+            LoopDetector([Wrong()]).monitor().record_call("look")
+        assert [each.levelname for each in caplog.records] == ["ERROR"]
 
     @pytest.mark.parametrize("broken", [Broken(), BrokenWindow(3)], ids=["own", "derived"])
     def test_one_that_raises_is_logged_and_the_others_are_asked(self, broken, caplog):

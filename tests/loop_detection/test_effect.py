@@ -3,11 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import step, verdicts
+from runs import features_of, step, verdicts
 
 from antiloop import LoopDetector, ToolCall
-from antiloop.loop_detection.evidence.call_features import CallFeatures
-from antiloop.loop_detection.evidence.effect import (
+from antiloop.loop_detection._evidence.effect import (
     asks_of_a_job,
     command_changes,
     seems_to_look,
@@ -93,7 +92,7 @@ def test_a_file_and_prose_are_not_a_verb(verb, place, text):
         ("bash", {"command": "find . -type d -execdir grep -l key {} +"}, True),
         ("ls", {"input": "ls -F | grep '.*env'"}, True),
         ("ls", {"input": "ls -F | grep env > found.txt"}, False),
-        ("ls", {"input": "ls -F"}, False),
+        ("ls", {"input": "ls -F"}, True),
         ("ls", {"input": "lsof | grep env"}, False),
         ("ls", {"depth": 3}, False),
         ("note", {"input": "ls -F | grep env"}, False),
@@ -252,7 +251,7 @@ def test_a_verb_is_one_word_of_a_hundred_letters_at_most(arguments, answer):
     ],
 )
 def test_what_says_nothing_was_done_for_its_effect(tool, arguments, is_silent, answer):
-    features = CallFeatures.of(ToolCall(tool, arguments), "" if is_silent else "Here it is.")
+    features = features_of(ToolCall(tool, arguments), "" if is_silent else "Here it is.")
     assert features.changes_world is answer
 
 

@@ -3,9 +3,11 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from antiloop.loop_detection.second_opinion.excerpts import Excerpt, Excerpts
-from antiloop.loop_detection.text.masking import SECRETS, Masking
+from antiloop._text.masking import SECRETS, Masking
+from antiloop.loop_detection._second_opinion.excerpts import Excerpt, Excerpts
 from antiloop.types import ToolCall, ToolResult
 
 LETTERS = "kJ8sQ2mZ7xV4bN1cR6tY9wE3uI5oP0aS"
@@ -37,8 +39,8 @@ def test_a_secret_is_masked_wherever_a_long_text_is_cut(lines):
     text = "\n".join(["all as usual here"] * lines + secret + ["all as usual"] * (1_500 - lines))
     for call, result in ((ToolCall("cat", "x"), text), (ToolCall("write", {"text": text}), None)):
         [shown] = kept(call, results=[result]).masked()
-        assert LETTERS not in shown.arguments + shown.result
-        assert len(shown.arguments + shown.result) <= 16_100
+        assert LETTERS not in shown.arguments + (shown.result or "")
+        assert len(shown.arguments + (shown.result or "")) <= 16_100
 
 
 def test_a_secret_in_the_name_of_a_tool_is_masked():
@@ -53,13 +55,12 @@ def test_a_mask_may_return_anything(masked):
     )
     [shown] = excerpts.masked()
     assert type(shown.arguments) is str
-    assert excerpts.to_list() == json.loads(json.dumps(excerpts.to_list()))
+    assert excerpts.to_dict() == json.loads(json.dumps(excerpts.to_dict()))
 
 
 def test_a_result_that_is_missing_is_not_known():
     [first, second] = kept(ToolCall("a"), ToolCall("b"), results=[""]).masked()
-    assert (first.result, first.is_known) == ("", True)
-    assert (second.result, second.is_known) == ("", False)
+    assert (first.result, second.result) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,53 @@ def test_a_result_that_is_missing_is_not_known():
 def test_arguments_are_written_for_a_reader(arguments, shown):
     [excerpt] = kept(ToolCall("look", arguments)).masked()
     assert excerpt.arguments == shown
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        ({"stdout": "a\nb", "stderr": "", "returncode": 0}, "stdout: a\nb\nreturncode: 0"),
+        (
+            [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}],
+            "text: one\ntext: two",
+        ),
+        (
+            {"content": [{"type": "text", "text": '{"n": [1, 2]}'}]},
+            "content.text.n: 1\ncontent.text.n: 2",
+        ),
+        ({"none": None, "empty": {}, "no": False, "zero": 0}, "no: false\nzero: 0"),
+        ("only words", '"only words"'),
+        ({}, "{}"),
+    ],
+)
+def test_the_wrapping_of_an_answer_is_opened(result, shown):
+    [excerpt] = kept(ToolCall("look"), results=[json.dumps(result)]).masked()
+    assert excerpt.result == shown
+
+
+@pytest.mark.parametrize("text", ["{not json", "[1, 2", "plain", "[cut] {}"])
+def test_an_answer_that_is_no_json_stays_as_it_is(text):
+    [excerpt] = kept(ToolCall("look"), results=[text]).masked()
+    assert excerpt.result == text
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+    )
+)
+def test_any_json_is_opened(value):
+    [excerpt] = kept(ToolCall("look"), results=[json.dumps(value)]).masked()
+    assert type(excerpt.result) is str
+
+
+def test_a_secret_in_json_within_json_is_masked():
+    inner = json.dumps({"note": json.dumps({"password": "hunter2hunter"})})
+    for length in (1, 400):
+        text = json.dumps({"text": inner, "more": ["line"] * 50 * length})
+        [excerpt] = kept(ToolCall("look"), results=[text]).masked()
+        assert "hunter2" not in excerpt.result
 
 
 def test_a_message_of_the_user_belongs_to_the_round_after_it():
@@ -134,16 +182,17 @@ def test_what_was_saved_comes_back_masked_and_short():
     failed = ToolResult(text_of(900), is_error=True)
     arguments = {"password": "hunter2", "text": text_of(900)}
     excerpts = Excerpts(SECRETS)
-    excerpts.user_message()
+    excerpts.user_message("Find it. My password: hunter2")
+    excerpts.said("I look with password=hunter2 now.")
     excerpts.add(3, 2, [ToolCall("look", arguments), ToolCall("run")], [failed])
-    saved = json.loads(json.dumps(excerpts.to_list()))
+    saved = json.loads(json.dumps(excerpts.to_dict()))
     assert "hunter2" not in str(saved)
     again = Excerpts(Masking(lambda value: "never called"))
     again.load(saved)
     first, second = again.masked()
     assert (first.index, first.round, first.tool) == (3, 2, "look")
-    assert (first.is_error, first.is_known, first.after_user) == (True, True, True)
+    assert (first.is_error, first.after_user) == (True, True)
     assert first.arguments.startswith("password: ***\ntext: ab")
     assert 200 < len(first.result) <= 240
-    assert (second.index, second.result, second.is_error, second.is_known) == (4, "", False, False)
-    assert again.to_list() == saved
+    assert (second.index, second.result, second.is_error) == (4, None, False)
+    assert again.to_dict() == saved

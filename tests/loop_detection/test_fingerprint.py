@@ -21,15 +21,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import ToolCall
-from antiloop.loop_detection.evidence.fingerprint import call_fingerprint, text_fingerprint
-from antiloop.loop_detection.text import canonical
-from antiloop.loop_detection.text.canonical import (
+from antiloop._text import canonical
+from antiloop._text.canonical import (
     MAX_DEPTH,
     MAX_ITEMS,
+    MAX_PARSED_DEPTH,
     canonical_arguments,
     canonical_json,
     parsed_arguments,
 )
+from antiloop.loop_detection._evidence.fingerprint import call_fingerprint, text_fingerprint
 
 
 class Color(enum.Enum):
@@ -303,6 +304,16 @@ def test_arguments_too_deep_to_parse_stay_a_text():
     deep = "[" * 100_000 + "]" * 100_000
     assert same(deep, deep)
     assert not same(deep, "[" * 99_999 + "]" * 99_999)
+
+
+@given(st.integers(1, 2_000), st.sampled_from(["[{}]", '{{"a":{}}}', '[0,{{"b":{}}},[]]']))
+def test_how_deep_a_text_is_parsed_depends_on_no_interpreter(times, layer):
+    text = "1"
+    for _ in range(times):
+        text = layer.format(text)
+    levels = times * (2 if "b" in layer else 1)
+    is_parsed = levels <= MAX_PARSED_DEPTH
+    assert (parsed_arguments(text) != text) == is_parsed
 
 
 def test_parsed_arguments_are_plain_json():

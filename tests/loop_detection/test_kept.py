@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.loop_detection.evidence.kept_name import kept_id, kept_name
-from antiloop.loop_detection.evidence.kept_text import BEGINNING, KeptText, kept_text
+from antiloop.loop_detection._evidence.fingerprint import kept_id, kept_name
+from antiloop.loop_detection._evidence.kept_text import BEGINNING, KeptText, kept_text
 
 QUOTES = '"' * 64  # each takes two characters as JSON
 

@@ -4,7 +4,7 @@ from runs import ask, ask_rounds, step
 
 from antiloop import LoopDetection, LoopDetector, RepeatDetector, StallDetector, ToolCall
 from antiloop.loop_detection import Escalation, LoopAction, NoEffectDetector
-from antiloop.loop_detection.rungs import Rungs
+from antiloop.loop_detection._ladder import Climb
 
 EDIT = step("edit", "nothing was changed", path="a.py", old="x", new="y")
 
@@ -15,11 +15,11 @@ def test_the_same_edit_is_found_while_it_goes_on():
 
 
 def test_where_nothing_can_be_refused_the_ladder_goes_on_to_its_end():
-    rungs, found = Rungs(Escalation()), LoopDetection("d", "m", identity="d:1", refused=())
+    climb, found = Climb(Escalation()), LoopDetection("d", "m", identity="d:1", refused=())
     actions = []
     for number in (1, 2):
-        taken = rungs.step(found, number)
-        rungs.remember(found, taken, number)
+        taken = climb.step(found, number)
+        climb.remember(found, taken, number, 0)
         actions.append(taken.action)
     assert actions == [LoopAction.NOTIFY, LoopAction.STOP]
 

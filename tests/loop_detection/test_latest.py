@@ -1,6 +1,6 @@
 """What is remembered of many runs does not grow without end."""
 
-from antiloop.latest import Latest
+from antiloop._latest import Latest
 
 
 def test_what_was_set_longest_ago_is_forgotten():

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop import (
     LoopDetection,
@@ -9,8 +11,8 @@ from antiloop import (
     Role,
 )
 from antiloop.loop_detection import Escalation, FailureStreakDetector, StallDetector
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.messages import (
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._messages import (
     NOTICE_MARKER,
     notice,
     refusal,
@@ -58,7 +60,7 @@ def test_a_long_lap_is_shown_by_its_last_five_calls():
 @pytest.mark.parametrize(
     ("detector", "calls", "fitting"),
     [
-        (FailureStreakDetector(3), [("go", {"n": n}, "Error") for n in range(4)], "read the error"),
+        (FailureStreakDetector(3), [("go", {"n": n}, "Error") for n in range(5)], "read the error"),
         (RepeatDetector(3), [("grep", {}, "No matches found")] * 4, "nothing is there"),
         (RepeatDetector(3), [("status", {}, "still running")] * 4, "wait"),
         (RepeatDetector(3), [("look", {}, "text")] * 4, "its result will not change"),
@@ -229,3 +231,55 @@ def test_words_that_cannot_be_made_are_replaced_and_logged(caplog):
     assert "inject_message must return a text, got NoneType" in caplog.text
     assert words_of_notice("Stop.", found, 1) == "Stop."
     assert words_of_notice(lambda found: found.detector_name, found, 1) == "repeat"
+
+
+TOOLS = st.sampled_from(["read", "ls"])
+ANSWERS = st.sampled_from(["", "Error: ANSWERED", "ANSWERED", "ANSWERED, try again later"])
+
+
+@given(st.lists(st.tuples(TOOLS, st.integers(0, 1), ANSWERS), max_size=30))
+def test_a_model_is_never_told_what_a_tool_answered(steps):
+    monitor = LoopDetector.escalating().monitor()
+    for tool, number, answer in steps:
+        verdict = monitor.record_call(tool, {"path": f"file {number}"}, answer)
+        assert "ANSWERED" not in verdict.message
+        if verdict.detection is None:
+            continue
+        assert "ANSWERED" not in verdict.detection.message
+        assert verdict.detection.summary.startswith((f'{tool} "file', 'read "file', 'ls "file'))
+        assert verdict.detection.label.count('"file') >= 1
+
+
+def test_a_person_is_told_the_command_and_the_answer():
+    monitor = LoopDetector.escalating().monitor()
+    arguments = {"command": "cargo autopilot issue ready", "description": "Look what is next"}
+    for _ in range(3):
+        verdict = monitor.record_call("Bash", arguments, "No ready issues available")
+    assert verdict.detection.summary == (
+        'Bash "cargo autopilot issue ready" 3 times in a row: "No ready issues available"'
+    )
+
+
+def test_long_commands_are_told_apart_by_their_ends():
+    monitor = LoopDetector.default().monitor()
+    folder = "cd /home/somebody/work/a-project-with-a-long-name/packages/core && "
+    for number in range(6):
+        command = folder + ("make test" if number % 2 else "make build")
+        verdict = monitor.record_call("Bash", {"command": command}, "done")
+    assert "make build" in verdict.detection.label
+    assert "make test" in verdict.detection.label
+
+
+def test_what_is_hidden_of_the_arguments_is_not_quoted_from_the_answer():
+    monitor = LoopDetector.escalating(mask="arguments").monitor()
+    for _ in range(3):
+        verdict = monitor.record_call("find", {"name": "Alice"}, "nobody is called Alice")
+    assert "Alice" not in verdict.detection.summary
+    assert verdict.detection.answer == ""
+
+
+def test_a_secret_in_an_answer_is_masked_before_it_is_cut():
+    monitor = LoopDetector.escalating().monitor()
+    for _ in range(3):
+        verdict = monitor.record_call("env", {}, "x " * 30 + "password=hunter2hunter2 " + "y " * 90)
+    assert "hunter2" not in verdict.detection.summary

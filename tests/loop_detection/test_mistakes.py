@@ -111,7 +111,7 @@ MISTAKES = {
     ),
     "a number as a listener": (
         lambda: LoopDetector(ONE).monitor().add_listener(3),
-        TypeError("add_listener takes a function, got 3"),
+        TypeError("add_listener takes a function or an observer with on_verdict, got 3"),
     ),
     "a window": (detector(window=1), ValueError("window must be 2 or more, got 1")),
     "too small a window": (
@@ -221,7 +221,7 @@ MISTAKES = {
         lambda: LoopDetector.from_file(preset="strict"),
         ValueError(
             "unknown preset 'strict';"
-            " choose from default, escalating, literal, patient, cycles, budgeted"
+            " choose from default, escalating, thorough, literal, patient, cycles, budgeted"
         ),
     ),
     "a policy of a run": (
@@ -238,17 +238,17 @@ MISTAKES = {
     "no snapshot": (
         lambda: monitor().restore({"version": 1}),
         SnapshotError(
-            "expected a snapshot of version 2, got version 1;"
+            "expected a snapshot of version 4, got version 1;"
             " take one with LoopMonitor.snapshot() of this version of antiloop"
         ),
     ),
     "a damaged snapshot": (
-        lambda: monitor().restore({"version": 2}),
+        lambda: monitor().restore({"version": 4}),
         SnapshotError("the snapshot is damaged: KeyError('ladder')"),
     ),
     "no loop": (
         LoopVerdict().as_error,
-        ValueError("no loop was found, so there is no error to raise"),
+        ValueError("no loop was found: the action is continue"),
     ),
     # a configuration
     "an unknown part": (
@@ -285,7 +285,7 @@ MISTAKES = {
         config(policy={"speed": 1}),
         ValueError(
             "policy: unknown option 'speed'; there are actions, every, per_lap, resumes,"
-            " max_interventions"
+            " max_interventions, on_notice"
         ),
     ),
     "a configured role": (
@@ -306,7 +306,7 @@ MISTAKES = {
         ValueError(
             "detectors: number 2: unknown type None; choose from call_limit, chant,"
             " failure_streak, monologue, near_repeat, no_effect, persistent_failure, ping_pong,"
-            " recurrence, repeat, repeated_finish, stall, unknown_tool"
+            " recurrence, repeat, repeated_finish, stagnation, stall, standstill, unknown_tool"
         ),
     ),
     "a name": (
@@ -317,7 +317,7 @@ MISTAKES = {
         config(detectors=[{"type": "repeat", "speed": 1}]),
         ValueError(
             "detectors: number 1: unknown option 'speed'; there are threshold,"
-            " require_same_result, patience, name"
+            " require_same_result, patience, patience_s, name"
         ),
     ),
     "detectors in one word": (
@@ -354,6 +354,10 @@ MISTAKES = {
     "patience of near repeats": (
         lambda: NearRepeatDetector(5, patience=4),
         ValueError("patience must be 5 or more, got 4"),
+    ),
+    "seconds of patience": (
+        lambda: RecurrenceDetector(5, patience_s=0),
+        ValueError("patience_s must be 1 or more, got 0"),
     ),
     "patience of recurrence": (
         lambda: RecurrenceDetector(5, patience=4),

@@ -2,9 +2,13 @@ import contextlib
 import copy
 import json
 import logging
+import pickle
+import threading
 from collections import UserList
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop import (
     BaseDetector,
@@ -24,10 +28,11 @@ from antiloop.loop_detection import (
     Escalation,
     LoopAction,
     LoopSeverity,
+    MonologueDetector,
     NearRepeatDetector,
     ToolPolicy,
 )
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 
 LOOK = ToolCall("look", {"at": "a"})
 READ = ToolCall("read", {"path": "b"})
@@ -394,7 +399,8 @@ class Texts(BaseDetector):
     name = "texts"
 
     def check(self, tool_calls, tool_results):
-        found = [at for at, text in enumerate(tool_results) if text and "stuck" in text]
+        known = [getattr(result, "text", "") for result in tool_results]
+        found = [at for at, text in enumerate(known) if "stuck" in text]
         if not found:
             return None
         return LoopDetection(self.name, "It is stuck.", {"tool": "look"}, indices=tuple(found))
@@ -444,7 +450,7 @@ def test_it_sees_calls_and_results_as_they_were_when_they_came():
     arguments["at"].append("b")
     result.append("more")
     seen = monitor.after([LOOK], ["r"]).detection.details["seen"]
-    assert seen == [({"at": ["a"]}, ["page"]), (LOOK.arguments, "r")]
+    assert seen == [({"at": ["a"]}, ["page"]), (LOOK.arguments, ToolResult("r"))]
 
 
 class Uncopyable:
@@ -590,7 +596,7 @@ def test_ids_that_nobody_could_use_are_not_kept(call_id):
 @pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
 def test_what_is_no_snapshot_is_refused(snapshot):
     remedy = r"; take one with LoopMonitor\.snapshot\(\) of this version of antiloop"
-    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 2.*{remedy}"):
+    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 4.*{remedy}"):
         monitor_of().restore(snapshot)
 
 
@@ -749,3 +755,156 @@ def test_a_copy_of_a_monitor_that_logs_nothing_logs_nothing(copied_by, caplog):
         actions(copied_by(monitor), [[LOOK]] * 2)
         logged.append(len(caplog.records))
     assert logged == [0, 1]
+
+
+def test_listeners_and_logs_receive_the_id_of_the_run(caplog):
+    told = []
+    detector = LoopDetector([RepeatDetector(2)], LoopPolicy.STOP, log_verdicts=True)
+    monitor = detector.monitor(run_id="run-7")
+    monitor.add_listener(told.append)
+    verdicts = [monitor.record_call("look", {}, "same") for _ in range(2)]
+    assert [each.run_id for each in (*verdicts, *told)] == ["", "run-7", "run-7"]
+    assert monitor.run_id == "run-7"
+    assert "stop in run 'run-7': look 2 times in a row: \"same\"" in caplog.text
+
+
+def test_a_monitor_that_logs_nothing_says_the_same(caplog):
+    detector = LoopDetector([RepeatDetector(2)], LoopPolicy.STOP, log_verdicts=True)
+    plain, silent = detector.monitor(live=False), detector.monitor(logs=False)
+    for _ in range(2):
+        assert plain.record_call("look", {}, "same") == silent.record_call("look", {}, "same")
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("option", ["live", "logs", "can_ask", "opinions"])
+def test_an_option_of_a_monitor_is_checked(option):
+    with pytest.raises(TypeError, match=option):
+        LoopDetector.default().monitor(**{option: {1: "stuck"}})
+
+
+def test_each_decision_is_made_within_the_measure_of_the_monitor():
+    seen = []
+
+    @contextlib.contextmanager
+    def measure():
+        seen.append("in")
+        yield
+        seen.append("out")
+
+    monitor = LoopDetector.default().monitor(measure=measure)
+    monitor.before(ToolCall("look"))
+    monitor.record_call("look")
+    monitor.said("Well.")
+    assert seen == ["in", "out"] * 3
+    copy.copy(monitor).record_call("look")
+    assert len(seen) == 6
+
+
+def test_a_user_message_across_turns_keeps_the_evidence_and_ends_a_monologue():
+    detector = LoopDetector([RepeatDetector(3), MonologueDetector(3)], LoopPolicy.STOP)
+    monitor = detector.monitor()
+    for _ in range(2):
+        monitor.record_call("look", {}, "same")
+    monitor.user_message(is_progress=False)
+    assert monitor.record_call("look", {}, "same").action.value == "stop"
+    replies = [monitor.said("I will now look at it again and tell you.") for _ in range(2)]
+    monitor.user_message(is_progress=False)
+    replies.append(monitor.said("I will now look at it again and tell you."))
+    assert {each.action.value for each in replies} == {"continue"}
+
+
+@given(st.integers(0, 6), st.integers(1, 6))
+def test_what_was_forgotten_is_not_known_and_a_loop_that_goes_on_is_found_anew(before, after):
+    fresh, compacted = monitor_of(), monitor_of()
+    for _ in range(before):
+        compacted.after([LOOK], ["same"])
+    compacted.forgot()
+    assert compacted.before(LOOK).action.value == "continue"
+    found = [compacted.after([LOOK], ["same"]).detection for _ in range(after)]
+    wanted = [fresh.after([LOOK], ["same"]).detection for _ in range(after)]
+    assert [each is None for each in found] == [each is None for each in wanted]
+
+
+def test_a_loop_that_goes_on_after_a_compaction_climbs_on():
+    monitor = monitor_of()
+    actions = [monitor.after([LOOK], ["same"]).action.value for _ in range(4)]
+    monitor.forgot()
+    actions += [monitor.after([LOOK], ["same"]).action.value for _ in range(3)]
+    assert actions == ["continue", "continue", "notify", "block", "continue", "continue", "stop"]
+
+
+class Kept:
+    def __init__(self):
+        self.told = []
+
+    def on_verdict(self, run_id, verdict):
+        self.told.append((run_id, verdict.action.value))
+
+
+def test_an_observer_hears_of_every_round_and_of_its_run():
+    observer = Kept()
+    monitor = LoopDetector([RepeatDetector(3)], "stop").monitor(run_id="r1")
+    monitor.add_listener(observer)
+    for _ in range(3):
+        monitor.record_call("look", {}, "same")
+    assert observer.told == [("r1", "continue"), ("r1", "continue"), ("r1", "stop")]
+    assert copy.deepcopy(monitor).record_call("look", {}, "same").action.value == "stop"
+    assert len(observer.told) == 3  # a copy is another run
+
+
+def test_an_observer_hears_the_decision_of_a_shadow_detector():
+    observer = Kept()
+    monitor = LoopDetector([RepeatDetector(2)], "stop", shadow=True).monitor()
+    monitor.add_listener(observer)
+    for _ in range(2):
+        monitor.record_call("look", {}, "same")
+    assert observer.told == [("", "continue"), ("", "stop")]
+
+
+def test_an_observer_that_raises_is_logged_and_the_run_goes_on(caplog):
+    class Clumsy:
+        def on_verdict(self, run_id, verdict):
+            raise RuntimeError("dropped it")
+
+    monitor = LoopDetector.default().monitor()
+    monitor.add_listener(Clumsy())
+    assert monitor.record_call("look", {}, "same").action.value == "continue"
+    assert "dropped it" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", [Kept, 3, None, "print"])
+def test_what_is_neither_function_nor_observer_is_refused(wrong):
+    with pytest.raises(TypeError, match="takes a function or an observer with on_verdict"):
+        LoopDetector.default().monitor().add_listener(wrong)
+
+
+def test_two_threads_that_use_a_monitor_at_once_are_told():
+    raised = []
+
+    def other_thread():
+        try:
+            monitor.record_call("read")
+        except RuntimeError as error:
+            raised.append(str(error))
+
+    def in_other_thread():
+        other = threading.Thread(target=other_thread)
+        other.start()
+        other.join()
+
+    class Slow(BaseDetector):
+        name = "slow"
+
+        def check(self, tool_calls, tool_results):
+            if tool_calls[-1].tool_name == "search":
+                in_other_thread()
+                copy.deepcopy(monitor).record_call("look")
+                monitor.record_call("list")
+
+    monitor = monitor_of(Slow())
+    monitor.record_call("search")
+    assert len(raised) == 1
+    assert "two threads use one LoopMonitor" in raised[0]
+    in_other_thread()  # one after the other is no mistake
+    assert (len(raised), monitor.call_count) == (1, 3)
+    assert pickle.loads(pickle.dumps(monitor_of(RepeatDetector(3)))).call_count == 0

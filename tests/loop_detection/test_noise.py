@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.loop_detection.evidence.noise import (
+from antiloop._text.canonical import parsed_arguments
+from antiloop.loop_detection._evidence.noise import (
     near_arguments,
     template,
     without_noise,
@@ -12,7 +13,6 @@ from antiloop.loop_detection.evidence.noise import (
     wording,
     words,
 )
-from antiloop.loop_detection.text.canonical import parsed_arguments
 
 NOISE = [
     ("done at 2024-01-02T03:04:05Z", "done at 2025-11-12T13:14:15.123+01:00"),

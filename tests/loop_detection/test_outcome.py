@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetection
-from antiloop.loop_detection.evidence import outcome as outcome_module
-from antiloop.loop_detection.evidence import plain_answer
-from antiloop.loop_detection.evidence.outcome import (
+from antiloop.loop_detection._evidence import outcome as outcome_module
+from antiloop.loop_detection._evidence import plain_answer
+from antiloop.loop_detection._evidence.outcome import (
     REFUSED_MARKER,
     Outcome,
     names_no_tool,
     outcome,
     reads_like_refusal,
 )
-from antiloop.loop_detection.messages import refusal
+from antiloop.loop_detection._messages import refusal
 
 ANSWERS = {
     Outcome.SUCCESS: (
@@ -32,7 +32,7 @@ ANSWERS = {
         "error_log rotated",
         "pod-a Running",
         "NAME    READY   STATUS\npod-a   1/1     Running",
-        '{"output": "found", "exit_code": 1}',
+        '{"output": "found", "exit_code": 0}',
         "Booked. Reference: X1.",
         "zero is a number",
         "nonexistent" * 20,
@@ -82,7 +82,11 @@ ANSWERS = {
         "",
         " \n\t",
         "(no output)",
+        "(Bash completed with no output)\n\n[metadata] {}",
         "The command gave no output.",
+        "Command executed successfully (no output)",
+        "Tool ran without output or errors",
+        "Your command ran successfully and did not produce any output.",
         "exit code 0",
         "Exit status 1",
         '{"output": "", "exit_code": 1}',
@@ -97,6 +101,8 @@ ANSWERS = {
         "ls: cannot access 'x': is missing",
         "Traceback (most recent call last):",
         "Invalid date",
+        "could not write output",
+        "Error: no output",
         "The operation failed.",
         "FAILED tests/test_a.py::test_one",
         "I couldn't do that.",
@@ -256,7 +262,10 @@ def test_no_other_answer_is_plainly_a_success():
     assert not [text for text in others if plain_answer.is_plain_success(text)]
 
 
-@pytest.mark.parametrize("text", ["12 files changed", "words " * 80, "an error " * 200])
+CODE = "def served(page):\n    return page.status\n\n\nif served:\n    sys.exit(http.OK)\n" * 5
+
+
+@pytest.mark.parametrize("text", ["12 files changed", "words " * 80, "an error " * 200, CODE])
 def test_most_successes_are_plain(text):
     assert plain_answer.is_plain_success(text)
     assert not plain_answer.is_plain_success(text, is_error=True)
@@ -268,7 +277,9 @@ def test_any_text_is_judged(text, is_error):
     assert outcome(text, is_error) is not Outcome.UNKNOWN
 
 
-@pytest.mark.parametrize("part", [" no", "0 ", "a ", "\n[", "status: ", "No output ", "é"])
+@pytest.mark.parametrize(
+    "part", [" no", "0 ", "a ", "not any ", "a.(", "\n[", "status: ", "No output ", "é"]
+)
 def test_a_text_made_to_be_hard_to_read_is_judged_in_no_time(part):
     for length in (100, 299, 999):
         text = (part * length)[:length]
@@ -286,6 +297,8 @@ def test_a_text_made_to_be_hard_to_read_is_judged_in_no_time(part):
         "No issues found in 3 files",
         "No known vulnerabilities found",
         "completed without any errors",
+        "Passed!  - Failed:     0, Passed:    12, Skipped:     0",
+        "The edit was applied and does not introduce any new errors.",
     ],
 )
 def test_good_news_about_errors_is_a_success(text):

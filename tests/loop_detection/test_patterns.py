@@ -8,7 +8,7 @@ import pytest
 from runs import failed, fresh_answers, step, verdicts
 
 from antiloop import LoopDetector
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 
 FOUND, LEFT, SOFT = "found", "left alone", "a notice at most"
 
@@ -150,7 +150,7 @@ PATTERNS = {
         FOUND,
     ),
     "P17 a poll without progress": (
-        rows(*[step("status", "still running", job=5)] * 10),
+        rows(*[step("status", "still running", job=5)] * 13),
         FOUND,
         FOUND,
     ),
@@ -290,7 +290,7 @@ PATTERNS = {
         LEFT,
         LEFT,
     ),
-    "P37 waiting and waiting": (rows(*[step("wait", "", s=1)] * 8), FOUND, FOUND),
+    "P37 waiting and waiting": (rows(*[step("wait", "", s=1)] * 13), FOUND, FOUND),
     "P38 a refused call again": (
         rows(*[LS] * 2, *[failed("ls", f"{REFUSED_MARKER} not run", path=".")] * 3),
         FOUND,

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from runs import ask, failed, step
 
 from antiloop.loop_detection import PersistentFailureDetector, ToolPolicy
-from antiloop.loop_detection.evidence.window import Window
+from antiloop.loop_detection._evidence.window import Window
 
 ERROR = "Error: symbol 'main' is undefined"
 
@@ -98,3 +98,16 @@ def test_nothing_is_found_where_nothing_was_called():
 def test_a_threshold_below_two_is_refused():
     with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
         PersistentFailureDetector(1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "needed"),
+    [
+        ("1 failed, 3 passed", 15),  # other tests may fail than before
+        ("FAIL a.test.ts\n  TypeError: rows of undefined\nTests: 1 failed", 5),
+    ],
+)
+def test_a_count_is_weaker_evidence_than_a_report(answer, needed):
+    run = [*edits(needed, answer)]
+    assert ask(PersistentFailureDetector(5), *run[:-2]) is None
+    assert ask(PersistentFailureDetector(5), *run).details["count"] == needed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiloop import LoopPolicy
+from antiloop import LoopDetector, LoopPolicy, RepeatDetector
 from antiloop.loop_detection import Escalation, LoopAction, LoopSeverity
 
 NOTIFY, BLOCK, STOP, RAISE = (LoopAction(name) for name in ("notify", "block", "stop", "raise"))
@@ -35,7 +35,7 @@ def test_the_same_action_may_be_taken_again():
     [
         ({"actions": ()}, "actions must name at least one action, got none"),
         ({"actions": (STOP, NOTIFY)}, "actions must not become milder, got stop, notify"),
-        ({"actions": ("shout",)}, "unknown action 'shout'; choose from notify, block, stop, raise"),
+        ({"actions": ("shout",)}, "unknown action 'shout'; choose from notify, block, .*raise"),
         ({"actions": ("continue",)}, "unknown action 'continue'; choose from"),
         ({"every": 0}, "every must be 1 or more, got 0"),
         ({"max_interventions": 0}, "max_interventions must be 1 or more, got 0"),
@@ -51,10 +51,29 @@ def test_how_serious_each_action_is():
         LoopAction.CONTINUE: LoopSeverity.OK,
         NOTIFY: LoopSeverity.WARNING,
         BLOCK: LoopSeverity.CRITICAL,
+        LoopAction.CONCLUDE: LoopSeverity.CRITICAL,
         STOP: LoopSeverity.CRITICAL,
         RAISE: LoopSeverity.CRITICAL,
     }
 
 
-def test_only_stop_and_raise_end_a_run():
-    assert [action for action in LoopAction if action.ends_run] == [STOP, RAISE]
+def test_only_what_comes_after_a_block_ends_a_run():
+    assert [each for each in LoopAction if each.ends_run] == [LoopAction.CONCLUDE, STOP, RAISE]
+    assert [each for each in LoopAction if each.stops] == [LoopAction.CONCLUDE, STOP]
+
+
+def test_a_last_word_ends_the_run_as_a_stop_does_and_is_milder():
+    ladder = Escalation(("notify", "conclude", "stop"))
+    monitor = LoopDetector([RepeatDetector(2)], ladder).monitor()
+    actions = [monitor.record_call("look", {}, "same").action for _ in range(5)]
+    assert [each.value for each in actions[1:4]] == ["notify", "conclude", "stop"]
+    with pytest.raises(ValueError, match="milder"):
+        Escalation(("stop", "conclude"))
+
+
+def test_what_hears_of_notices_must_be_a_function_and_cannot_be_written():
+    with pytest.raises(TypeError, match="on_notice"):
+        Escalation(on_notice="switch")
+    detector = LoopDetector([RepeatDetector(2)], Escalation(on_notice=print))
+    with pytest.raises(ValueError, match="policy: on_notice"):
+        detector.to_config()

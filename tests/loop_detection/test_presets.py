@@ -41,6 +41,7 @@ def moving_turns(count):
 REPEATED = {
     "default": [(3, "raise"), (4, "raise")],
     "escalating": [(3, "notify"), (4, "block"), (5, "stop")],
+    "thorough": [(3, "raise"), (4, "raise")],
     "literal": [(3, "raise"), (4, "raise")],
     "patient": [(10, "notify"), (20, "block")],
     "cycles": [(3, "notify"), (4, "notify"), (5, "stop")],
@@ -49,6 +50,7 @@ REPEATED = {
 IN_TURN = {
     "default": [(6, "raise"), (8, "raise")],
     "escalating": [(6, "notify"), (7, "block"), (8, "stop")],
+    "thorough": [(6, "raise"), (7, "raise"), (8, "raise")],
     "literal": [(6, "raise"), (8, "raise")],
     "patient": [(10, "notify"), (20, "block")],
     "cycles": [(6, "notify"), (8, "notify"), (10, "stop")],
@@ -101,11 +103,6 @@ def test_other_actions_of_a_polling_tool_are_judged_by_repetition():
 
 def test_a_poll_without_progress_is_warned_of_and_refused():
     assert played("patient", same(20, "command_status")) == [(10, "notify"), (20, "block")]
-
-
-def test_the_breaker_refuses_at_thirty_outcomes_without_progress():
-    for calls in (same(30), turns(30)):
-        assert played("patient", calls)[-1] == (30, "block")
 
 
 def test_a_call_that_is_not_repeated_resets_the_patient_streak():
@@ -202,10 +199,10 @@ def test_a_cycle_is_found_at_its_second_full_lap_with_two_laps(length):
 
 
 def test_the_breaker_has_the_last_word_of_the_patient_preset():
-    for calls, name in ((same(30), "breaker"), (turns(30), "ping_pong_breaker")):
+    for calls in (same(30), turns(30)):
         monitor = presets.patient().monitor()
         verdict = [monitor.record_call(*call) for call in calls][-1]
-        assert (verdict.action.value, verdict.detection.detector_name) == ("block", name)
+        assert (verdict.action.value, verdict.detection.detector_name) == ("stop", "standstill")
 
 
 @pytest.mark.parametrize("tool", ["process.poll", "process.log"])
@@ -222,7 +219,7 @@ def test_warnings_and_refusals_are_logged(name, count, caplog):
     levels = [record.levelname for record in caplog.records]
     assert set(levels[:-1]) == {"WARNING"}
     assert levels[-1] == "ERROR"
-    assert caplog.messages[0].startswith("notify: [antiloop] Notice: Tool")
+    assert caplog.messages[0].startswith("notify: look ")
 
 
 def test_other_presets_log_nothing(caplog):
@@ -263,25 +260,41 @@ def test_a_replay_logs_nothing(caplog):
 
 SAME_RESULT = {"require_same_result": True}
 IN_FULL = {
+    "thorough": (
+        [
+            ("repeat", {"threshold": 3, "require_same_result": True, "patience": 12}),
+            ("stall", {"threshold": 3, "only_fruitless": True, "varied": 5}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 12}),
+            ("near_repeat", {"threshold": 4, "patience": 6}),
+            ("failure_streak", {"threshold": 6, "in_a_row": 20, "repeats": 3, "patience": 12}),
+            ("unknown_tool", {"threshold": 4}),
+            ("no_effect", {"threshold": 4}),
+        ],
+        {"policy": "raise"},
+    ),
     "default": (
         [
-            ("repeat", {"threshold": 3, "patience": 6, **SAME_RESULT}),
+            ("repeat", {"threshold": 3, "patience": 12, **SAME_RESULT}),
             ("stall", {"threshold": 3, "only_fruitless": True, "varied": 5}),
-            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 6}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 12}),
         ],
         {"policy": "raise"},
     ),
     "escalating": (
         [
-            ("repeat", {"threshold": 3, "patience": 6, **SAME_RESULT}),
+            ("repeat", {"threshold": 3, "patience": 12, **SAME_RESULT}),
             ("unknown_tool", {"threshold": 3}),
             ("no_effect", {"threshold": 3}),
-            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 6}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 12}),
             ("near_repeat", {"threshold": 4, "patience": 6}),
             ("failure_streak", {"threshold": 4, "in_a_row": 5, "repeats": 3, "patience": 12}),
-            ("recurrence", {"threshold": 3, "patience": 6, "leave_cycles": True}),
+            (
+                "recurrence",
+                {"threshold": 3, "patience": 12, "unseen": 5, "leave_cycles": True},
+            ),
             ("persistent_failure", {"threshold": 5}),
             ("repeated_finish", {"threshold": 3}),
+            ("stagnation", {"threshold": 2}),
             ("monologue", {"threshold": 3}),
             ("chant", {"repetitions": 6, "length": 400}),
         ],
@@ -297,8 +310,7 @@ IN_FULL = {
     ),
     "patient": (
         [
-            ("repeat", {"name": "breaker", "threshold": 30, **SAME_RESULT}),
-            ("ping_pong", {"name": "ping_pong_breaker", "cycle_length": 2, "repetitions": 15}),
+            ("standstill", {"threshold": 30}),
             ("repeat", {"name": "no_progress", "threshold": 20, **SAME_RESULT}),
             ("repeat", {"name": "repeat", "threshold": 10, "require_same_result": False}),
             ("ping_pong", {"name": "ping_pong", "cycle_length": 2, "repetitions": 5}),
@@ -306,6 +318,7 @@ IN_FULL = {
         {
             "policy": {"actions": ["block"]},
             "escalations": {
+                "standstill": {"actions": ["stop"]},
                 "repeat": {"actions": ["notify"]},
                 "ping_pong": {"actions": ["notify", "block"], "every": 10},
             },
@@ -377,7 +390,7 @@ def test_each_preset_in_full(name, shadow):
     expected["escalations"] = {
         each: ladder(policy) for each, policy in expected["escalations"].items()
     }
-    unset = {"thresholds", "key", "strip", "mutates", "exempt"}
+    unset = {"thresholds", "key", "mutates", "exempt"}
     assert all(not each[option] for each in config["tools"].values() for option in unset)
     config["tools"] = {each: {"poll": said["poll"]} for each, said in config["tools"].items()}
     assert config == expected

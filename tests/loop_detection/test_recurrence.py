@@ -74,8 +74,7 @@ def test_another_answer_of_the_call_begins_anew():
     assert ask(RecurrenceDetector(3), *run) is None
 
 
-def test_silence_is_no_evidence():
-    assert ask(RecurrenceDetector(2), *[step("sleep", "")] * 9) is None
+def test_what_finds_nothing_is_no_evidence():
     assert ask(RecurrenceDetector(2), *[step("find", "[]")] * 9) is None
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from antiloop import Escalation, LoopAction, LoopDetector, ToolCall
 from antiloop.loop_detection import CallLimitDetector, RepeatDetector, UnknownToolDetector
-from antiloop.loop_detection.evidence.refusal import EVERY_TOOL, tool_key
+from antiloop.loop_detection._evidence.refusal import EVERY_TOOL, tool_key
 
 BLOCK = Escalation(("block", "stop"))
 # The empty name, and names that look like a key of what is refused.

@@ -196,9 +196,10 @@ class TestPatience:
             step("cd", "", input="cd .."),
             step("press_key", "(no output)", key="Down"),
             step("undo_edit", "", path="a.py"),
+            step("scroll_down", "Scrolled down 1 page"),
         ],
     )
-    def test_a_silent_tool_that_moves_may_go_on(self, silent):
+    def test_a_tool_that_moves_may_go_on(self, silent):
         assert ask(self.detector, *[silent] * 5) is None
         assert ask(self.detector, *[silent] * 6).repetitions == 6
 
@@ -207,10 +208,9 @@ class TestPatience:
         [
             step("bash", "", command="make all"),
             step("write_file", "", path="a.py", text="x = 1"),
-            step("scroll_down", "end of the page"),
         ],
     )
-    def test_other_silence_and_other_answers_get_no_patience(self, silent):
+    def test_other_silence_gets_no_patience(self, silent):
         assert ask(self.detector, *[silent] * 3).repetitions == 3
 
 
@@ -238,3 +238,28 @@ class TestUnseenResults:
         run = [step("ls", "alpha"), step("ls", "beta"), step("ls")]
         assert ask(self.detector, *run) is None
         assert ask(self.detector, run[1], run[1], run[2]).repetitions == 3
+
+
+class TestBesideNewWork:
+    """A reply of which half is new work may look at the same things beside it."""
+
+    detector = RepeatDetector(3, require_same_result=True)
+    same = (step("ls", "a.py", path="."), step("cat", "alpha", path="a"))
+
+    def rounds(self, count, same, new):
+        work = [step("run", f"the story of {word}", of=word) for word in "abcdefghijklmnopqr"]
+        return [[*self.same[:same], *work[at * new : (at + 1) * new]] for at in range(count)]
+
+    @pytest.mark.parametrize(("same", "new"), [(1, 1), (2, 2), (1, 3)])
+    def test_half_a_reply_of_new_work_takes_twice_the_rounds(self, same, new):
+        assert ask_rounds(self.detector, *self.rounds(5, same, new)) is None
+        found = ask_rounds(self.detector, *self.rounds(6, same, new))
+        assert (found.repetitions, found.may_end_run) == (6, False)
+
+    def test_less_does_not(self):
+        assert ask_rounds(self.detector, *self.rounds(2, 2, 1)) is None
+        assert ask_rounds(self.detector, *self.rounds(3, 2, 1)).repetitions == 3
+
+    def test_a_repetition_without_new_work_does_not(self):
+        first, second, third = self.rounds(3, 1, 1)
+        assert ask_rounds(self.detector, first, second, third[:1]).repetitions == 3

@@ -3,7 +3,7 @@ from runs import ask, failed, step
 
 from antiloop import LoopDetector
 from antiloop.loop_detection import RepeatedFinishDetector, ToolPolicy
-from antiloop.loop_detection.evidence.window import Window
+from antiloop.loop_detection._evidence.window import Window
 
 
 def done(number, tool="task_done"):

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.exceptions import SettingsError
-from antiloop.loop_detection.project import find_settings
-from antiloop.loop_detection.project.file import SettingsFile, read_settings
-from antiloop.loop_detection.project.settings import Settings
+from antiloop.loop_detection._project import find_settings
+from antiloop.loop_detection._project.settings import Settings, SettingsFile, read_settings
 
 
 def written(folder, name, text):

@@ -7,6 +7,7 @@ import pytest
 
 from antiloop import LoopDetector, LoopVerdict, RepeatDetector, ToolCall
 from antiloop.loop_detection import Escalation, LoopAction, MonologueDetector, Opinion, presets
+from antiloop.loop_detection._run.listeners import Listeners
 
 CALL = ToolCall("search", {"query": "cats"})
 
@@ -23,7 +24,7 @@ def rounds(monitor, times=5):
 def test_every_verdict_is_to_go_on_and_says_what_it_would_be():
     verdicts = rounds(monitor_of())
     assert {verdict.action for verdict in verdicts} == {LoopAction.CONTINUE}
-    told = [verdict.reported.action.value for verdict in verdicts[2:]]
+    told = [verdict.decision.action.value for verdict in verdicts[2:]]
     assert told == ["notify", "block", "stop"]
     assert [verdict.is_shadow for verdict in verdicts] == [False, False, True, True, True]
     assert {(verdict.detection, verdict.message) for verdict in verdicts} == {(None, "")}
@@ -38,7 +39,7 @@ def test_what_it_would_be_is_marked_as_a_shadow():
 
 def test_a_verdict_to_go_on_has_no_shadow():
     healthy = LoopVerdict(suspicion=0.5)
-    assert healthy.in_shadow() is healthy
+    assert Listeners("", logs=False, shadow=True).to_act_on(healthy) is healthy
 
 
 def test_no_call_is_refused():

@@ -15,8 +15,8 @@ from antiloop.loop_detection import (
     SecondOpinion,
     ToolPolicy,
 )
-from antiloop.loop_detection.evidence.window import Window
-from antiloop.loop_detection.snapshot import pack, unpack
+from antiloop.loop_detection._evidence.window import Window
+from antiloop.loop_detection._snapshot import _DERIVED, _OF_CALL, _WORTH, pack, unpack
 
 LONG = {"q": "x" * 90}
 STEPS = {
@@ -146,7 +146,7 @@ def test_the_excerpts_for_a_judge_are_bounded():
     for number in range(30):
         calls = [ToolCall("tool" * 50, {"q": f"{number} {at} words " * 400}) for at in range(9)]
         monitor.after(calls, [f"{number} results " * 400] * 9)
-    excerpts = monitor.snapshot()["excerpts"]
+    excerpts = monitor.snapshot()["excerpts"]["calls"]
     assert len(excerpts) == 100
     assert max(len(text) for _, _, _, *texts, _, _ in excerpts for text in texts) <= 240
     assert 50_000 < len(json.dumps(excerpts)) <= 70_000
@@ -172,10 +172,12 @@ def test_an_empty_window_comes_back():
         "calls": 0,
         "seen": 0,
         "turn": 0,
+        "clock": 0.0,
         "counts": {},
         "tools": [],
         "rounds": [],
         "round": None,
+        "keys": [],
     }
     again = restored(Window(50))
     assert (again.rounds, again.call_count) == ([], 0)
@@ -217,7 +219,7 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     [[identity, *numbers]] = snapshot["ladder"]["main"]["loops"]
     [[call, rung]] = snapshot["ladder"]["main"]["calls"]
     assert identity.startswith("repeat:")
-    assert (numbers, rung) == ([2, 2, 3, 3, 3], 2)
+    assert (numbers, rung) == ([2, 2, 3, 3, 3, 3], 2)
     assert snapshot["ladder"]["main"]["forgotten"] == 0
     assert snapshot["ladder"]["own"] == {}
     assert snapshot["ladder"]["interventions"] == 2
@@ -228,4 +230,9 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     assert snapshot["speech"]["watches"][0]["count"] == 1
     assert (snapshot["window"]["calls"], snapshot["window"]["seen"]) == (3, 3)
     assert snapshot["window"]["tools"] == ["look"]
-    assert snapshot["version"] == 2
+    assert snapshot["version"] == 4
+
+
+def test_each_flag_of_a_step_has_a_bit_of_its_own():
+    places = [*_WORTH.values(), *_OF_CALL.values(), *_DERIVED.values()]
+    assert sum(places) == 2 ** len(places) - 1

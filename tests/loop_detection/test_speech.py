@@ -136,7 +136,7 @@ def test_a_snapshot_holds_no_words(monitor):
 
 def test_what_was_counted_can_be_asked_for(monitor):
     def counts():
-        return [(each.name, each.needed, count) for each, count in monitor.speech.counts()]
+        return [(each.name, each.needed, count) for each, count in monitor.counts_of_words()]
 
     assert counts() == [("monologue", ("threshold", 3), None), ("chant", ("repetitions", 6), None)]
     actions(monitor, REPLY, REPLY)
@@ -188,3 +188,37 @@ def test_what_is_masked_is_the_users_to_say():
     monitor = LoopDetector([MonologueDetector()], mask=lambda value: "[hidden]").monitor()
     verdict = [monitor.said(REPLY) for _ in range(3)][-1]
     assert verdict.detection.details["words"] == "[hidden]"
+
+
+def test_thoughts_without_end_are_found_and_never_quoted():
+    monitor = LoopDetector.escalating().monitor()
+    told = []
+    monitor.add_listener(told.append)
+    for _ in range(60):
+        monitor.thinking("I must check the secret plan again. ")
+    assert told[0].detection.detector_name == "chant"
+    assert "secret" not in repr([(each.message, dict(each.detection.details)) for each in told])
+    assert "What the model thinks repeats itself" in told[0].message
+    assert "secret" not in json.dumps(monitor.snapshot())
+
+
+@pytest.mark.parametrize("end", [lambda m: m.said("Well."), lambda m: m.record_call("look")])
+def test_thoughts_end_with_their_reply(end):
+    monitor = LoopDetector.escalating().monitor()
+    verdicts = []
+    for _ in range(20):
+        verdicts += [monitor.thinking("I must check the plan once again. ") for _ in range(3)]
+        verdicts.append(end(monitor)) if len(verdicts) < 4 else end(monitor)
+    assert {each.action.value for each in verdicts} == {"continue"}
+
+
+def test_only_chants_are_looked_for_in_thoughts():
+    detector = LoopDetector([MonologueDetector(2)], Escalation(("notify",)))
+    monitor = detector.monitor()
+    for _ in range(4):
+        assert monitor.thinking(REPLY).action.value == "continue"
+    assert monitor.thinking(None).action.value == "continue"
+    monitor.enabled = False
+    assert monitor.thinking(REPLY).action.value == "continue"
+    with pytest.raises(TypeError, match="thinking takes a text"):
+        monitor.thinking(3)

@@ -5,11 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import failed, step, verdicts
+from runs import failed, features_of, step, verdicts
 
-from antiloop import LoopDetector
-from antiloop.loop_detection.evidence import amount
-from antiloop.loop_detection.evidence.amount import amount_left
+from antiloop import LoopDetector, ToolCall, ToolResult
+from antiloop.loop_detection._evidence import amount
+from antiloop.loop_detection._evidence.amount import amount_left
+from antiloop.loop_detection._evidence.sameness import is_step_forward
 
 WORDS = "amber birch cedar daisy elder fern grape hazel iris jasmin kale lilac maple oak".split()
 ANSWERS = (
@@ -67,6 +68,18 @@ def test_another_number_is_another_answer_to_the_same_call(preset, answer, codes
 def test_between_different_calls_numbers_are_cosmetic(preset, answer):
     run = [failed("get", answer.format(7 + at), page=word) for at, word in enumerate(WORDS[:6])]
     assert actions(preset, run) != {"continue"}
+
+
+@given(falling, st.booleans(), st.booleans())
+def test_less_is_left_to_the_same_call_or_in_the_same_words_only(counts, is_same, is_alike):
+    said = ["{} failed", "{} failed" if is_alike else "Error: {} problems found"]
+    asked = ["all", "all" if is_same else "unit"]
+    old, new = (
+        features_of(ToolCall("test", {"suite": suite}), ToolResult(text.format(count), True))
+        for suite, text, count in zip(asked, said, counts)
+    )
+    assert is_step_forward(new, [[old]]) == (is_same or is_alike)
+    assert not is_step_forward(old, [[new]])
 
 
 def test_noise_is_no_other_answer():

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import ToolCall
-from antiloop.loop_detection.evidence.sameness import say_alike
-from antiloop.loop_detection.evidence.streak import may_be_streak, streak_of
-from antiloop.loop_detection.evidence.window import Window
+from antiloop.loop_detection._evidence.sameness import say_alike
+from antiloop.loop_detection._evidence.streak import may_be_streak, streak_of
+from antiloop.loop_detection._evidence.window import Window
 
 ANSWERS = [
     *("a page", "another page", "Error: a 1", "Error: a 2", "Error: b", "2 failed", "1 failed"),

@@ -7,7 +7,7 @@ from runs import ask, ask_rounds, failed, fresh_answers, step
 
 from antiloop import LoopDetector
 from antiloop.loop_detection import Escalation, UnknownToolDetector
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 
 HEX = [failed("hex", "Unknown tool: hex", value=n) for n in range(9)]
 LS = step("ls", "a b")

@@ -18,6 +18,7 @@ from antiloop.loop_detection import (
     StallDetector,
     ToolPolicy,
 )
+from antiloop.loop_detection._run.listeners import Listeners
 from antiloop.types import ToolResult
 
 CALL = ToolCall("look", {"q": "cats"})
@@ -26,6 +27,10 @@ AGAIN = "Tool 'look' was called 3 times in a row with the same arguments."
 
 def monitor_of(*detectors, policy=None, **options):
     return LoopDetector(detectors, policy or Escalation(), **options).monitor()
+
+
+def in_shadow(verdict):
+    return Listeners("", logs=False, shadow=True).to_act_on(verdict)
 
 
 def looked(monitor, count, result="a page"):
@@ -44,7 +49,7 @@ class TestVerdict:
                 "LoopVerdict(stop, LoopDetection('repeat', 'Again.'))",
             ),
             (
-                LoopVerdict(LoopAction.BLOCK, found).in_shadow(),
+                in_shadow(LoopVerdict(LoopAction.BLOCK, found)),
                 "LoopVerdict(continue, shadow, would be block)",
             ),
             (
@@ -59,15 +64,15 @@ class TestVerdict:
     def test_its_shadow_keeps_the_question_and_the_suspicion(self):
         case = CaseFile("run", 3, 0.5)
         verdict = LoopVerdict(LoopAction.NOTIFY, self.found, "Stop.", 0.5, case)
-        shadow = verdict.in_shadow()
+        shadow = in_shadow(verdict)
         assert (shadow.action, shadow.detection, shadow.message) == (LoopAction.CONTINUE, None, "")
         assert (shadow.suspicion, shadow.case, shadow.is_shadow) == (0.5, case, True)
         real = shadow.would_be
         assert (real.action, real.message, real.suspicion) == (LoopAction.NOTIFY, "Stop.", 0.5)
         assert (real.case, real.is_shadow, real.would_be) == (None, True, None)
         assert dict(real.detection.details) == {"shadow": True}
-        assert shadow.reported is real
-        assert verdict.reported is verdict
+        assert shadow.decision is real
+        assert verdict.decision is verdict
 
     def test_details_cannot_be_changed(self):
         found = LoopDetection("repeat", "Again.", {"calls": [{"tool": "x"}]})
@@ -145,13 +150,13 @@ class TestListeners:
             (logging.ERROR, "antiloop"),
         ]
         first, second, third = caplog.messages
-        assert first.startswith("notify: [antiloop] Notice: Tool 'look' was called 2 times")
-        assert second == f"block: {AGAIN}"
-        assert third == f"stop: {AGAIN.replace('3', '4')}"
+        assert first == 'notify: look "cats" 2 times in a row: "a page"'
+        assert second == 'block: look "cats" 3 times in a row: "a page"'
+        assert third == 'stop: look "cats" 4 times in a row: "a page"'
 
     def test_a_shadow_is_logged_as_one(self, caplog):
         looked(monitor_of(RepeatDetector(3), policy="stop", log_verdicts=True, shadow=True), 3)
-        assert caplog.messages == [f"shadow: stop: {AGAIN}"]
+        assert caplog.messages == ['shadow: stop: look "cats" 3 times in a row: "a page"']
 
     def test_a_listener_that_raises_is_named(self, caplog):
         def clumsy(verdict):
@@ -190,9 +195,6 @@ class TestOpinion:
         assert repr(Opinion(True, 0.9, "So.")) == "Opinion(stuck, 0.9, 'So.')"
         assert repr(Opinion(False)) == "Opinion(not stuck, 1, '')"
 
-    def test_it_counts_from_seven_tenths_on(self):
-        assert [Opinion(True, value).is_sure for value in (0.69, 0.7, 1)] == [False, True, True]
-
     def test_it_goes_through_plain_json(self):
         assert Opinion(True, 0.8, "So.").to_dict() == {
             "stuck": True,
@@ -214,17 +216,17 @@ class TestOpinion:
 
 class TestWhatAJudgeFinds:
     @staticmethod
-    def judged(**options):
+    def judged(run_id="", **options):
         asked = SecondOpinion(len, suspicion=0.13, gap=3, **options)
-        return monitor_of(RepeatDetector(40), second_opinion=asked)
+        detector = LoopDetector([RepeatDetector(40)], Escalation(), second_opinion=asked)
+        return detector.monitor(run_id=run_id)
 
     @staticmethod
     def search(monitor, number):
         return monitor.record_call("search", {"q": f"word{number}x"}, "No results found.")
 
     def test_it_is_told_with_its_reason(self):
-        monitor = self.judged()
-        monitor.consultation.begin("run-7")
+        monitor = self.judged(run_id="run-7")
         monitor.record_call("look", {"q": "x"}, "a page")
         asked = [self.search(monitor, number) for number in range(3)][-1]
         assert (asked.case.run_id, asked.case.found) == ("run-7", "")
@@ -260,7 +262,7 @@ class TestWhatAJudgeFinds:
             for n, text in enumerate(texts)
         ]
         assert verdicts[-1].case.found == (
-            "The last 3 rounds failed, found nothing or repeated what was known."
+            "the rule failure_streak counted 3 times, the last ones #0, #1, #2"
         )
 
     def test_after_no_it_is_asked_again_when_the_gap_is_over(self):
@@ -286,12 +288,16 @@ class TestWhatAJudgeFinds:
         monitor.answer(Opinion(True, 0.9, "r" * 150))
         snapshot = monitor.snapshot()
         opinion = {"stuck": True, "confidence": 0.9, "reason": "r" * 100}
+        likeness = snapshot["inquiry"].pop("likeness")
+        assert [[number, tool] for number, tool, *_ in likeness["calls"]] == [
+            [number, "search"] for number in (1, 2, 3)
+        ]
         assert snapshot["inquiry"] == {
             "asked": [1, 6, 0],
             "episode": [3, 3, 3, False, opinion],
             "opinions": [[2, opinion]],
         }
-        assert [each[0] for each in snapshot["excerpts"]] == [0, 1, 2]
+        assert [each[0] for each in snapshot["excerpts"]["calls"]] == [0, 1, 2]
 
 
 def test_a_block_refuses_what_a_tool_declares_to_be_equal():
@@ -321,3 +327,16 @@ def test_every_verdict_about_a_loop_has_the_suspicion_of_certainty():
     verdicts = (of_words, of_rounds, refused)
     assert {each.suspicion for each in verdicts if each.detection} == {1.0}
     assert all(each.detection for each in verdicts)
+
+
+def test_the_loop_is_there_for_every_action_but_continue():
+    calls = [ToolCall("look")]
+    monitor = LoopDetector([RepeatDetector(2)], Escalation(("notify", "block", "stop"))).monitor()
+    seen = {}
+    for _ in range(5):
+        for verdict in (monitor.before(calls[0]), monitor.after(calls, ["same"])):
+            if verdict.action is not LoopAction.CONTINUE:
+                seen[verdict.action.value] = verdict.loop.detector_name
+    assert seen == {"notify": "repeat", "block": "repeat", "stop": "repeat"}
+    with pytest.raises(ValueError, match="no loop was found: the action is continue"):
+        _ = LoopVerdict().loop

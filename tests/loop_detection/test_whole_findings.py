@@ -16,7 +16,7 @@ from antiloop.loop_detection import (
     RepeatedFinishDetector,
     UnknownToolDetector,
 )
-from antiloop.loop_detection.evidence.refusal import EVERY_TOOL, tool_key
+from antiloop.loop_detection._evidence.refusal import EVERY_TOOL, tool_key
 
 LOOK, READ = step("look", "closed", at="door"), step("read", "the text", path="a.py")
 GATE = step("look", "open", at="gate")
@@ -227,7 +227,57 @@ def test_a_finding_tells_all_there_is_to_know(name):
     assert found.identity.startswith(f"{detector.name}:")
     assert found.wasted_calls == len(indices) - len(found.details["calls"])
     assert found.is_lasting is (detector.name == "call_limit")
-    assert found.spacing == (2 if name == "failures of any tool" else 1)
+    assert found.spacing == (2 if name.startswith("failure") else 1)
+
+
+SUMMARIES = {
+    "repeat": 'look "door" 3 times in a row: "closed"',
+    "repeat of siblings": 'look "door" + read "a.py" + look "gate" 2 times in a row',
+    "stall": 'get "/2", 3 calls in a row with the same result: "404"',
+    "ping-pong": 'look "door" -> read "a.py" 2 times',
+    "ping-pong of one tool": 'look "door" -> look "gate" 2 times',
+    "ping-pong of names": "look -> peek 2 times",
+    "recurrence": 'read "a.py" 3 times; nothing new came back: "the text"',
+    "failure streak": (
+        'get {"id":1002}, 3 calls with the same fruitless answer: "Error: 1002 not found"'
+    ),
+    "failure streak of waiting": (
+        'get "c", the last of 3 calls that asked to come back later: "503 rate limit '
+        'exceeded, try again later"'
+    ),
+    "failures of any tool": (
+        'look {"n":3}, after 2 rounds that brought nothing either: "Error: it is dark"'
+    ),
+    "unknown tool": (
+        'frob {"n":2}, the last of 2 calls that were turned away before they could run: '
+        "\"Error: unknown tool 'frob'\""
+    ),
+    "arguments that never fit": (
+        'frob {"n":2}, the last of 2 calls that were turned away before they could run: '
+        "\"Error: invalid arguments for 'frob'\""
+    ),
+    "budget of calls": 'look "door", call 3; the budget is 2: "closed"',
+    "budget of a tool": 'look "door", call 2; the budget is 1: "closed"',
+    "the same edit": (
+        'edit {"new":"y","old":"x","path":"a.py"} 2 times in a row, each the same change: '
+        '"nothing was changed"'
+    ),
+    "the same failure after edits": (
+        'build "all" 2 times, failing alike whatever was changed in between: "Error: boom"'
+    ),
+    "done again": (
+        'finish "b", 2 times declared finished; nothing was edited since the first: "ok"'
+    ),
+    "one call more than a budget that nobody named": (
+        'read "a.py", call 2; the budget is 1: "the text"'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_summary_names_what_repeated_and_what_came_back(name):
+    detector, run, *_ = FINDINGS[name]
+    assert detector.check(*run).summary == SUMMARIES[name]
 
 
 def test_nearly_the_same_arguments_are_refused_as_such():

@@ -7,9 +7,9 @@ from runs import in_rounds, step
 
 from antiloop import ToolCall
 from antiloop.loop_detection import ToolPolicy
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.evidence.sameness import differ, say_alike
-from antiloop.loop_detection.evidence.window import Window
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.sameness import differ, say_alike
+from antiloop.loop_detection._evidence.window import Window
 
 LS, CAT = step("ls", "a b"), step("cat", "hello")
 
@@ -130,10 +130,14 @@ class TestNovelty:
 
     def test_failures_and_empty_answers_are_never_fresh(self):
         run = (step("get", "Error: 404"), step("find", "[]"), step("job", "still running"))
-        assert not any(item.is_fresh for item in items(*run, step("ask")))
+        assert not any(item.is_fresh for item in items(*run))
 
     def test_silence_is_fresh_where_the_call_is_new(self):
         run = (step("run", "", c=1), step("run", "", c=2), step("run", "", c=1))
+        assert [item.is_fresh for item in items(*run)] == [True, True, False]
+
+    def test_a_call_is_fresh_where_its_answer_is_not_known(self):
+        run = (step("press", key="a"), step("press", key="b"), step("press", key="a"))
         assert [item.is_fresh for item in items(*run)] == [True, True, False]
 
     def test_what_left_the_window_is_fresh_again(self):
@@ -186,8 +190,8 @@ def test_a_window_holds_what_it_says_and_no_more(run, size):
         assert 0 < len(list(window)) <= size
         assert all(each.evidence for each in window.rounds)
         for item in window:
-            rounds = [each for each in window.rounds if item.features.call_key in each.calls]
-            assert window.tally.came(item.features) == len(rounds)
+            rounds = [each for each in window.rounds if item.features.call in each.calls]
+            assert window.occurrences.came(item.features) == len(rounds)
     assert window.call_count == sum(map(len, run))
 
 
@@ -211,7 +215,7 @@ ANSWERS = ["a b", "Error: a 1", "Error: a 2", "Error: b", "No results found.", "
         max_size=40,
     )
 )
-def test_no_more_calls_say_alike_than_the_tally_allows(run):
+def test_no_more_calls_say_alike_than_were_counted(run):
     window = Window(7)
     for number, n, text, is_alone in run:
         call = ToolCall(f"f{n}", {"n": number}, round=None if is_alone else 1)
@@ -223,11 +227,11 @@ def test_no_more_calls_say_alike_than_the_tally_allows(run):
                 if other.features.tool == item.features.tool
                 and say_alike(other.features, item.features)
             ]
-            assert window.tally.count_possibly_alike(item.features) >= len(alike)
+            assert window.occurrences.count_possibly_alike(item.features) >= len(alike)
     fresh = Window()
     for each in window.rounds:
         fresh.add(each)
-    assert window.tally == fresh.tally
+    assert vars(window.occurrences) == vars(fresh.occurrences)
 
 
 def test_a_threshold_is_that_of_the_tool_where_one_is_declared():
@@ -257,8 +261,8 @@ def test_a_window_that_was_cleared_holds_as_many_calls_as_before():
             window.append([ToolCall("f", {"n": number})], ["x"])
         window.clear() if not start else None
     assert [item.index for item in window] == [5, 6, 7]
-    assert [window.tally.came(item.features) for item in window] == [1, 1, 1]
-    assert window.tally.answered(window.rounds[-1].evidence[0].features) == 3
+    assert [window.occurrences.came(item.features) for item in window] == [1, 1, 1]
+    assert window.occurrences.answered(window.rounds[-1].evidence[0].features) == 3
 
 
 def test_a_call_that_does_something_each_time_equals_no_other():
@@ -310,3 +314,12 @@ def test_the_first_count_of_failures_is_no_step_forward():
     texts = ["3 failed", "2 failed", "2 failed", "5 errors", "Error: boom", "1 failed"]
     made = items(*(step("test", text, n=n) for n, text in enumerate(texts)))
     assert [item.is_step_forward for item in made] == [False, True, False, False, False, True]
+
+
+def test_a_call_of_a_window_names_what_is_compared_of_it():
+    window = Window()
+    window.append([ToolCall("look", {"n": 1})], ["a page"])
+    [item] = window
+    features = item.features
+    assert (item.tool, item.call, item.result) == ("look", features.call, features.result)
+    assert (item.outcome, item.key("other")) == (features.outcome, None)

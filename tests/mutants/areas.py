@@ -41,7 +41,7 @@ class Area(NamedTuple):
 AREAS: Dict[str, Area] = {
     "health": Area(["src/antiloop/health/*.py"], ["tests/health", "tests/test_short_repr.py"]),
     "agent": Area(
-        ["src/antiloop/agent/core.py", "src/antiloop/agent/drivers/*sync_driver.py"],
+        ["src/antiloop/agent/_core.py", "src/antiloop/agent/_drivers/*sync_driver.py"],
         ["tests/agent"],
         ["tests/properties/test_agent_parity.py"],
         [
@@ -60,7 +60,6 @@ AREAS: Dict[str, Area] = {
             "tests/properties/test_refused_options.py",
         ],
         [
-            "tests/loop_detection/test_step_cost.py",
             "tests/properties/test_refused_options.py::test_no_flag_is_left_out",
         ],
     ),

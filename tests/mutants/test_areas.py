@@ -23,13 +23,13 @@ def test_the_agent_is_tested_by_its_loop_and_both_drivers():
     area = areas.AREAS["agent"]
     paths = [path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*.py")]
     held = {path.rpartition("/")[2] for path in paths if areas.holds(area, path)}
-    assert held == {"core.py", "sync_driver.py", "async_driver.py"}
+    assert held == {"_core.py", "sync_driver.py", "async_driver.py"}
 
 
 def test_only_changed_files_are_touched_and_slow_tests_left_out():
     area = areas.AREAS["loop_detection"]
-    ladder = "src/antiloop/loop_detection/ladder.py"
-    changed = areas.settings(area, [ladder, "src/antiloop/agent/core.py"])
+    ladder = "src/antiloop/loop_detection/_ladder.py"
+    changed = areas.settings(area, [ladder, "src/antiloop/agent/_core.py"])
     assert f'only_mutate = ["{ladder}"]' in changed
     assert "tests/properties" not in changed
     assert "tests/properties" in areas.settings(area, [])

@@ -26,7 +26,7 @@ from antiloop import (
     ToolCall,
 )
 from antiloop.agent import ModelReply, RunFinished, TextDelta, Usage
-from antiloop.agent.drivers.sync_driver import drive
+from antiloop.agent._drivers.sync_driver import drive
 from antiloop.loop_detection import Escalation
 
 HOOKS = [name for name in vars(AgentObserver) if name.startswith("on_")]

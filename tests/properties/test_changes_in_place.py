@@ -22,7 +22,7 @@ from antiloop import (
     ToolCall,
     ToolResult,
 )
-from antiloop.frozen import frozen, thawed
+from antiloop._frozen import frozen, thawed
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection import LoopDetection
 

@@ -26,6 +26,7 @@ from antiloop import (
     traces,
     types,
 )
+from antiloop._text_enum import TextEnum
 from antiloop.agent import ModelReply, ModelRequest, ToolSchema, Usage
 from antiloop.calibration import tally
 from antiloop.explanation import explain
@@ -42,9 +43,7 @@ from antiloop.loop_detection import (
     UnknownToolDetector,
     presets,
 )
-from antiloop.loop_detection.second_opinion.case_file import CaseFile
-from antiloop.loop_detection.second_opinion.case_round import CaseCall, CaseRound
-from antiloop.text_enum import TextEnum
+from antiloop.loop_detection._second_opinion.case_file import CaseCall, CaseFile, CaseRound
 
 LS = ToolCall("ls", {"path": ".", "deep": [{"a": [1]}]}, "c1")
 RUN = traces.RecordedRun("a1", (LS,) * 6, (ToolResult("a.py"),) * 6, agent="finder")
@@ -95,6 +94,7 @@ EQUAL = {
     "call": LS,
     "call with text": ToolCall("ls", "{broken", round=3),
     "result": ToolResult("a.py", True),
+    "image": types.Image("cG5n", "image/png"),
     "message": Message(Role.ASSISTANT, "x", (LS,)),
     "reply": ModelReply("x", (LS,), Usage(1, 2)),
     "request": ModelRequest(
@@ -103,6 +103,8 @@ EQUAL = {
     "case": CASE,
     "round of a case": CASE.rounds[0],
     "call of a case": CASE.rounds[0].calls[0],
+    "profile": loop_detection.ClientProfile.named("codex"),
+    "pattern of calls": loop_detection.ClientProfile.named("codex").waits[0],
     "opinion": loop_detection.Opinion(True, 0.9, "It rewrites one file."),
     "second opinion": loop_detection.SecondOpinion(len),
     "verdict": verdict(),
@@ -136,6 +138,7 @@ ERRORS = {
 
 CONFIGURED = {
     **PRESETS,
+    "thorough": LoopDetector.thorough(),
     **{f"{name} - {each.name}": each for name, d in PRESETS.items() for each in d.detectors},
     "call limit": CallLimitDetector(5, per_tool={"ls": 3}),
     "unknown tool": UnknownToolDetector(3),
@@ -289,7 +292,15 @@ def test_no_public_kind_of_value_is_forgotten():
     }
     # A model, who watches, and what a run is made of are tested by their runs.
     apart = {Agent, ScriptedProvider, LoggingObserver, AgentConfig, antiloop.AgentObserver}
+    # A custom detector is given these; they live as long as the monitor.
+    apart |= {loop_detection.Window, loop_detection.Round, loop_detection.JudgedCall}
     apart |= {
+        types.PartialResult,  # a protocol
+        loop_detection.CallPattern,
+        loop_detection.ClientProfile,
+        loop_detection.PresetOptions,
+        loop_detection.Outcome,
+        loop_detection.WindowDetector,
         antiloop.AsyncAgentObserver,
         antiloop.TraceStep,
         antiloop.StepType,

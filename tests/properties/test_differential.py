@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from typing import ClassVar
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -25,8 +26,9 @@ from antiloop.loop_detection import (
     SecondOpinion,
     ToolPolicy,
     UnknownToolDetector,
+    WindowDetector,
 )
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 from antiloop.traces import RecordedRun, replay
 
 LONG = "mcp__a_server_with_a_name__" + "and_a_tool_with_another_" * 12
@@ -64,6 +66,43 @@ def small():
     return LoopDetector(detectors, LoopPolicy.BLOCK, window=5)
 
 
+def first_number(call, result):
+    digits = [each for each in str(call.arguments) if each.isdigit()]
+    return int(digits[0]) if digits else None
+
+
+def length_of_answer(call, result):
+    return None if result is None else f"{len(result.text)}"
+
+
+class SameLength(WindowDetector):
+    """Find answers of one length to calls whose first number does not get smaller."""
+
+    name = "same_length"
+    span = 3
+    keys: ClassVar = {"number": first_number, "length": length_of_answer}
+
+    def find(self, window):
+        row = []
+        for passed in reversed(window.rounds):
+            item = passed.sorted_evidence[0]
+            if None in (item.key("number"), item.key("length")):
+                break
+            if row and item.key("length") != row[-1].key("length"):
+                break
+            if row and item.key("number") > row[-1].key("number"):
+                break
+            row.append(item)
+        if len(row) < self.span:
+            return None
+        return self.detection("One length.", row[::-1], tool=row[0].tool)
+
+
+def keyed():
+    """Return a detector that compares something that no other one does."""
+    return LoopDetector([SameLength()], Escalation(), window=20)
+
+
 def stuck(case):
     return Opinion(case.step % 4 != 0, 0.9, "It goes on and on.")
 
@@ -74,7 +113,7 @@ def judged():
     return LoopDetector.escalating(second_opinion=opinion)
 
 
-MAKES = (LoopDetector.default, LoopDetector.escalating, ladders, declared, small)
+MAKES = (LoopDetector.default, LoopDetector.escalating, ladders, declared, small, keyed)
 makes = st.sampled_from(MAKES)
 presets = st.sampled_from([LoopDetector.default, LoopDetector.escalating])
 
@@ -288,6 +327,8 @@ ALIKE = [[("look", {}, answer)] for answer in (*[None] * 4, *[""] * 7, "[]")]
 
 
 @example(make=LoopDetector.default, run=[*ALIKE, USER, *ALIKE[:1]], numbers={11})
+@example(make=keyed, run=[[("look", {}, None)]], numbers={0})
+@example(make=keyed, run=[[("look", {"n": f"word{at}"}, "")] for at in range(3)], numbers={2})
 @given(make=makes, run=runs(), numbers=st.sets(st.integers(0, 29), max_size=4))
 def test_an_explanation_gives_the_verdict_of_the_live_run(make, run, numbers):
     live = Play(make, run)

@@ -24,7 +24,7 @@ from antiloop.loop_detection import (
     UnknownToolDetector,
     presets,
 )
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 
 RANK = {action: rank for rank, action in enumerate(LoopAction)}
 DETECTORS = {
@@ -293,8 +293,8 @@ def test_a_shadow_detector_tells_what_a_replay_gives_and_does_nothing(run, chose
         assert {shadow.before(call).action for call in calls} == {LoopAction.CONTINUE}
         verdict = shadow.after(calls, results)
         assert verdict.action is LoopAction.CONTINUE
-        assert verdict.reported.action is replayed.after(calls, results).action
-        told += [verdict.reported.action] * (verdict.would_be is not None)
+        assert verdict.decision.action is replayed.after(calls, results).action
+        told += [verdict.decision.action] * (verdict.would_be is not None)
     assert heard == told
     assert shadow.snapshot() == replayed.snapshot()
 

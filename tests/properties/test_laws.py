@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import antiloop.loop_detection.evidence.window as window_module
+import antiloop.loop_detection._evidence.window as window_module
 from antiloop import (
     LoopDetector,
     PingPongDetector,
@@ -15,9 +15,9 @@ from antiloop import (
     ToolCall,
     ToolResult,
 )
-from antiloop.loop_detection.evidence.fingerprint import text_fingerprint
-from antiloop.loop_detection.evidence.outcome import REFUSED_MARKER
-from antiloop.loop_detection.evidence.window import Window
+from antiloop.loop_detection._evidence.fingerprint import text_fingerprint
+from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
+from antiloop.loop_detection._evidence.window import Window
 
 ORDINARY = 10_000
 """Characters of a snapshot at most, where names, ids and arguments are of ordinary length."""
@@ -218,14 +218,38 @@ def first_loop(judged):
     return next((number for number, each in enumerate(judged) if each.detection), None)
 
 
+@settings(max_examples=300)
 @given(make=makes, run=runs(), data=st.data())
 def test_the_order_inside_a_round_does_not_matter(make, run, data):
-    unique = [
-        list({(tool, str(args)): (tool, args, r) for tool, args, r in each}.values())
+    """Not that of equal calls with different answers either."""
+    doubled = [
+        each
+        + [(tool, arguments, data.draw(st.sampled_from(ANSWERS))) for tool, arguments, _ in each]
         for each in run
     ]
-    shuffled = [data.draw(st.permutations(each)) for each in unique]
-    assert first_loop(verdicts(make, unique)) == first_loop(verdicts(make, shuffled))
+    shuffled = [data.draw(st.permutations(each)) for each in doubled]
+    one, other = (verdicts(make, each) for each in (doubled, shuffled))
+    assert first_loop(one) == first_loop(other)
+
+
+@given(run=runs(), data=st.data())
+def test_parallel_calls_that_are_told_one_by_one_count_as_those_told_at_once(run, data):
+    shuffled = [data.draw(st.permutations(each)) for each in run]
+    at_once, one_by_one = Window(), Window()
+    for calls, results in batches(run, *in_calls(run)):
+        at_once.append(calls, results)
+    for call, result in zip(*in_calls(shuffled)):
+        one_by_one.append([call], [result])
+    for one, other in zip(at_once.rounds, one_by_one.rounds):
+        assert evidence_of(one) == evidence_of(other)
+
+
+def evidence_of(judged):
+    """What a round holds, whatever the order of its calls."""
+    return [
+        (item.call, item.result, item.outcome, item.is_fresh, item.is_new, item.is_known)
+        for item in judged.sorted_evidence
+    ]
 
 
 @settings(max_examples=8)
@@ -301,6 +325,16 @@ def naive_streak(run, same):
     return longest
 
 
+def backwards(each):
+    """Return steps by the fingerprints of their results, unknown ones first."""
+    return sorted(each, key=lambda step: fingerprint_key(step[2]), reverse=True)
+
+
+def fingerprint_key(result):
+    text = result_text(result)
+    return text is None, text_fingerprint(text or "")
+
+
 def result_text(result):
     return result.text if isinstance(result, ToolResult) else result
 
@@ -314,9 +348,9 @@ def test_a_repeat_is_what_it_says(run, threshold):
 
 @given(run=runs(), threshold=st.integers(2, 5))
 def test_a_stall_is_what_it_says(run, threshold):
-    # Of equal calls in one round the first counts.
+    # Of equal calls in one round the one with the smallest fingerprint of its result counts.
     seen = [
-        list({(tool, str(args)): (tool, args, r) for tool, args, r in each[::-1]}.values())
+        list({(tool, str(args)): (tool, args, r) for tool, args, r in backwards(each)}.values())
         for each in run
     ]
     expected = naive_streak(

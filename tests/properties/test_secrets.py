@@ -24,18 +24,18 @@ from antiloop import (
     report,
 )
 from antiloop.cli import main
-from antiloop.cli.commands import scan, summary
-from antiloop.cli.output.live_table import table
+from antiloop.cli._commands import scan, summary
+from antiloop.cli._live.table import table
 from antiloop.explanation import explain
 from antiloop.integrations.claude_code import LoopGuard as ClaudeGuard
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection import Escalation, RepeatDetector
 from antiloop.loop_detection.presets import PRESETS
-from antiloop.report.live_page import live_page, live_row, live_run
+from antiloop.report._live_page import live_page, live_row, live_run
 from antiloop.testing import assert_no_loops
 from antiloop.traces import RecordedRun, RunRecorder, read_runs, replay
-from antiloop.traces.live.live_session import LiveSession
-from antiloop.traces.shared.run_under_way import WholeRun
+from antiloop.traces._live.live_session import LiveSession
+from antiloop.traces._shared.run_under_way import WholeRun
 
 NAMES = st.sampled_from(sorted(PRESETS))
 

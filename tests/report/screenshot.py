@@ -13,10 +13,10 @@ from report_pages import CHROMIUM, SWITCHES
 
 from antiloop import LoopDetector
 from antiloop.cli import main
-from antiloop.cli.live.board import Board
-from antiloop.cli.live.page_server import PageServer
-from antiloop.report.live_page import live_row
-from antiloop.traces.live.live_sessions import LiveSessions
+from antiloop.cli._live.board import Board
+from antiloop.cli._live.page_server import PageServer
+from antiloop.report._live_page import live_row
+from antiloop.traces._live.live_sessions import LiveSessions
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -55,6 +55,7 @@ def served_examples(folder):
 def picture_of(browser, page_url, scheme, viewport, at):
     """Open the page and give a picture of it as PNG."""
     page = browser.new_page(viewport=viewport, color_scheme=scheme)
+    page.clock.set_fixed_time(NOW_S)  # the live page says how long ago something was
     page.goto(page_url + at)
     page.wait_for_selector(".item, .run")
     taken = page.screenshot()

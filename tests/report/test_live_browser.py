@@ -6,12 +6,12 @@ import pytest
 from report_pages import wait_for_text, wait_until, widths
 
 from antiloop import LoopDetector, LoopVerdict
-from antiloop.cli.live.board import Board
-from antiloop.cli.live.page_server import PageServer
-from antiloop.cli.live.run_reader import RunReader
+from antiloop.cli._live.board import Board
+from antiloop.cli._live.page_server import PageServer
+from antiloop.cli._live.watching import RunReader
 from antiloop.health import HealthProfile
-from antiloop.report.live_page import live_row
-from antiloop.traces.live.live_sessions import LiveSessions
+from antiloop.report._live_page import live_row
+from antiloop.traces._live.live_sessions import LiveSessions
 
 EVIL = "<img src=x onerror=pwned=1></script>"
 
@@ -92,7 +92,7 @@ def test_rows_come_change_and_go_while_the_page_is_open(page, live):
     assert page.evaluate("typeof pwned") == "undefined"
 
 
-def test_newest_trouble_comes_first_and_the_focus_stays_on_its_row(page, live):
+def test_what_loops_now_comes_first_then_newest_trouble_and_the_focus_stays(page, live):
     for name in ("one", "two", "three"):
         live.write(name, *(STUCK if name == "one" else FINE))
     page.goto(live.server.url)
@@ -100,8 +100,9 @@ def test_newest_trouble_comes_first_and_the_focus_stays_on_its_row(page, live):
     session = next(each for each in live.sessions.sessions if each.run_id == "three")
     session.last, session.trouble_s = (3, LoopVerdict()), 9e9
     live.show()
-    page.locator("[data-at='0'] .id", has_text="three").wait_for()
-    assert names(page)[1] == "one"
+    page.locator("[data-at='1'] .id", has_text="three").wait_for()
+    assert names(page) == ["one", "three", "two"]
+    assert all("ago" in each for each in page.locator(".run .is-heard").all_inner_texts())
     assert page.evaluate("document.activeElement.textContent") == "two"
 
 
@@ -192,5 +193,5 @@ def test_without_scripts_there_is_a_table(browser, live):
     page.goto(live.server.url)
     cells = page.locator("table.plain td").all_inner_texts()
     assert cells[:5] == ["one", "looping", "4", "3", "100 %"]
-    assert cells[5].startswith("step 3, block: Tool 'search' was called 4 times")
+    assert cells[5].startswith('step 3, block: search "')
     context.close()

@@ -25,7 +25,7 @@ from antiloop import (
 )
 from antiloop.explanation import explain
 from antiloop.health import HealthReport, HealthStatus, evaluate
-from antiloop.report.notebook.strip import BAD, COLUMNS, TONES, Mark, Strip
+from antiloop.report._notebook.strip import BAD, COLUMNS, TONES, Mark, Strip
 from antiloop.traces import RecordedRun
 
 TAGS = {"b", "bdi", "code", "div", "li", "path", "span", "svg", "ul"}
@@ -138,7 +138,7 @@ def test_a_run_shows_its_calls_and_its_loops():
         *("a1", "Likely stuck", "9 calls, 5 wasted, runs.jsonl:3", "step 0", "step 8"),
         *(
             "A search query: cats \u00d7 6",
-            "search \u00d7 6, steps 0-5:",
+            'search "cats" \u00d7 6, steps 0-5:',
             "notify at step 2, block",
         ),
     ):

@@ -65,7 +65,7 @@ def test_a_click_on_a_loop_leads_to_the_step_and_opens_it(open_page):
     assert is_in_view(page, step)
     details = step_of(page, step).locator(".details")
     assert "No results." in details.inner_text()
-    assert "Here the notice would have come: search \u00d7 6" in details.inner_text()
+    assert 'Here the notice would have come: search "cats" \u00d7 6' in details.inner_text()
     assert step_of(page, step).locator(".row").get_attribute("aria-expanded") == "true"
     plain = step_of(page, step + 1).locator(".row")
     outlines = [

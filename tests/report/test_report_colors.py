@@ -7,8 +7,8 @@ from math import copysign, dist
 
 import pytest
 
-from antiloop.report.data.lanes import SHAPES, TONES
-from antiloop.report.data.run_data import _mark
+from antiloop.report._data.lanes import SHAPES, TONES
+from antiloop.report._data.run_data import _mark
 
 STYLE = "\n".join(
     (resources.files("antiloop.report") / "styles" / name).read_text(encoding="utf-8")

@@ -3,13 +3,14 @@
 import itertools
 import json
 import os
+import re
 
 import pytest
 from report_pages import data_of
 
 from antiloop import LoopDetector
 from antiloop.cli import main
-from antiloop.cli.commands import report
+from antiloop.cli._commands import report
 from antiloop.loop_detection import RepeatDetector
 
 
@@ -136,7 +137,7 @@ def test_an_interruption_leaves_the_older_page_and_no_part(runs, page, monkeypat
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(report, "_judged", lambda *_: iter(interrupted, None))
+    monkeypatch.setattr(report, "_parts", lambda *_: iter(interrupted, None))
     assert main(["report", path, "-o", str(page)]) == 130
     assert page.read_text() == "old"
     assert len(list(page.parent.iterdir())) == 2
@@ -146,7 +147,7 @@ def test_a_closed_pipe_is_141(runs, monkeypatch, capfd):
     def cut_off(*_):
         raise BrokenPipeError
 
-    monkeypatch.setattr(report, "_judged", lambda *_: iter(cut_off, None))
+    monkeypatch.setattr(report, "_parts", lambda *_: iter(cut_off, None))
     monkeypatch.setattr("os.dup2", lambda *_: None)
     assert main(["report", runs(fine=1), "-o", "-"]) == 141
 
@@ -178,3 +179,46 @@ def test_prices_say_what_the_loops_of_the_page_cost(page, tmp_path):
     main([*command, "--prices", str(tmp_path / "prices.json")])
     (about,) = data_of(page.read_text("utf-8"), "index")
     assert (about["cost"], about["wasted_cost"]) == (pytest.approx(4), pytest.approx(3))
+
+
+def texts_in(page):
+    return [name for name in ("fine", "stuck") if f'"{name}"' in page.read_text()], [
+        number for number in (0, 1) if f'id="plain-{number}"' in page.read_text()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("only", "kept"), [("all", [0, 1]), ("warning", [1]), ("stuck", [1]), (None, [0, 1])]
+)
+def test_every_run_has_a_line_and_the_chosen_ones_their_texts(runs, page, only, kept):
+    options = ["--only", only] if only else []
+    main(["report", runs(fine=1, stuck=9), "-o", str(page), *options])
+    assert texts_in(page) == (["fine", "stuck"], kept)
+    assert ("The texts of 1 run" in page.read_text()) is (len(kept) < 2)
+
+
+def test_of_a_large_archive_healthy_runs_keep_their_line_only(runs, page, monkeypatch):
+    monkeypatch.setattr(report, "_SMALL", 100)
+    main(["report", runs(fine=1, stuck=9), "-o", str(page)])
+    assert texts_in(page) == (["fine", "stuck"], [1])
+
+
+def test_where_there_is_no_room_for_all_texts_the_worst_runs_keep_theirs(runs, page, monkeypatch):
+    path = runs(stuck=9, stuck2=12, stuck3=20)
+    main(["report", path, "-o", str(page), "--only", "stuck"])
+    blocks = re.findall(
+        r"<script type=.application/json. id=.data-.*?</noscript>\n", page.read_text(), re.S
+    )
+    monkeypatch.setattr(report, "_ROOM", len(blocks[2]) + len(blocks[1]))
+    main(["report", path, "-o", str(page), "--only", "stuck"])
+    kept = re.findall(r"id=.plain-(\d)", page.read_text())
+    assert kept == ["1", "2"]  # all score 0, and these wasted more
+    assert '"has_text":false' in page.read_text()
+
+
+def test_other_processes_make_the_same_page(runs, page):
+    path = runs(**{f"run{number}": number % 9 for number in range(40)})
+    main(["report", path, "-o", str(page)])
+    alone = page.read_bytes()
+    main(["report", path, "-o", str(page), "--jobs", "2"])
+    assert page.read_bytes() == alone

@@ -110,7 +110,7 @@ def test_a_run_stands_beside_the_one_before_and_leads_to_it(open_page):
     )
     before, now = page.locator(".beside > div").all_inner_texts()
     assert "Likely stuck" in before
-    assert "search \u00d7 6" in before
+    assert 'search "cats" \u00d7 6' in before
     assert "Healthy" in now
     page.locator(".beside a").click()
     page.wait_for_url(lambda url: url.endswith("#run-2"))

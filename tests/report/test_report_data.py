@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from report_pages import cycle, data_of, run_of, texts_of, write_report
 
 from antiloop import Role, ToolCall, health, report
+from antiloop._text.markup import visible
 from antiloop.formats import TextMessage
-from antiloop.report.data.run_data import drawn
-from antiloop.report.data.summary import headline, summary
-from antiloop.report.data.texts import RUN_BUDGET, TEXT_LIMITS
-from antiloop.report.markup import visible
+from antiloop.report._data.run_data import RUN_BUDGET, TEXT_LIMITS, drawn
+from antiloop.report._data.summary import headline, summary
 from antiloop.traces import RecordedRun
-from antiloop.traces.live.live_session import LiveState
+from antiloop.traces._live.live_session import LiveState
 
 
 def data(*steps, **known):

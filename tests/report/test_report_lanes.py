@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.report.data.lanes import LANES, lanes_of, letters, marks_of
+from antiloop.report._data.lanes import LANES, lanes_of, letters, marks_of
 
 calls = st.lists(st.sampled_from("abcdefghijkl"), max_size=60)
 

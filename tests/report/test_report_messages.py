@@ -7,8 +7,7 @@ from report_pages import current_of, press, run_of, wait_for_text
 
 from antiloop import Role, health
 from antiloop.formats import TextMessage
-from antiloop.report.data.run_data import drawn
-from antiloop.report.data.texts import TEXT_LIMITS
+from antiloop.report._data.run_data import TEXT_LIMITS, drawn
 
 LONG = "I have looked at this file for a long time. " * 20
 SAID = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiloop.traces.shared.usage import reply_event, usage_of
+from antiloop.traces._shared.usage import reply_event, usage_of
 
 ASKS = {
     "role": "assistant",

@@ -1,7 +1,7 @@
 """Gemini CLI sessions: documents, and records one a line."""
 
-from antiloop.traces.readers.gemini_cli import follow
-from antiloop.traces.shared.records import Record
+from antiloop.traces._readers.gemini_cli import follow
+from antiloop.traces._shared.records import Record
 from antiloop.types import ToolResult
 
 CALL = {"id": "c", "name": "ls", "args": {}, "status": "executing", "result": None}
@@ -31,6 +31,22 @@ def test_messages_may_come_with_a_change_of_the_session(read):
 def test_what_was_taken_back_has_happened_all_the_same(read):
     (run,) = read(begins("s"), message("1", DONE), {"$rewindTo": "1"}, message("2", DONE))
     assert len(run) == 2
+
+
+def test_a_session_that_is_resumed_is_written_again_without_its_calls(read):
+    called = {"functionCall": {"id": "c", "name": "ls", "args": {}}}
+    given = {"functionResponse": {"id": "c", "name": "ls", "response": {"output": "a"}}}
+    again = [
+        {"id": "1", "type": "gemini", "content": [called]},
+        {"id": "1", "type": "user", "content": [given]},
+    ]
+    snapshot = {"id": "2", "type": "user", "content": [{"text": "<state_snapshot>a is there"}]}
+    (run,) = read(
+        *(begins("s"), message("1", DONE), begins("s"), {"$set": {"messages": again}}),
+        *({"$set": {"messages": [snapshot]}}, message("3", {**DONE, "id": "d"})),
+    )
+    assert (run.results, run.turn_starts) == ((ToolResult("a"), ToolResult("a")), ())
+    assert [(each.is_summary, each.position) for each in run.messages] == [(True, 1)]
 
 
 def test_sessions_may_follow_each_other(read):
@@ -70,7 +86,7 @@ def test_a_session_that_is_followed_grows_with_its_messages():
     ]
     for line, value in enumerate([*records, 7, *grown], 1):
         for session in take(Record(line, value)):
-            told = session.history(0)
+            told = session.build(0)
     assert ([call.id for call in told.calls], told.turn_starts) == (["c", "d"], (0,))
     assert told.results == (ToolResult("a"), None)
     assert (session.run_id, session.source, trouble) == ("s", "f:1", [4])

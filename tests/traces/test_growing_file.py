@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces.files.source import NOT_KEPT
-from antiloop.traces.live.growing_file import GrowingFile
+from antiloop.traces._files.source import NOT_KEPT
+from antiloop.traces._live.growing_file import GrowingFile
 
 
 @pytest.fixture

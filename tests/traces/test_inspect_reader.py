@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from antiloop.cli import main
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces import read_runs
-from antiloop.traces.files import eval_archive
-from antiloop.traces.files.source import open_lines
+from antiloop.traces._files import eval_archive
+from antiloop.traces._files.source import open_lines
+from antiloop.traces._readers import inspect_ai
 
 FOLDER = Path(__file__).parent / "fixtures" / "inspect"
 STUCK = FOLDER / "stuck.eval"
@@ -242,3 +243,26 @@ def test_the_other_commands_take_a_log(path, tmp_path):
         assert main(["report", str(path), "-o", str(tmp_path / "page.html")]) == 1
     assert 'search {"query":"refunds"}' in out.getvalue()
     assert "No rule of the handbook" in (tmp_path / "page.html").read_text()
+
+
+def test_a_small_archive_of_millions_of_messages_is_told_and_passed_over(archive):
+    many = json.dumps(sample()).replace('"messages": [', '"messages": [' + "{}," * 1_000_001)
+    path = archive(("samples/a.json", many), ("samples/b.json", sample("b")))
+    assert path.stat().st_size < 30_000
+    trouble = []
+    assert [run.run_id for run in runs_of(path, trouble)] == ["b_epoch_1"]
+    assert trouble == [f"{path}:1: more than 1,000,000 objects and lists; skipped"]
+
+
+@pytest.mark.parametrize(("name", "unit"), [("MAX_MESSAGES", "messages"), ("MAX_ATTACHED", "")])
+def test_a_sample_is_read_up_to_a_bound(read, monkeypatch, name, unit):
+    monkeypatch.setattr(inspect_ai, name, 3 if unit else 2 * len(LONG))
+    for count, is_read in ((3, True), (4, False)):
+        told = sample(result=["attachment://ab"] * (count - 1), attachments={"ab": LONG})
+        if unit:
+            told = sample()
+            told["messages"] += [{"role": "user", "content": "Go on"}] * (count - 3)
+        assert len(read(told)) == is_read
+        assert ("a sample" in "".join(read.trouble)) is not is_read
+    with_list = log(told, sample("b"))
+    assert [run.run_id for run in read(with_list)] == ["b_epoch_1"]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.traces.files.line_splitter import LineSplitter
-from antiloop.traces.files.source import open_lines
-from antiloop.traces.live.growing_file import GrowingFile
+from antiloop.traces._files.line_splitter import LineSplitter
+from antiloop.traces._files.source import open_lines
+from antiloop.traces._live.growing_file import GrowingFile
 
 LIMIT = 6
 TEXT = st.lists(st.sampled_from([b"a", b"bc", b" ", b"\t", b"\r", b"\n", b"\n\n", b"\0"])).map(

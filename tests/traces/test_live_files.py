@@ -14,11 +14,11 @@ from antiloop import LoopDetector, LoopVerdict
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.health import HealthProfile, evaluate
 from antiloop.traces import read_runs, replay
-from antiloop.traces.live.live_files import LiveFile
-from antiloop.traces.live.live_folders import RECENT_S, files_below
-from antiloop.traces.live.live_lines import LiveLines
-from antiloop.traces.live.live_session import COLUMNS, IDLE_S, LiveState, Picture, by_trouble
-from antiloop.traces.live.live_sessions import LiveSessions
+from antiloop.traces._live.live_files import LiveFile
+from antiloop.traces._live.live_folders import RECENT_S, files_below
+from antiloop.traces._live.live_lines import LiveLines
+from antiloop.traces._live.live_session import COLUMNS, IDLE_S, LiveState, Picture, by_trouble
+from antiloop.traces._live.live_sessions import LiveSessions
 
 LOOP = [{"type": "tool_call_completed", "tool": "ls", "output": "a.py", "run_id": "r"}] * 3
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -332,8 +332,21 @@ def test_newest_trouble_comes_first(sessions, tmp_path):
     for number, name in enumerate("abcd"):
         sessions.write(tmp_path / f"{name}.jsonl", *[{**LOOP[0], "run_id": name}] * (4 - number))
         sessions.later(10)
-    order = [each.run_id for each in by_trouble(sessions.sessions)]
+    order = [each.run_id for each in by_trouble(sessions.sessions, sessions.now_s)]
     assert order == ["b", "a", "d", "c"]
+
+
+def test_what_loops_now_comes_before_newer_trouble_that_is_over(sessions, tmp_path):
+    other = {**LOOP[0], "tool": "other", "run_id": "over"}
+    sessions.write(tmp_path / "now.jsonl", *[{**LOOP[0], "run_id": "now"}] * 3)
+    sessions.write(tmp_path / "over.jsonl", *[{**LOOP[0], "run_id": "over"}] * 3)
+    sessions.later(1)
+    over = next(each for each in sessions.sessions if each.run_id == "over")
+    over.trouble_s += 5
+    sessions.write(tmp_path / "over.jsonl", other)
+    sessions.later(1)
+    order = [each.run_id for each in by_trouble(sessions.sessions, sessions.now_s)]
+    assert order == ["now", "over"]
 
 
 @given(st.lists(st.integers(0, 3), max_size=1000))

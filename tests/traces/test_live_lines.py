@@ -8,14 +8,14 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.formats import growing_history
+from antiloop.formats import _history_builder as growing_history
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS, read_runs, replay
-from antiloop.traces.live import live_lines
-from antiloop.traces.live.live_lines import LiveLines
-from antiloop.traces.readers import event_log
-from antiloop.traces.shared.records import Record
-from antiloop.traces.shared.run_under_way import not_by_record
+from antiloop.traces._live import live_lines
+from antiloop.traces._live.live_lines import LiveLines
+from antiloop.traces._readers import event_log
+from antiloop.traces._shared.records import Record
+from antiloop.traces._shared.run_under_way import not_by_record
 
 FOLDER = Path(__file__).parent / "fixtures"
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
@@ -251,8 +251,8 @@ def test_what_is_judged_is_forgotten(source):
     recording = Recording(source=source)
     recording.take(*(value for n in range(400) for value in LONG[source](n)))
     (run,) = recording.lines._replays
-    assert len(run.history(399).calls) == 1
-    assert len(run.history(0).calls) <= 9
+    assert len(run.build(399).calls) == 1
+    assert len(run.build(0).calls) <= 9
 
 
 def test_words_without_calls_are_forgotten_too_and_judged_all_the_same():
@@ -261,7 +261,7 @@ def test_words_without_calls_are_forgotten_too_and_judged_all_the_same():
     asked = [event("user_message", input=f"question {n}") for n in range(300)]
     assert recording.take(call("other"), *words, *asked) == []
     (run,) = recording.lines._replays
-    assert len(run.history(1).messages) < 100
+    assert len(run.build(1).messages) < 100
     same = [event("llm_call_completed", output="I will look into the matter now.")] * 9
     found = recording.take(*same, *[call()] * 4)
     whole = [call("other"), *words, *asked, *same, *[call()] * 4]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antiloop.formats import from_langfuse, from_langsmith, from_phoenix, from_weave
-from antiloop.formats.spans.flat_calls import rows_in
+from antiloop.formats._spans.flat_calls import rows_in
 from antiloop.traces import FORMATS, read_runs
 from antiloop.types import ToolResult
 

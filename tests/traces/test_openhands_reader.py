@@ -1,7 +1,7 @@
 """OpenHands' files."""
 
-from antiloop.traces.readers.openhands import follow
-from antiloop.traces.shared.records import Record
+from antiloop.traces._readers.openhands import follow
+from antiloop.traces._shared.records import Record
 from antiloop.types import ToolResult
 
 RESPONSE = {"id": "r", "model": "m", "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
@@ -83,7 +83,7 @@ def test_events_that_stand_alone_are_followed_as_one_run_and_lists_as_runs_of_th
     take = follow("f", lambda line, what: trouble.append(line))
     told = []
     for line, value in enumerate([CALL, [CALL, SEEN], 7, SEEN], 1):
-        told += [(run.source, run.is_over, run.history(0)) for run in take(Record(line, value))]
+        told += [(run.source, run.is_over, run.build(0)) for run in take(Record(line, value))]
     assert [(source, is_over) for source, is_over, _ in told] == [
         ("f:1", False),
         ("f:2", True),

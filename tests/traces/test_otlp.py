@@ -1,6 +1,9 @@
 """OpenTelemetry traces: which spans make one run, and what else is known of it."""
 
+import base64
+import gzip
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,10 +11,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector
-from antiloop.formats.spans.agent_span import AgentSpan
-from antiloop.formats.spans.span import Span
+from antiloop.exceptions import TraceUnreadable
+from antiloop.formats._spans.agent_span import AgentSpan
+from antiloop.formats._spans.span import Span
 from antiloop.traces import read_runs, replay
-from antiloop.traces.readers.otlp import SpanArchive
+from antiloop.traces._files.otlp_binary import is_otlp
+from antiloop.traces._files.source import open_lines
+from antiloop.traces._readers.otlp import SpanArchive
 
 FIXTURES = Path(__file__).parent / "fixtures" / "otlp"
 TRACE = "854fe0ff75e30564fbfc3777b9ec1f40"
@@ -285,3 +291,109 @@ def test_equal_answers_to_ever_new_questions_are_no_monologue(read, reply):
 def test_words_are_left_out_where_nobody_knows_what_was_asked(read, reply):
     (run,) = read(*(reply(n + 1, 5 * n, [], ["Yes, it is."]) for n in range(6)))
     assert run.messages == ()
+
+
+def of_service(line, name):
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]}
+    (spans,) = line["resourceSpans"]
+    return {"resourceSpans": [{**spans, "resource": resource}]}
+
+
+def test_a_run_without_the_span_of_its_agent_is_named_after_the_program(read):
+    (run,) = read(of_service(tool(1, parent=9), "helpdesk"), of_service(tool(2, 5), "helpdesk"))
+    assert run.agent == "helpdesk"
+
+
+def test_an_agent_that_has_a_name_keeps_it(read):
+    root = named(1, 0, "writer")
+    assert [run.agent for run in read(of_service(root, "helpdesk"), tool(2, 5))] == ["writer"]
+
+
+def test_the_name_that_an_sdk_makes_up_is_none(read):
+    assert [run.agent for run in read(of_service(tool(1), "unknown_service:python"))] == [None]
+
+
+def test_a_printed_span_names_the_program_too(read):
+    context = {"trace_id": "0x" + TRACE, "span_id": "0x" + "1" * 16}
+    told = {"gen_ai.tool.name": "ls", "gen_ai.tool.call.arguments": "{}"}
+    resource = {"attributes": {"service.name": "helpdesk"}, "schema_url": ""}
+    (run,) = read({"context": context, "attributes": told, "resource": resource})
+    assert (run.agent, len(run)) == ("helpdesk", 1)
+
+
+class TestBinary:
+    """What exporters send as application/x-protobuf."""
+
+    @pytest.fixture
+    def message(self):
+        trace = pytest.importorskip("opentelemetry.proto.trace.v1.trace_pb2")
+        from google.protobuf.json_format import ParseDict
+
+        def make(*lines):
+            spans = [json.loads(json.dumps(line)) for line in lines]
+            for line in spans:
+                (span,) = line["resourceSpans"][0]["scopeSpans"][0]["spans"]
+                for name in ("traceId", "spanId", "parentSpanId"):
+                    span[name] = base64.b64encode(bytes.fromhex(span[name])).decode()
+            whole = {"resourceSpans": [each for line in spans for each in line["resourceSpans"]]}
+            return ParseDict(whole, trace.TracesData()).SerializeToString()
+
+        return make
+
+    LINES = tuple(of_service(tool(number, number * 10), "helpdesk") for number in range(1, 5))
+
+    @pytest.fixture
+    def expected(self, read):
+        return [(run.run_id, run.calls, run.results, run.agent) for run in read(*self.LINES)]
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+    def test_one_message_is_read_as_its_json(self, message, expected, tmp_path, pack):
+        path = tmp_path / "traces.bin"
+        path.write_bytes(pack(message(*self.LINES)))
+        assert told(path) == expected
+
+    def test_messages_behind_their_lengths_are_read(self, message, expected, tmp_path):
+        path = tmp_path / "traces.bin"
+        messages = [message(line) for line in self.LINES]
+        path.write_bytes(b"".join(len(each).to_bytes(4, "big") + each for each in messages))
+        assert told(path) == expected
+
+    def test_a_file_that_ends_within_a_message_gives_what_came_before(self, message, tmp_path):
+        path = tmp_path / "traces.bin"
+        whole = message(self.LINES[0])
+        framed = len(whole).to_bytes(4, "big") + whole
+        path.write_bytes(framed + framed[:-3])
+        runs = read_runs(path)
+        assert len(next(runs)) == 1
+        with pytest.raises(TraceUnreadable, match="the file ends within a message"):
+            next(runs)
+
+    def test_a_damaged_message_is_named(self, message, tmp_path):
+        path = tmp_path / "traces.bin"
+        path.write_bytes(message(*self.LINES)[:-3])
+        with pytest.raises(TraceUnreadable, match=r"message 1 is damaged"):
+            list(read_runs(path))
+
+    def test_a_message_that_is_too_long_is_not_read(self, message, tmp_path):
+        path = tmp_path / "traces.bin"
+        path.write_bytes(message(*self.LINES))
+        with (
+            pytest.raises(TraceUnreadable, match="longer than 100 bytes"),
+            open_lines(str(path), 100) as (_, lines),
+        ):
+            list(lines)
+
+    def test_the_package_that_is_missing_is_named(self, message, tmp_path, monkeypatch):
+        path = tmp_path / "traces.bin"
+        path.write_bytes(message(*self.LINES))
+        monkeypatch.setitem(sys.modules, "opentelemetry.proto.trace.v1.trace_pb2", None)
+        with pytest.raises(TraceUnreadable, match=r'pip install "antiloop\[otel\]"'):
+            list(read_runs(path))
+
+    @pytest.mark.parametrize("text", ["\n\n\n{}", "\n", '\n{"a": 1}\n', "\n\t\r\n"])
+    def test_text_that_begins_with_an_empty_line_is_text(self, text):
+        assert not is_otlp(text.encode())
+
+
+def told(path):
+    return [(run.run_id, run.calls, run.results, run.agent) for run in read_runs(path)]

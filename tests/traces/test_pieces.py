@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.exceptions import TraceUnreadable
-from antiloop.traces import pieces, read_runs
-from antiloop.traces.pieces import pieces_of, read_piece
+from antiloop.traces import _pieces as pieces
+from antiloop.traces import read_runs
+from antiloop.traces._pieces import pieces_of, read_piece
 
 
 @pytest.mark.parametrize("first", [b"", b"\n", b'{"messages": [{"role": "user"}]}\n' * 3])

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces import FORMATS, read_runs, reading, recognition
-from antiloop.traces.shared.records import numbered
+from antiloop.traces import FORMATS, read_runs
+from antiloop.traces import _reading as reading
+from antiloop.traces import _recognition as recognition
+from antiloop.traces._shared.records import numbered
 from antiloop.types import ToolCall, ToolResult
 
 STEP = {"tool_name": "ls", "arguments": {"p": "."}, "result": "a.py", "round": 0}
@@ -201,7 +203,7 @@ def test_what_is_no_path_is_refused_at_once(path):
 
 
 def test_an_unknown_format_is_refused_at_once():
-    with pytest.raises(ValueError, match="unknown format 'csv'; choose from antiloop, openai-chat"):
+    with pytest.raises(ValueError, match="unknown format 'csv'; choose from antiloop, "):
         read_runs("f", source="csv")
 
 
@@ -274,6 +276,13 @@ def test_what_was_read_before_a_file_breaks_off_is_given_first(tmp_path):
 def test_a_file_that_breaks_off_before_any_run_is_unreadable_and_not_empty(read):
     with pytest.raises(TraceUnreadable, match=r"f:1: reading failed"):
         read(gzip.compress(own("a", STEP).encode())[:20])
+
+
+def test_what_was_expected_is_said_in_a_few_lines(read):
+    with pytest.raises(NoTrace) as caught:
+        read("{}")
+    assert "antiloop scan --help" in str(caught.value)
+    assert len(str(caught.value)) < 400
 
 
 def test_a_file_that_is_cut_off_is_read_up_to_there(read):

@@ -23,7 +23,7 @@ from antiloop.explanation import explain
 from antiloop.formats import TextMessage
 from antiloop.loop_detection import Opinion
 from antiloop.traces import RecordedRun, RunRecorder, read_runs, replay
-from antiloop.traces.live.live_lines import LiveLines
+from antiloop.traces._live.live_lines import LiveLines
 
 USER, MODEL, SYSTEM = Role.USER, Role.ASSISTANT, Role.SYSTEM
 REPLY = "I will now look at the file."

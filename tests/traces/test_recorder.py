@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from antiloop import LoopDetector
 from antiloop.loop_detection import LoopAction, Opinion
-from antiloop.loop_detection.second_opinion.opinion import opinion_of
+from antiloop.loop_detection._second_opinion.opinion import opinion_of
 from antiloop.traces import RunRecorder, read_runs, replay
 from antiloop.types import ToolCall, ToolResult
 
@@ -270,3 +270,14 @@ def test_the_reason_of_an_opinion_is_masked_and_its_numbers_are_not(path):
     assert (step, opinion.stuck, opinion.confidence) == (0, True, 0.9)
     assert opinion.reason.startswith("It retries with key")
     assert "a1B2a1B2" not in path.read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
+def test_a_new_recording_is_for_its_owner_alone_and_an_older_one_keeps_its_mode(tmp_path):
+    for path, mode in ((tmp_path / "new", 0o600), (tmp_path / "old", 0o644)):
+        if mode == 0o644:
+            path.touch()
+            path.chmod(mode)
+        with RunRecorder(path) as run:
+            run.tool_call("read", {"password": "hunter2"}, "x")
+        assert path.stat().st_mode & 0o777 == mode

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from antiloop.traces.files.source import NOT_KEPT
-from antiloop.traces.shared.records import Record, numbered, records
+from antiloop.traces._files.source import NOT_KEPT
+from antiloop.traces._shared.records import Record, numbered, records
 
 
 def records_of(text, **limit):

@@ -15,15 +15,8 @@ class Listener:
         self.seen = []
         self._actions = list(actions)
 
-    def monitor(self, live):
+    def monitor(self, **options):
         return self
-
-    @property
-    def consultation(self):
-        return self
-
-    def begin(self, *_, **__):
-        """Take what judges said: nothing."""
 
     def after(self, calls, results):
         self.seen.append((len(calls), len(results)))

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 from antiloop.exceptions import TraceUnreadable
-from antiloop.traces.files.source import NOT_KEPT, open_lines
+from antiloop.traces._files.source import NOT_KEPT, open_lines
 
 TEXT = "one é\ntwo\u2028still two\n"
 LINES = [(1, "one é"), (2, "two\u2028still two")]

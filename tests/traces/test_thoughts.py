@@ -17,16 +17,14 @@ from antiloop.formats import (
     from_langchain,
     from_openai_chat,
 )
-from antiloop.formats.growing_history import GrowingHistory
-from antiloop.formats.history import HistoryBuilder
+from antiloop.formats._history_builder import GrowingHistory, HistoryBuilder
 from antiloop.health import HealthMonitor
+from antiloop.integrations._guard import Guard, heard
 from antiloop.integrations.gateway import GatewayGuard
-from antiloop.integrations.guard import Guard, heard
 from antiloop.traces import RecordedRun, replay
-from antiloop.traces.live import live_replay
-from antiloop.traces.live.live_lines import LiveLines
-from antiloop.traces.reading import read_lines
-from antiloop.traces.replay import replayed
+from antiloop.traces._live import live_lines
+from antiloop.traces._live.live_lines import LiveLines
+from antiloop.traces._reading import read_lines
 
 REPLY = "I will now look at the file."
 CHANT = "I should look at the file again before I go on. " * 30
@@ -344,7 +342,7 @@ def judged_live(values):
 @given(MOMENTS)
 def test_thoughts_change_no_verdict_no_health_and_no_explanation(moments):
     run, plain = run_of(moments), run_of(without(moments))
-    assert list(replayed(run, DETECTOR)) == list(replayed(plain, DETECTOR))
+    assert list(replay(run, DETECTOR)) == list(replay(plain, DETECTOR))
     assert health.evaluate(run) == health.evaluate(plain)
     assert explained(run) == explained(plain)
     assert judged_in_a_guard(run) == judged_in_a_guard(plain)
@@ -390,7 +388,7 @@ def told_live(values):
 @given(MOMENTS)
 def test_thoughts_change_no_verdict_on_a_session_that_grows(moments):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(live_replay, "_WORDS", 2)  # so that words are forgotten soon
+        patch.setattr(live_lines, "_WORDS", 2)  # so that words are forgotten soon
         found = told_live(codex_lines(moments))
         assert found == told_live(codex_lines(without(moments)))
     assert found == [(step, told(said)) for step, said in replay(run_of(moments), DETECTOR)]

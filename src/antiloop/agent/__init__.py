@@ -1,8 +1,8 @@
 """The compact core loop: an agent, its tools, and who watches it."""
 
-from .agent import Agent
-from .config import AgentConfig
-from .events import (
+from ._agent import Agent
+from ._config import AgentConfig
+from ._events import (
     AgentEvent,
     LoopDetected,
     ModelReplied,
@@ -13,18 +13,21 @@ from .events import (
     ToolFinished,
     ToolStarted,
 )
-from .model_judge import ModelJudge
-from .observer import AgentObserver, AsyncAgentObserver, LoggingObserver
-from .providers import (
+from ._model_judge import ModelJudge
+from ._observer import AgentObserver, AsyncAgentObserver, LoggingObserver
+from ._result import AgentResult, RunStatus
+from ._tools import Tool, ToolOptions, tool
+from .providers._protocol import (
     ModelReply,
     ModelRequest,
     Provider,
-    ScriptedProvider,
+    ReplyEnd,
+    StreamItem,
+    Thought,
     ToolSchema,
     Usage,
 )
-from .result import AgentResult, RunStatus
-from .tools import Tool, ToolOptions, tool
+from .providers._scripted import ScriptedProvider
 
 __all__ = [
     "Agent",
@@ -41,11 +44,14 @@ __all__ = [
     "ModelRequest",
     "OutputRejected",
     "Provider",
+    "ReplyEnd",
     "RunFinished",
     "RunStarted",
     "RunStatus",
     "ScriptedProvider",
+    "StreamItem",
     "TextDelta",
+    "Thought",
     "Tool",
     "ToolFinished",
     "ToolOptions",

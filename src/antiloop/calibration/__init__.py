@@ -12,10 +12,10 @@ Pure functions: recorded runs in, a configuration and figures out.
 (False, 299)
 """
 
-from .bound import runs_needed, stops_allowed, upper_bound
-from .calibration import Calibration, calibrate
-from .change import Change
-from .tally import FalseStop, Tally, tally
+from ._bound import runs_needed, stops_allowed, upper_bound
+from ._calibration import Calibration, calibrate
+from ._tally import FalseStop, Tally, tally
+from ._thresholds import Change
 
 __all__ = [
     "Calibration",

@@ -13,8 +13,8 @@ from typing import Optional, Sequence, TextIO
 
 from ..exceptions import SettingsError
 from ..version import __version__
-from .command import COULD_NOT_RUN, add_verbosity, reason_of
-from .commands import (
+from ._command import COULD_NOT_RUN, add_verbosity, reason_of
+from ._commands import (
     calibrate,
     completion,
     config,
@@ -22,15 +22,17 @@ from .commands import (
     explain,
     help_page,
     hook,
+    label,
+    redact,
     report,
     scan,
     watch,
 )
-from .commands import summary as summary_command  # the room cli.summary is another module
-from .output.terminal import choose, complain
-from .parser import Parser
+from ._commands import summary as summary_command  # the room cli.summary is another module
+from ._output.terminal import choose, complain
+from ._parser import Parser
 
-INTERRUPTED, PIPE_CLOSED = 130, 141
+_INTERRUPTED, _PIPE_CLOSED = 130, 141
 
 _EXAMPLE = """\
 example:
@@ -51,10 +53,10 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         complain("interrupted")
-        return INTERRUPTED
+        return _INTERRUPTED
     except BrokenPipeError:
         _discard_output()
-        return PIPE_CLOSED
+        return _PIPE_CLOSED
     except SettingsError as error:
         complain(str(error))
         return COULD_NOT_RUN
@@ -105,7 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_verbosity(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (demo, scan, watch, explain, report, summary_command, calibrate, hook, config):
+    recordings = (scan, watch, explain, report, summary_command, label, redact, calibrate)
+    for command in (demo, *recordings, hook, config):
         command.add(commands)
     completion.add(commands, parser)
     help_page.add(commands, parser)

@@ -1,4 +1,4 @@
-"""Why a verdict fell at a step of a run, or why none did.
+"""Explain why there was a verdict at a step of a run, or why there was none.
 
 >>> from antiloop import LoopDetector
 >>> from antiloop.traces import read_runs
@@ -8,9 +8,9 @@
 [('repeat', 2, 3), ('stall', 2, 5), ('ping_pong', None, 3)]
 """
 
-from .counting import Count
-from .explanation import Explanation, explain
-from .matching import Match, Seen
-from .rungs import Rung
+from ._counting import Count
+from ._explanation import Explanation, explain
+from ._matching import Match, Seen
+from ._rungs import Rung
 
 __all__ = ["Count", "Explanation", "Match", "Rung", "Seen", "explain"]

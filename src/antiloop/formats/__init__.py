@@ -6,34 +6,37 @@ for each format, with a pure function that returns a :class:`History`. Messages 
 a library's own objects; nothing is imported from that library.
 """
 
-from ..lazy import lazily
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from .._lazy import lazily
+
 if TYPE_CHECKING:
-    from .history import History, rounds_of
-    from .messages.adk import from_adk
-    from .messages.agent_framework import from_agent_framework
-    from .messages.anthropic import from_anthropic
-    from .messages.gemini import from_gemini
-    from .messages.inspect_ai import from_inspect
-    from .messages.langchain import from_langchain
-    from .messages.openai_chat import from_openai_chat
-    from .messages.openai_responses import from_openai_responses
-    from .messages.pydantic_ai import from_pydantic_ai
-    from .messages.strands import from_strands
-    from .spans.observability import from_langfuse, from_langsmith, from_phoenix, from_weave
-    from .spans.otlp import from_otlp
-    from .text_message import TextMessage
-    from .transcripts.atif import from_atif
-    from .transcripts.claude_transcript import from_claude_transcript
-    from .transcripts.codex import from_codex_rollout
-    from .transcripts.gemini_session import from_gemini_session
-    from .transcripts.mini_swe_agent import from_mini_swe_agent
-    from .transcripts.openhands import from_openhands
-    from .transcripts.swe_agent import from_swe_agent
+    from ._history import History, rounds_of
+    from ._history_builder import HistoryBuilder
+    from ._messages.adk import from_adk
+    from ._messages.agent_framework import from_agent_framework
+    from ._messages.anthropic import from_anthropic
+    from ._messages.gemini import from_gemini
+    from ._messages.inspect_ai import from_inspect
+    from ._messages.langchain import from_langchain
+    from ._messages.openai_chat import from_openai_chat
+    from ._messages.openai_responses import from_openai_responses
+    from ._messages.pydantic_ai import from_pydantic_ai
+    from ._messages.strands import from_strands
+    from ._spans.observability import from_langfuse, from_langsmith, from_phoenix, from_weave
+    from ._spans.otlp import from_otlp
+    from ._text_message import TextMessage
+    from ._transcripts.atif import from_atif
+    from ._transcripts.claude_transcript import from_claude_transcript
+    from ._transcripts.codex import from_codex_rollout
+    from ._transcripts.gemini_session import from_gemini_session
+    from ._transcripts.mini_swe_agent import from_mini_swe_agent
+    from ._transcripts.openhands import from_openhands
+    from ._transcripts.swe_agent import from_swe_agent
 
 __all__ = [
     "History",
+    "HistoryBuilder",
     "TextMessage",
     "from_adk",
     "from_agent_framework",
@@ -61,36 +64,36 @@ __all__ = [
 ]
 
 _HOMES = {
-    "History": "history",
-    "rounds_of": "history",
-    "from_adk": "messages.adk",
-    "from_agent_framework": "messages.agent_framework",
-    "from_anthropic": "messages.anthropic",
-    "from_gemini": "messages.gemini",
-    "from_inspect": "messages.inspect_ai",
-    "from_langchain": "messages.langchain",
-    "from_openai_chat": "messages.openai_chat",
-    "from_openai_responses": "messages.openai_responses",
-    "from_pydantic_ai": "messages.pydantic_ai",
-    "from_strands": "messages.strands",
-    "from_langfuse": "spans.observability",
-    "from_langsmith": "spans.observability",
-    "from_phoenix": "spans.observability",
-    "from_weave": "spans.observability",
-    "from_otlp": "spans.otlp",
-    "TextMessage": "text_message",
-    "from_atif": "transcripts.atif",
-    "from_claude_transcript": "transcripts.claude_transcript",
-    "from_codex_rollout": "transcripts.codex",
-    "from_gemini_session": "transcripts.gemini_session",
-    "from_mini_swe_agent": "transcripts.mini_swe_agent",
-    "from_openhands": "transcripts.openhands",
-    "from_swe_agent": "transcripts.swe_agent",
+    "History": "_history",
+    "HistoryBuilder": "_history_builder",
+    "rounds_of": "_history",
+    "from_adk": "_messages.adk",
+    "from_agent_framework": "_messages.agent_framework",
+    "from_anthropic": "_messages.anthropic",
+    "from_gemini": "_messages.gemini",
+    "from_inspect": "_messages.inspect_ai",
+    "from_langchain": "_messages.langchain",
+    "from_openai_chat": "_messages.openai_chat",
+    "from_openai_responses": "_messages.openai_responses",
+    "from_pydantic_ai": "_messages.pydantic_ai",
+    "from_strands": "_messages.strands",
+    "from_langfuse": "_spans.observability",
+    "from_langsmith": "_spans.observability",
+    "from_phoenix": "_spans.observability",
+    "from_weave": "_spans.observability",
+    "from_otlp": "_spans.otlp",
+    "TextMessage": "_text_message",
+    "from_atif": "_transcripts.atif",
+    "from_claude_transcript": "_transcripts.claude_transcript",
+    "from_codex_rollout": "_transcripts.codex",
+    "from_gemini_session": "_transcripts.gemini_session",
+    "from_mini_swe_agent": "_transcripts.mini_swe_agent",
+    "from_openhands": "_transcripts.openhands",
+    "from_swe_agent": "_transcripts.swe_agent",
 }
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(__name__, _HOMES)
 
-
-def __dir__() -> "list[str]":
-    return sorted({*globals(), *__all__})
+    def __dir__() -> "list[str]":
+        return sorted({*globals(), *__all__})

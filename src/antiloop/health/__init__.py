@@ -11,19 +11,17 @@
 from dataclasses import replace
 from typing import Iterator, Optional, Union
 
+from .._checks import check_flag
 from ..formats import TextMessage
-from ..formats.moment import Moment, moments_of
-from ..loop_detection.threshold import check_flag
+from ..formats._internal import Moment, moments_of
 from ..stability import beta
 from ..traces import RecordedRun, RunEvent
-from ..traces.priced import priced
-from ..traces.recorded_run import check_run
-from .monitor import HealthMonitor
-from .profile import HealthProfile
-from .report import HealthReport, HealthStatus, HealthWarning
-from .rules import RULES, HealthRule, is_of_call
-from .settings import budget_from_environment
-from .watch import HealthWatch
+from ._monitor import HealthMonitor
+from ._numbers import budget_from_environment
+from ._profile import HealthProfile
+from ._report import HealthReport, HealthStatus, HealthWarning
+from ._rules import RULES, HealthRule, is_of_call
+from ._watch import HealthWatch
 
 __all__ = [
     "RULES",
@@ -59,7 +57,8 @@ def evaluate(
         TypeError: for anything but a recorded run, or if `literal` is not True or False.
         ValueError: if the environment variable is needed and is not a number.
     """
-    check_run("evaluate", run)
+    if not isinstance(run, RecordedRun):
+        raise TypeError(f"evaluate takes a RecordedRun, got {run!r}; read_runs(path) yields them")
     check_flag("literal", literal)
     chosen = profile or HealthProfile()
     chosen = chosen.literal() if literal else chosen
@@ -67,9 +66,9 @@ def evaluate(
         cost_budget = (
             budget_from_environment() if chosen.cost_budget is None else chosen.cost_budget
         )
-    run = priced(run, chosen.prices)
+    run = run.priced(chosen.prices)
     monitor = HealthMonitor(replace(chosen, cost_budget=cost_budget))
-    monitor.take_opinions(dict(run.opinions))
+    monitor.take_opinions(dict(run.opinions), run.client)
     for item in _timeline(run):
         if isinstance(item, RunEvent):
             monitor.add(item)

@@ -8,36 +8,39 @@ try:
         ModelRequest,
         ModelResponse,
         TextInput,
+        ToolCallsEvent,
         ToolErrorEvent,
         ToolResultEvent,
         ToolResultsEvent,
     )
     from ag2.middleware import BaseMiddleware
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         'antiloop.integrations.ag2 needs ag2 1.0 or later: pip install "antiloop[ag2]"'
-    ) from error
+    ) from _missing
 
-from ..formats import History
-from ..formats.content import field_of, text_of
-from ..formats.history import HistoryBuilder
+from ..formats import History, HistoryBuilder
+from ..formats._internal import field_of, text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..loop_detection.verdict import GO_ON
-from ..stability import beta
+from ..stability import stable
 from ..types import ToolCall, ToolResult
-from .guard import Guard, stopped
+from ._guard import Guard, heeded, stopped
+
+__all__ = ["LoopGuard"]
 
 
-@beta
+@stable
 class LoopGuard(Guard):
     """Middleware for ``Agent(..., middleware=[LoopGuard()])``; see `Guard` for its arguments.
 
-    Each round is judged before the next model call: the model gets a notice, or the turn ends with
-    a reply that says why, or `LoopDetectedError` reaches the caller. Refused calls get the words of
-    the refusal as their result.
+    Each round is judged before the next model call: the model gets a notice, or is asked for its
+    last words and no tool runs any more, or the turn ends with a reply that says why, or
+    `LoopDetectedError` reaches the caller. Refused calls get the words of the refusal as their
+    result.
 
     A turn begins with what the history of its stream tells; from then on it is remembered, since a
-    compaction takes events away. One guard serves all agents of a process.
+    compaction takes events away. What the model no longer sees does not count as known. One guard
+    serves all agents of a process.
     """
 
     def __call__(self, event: Any, context: Any) -> Any:
@@ -46,14 +49,15 @@ class LoopGuard(Guard):
 
 
 class _Turn(BaseMiddleware):
-    """What is known of one turn, and what is done in it."""
+    """One turn: its state, and the work done in it."""
 
     def __init__(self, event: Any, context: Any, guard: LoopGuard) -> None:
         super().__init__(event, context)
         self._guard, self._run_id = guard, str(context.stream.id)
         self._run: Optional[LoopMonitor] = None
         self._judged: Any = None
-        self._verdict = GO_ON
+        self._mark = 0
+        self._verdict = LoopVerdict()
 
     async def on_llm_call(
         self, call_next: Callable[..., Awaitable[Any]], events: Sequence[Any], context: Any
@@ -64,9 +68,13 @@ class _Turn(BaseMiddleware):
             raise verdict.as_error()
         if verdict.action is LoopAction.STOP:
             return ModelResponse(ModelMessage(stopped(verdict)))
-        if verdict.action is LoopAction.NOTIFY:
+        if verdict.action in (LoopAction.NOTIFY, LoopAction.CONCLUDE):
             events = [*events, ModelRequest([TextInput(self._guard.notice(verdict))])]
-        return await call_next(events, context)
+        reply = await call_next(events, context)
+        if verdict.action is LoopAction.CONCLUDE:
+            reply.tool_calls = ToolCallsEvent()
+            reply.message = reply.message or ModelMessage(stopped(verdict))
+        return reply
 
     async def on_tool_execution(
         self, call_next: Callable[..., Awaitable[Any]], event: Any, context: Any
@@ -87,10 +95,11 @@ class _Turn(BaseMiddleware):
         # Others may ask the model again after the same round.
         if together[-1:] and together[-1] is not self._judged:
             self._judged = together[-1]
+            self._mark = heeded(self._run, self._mark, _calls_in(events[: -len(together)]))
             self._verdict = self._guard.replay(self._run, _read(together), may_ask=True)
             self._verdict = await self._guard.aasked(self._run, self._verdict, self._run_id)
             if isinstance(self._judged, ToolResultsEvent):
-                self._guard.tell(self._verdict, self._run_id)
+                self._guard.tell(self._verdict, self._run_id, self._run)
         return self._verdict
 
     def _known_from(self, events: Sequence[Any]) -> LoopMonitor:
@@ -110,6 +119,11 @@ def _last_reply(events: Sequence[Any]) -> int:
         if isinstance(events[at], ModelResponse):
             return at
     return len(events)
+
+
+def _calls_in(events: Iterable[Any]) -> int:
+    replies = (event for event in events if isinstance(event, ModelResponse))
+    return sum(len(reply.tool_calls.calls) for reply in replies)
 
 
 def _read(events: Iterable[Any]) -> History:

@@ -1,8 +1,8 @@
 """Microsoft Agent Framework agents."""
 
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, Awaitable, Callable, List, Optional, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Awaitable, Callable, Iterable, List, Optional, Sequence
 from weakref import WeakKeyDictionary
 
 try:
@@ -15,39 +15,41 @@ try:
         Message,
         ResponseStream,
     )
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         "antiloop.integrations.agent_framework needs agent-framework-core 1.3 or later:"
         ' pip install "antiloop[agent-framework]"'
-    ) from error
+    ) from _missing
 
 from ..formats import from_agent_framework
-from ..formats.content import field_of, tag_of
-from ..formats.messages.agent_framework import call_id_of, contents_of, is_call, is_result
+from ..formats._internal import agent_framework, field_of, flag_of, tag_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..loop_detection.verdict import GO_ON
-from ..stability import beta
+from ..stability import stable
 from ..types import ToolCall
-from .guard import Guard, stopped
+from ._guard import Guard, heeded, stopped
 
-CallNext = Callable[[], Awaitable[None]]
+__all__ = ["LoopGuard"]
+
+_CallNext = Callable[[], Awaitable[None]]
 
 
-@beta
+@stable
 class LoopGuard(Guard):
     """Middleware for ``Agent(..., middleware=guard.middleware)``; see `Guard` for its arguments.
 
-    Each round is judged before the next model call: it gets a notice, or the run ends with a last
-    message that says why, or `LoopDetectedError` reaches the caller. Refused calls get the words of
-    the refusal as their result.
+    Each round is judged before the next model call: it gets a notice, or is asked for its last
+    words without its tools, or the run ends with a last message that says why, or
+    `LoopDetectedError` reaches the caller. Refused calls get the words of the refusal as their
+    result.
 
     A run begins with what its messages tell; from then on it is remembered, as a service that keeps
-    the conversation is sent only what is new, and a compaction takes messages away.
+    the conversation is sent only what is new, and a compaction takes messages away; what the model
+    no longer sees does not count as known.
     """
 
     @property
     def middleware(self) -> List[Any]:
-        """What to give to an agent, or to a chat client; it serves all agents of a process."""
+        """The middleware for an agent, or for a chat client; it serves all agents of a process."""
         return [_Rounds(self), _Calls(self)]
 
     async def _judged(self, messages: Sequence[Any], run_id: str) -> "_Run":
@@ -59,10 +61,11 @@ class LoopGuard(Guard):
             self._run = run = self._begun(messages, run_id)
         if given and not run.is_judged:
             run.is_judged, run.judged = True, given[-1]
+            run.heed(messages)
             history = from_agent_framework([*run.reply, *given])
             run.verdict = self.replay(run.monitor, history, may_ask=True)
             run.verdict = await self.aasked(run.monitor, run.verdict, run_id)
-            self.tell(run.verdict, run_id)
+            self.tell(run.verdict, run_id, run.monitor)
         return run
 
     def _begun(self, messages: Sequence[Any], run_id: str) -> "_Run":
@@ -71,7 +74,7 @@ class LoopGuard(Guard):
         start = stop
         while start and stop < len(messages) and _is_reply(messages[start - 1]):
             start -= 1
-        past = from_agent_framework(self.recent(messages[:start]))
+        past = from_agent_framework(self.recent(list(filter(_is_sent, messages[:start]))))
         return _Run(self.replayed(past, run_id), messages[start:stop])
 
     @property
@@ -89,7 +92,7 @@ class LoopGuard(Guard):
 
 @dataclass
 class _Run:
-    """What is known of a run under way."""
+    """The state of a run under way."""
 
     monitor: LoopMonitor
     reply: Sequence[Any] = ()
@@ -98,19 +101,27 @@ class _Run:
     """Whether the round of that reply has been judged."""
     judged: Any = None
     """The last message with results that was judged."""
-    verdict: LoopVerdict = GO_ON
-    """What is to be done in each request after those results."""
+    verdict: LoopVerdict = field(default_factory=LoopVerdict)
+    """The verdict that applies to each request after those results."""
+    mark: int = 0
+    """The number that `heeded` returned before."""
 
     def note(self, response: Any) -> Any:
         """Remember what the model asks for; return the response as it came."""
         self.reply, self.is_judged = field_of(response, "messages") or (), False
         return response
 
+    def heed(self, messages: Sequence[Any]) -> None:
+        """Forget what a compaction has taken out of the messages of a request."""
+        held = _calls_in(filter(_is_sent, messages)) - _calls_in(self.reply)
+        if held >= 0:  # else a service keeps the conversation, and is sent what is new
+            self.mark = heeded(self.monitor, self.mark, held)
+
     def goes_on_in(self, messages: Sequence[Any]) -> bool:
         """Whether the last results of a request are those of the last reply here."""
-        given = set(map(call_id_of, _contents_in(_latest_results(messages))))
-        asked = filter(is_call, _contents_in(self.reply))
-        return bool(given) and given <= set(map(call_id_of, asked))
+        given = set(map(agent_framework.call_id_of, _contents_in(_latest_results(messages))))
+        asked = filter(agent_framework.is_call, _contents_in(self.reply))
+        return bool(given) and given <= set(map(agent_framework.call_id_of, asked))
 
     def call(self, call_id: str) -> Optional[ToolCall]:
         """Return a call of the last reply as the model wrote it."""
@@ -128,7 +139,7 @@ class _Rounds(ChatMiddleware):
     def __init__(self, guard: LoopGuard) -> None:
         self._guard = guard
 
-    async def process(self, context: Any, call_next: CallNext) -> None:
+    async def process(self, context: Any, call_next: _CallNext) -> None:
         guard = self._guard
         run_id = getattr(getattr(context, "session", None), "session_id", "")
         run = await guard._judged(context.messages, run_id)
@@ -137,8 +148,11 @@ class _Rounds(ChatMiddleware):
         if run.verdict.action is LoopAction.STOP:
             context.result = _last_answer(stopped(run.verdict), is_streamed=context.stream)
             return
-        if run.verdict.action is LoopAction.NOTIFY:
+        if run.verdict.action in (LoopAction.NOTIFY, LoopAction.CONCLUDE):
             context.messages.append(Message("user", [guard.notice(run.verdict)]))
+        if run.verdict.action is LoopAction.CONCLUDE:
+            await _conclude(context, call_next, stopped(run.verdict))
+            return
         context.stream_result_hooks.append(run.note)
         await call_next()
         if not context.stream:
@@ -151,7 +165,7 @@ class _Calls(FunctionMiddleware):
     def __init__(self, guard: LoopGuard) -> None:
         self._guard = guard
 
-    async def process(self, context: Any, call_next: CallNext) -> None:
+    async def process(self, context: Any, call_next: _CallNext) -> None:
         run = self._guard._run
         call = run and run.call(context.metadata.get("call_id", ""))
         if run and call:
@@ -162,10 +176,39 @@ class _Calls(FunctionMiddleware):
         await call_next()
 
 
+async def _conclude(context: Any, call_next: _CallNext, ending: str) -> None:
+    """Ask for last words, and leave out the calls of a model that makes some all the same."""
+    # The tools stay in the request: some APIs refuse a conversation that speaks of others.
+    context.options = {**(context.options or {}), "tool_choice": "none"}
+    await call_next()
+    if context.stream:
+        context.result = _streamed(_words_in(context.result, ending))
+        return
+    for message in context.result.messages:
+        _leave_out_calls(message)
+    if not context.result.text:
+        context.result.messages = [Message("assistant", [ending])]
+
+
+async def _words_in(stream: Any, ending: str) -> Any:
+    has_words = False
+    async for update in stream:
+        _leave_out_calls(update)
+        has_words = has_words or bool(update.text)
+        yield update
+    if not has_words:
+        yield ChatResponseUpdate(contents=[Content.from_text(ending)], role="assistant")
+
+
+def _leave_out_calls(said: Any) -> None:
+    """Leave out the calls in a message, or in a piece of one."""
+    said.contents = [each for each in said.contents if not agent_framework.is_call(each)]
+
+
 def _latest_results(messages: Sequence[Any]) -> Sequence[Any]:
     """Return the messages at the end that hold results; none if the user or the model spoke."""
     at = len(messages)
-    while at and any(map(is_result, contents_of(messages[at - 1]))):
+    while at and any(map(agent_framework.is_result, agent_framework.contents_of(messages[at - 1]))):
         at -= 1
     return messages[at:]
 
@@ -174,8 +217,17 @@ def _is_reply(message: Any) -> bool:
     return tag_of(message, "role") == "assistant"
 
 
-def _contents_in(messages: Sequence[Any]) -> List[Any]:
-    return [content for message in messages for content in contents_of(message)]
+def _is_sent(message: Any) -> bool:
+    """Whether the model sees a message: a compaction marks those that it leaves out."""
+    return not flag_of(field_of(message, "additional_properties"), "_excluded")
+
+
+def _contents_in(messages: Iterable[Any]) -> List[Any]:
+    return [content for message in messages for content in agent_framework.contents_of(message)]
+
+
+def _calls_in(messages: Iterable[Any]) -> int:
+    return sum(map(agent_framework.is_call, _contents_in(messages)))
 
 
 def _last_answer(text: str, *, is_streamed: bool) -> Any:
@@ -185,4 +237,8 @@ def _last_answer(text: str, *, is_streamed: bool) -> Any:
     async def updates() -> Any:
         yield ChatResponseUpdate(contents=[Content.from_text(text)], role="assistant")
 
-    return ResponseStream(updates(), finalizer=ChatResponse.from_updates)
+    return _streamed(updates())
+
+
+def _streamed(updates: Any) -> Any:
+    return ResponseStream(updates, finalizer=ChatResponse.from_updates)

@@ -7,27 +7,29 @@ from secrets import token_hex
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ..loop_detection import LoopDetector
-from ..stability import beta
+from ..stability import stable
+from ._request_answers import Answer
 from .gateway import GatewayGuard
-from .shared.request_answers import Answer
 
-Scope = Dict[str, Any]
-Receive = Callable[[], Awaitable[Dict[str, Any]]]
-Send = Callable[[Dict[str, Any]], Awaitable[None]]
+__all__ = ["LoopGuard"]
 
-PATHS = {
+_Scope = Dict[str, Any]
+_Receive = Callable[[], Awaitable[Dict[str, Any]]]
+_Send = Callable[[Dict[str, Any]], Awaitable[None]]
+
+_PATHS = {
     "/chat/completions": "openai_chat",
     "/responses": "openai_responses",
     "/messages": "anthropic",
 }
 """The APIs by how the paths of their requests end."""
-MAX_SIZE = 64 << 20
+_MAX_SIZE = 64 << 20
 """Bytes of the largest request that is judged."""
 
 _LENGTHS = (b"content-length", b"transfer-encoding")  # no request may have both
 
 
-@beta
+@stable
 class LoopGuard(GatewayGuard):
     """ASGI middleware in front of a gateway; see `Guard` for the other arguments.
 
@@ -52,25 +54,25 @@ class LoopGuard(GatewayGuard):
         **options: Any,
     ) -> None:
         super().__init__(detector, **options)
-        self.app = app
-        self.paths = dict(PATHS if paths is None else paths)
+        self._app = app
+        self._paths: Dict[str, str] = dict(_PATHS if paths is None else paths)
         self._session_header = session_header.lower().encode("latin-1")
-        for kind in self.paths.values():
+        for kind in self._paths.values():
             self.judge_request({}, kind)  # names an API that is not known
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         """Judge a request and hand it on, or answer it."""
         kind = self._kind(scope)
         if kind is None:
-            await self.app(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         messages, content = await _read(receive)
         body = _parsed(content)
         if body is None:
-            await self.app(scope, _again(messages, receive), send)
+            await self._app(scope, _again(messages, receive), send)
             return
         run_id = _header(scope, self._session_header).decode("latin-1")
-        judged = await self.judge_or_pass(body, kind, run_id)
+        judged = await self._judge_or_pass(body, kind, run_id)
         if judged.answer is not None:
             await _answer(judged.answer, send)
             return
@@ -78,22 +80,22 @@ class LoopGuard(GatewayGuard):
             content = _written(judged.body, body, content)
             scope = _of_length(scope, len(content))
             messages = [{"type": "http.request", "body": content, "more_body": False}]
-        await self.app(scope, _again(messages, receive), send)
+        await self._app(scope, _again(messages, receive), send)
 
-    def _kind(self, scope: Scope) -> Optional[str]:
+    def _kind(self, scope: _Scope) -> Optional[str]:
         if scope["type"] != "http" or scope["method"] != "POST":
             return None
         if _header(scope, b"content-encoding") not in (b"", b"identity"):
             return None
         path = scope["path"].rstrip("/")
-        return next((kind for end, kind in self.paths.items() if path.endswith(end)), None)
+        return next((kind for end, kind in self._paths.items() if path.endswith(end)), None)
 
 
-async def _read(receive: Receive) -> Tuple[List[Dict[str, Any]], Optional[bytes]]:
+async def _read(receive: _Receive) -> Tuple[List[Dict[str, Any]], Optional[bytes]]:
     """Return the messages of a request, and its content; None if that is incomplete."""
     messages: List[Dict[str, Any]] = []
     size = 0
-    while size <= MAX_SIZE:
+    while size <= _MAX_SIZE:
         message = await receive()
         messages.append(message)
         size += len(message.get("body", b""))
@@ -104,7 +106,7 @@ async def _read(receive: Receive) -> Tuple[List[Dict[str, Any]], Optional[bytes]
     return messages, None
 
 
-def _again(messages: List[Dict[str, Any]], receive: Receive) -> Receive:
+def _again(messages: List[Dict[str, Any]], receive: _Receive) -> _Receive:
     """Return a `receive` that yields the messages received already, and then the others."""
     waiting = iter(messages)
 
@@ -147,16 +149,16 @@ def _with_marked(changed: Any, before: Any, marked: Any) -> Any:
     return changed
 
 
-def _header(scope: Scope, name: bytes) -> bytes:
+def _header(scope: _Scope, name: bytes) -> bytes:
     return next((value for key, value in scope["headers"] if key.lower() == name), b"")
 
 
-def _of_length(scope: Scope, length: int) -> Scope:
+def _of_length(scope: _Scope, length: int) -> _Scope:
     others = [each for each in scope["headers"] if each[0].lower() not in _LENGTHS]
     return {**scope, "headers": [*others, (b"content-length", str(length).encode())]}
 
 
-async def _answer(answer: Answer, send: Send) -> None:
+async def _answer(answer: Answer, send: _Send) -> None:
     content = answer.content(int(time.time()))
     headers = [
         (b"content-type", answer.content_type.encode()),

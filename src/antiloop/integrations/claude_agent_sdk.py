@@ -5,31 +5,36 @@ from typing import Any, AsyncIterable, AsyncIterator, Dict, List, Mapping, TypeV
 
 try:
     from claude_agent_sdk import HookMatcher
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         "antiloop.integrations.claude_agent_sdk needs claude-agent-sdk:"
         ' pip install "antiloop[claude-agent-sdk]"'
-    ) from error
+    ) from _missing
 
+from .._latest import Latest
 from ..exceptions import LoopDetectedError
-from ..latest import Latest
 from ..loop_detection import LoopAction, LoopVerdict
-from ..stability import beta
+from ..stability import stable
 from .claude_code import LoopGuard as _ClaudeCodeGuard
 
-T = TypeVar("T")
+__all__ = ["LoopGuard"]
+
+_T = TypeVar("_T")
 
 _logger = logging.getLogger("antiloop")
 _ERRORS_REMEMBERED = 1_000  # of sessions whose messages never reach `raising`
 
 
-@beta
+@stable
 class LoopGuard(_ClaudeCodeGuard):
     """Hooks for `ClaudeAgentOptions`; see `Guard` for its arguments.
 
-    An exception of a hook does not reach the caller. If the policy is to raise, the run ends as
-    with ``stop``; `raising` then raises `LoopDetectedError` after its last message.
+    At ``conclude`` the model is asked for a report, and all calls are refused, so that it answers
+    in words. An exception of a hook does not reach the caller. If the policy is to raise, the run
+    ends as with ``stop``; `raising` then raises `LoopDetectedError` after its last message.
     """
+
+    reports = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -39,9 +44,9 @@ class LoopGuard(_ClaudeCodeGuard):
     def hooks(self) -> Any:
         """Return what `ClaudeAgentOptions` takes as ``hooks``."""
         matchers: List[Any] = [HookMatcher(hooks=[self._answer])]
-        return {"PreToolUse": matchers, "PostToolBatch": matchers}
+        return dict.fromkeys(("PreToolUse", "PostToolBatch", "UserPromptSubmit"), matchers)
 
-    async def raising(self, messages: AsyncIterable[T]) -> AsyncIterator[T]:
+    async def raising(self, messages: AsyncIterable[_T]) -> AsyncIterator[_T]:
         """Return the messages of a run; after the last one, raise if the policy said so.
 
         Args:

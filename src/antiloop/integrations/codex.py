@@ -1,10 +1,12 @@
 """Codex CLI: its hooks, which ask in the words of Claude Code."""
 
-from ..stability import beta
-from .hooks.session_guard import SessionGuard
+from ..stability import stable
+from ._hooks.session_guard import SessionGuard
+
+__all__ = ["LoopGuard"]
 
 
-@beta
+@stable
 class LoopGuard(SessionGuard):
     """Answers the events of Codex's hooks; see `Lookout` for its arguments.
 
@@ -14,6 +16,5 @@ class LoopGuard(SessionGuard):
     model reads so and all calls are refused until the user speaks.
     """
 
-    agent = "codex"
-    own_tools = ("update_plan", "request_user_input")
-    can_end = False
+    _agent = "codex"
+    _can_end = False

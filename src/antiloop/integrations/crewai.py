@@ -12,19 +12,21 @@ try:
         get_scoped_hooks,
         scoped_hooks,
     )
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         'antiloop.integrations.crewai needs crewai 1.15.19 or later: pip install "antiloop[crewai]"'
-    ) from error
+    ) from _missing
 
+from .._frozen import frozen
+from .._latest import Latest
 from ..exceptions import LoopDetectedError
-from ..formats.content import text_of
-from ..frozen import frozen
-from ..latest import Latest
+from ..formats._internal import text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..stability import beta
+from ..stability import beta, stable
 from ..types import ToolCall, ToolResult
-from .shared.lookout import Lookout
+from ._lookout import Lookout
+
+__all__ = ["LoopAborted", "LoopGuard"]
 
 _KEPT_RUNS = 1_000
 
@@ -34,7 +36,7 @@ class LoopAborted(LoopDetectedError, HookAborted):
     """The error that ends a crew's run: CrewAI swallows all others that a hook raises."""
 
 
-@beta
+@stable
 class LoopGuard(Lookout):
     """Guards the crews that run in ``with guard.watch():``; see `Lookout` for its arguments.
 
@@ -63,7 +65,7 @@ class LoopGuard(Lookout):
 
 @dataclass
 class _Run:
-    """What is known of one agent's work at one task."""
+    """The state of one agent's work at one task."""
 
     owners: Tuple[Any, Any]
     """The agent and the task, held so that nothing else gets their ids."""
@@ -117,7 +119,7 @@ class _Block:
         if run.together:
             run_id = _run_id(context)
             verdict = self._guard.asked(run.monitor, run.judged(), run_id)
-            self._guard.tell(verdict, run_id)
+            self._guard.tell(verdict, run_id, run.monitor)
             self._carry_out(verdict, context.messages)
 
     def _carry_out(self, verdict: LoopVerdict, messages: List[Any]) -> None:

@@ -2,18 +2,21 @@
 
 import functools
 import inspect
-from typing import Any, Awaitable, Callable, Tuple, TypeVar, cast, overload
+from typing import Any, Awaitable, Callable, Dict, Optional, Tuple, TypeVar, cast, overload
 
-from ..formats.content import text_of
-from ..stability import beta
+from ..exceptions import CallRefused
+from ..formats._internal import text_of
+from ..stability import beta, stable
 from ..types import ToolCall, ToolResult
-from .shared.call_guard import CallGuard
-from .shared.function_calls import call_maker_of, name_of, refuser_of
+from ._call_guard import CallGuard
 
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["GuardedFunctions", "LoopGuard", "guarded"]
+
+_GIVES_TEXT = (inspect.Signature.empty, str, "str", Any, "Any")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
-@beta
+@stable
 class LoopGuard(CallGuard):
     r"""Decorator for the functions of one run; see `CallGuard` for its arguments.
 
@@ -36,7 +39,7 @@ class LoopGuard(CallGuard):
     antiloop.exceptions.LoopDetectedError: Tool 'search' was called 5 times in a row...
     """
 
-    def __call__(self, function: F) -> F:
+    def __call__(self, function: _F) -> _F:
         """Return the function with its calls watched.
 
         Raises:
@@ -47,12 +50,14 @@ class LoopGuard(CallGuard):
                 f"{function!r} cannot be called; put @guard below @classmethod and @staticmethod"
             )
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{name_of(function)} yields; guard a function that returns its result")
+            raise TypeError(
+                f"{_name_of(function)} yields; guard a function that returns its result"
+            )
         is_async = inspect.iscoroutinefunction(function)
         guarded_function = self._async(function) if is_async else self._sync(function)
         functools.update_wrapper(guarded_function, function)
         guarded_function.guard = self
-        return cast(F, guarded_function)
+        return cast(_F, guarded_function)
 
     def __enter__(self) -> "LoopGuard":
         self.reset()
@@ -62,7 +67,7 @@ class LoopGuard(CallGuard):
         """End the run; its verdict can still be read."""
 
     def _sync(self, function: Callable[..., Any]) -> Any:
-        call_of, refuse = call_maker_of(function), refuser_of(function)
+        call_of, refuse = _call_maker_of(function), _refuser_of(function)
 
         def guarded_function(*args: Any, **kwargs: Any) -> Any:
             call = call_of(args, kwargs)
@@ -83,7 +88,7 @@ class LoopGuard(CallGuard):
         return guarded_function
 
     def _async(self, function: Callable[..., Any]) -> Any:
-        call_of, refuse = call_maker_of(function), refuser_of(function)
+        call_of, refuse = _call_maker_of(function), _refuser_of(function)
 
         async def guarded_function(*args: Any, **kwargs: Any) -> Any:
             call = call_of(args, kwargs)
@@ -124,7 +129,7 @@ class GuardedFunctions(Tuple[Any, ...]):
 @overload
 def guarded(**options: Any) -> LoopGuard: ...
 @overload
-def guarded(function: F, /, **options: Any) -> F: ...
+def guarded(function: _F, /, **options: Any) -> _F: ...
 @overload
 def guarded(
     function: Callable[..., Any], /, *functions: Callable[..., Any], **options: Any
@@ -143,3 +148,55 @@ def guarded(*functions: Callable[..., Any], **options: Any) -> Any:
         return guard
     made = tuple(map(guard, functions))
     return made[0] if len(made) == 1 else GuardedFunctions(made)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Name a function, or what else can be called, by its kind."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _refuser_of(function: Callable[..., Any]) -> Callable[[str], str]:
+    """Return what handles a refusal: return its text if the function returns text, else raise."""
+
+    def refuse(text: str) -> str:
+        raise CallRefused(text)
+
+    signature = _signature(function)
+    gives_text = signature is None or signature.return_annotation in _GIVES_TEXT
+    return str if gives_text else refuse
+
+
+def _call_maker_of(function: Callable[..., Any]) -> Callable[[Any, Any], ToolCall]:
+    """Return what makes a call of arguments, the same by position and by name."""
+    name, signature = _name_of(function), _signature(function)
+
+    def call_of(args: Any, kwargs: Any) -> ToolCall:
+        return ToolCall(name, _arguments(signature, args, kwargs))
+
+    return call_of
+
+
+def _arguments(signature: Optional[inspect.Signature], args: Any, kwargs: Any) -> Dict[str, Any]:
+    as_given = {"args": args, **kwargs} if args else dict(kwargs)
+    if signature is None:
+        return as_given
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return as_given  # the function will say so itself
+    bound.apply_defaults()
+    arguments = dict(bound.arguments)
+    for position, parameter in enumerate(signature.parameters.values()):
+        if not position and parameter.name in ("self", "cls"):
+            del arguments[parameter.name]
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            arguments.update(arguments.pop(parameter.name))
+    return arguments
+
+
+def _signature(function: Callable[..., Any]) -> Optional[inspect.Signature]:
+    """Read what a function takes; some of those written in C do not tell."""
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None

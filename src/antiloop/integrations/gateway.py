@@ -5,23 +5,30 @@ loop and need not know the agent.
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
 
+from .._text.shortening import visible
 from ..formats import History
-from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
-from ..loop_detection.messages import NOTICE_MARKER, system_notice
-from ..loop_detection.text.shortening import visible
-from ..loop_detection.verdict import GO_ON
+from ..loop_detection import (
+    ClientProfile,
+    LoopAction,
+    LoopDetector,
+    LoopMonitor,
+    LoopVerdict,
+    system_notice,
+)
+from ..loop_detection._internal import NOTICE_MARKER, Settings
 from ..stability import beta
-from .guard import reason_of, stopped
-from .remembering_guard import RememberingGuard, block_of, is_found
-from .shared.request_answers import Answer
-from .shared.request_forms import FORMS, Form, Request
+from ._guard import Guard, reason_of, stopped
+from ._request_answers import Answer
+from ._request_forms import FORMS, Form, Request
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver
+
+__all__ = ["GatewayGuard", "JudgedRequest", "judge_request"]
 
 _logger = logging.getLogger("antiloop")
 _NO_TOOLS = (
@@ -32,30 +39,27 @@ _NO_TOOLS = (
 @beta
 @dataclass(frozen=True)
 class JudgedRequest:
-    """What is to be done with a request."""
+    """A request that was judged, with its verdict."""
 
     body: Mapping[str, Any]
-    """What to send on: the request as it came, or changed."""
+    """The body to send on: the request as it came, or changed."""
     answer: Optional[Answer] = None
-    """What to answer instead, so that the model is not asked; None: send the body on."""
-    verdict: LoopVerdict = GO_ON
-    """What was found, and what is done about it."""
+    """The answer to give instead, so that the model is not asked; None: send the body on."""
+    verdict: LoopVerdict = field(default_factory=LoopVerdict)
+    """The finding, and the action that follows from it."""
 
 
 @beta
-class GatewayGuard(RememberingGuard):
+class GatewayGuard(Guard):
     """Judge the requests of any number of agents; see `Guard` for the other arguments.
 
-    All is read off the conversation that a request carries. The guard remembers conversations only
-    to judge their next requests faster; no verdict depends on it. Several threads may use it. Where
-    no detector is given, it is that of antiloop.toml, if there is one from the working folder
-    upwards.
+    All is read off the conversation that a request carries, and nothing is remembered between two
+    requests. Several threads may use it. Where no detector is given, it is that of antiloop.toml,
+    if there is one from the working folder upwards.
 
     Args:
         detector, ignore, observers, across_turns: those of `Guard`.
-        remembered_calls: the most calls that are remembered of all conversations together, as
-            fingerprints, about 1.5 kB each; 0 for none. A conversation takes up to a window of
-            calls, and 10 more.
+        profiles: clients beside the known ones; of the same name, instead of them.
     """
 
     def __init__(
@@ -65,11 +69,16 @@ class GatewayGuard(RememberingGuard):
         ignore: Iterable[str] = (),
         observers: "Iterable[AgentObserver]" = (),
         across_turns: bool = False,
-        remembered_calls: int = 20_000,
+        profiles: Iterable[ClientProfile] = (),
     ) -> None:
-        detector = LoopDetector.from_file(preset="escalating") if detector is None else detector
+        own = {each.name: each for each in profiles}
+        if detector is None:
+            settings = Settings.read()
+            detector = settings.detector(LoopDetector, "escalating")
+            own = {**settings.profiles, **own}
+        known = {each.name: each for each in ClientProfile.all()}
+        self._profiles = tuple({**known, **own}.values())
         super().__init__(detector, ignore=ignore, observers=observers, across_turns=across_turns)
-        self.remembered_calls = remembered_calls
 
     def judge_request(self, body: Mapping[str, Any], kind: str, run_id: str = "") -> JudgedRequest:
         """Judge a request, and say what is to be done with it; see `judge_request`.
@@ -80,26 +89,24 @@ class GatewayGuard(RememberingGuard):
             run_id: the run's id for observers.
         """
         request = self._request(body, kind)
-        passed = self._passed(request, run_id)
-        if passed is not None:
-            return passed
-        monitor = self.monitor(run_id)
+        if not len(request.turn):
+            return JudgedRequest(body)
+        monitor = self.monitor(run_id, request.profile)
         verdict = self.verdict_on(monitor, request.turn, run_id)
-        return self._carried_out(request, self._seen(request, monitor, verdict, run_id))
+        return self._carried_out(request, monitor, verdict, run_id)
 
     async def ajudge_request(
         self, body: Mapping[str, Any], kind: str, run_id: str = ""
     ) -> JudgedRequest:
         """Judge a request, and let the event loop go on meanwhile."""
         request = self._request(body, kind)
-        passed = self._passed(request, run_id)
-        if passed is not None:
-            return passed
-        monitor = self.monitor(run_id)
+        if not len(request.turn):
+            return JudgedRequest(body)
+        monitor = self.monitor(run_id, request.profile)
         verdict = await self.averdict_on(monitor, request.turn, run_id)
-        return self._carried_out(request, self._seen(request, monitor, verdict, run_id))
+        return self._carried_out(request, monitor, verdict, run_id)
 
-    async def judge_or_pass(
+    async def _judge_or_pass(
         self, body: Mapping[str, Any], kind: str, run_id: str = ""
     ) -> JudgedRequest:
         """Judge a request; what goes wrong is logged, and the request is sent on as it came."""
@@ -112,37 +119,32 @@ class GatewayGuard(RememberingGuard):
     def _request(self, body: Mapping[str, Any], kind: str) -> Request:
         form = _form(kind)
         messages = form.to_judge(self.recent(form.conversation(body)))
-        places = self.places(kind, messages)
-        return Request(body, kind, messages, self.across_turns, places)
+        return Request(body, kind, messages, self.across_turns, form.profile(body, self._profiles))
 
-    def _passed(self, request: Request, run_id: str) -> Optional[JudgedRequest]:
-        """Send a request on if there is nothing to look for, or known to be nothing to find."""
-        verdict = self.known_verdict(request)
-        if verdict is not None:
-            self.tell(verdict, run_id)
-        elif len(request.turn):
-            return None
-        return JudgedRequest(request.body)
-
-    def _seen(
+    def _carried_out(
         self, request: Request, monitor: LoopMonitor, verdict: LoopVerdict, run_id: str
-    ) -> LoopVerdict:
-        """Report a verdict, and return it, or the block that is in force if it is to go on."""
-        self.tell(verdict, run_id)
-        acted_on = verdict if is_found(verdict) else block_of(monitor, request.turn)
-        self.note(request, monitor, verdict if acted_on is GO_ON else None)
-        return acted_on
-
-    def _carried_out(self, request: Request, verdict: LoopVerdict) -> JudgedRequest:
-        """Do what a verdict says."""
+    ) -> JudgedRequest:
+        """Report a verdict, and do what it says; where it says to go on, a block stays in force."""
+        self.tell(verdict, run_id, monitor)
         body, form = request.body, request.form
+        if verdict.decision.action is LoopAction.CONTINUE:
+            verdict = _block_of(monitor, request.turn)
         if verdict.action is LoopAction.NOTIFY:
             return JudgedRequest(form.with_message(body, self.notice(verdict)), verdict=verdict)
         if verdict.action is LoopAction.BLOCK:
             return JudgedRequest(_without_tools(form, body, verdict), verdict=verdict)
+        if verdict.action is LoopAction.CONCLUDE and not self._was_concluded(request):
+            body = form.without_tools(form.with_message(body, self.notice(verdict)))
+            return JudgedRequest(body, verdict=verdict)
         if verdict.action.ends_run:
             return JudgedRequest(body, _answer(request, verdict), verdict)
         return JudgedRequest(body, verdict=verdict)
+
+    def _was_concluded(self, request: Request) -> bool:
+        """Whether the model was asked for its last words before, and called tools all the same."""
+        earlier = request.turn.until(len(request.turn) - len(request.turn.last_round()))
+        verdicts = self.verdicts(self.monitor(), earlier)
+        return any(each.action is LoopAction.CONCLUDE for each in verdicts)
 
 
 @beta
@@ -169,8 +171,10 @@ def judge_request(
 
     Returns:
         Notify: a body with the notice at its end. Block: a body in which no tool may be called,
-        and the model learns why. Stop: an answer that says why, in the format of the API. Raise: an
-        error of the API, with the status 400. Otherwise the body as it came.
+        and the model learns why. Conclude: such a body, in which the model is asked for its last
+        words; if it calls a tool all the same, the next request is stopped. Stop: an answer that
+        says why, in the format of the API. Raise: an error of the API, with the status 400.
+        Otherwise the body as it came.
 
     Raises:
         ValueError: for another ``kind``.
@@ -178,8 +182,14 @@ def judge_request(
     >>> judge_request({"messages": [{"role": "user", "content": "Go"}]}, "openai_chat").answer
     """
     detector = detector or LoopDetector.escalating()
-    guard = GatewayGuard(detector, ignore=ignore, across_turns=across_turns, remembered_calls=0)
+    guard = GatewayGuard(detector, ignore=ignore, across_turns=across_turns)
     return guard.judge_request(body, kind)
+
+
+def _block_of(monitor: LoopMonitor, history: History) -> LoopVerdict:
+    """Return the block that the last round of a history ignores; go on if there is none."""
+    verdicts = (monitor.before(call) for call in history.last_round().calls)
+    return next((each for each in verdicts if each.action is LoopAction.BLOCK), LoopVerdict())
 
 
 def _form(kind: str) -> Form:

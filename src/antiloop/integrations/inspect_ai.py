@@ -1,6 +1,7 @@
 """Inspect AI evaluations: approval of calls, notices, an early end, and a scorer."""
 
-from typing import Any, List, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence
 from weakref import WeakKeyDictionary
 
 try:
@@ -11,28 +12,32 @@ try:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
     from inspect_ai.util import LimitExceededError
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         "antiloop.integrations.inspect_ai needs inspect-ai 0.3.246 or later:"
         ' pip install "antiloop[inspect]"'
-    ) from error
+    ) from _missing
 
 from ..formats import from_inspect
-from ..formats.moment import verdicts_of
+from ..formats._internal import verdicts_of
 from ..loop_detection import LoopAction, ToolPolicy
+from ..loop_detection._internal import NOTICE_MARKER
 from ..loop_detection.presets import PRESETS
-from ..stability import beta
+from ..stability import stable
 from ..types import ToolCall
-from .guard import Guard, stopped
+from ._guard import WITHDRAWN, Guard, stopped
+
+__all__ = ["LoopGuard", "loop_free"]
 
 
-@beta
+@stable
 class LoopGuard(Guard):
     """Approval policies for ``Task(..., approval=guard.policies())``; see `Guard` for arguments.
 
     Each round is judged before the model is asked again: a notice is added to what it is sent, or
-    the sample ends as at a limit and is scored as it stands. Refused calls get an error as their
-    result. One guard serves all samples of all tasks of a process; a sample has one guard.
+    it is asked for its last words and no tool runs any more, or the sample ends as at a limit and
+    is scored as it stands. Refused calls get an error as their result. One guard serves all samples
+    of all tasks of a process; a sample has one guard.
 
     A policy that raises stops, as an error of a sample is one of the evaluation.
     """
@@ -59,7 +64,9 @@ class LoopGuard(Guard):
         return made()
 
     def _approval(self, call: Any, history: Sequence[Any]) -> Approval:
-        _GUARDS[transcript()] = self
+        _sample().guard = self
+        if _sample().ending_in(history):
+            return Approval(decision="reject", explanation=WITHDRAWN)
         pending = ToolCall(call.function, call.arguments, call.id)
         verdict = self.before(from_inspect(self.recent(history)), pending)
         if verdict.action is LoopAction.BLOCK:
@@ -68,25 +75,56 @@ class LoopGuard(Guard):
 
     async def _before_request(self, messages: List[Any], sample_id: str) -> None:
         """Judge the round whose results have just come in; what is added is sent, not stored."""
+        *earlier, last = messages
+        if isinstance(last, ChatMessageUser) and NOTICE_MARKER in last.text:
+            return  # the model is asked again after a failure
+        ending = _sample().ending_in(earlier)
+        if ending:  # it goes on after its last words
+            raise _limit(ending)
+        if not isinstance(last, ChatMessageTool):
+            return
         verdict = await self.ajudge(from_inspect(self.recent(messages)), sample_id)
-        if verdict.action is LoopAction.NOTIFY:
+        if verdict.action is LoopAction.CONCLUDE:
+            _sample().endings[last.id or ""] = stopped(verdict)
+        if verdict.action in (LoopAction.NOTIFY, LoopAction.CONCLUDE):
             messages.append(ChatMessageUser(content=self.notice(verdict)))
-        if verdict.action.ends_run:
-            raise LimitExceededError("custom", value=1, limit=1, message=stopped(verdict))
+        elif verdict.action.ends_run:
+            raise _limit(stopped(verdict))
 
 
-_GUARDS: "WeakKeyDictionary[Any, LoopGuard]" = WeakKeyDictionary()
-"""The guard of each sample under way, by the sample's transcript."""
+def _limit(ending: str) -> LimitExceededError:
+    return LimitExceededError("custom", value=1, limit=1, message=ending)
+
+
+@dataclass
+class _Sample:
+    """The state of a sample under way."""
+
+    guard: Optional[LoopGuard] = None
+    endings: Dict[str, str] = field(default_factory=dict)
+    """The reasons of the end where models were asked for last words, by the message before."""
+
+    def ending_in(self, messages: Sequence[Any]) -> str:
+        """Return why a conversation with last words ends; empty for one that goes on."""
+        return next((self.endings[each.id] for each in messages if each.id in self.endings), "")
+
+
+_SAMPLES: "WeakKeyDictionary[Any, _Sample]" = WeakKeyDictionary()
+
+
+def _sample() -> _Sample:
+    """Return the sample that this task works at; its transcript identifies it."""
+    return _SAMPLES.setdefault(transcript(), _Sample())
 
 
 @hooks(name="antiloop", description="tells a model that it loops, and ends its sample")
-class LoopHooks(Hooks):
+class _LoopHooks(Hooks):
     """Carry out what the guard of a sample says before its model is asked again."""
 
     async def on_before_model_generate(self, data: BeforeModelGenerate) -> None:
         """Judge the round before; this is called again where the model must be asked again."""
-        guard = _GUARDS.get(transcript())
-        if guard is not None and data.input and isinstance(data.input[-1], ChatMessageTool):
+        guard = _sample().guard
+        if guard is not None and data.input:
             await guard._before_request(data.input, data.sample_id or "")
 
 

@@ -1,27 +1,33 @@
 """LangChain agents."""
 
 import logging
-from typing import Any, Awaitable, Callable, Dict, Optional, Tuple
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any, Awaitable, Callable, Dict, List, Optional, Tuple
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain_core.messages import AIMessage, HumanMessage
     from typing_extensions import Annotated, NotRequired
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         'antiloop.integrations.langchain needs langchain: pip install "antiloop[langchain]"'
-    ) from error
+    ) from _missing
 
 from ..exceptions import SnapshotError
-from ..formats import from_langchain
+from ..formats import History, from_langchain
+from ..formats._internal import langchain as lc_messages
+from ..formats._internal import text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..stability import beta
-from .guard import Guard, stopped
-from .langchain_round import id_of, last_round, pending_in, read, user_spoke
-from .langgraph import call_of, is_refused, refusal_of, thread
+from ..stability import beta, stable
+from ._guard import WITHDRAWN, Guard, heeded, stopped
+from .langgraph import _call_of, _is_refused, _refusal_of, _thread
+
+__all__ = ["LoopGuard", "LoopGuardState"]
 
 _logger = logging.getLogger("antiloop")
+_WITHDRAWN = LoopVerdict(LoopAction.BLOCK, message=WITHDRAWN)
 
 
 @beta
@@ -29,17 +35,18 @@ class LoopGuardState(AgentState[Any]):
     """The state beside the messages, in every checkpoint, but not in the output."""
 
     antiloop: NotRequired[Annotated[Dict[str, Any], PrivateStateAttr]]  # type: ignore[valid-type]
-    """What each guard of the agent knows, by the name of the middleware."""
+    """The state of each guard of the agent, by the name of the middleware."""
 
 
-@beta
+@stable
 class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     """Middleware for `create_agent`; see `Guard` for its arguments.
 
-    Each round is judged before the next model call: the model gets a notice, or the run ends with a
-    last message that says why, or `LoopDetectedError` reaches the caller. Refused calls get an
-    error as their result. What is known of the run is a private field of the agent's state, so it
-    survives checkpoints, and summaries that take the old messages away.
+    Each round is judged before the next model call: the model gets a notice, or is asked for its
+    last words, or the run ends with a last message that says why, or `LoopDetectedError` reaches
+    the caller. Refused calls get an error as their result. What is known of the run is a private
+    field of the agent's state, so it survives checkpoints, and summaries that take the old messages
+    away.
 
     Put it first in the list of middleware: it sees each round before a summary takes it away, and
     what a person decided about a call.
@@ -50,55 +57,69 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     def before_agent(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Begin a turn if the user has spoken: what came before no longer counts."""
         messages = state["messages"]
-        if self.across_turns or not user_spoke(messages):
+        if self.across_turns or not _user_spoke(messages):
             return None
         monitor = self._monitor(state)
-        monitor.user_message()
-        return self._update(state, monitor, id_of(last_round(messages)))
+        *_, said = (each for each in messages if lc_messages.kind_of(each) == "human")
+        monitor.last_reply()  # what came before is known to the observers
+        monitor.user_message(text_of(said.content))
+        self.tell_reply(monitor, _thread())
+        return self._update(state, monitor, _id_of(_last_round(messages)))
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Judge the round whose results have just come in."""
         if self._is_judged(state):
             return None
-        monitor, verdict = self._recorded(state)
-        return self._carried_out(state, monitor, self.asked(monitor, verdict, thread()))
+        monitor, verdict, mark = self._recorded(state)
+        return self._carried_out(state, monitor, self.asked(monitor, verdict, _thread()), mark)
 
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Judge the round whose results have just come in."""
         if self._is_judged(state):
             return None
-        monitor, verdict = self._recorded(state)
-        return self._carried_out(state, monitor, await self.aasked(monitor, verdict, thread()))
+        monitor, verdict, mark = self._recorded(state)
+        verdict = await self.aasked(monitor, verdict, _thread())
+        return self._carried_out(state, monitor, verdict, mark)
 
-    def _recorded(self, state: Any) -> Tuple[LoopMonitor, LoopVerdict]:
-        monitor = self._monitor(state)
-        return monitor, self.record(monitor, read(last_round(state["messages"])))
+    def _recorded(self, state: Any) -> Tuple[LoopMonitor, LoopVerdict, int]:
+        monitor, messages = self._monitor(state), state["messages"]
+        together = _last_round(messages)
+        held = sum(len(lc_messages.calls_of(each)) for each in _before(together, messages))
+        mark = heeded(monitor, self._known(state).get("mark"), held)
+        return monitor, self.record(monitor, _read(together)), mark
 
     def _carried_out(
-        self, state: Any, monitor: LoopMonitor, verdict: LoopVerdict
+        self, state: Any, monitor: LoopMonitor, verdict: LoopVerdict, mark: int
     ) -> Dict[str, Any]:
         """Do what a verdict says, and return what is to be kept."""
-        together = last_round(state["messages"])
+        together = _last_round(state["messages"])
         if together:
-            self.tell(verdict, thread())
+            self.tell(verdict, _thread(), monitor)
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
-        notice = self.notice(verdict) if verdict.action is LoopAction.NOTIFY else ""
-        judged = id_of(together) or self._known(state).get("judged")
-        update = self._update(state, monitor, judged, notice)
+        has_notice = verdict.action in (LoopAction.NOTIFY, LoopAction.CONCLUDE)
+        notice = self.notice(verdict) if has_notice else ""
+        ending = stopped(verdict) if verdict.action is LoopAction.CONCLUDE else ""
+        judged = _id_of(together) or self._known(state).get("judged")
+        update = self._update(state, monitor, judged, notice, mark, ending)
         if verdict.action is LoopAction.STOP:
             update.update(messages=[AIMessage(stopped(verdict))], jump_to="end")
         return update
 
-    @hook_config(can_jump_to=["model"])
+    @hook_config(can_jump_to=["model", "end"])
     def after_model(self, state: Any, runtime: Any) -> Optional[Dict[str, Any]]:
         """Answer the calls that are refused, so that only the others run."""
-        together, monitor = last_round(state["messages"]), self._monitor(state)
-        pending = pending_in(together)
-        verdicts = [(call, monitor.before(call_of(call))) for call in pending]
-        refused = [refusal_of(call, each) for call, each in verdicts if is_refused(each)]
+        together, monitor = _last_round(state["messages"]), self._monitor(state)
+        pending = _pending_in(together)
+        ending = self._known(state).get("ending")
+        if ending and pending:  # the model was asked for its last words, and calls all the same
+            answered = [_refusal_of(call, _WITHDRAWN) for call in pending]
+            last = AIMessage(text_of(together[0].content) or ending)
+            return {"messages": [*answered, last], "jump_to": "end"}
+        verdicts = [(call, monitor.before(_call_of(call))) for call in pending]
+        refused = [_refusal_of(call, each) for call, each in verdicts if _is_refused(each)]
         if not refused:
             return None
         # A reply of which nothing will run needs no approval.
@@ -117,14 +138,14 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         """Take up the run where the last hook left it, else from what the conversation holds."""
         messages, known = state["messages"], self._known(state)
         if known:
-            monitor = self.monitor(thread())
+            monitor = self.monitor(_thread())
             try:
                 monitor.restore(known.get("run", {}))
                 return monitor
             except SnapshotError as error:
                 _logger.warning("the checkpoint cannot be used, the messages are read: %s", error)
-        past = messages[: len(messages) - len(last_round(messages))]
-        return self.replayed(from_langchain(self.recent(past)), thread())
+        past = _before(_last_round(messages), messages)
+        return self.replayed(from_langchain(self.recent(past)), _thread())
 
     def _known(self, state: Any) -> Dict[str, Any]:
         """Return what the hook before left; nothing in a run that began without the guard."""
@@ -134,12 +155,19 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     def _is_judged(self, state: Any) -> bool:
         """Whether the model is asked once more after the same round."""
         judged = self._known(state).get("judged")
-        return bool(judged) and judged == id_of(last_round(state["messages"]))
+        return bool(judged) and judged == _id_of(_last_round(state["messages"]))
 
     def _update(
-        self, state: Any, monitor: LoopMonitor, judged: Optional[str] = None, notice: str = ""
+        self,
+        state: Any,
+        monitor: LoopMonitor,
+        judged: Optional[str] = None,
+        notice: str = "",
+        mark: int = 0,
+        ending: str = "",
     ) -> Dict[str, Any]:
-        known = {"run": monitor.snapshot(), "judged": judged, "notice": notice}
+        known = {"run": monitor.snapshot(), "judged": judged, "notice": notice, "mark": mark}
+        known["ending"] = ending
         return {"antiloop": {**(state.get("antiloop") or {}), self.name: known}}
 
     def _with_notice(self, request: Any) -> Any:
@@ -147,3 +175,51 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         if not notice:
             return request
         return request.override(messages=[*request.messages, HumanMessage(notice)])
+
+
+def _last_round(messages: List[Any]) -> List[Any]:
+    """Return the last reply and all that came after it; nothing if it asks for no tool.
+
+    A tool may add a user's message, such as a picture; it does not end the round.
+    """
+    for position in range(len(messages) - 1, -1, -1):
+        if lc_messages.kind_of(messages[position]) == "ai":
+            return messages[position:] if lc_messages.calls_of(messages[position]) else []
+    return []
+
+
+def _before(together: List[Any], messages: List[Any]) -> List[Any]:
+    """Return the messages before the last round."""
+    return messages[: len(messages) - len(together)]
+
+
+def _id_of(together: List[Any]) -> Optional[str]:
+    """Return the id of the reply; None if there is none."""
+    return together[0].id if together else None
+
+
+def _read(together: List[Any]) -> History:
+    """Read a round; what tools show as messages of the user is part of what they gave."""
+    history = from_langchain(together)
+    shown = [text_of(each.content) for each in together if lc_messages.kind_of(each) == "human"]
+    results = (
+        given and replace(given, text="\n".join([given.text, *shown])) for given in history.results
+    )
+    return replace(history, results=tuple(results))
+
+
+def _pending_in(together: List[Any]) -> List[Any]:
+    """Return the calls without an answer."""
+    answered = {
+        message.tool_call_id for message in together if lc_messages.kind_of(message) == "tool"
+    }
+    calls = together[0].tool_calls if together else []
+    return [call for call in calls if call["id"] not in answered]
+
+
+def _user_spoke(messages: List[Any]) -> bool:
+    """Whether the user has spoken since the last reply or result."""
+    latest = takewhile(
+        lambda kind: kind not in ("ai", "tool"), map(lc_messages.kind_of, messages[::-1])
+    )
+    return "human" in latest

@@ -1,27 +1,37 @@
 """Graphs that are made by hand, with LangGraph's `ToolNode`."""
 
 import logging
-from typing import Any, Awaitable, Callable, Dict, List, Optional
+from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Sequence
 
 try:
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import ensure_config
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         'antiloop.integrations.langgraph needs langgraph: pip install "antiloop[langgraph]"'
-    ) from error
+    ) from _missing
 
-from ..formats import from_langchain
+from ..formats import History, from_langchain
 from ..loop_detection import LoopAction, LoopVerdict
-from ..stability import beta
+from ..stability import stable
 from ..types import ToolCall
-from .guard import Guard
-from .shared.watched_health import ConversationWatch
+from ._guard import Guard
+
+__all__ = ["LoopGuard"]
 
 _logger = logging.getLogger("antiloop")
 
 
-@beta
+class _ConversationWatch(Protocol):
+    """Reads what is new in a conversation."""
+
+    def follow(
+        self, run_id: str, messages: Sequence[Any], read: Callable[[Sequence[Any]], History]
+    ) -> None:
+        """Take what a conversation has more than the last time."""
+
+
+@stable
 class LoopGuard(Guard):
     """Wrapper for a `ToolNode`, ``ToolNode(tools, **guard.wrappers)``; see `Guard` for arguments.
 
@@ -39,12 +49,12 @@ class LoopGuard(Guard):
         self,
         *args: Any,
         messages_key: str = "messages",
-        health: Optional[ConversationWatch] = None,
+        health: Optional[_ConversationWatch] = None,
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self.messages_key = messages_key
-        self.health = health
+        self._messages_key = messages_key
+        self._health = health
 
     @property
     def wrappers(self) -> Dict[str, Any]:
@@ -54,17 +64,17 @@ class LoopGuard(Guard):
     def verdict(self, messages: List[Any]) -> LoopVerdict:
         """Judge the conversation before the model is asked again; once a round."""
         self._follow(messages)
-        return self.judge(from_langchain(self.recent(messages)), thread())
+        return self.judge(from_langchain(self.recent(messages)), _thread())
 
     async def averdict(self, messages: List[Any]) -> LoopVerdict:
         """Do what `verdict` does in an async node: a judge does not block the event loop."""
         self._follow(messages)
-        return await self.ajudge(from_langchain(self.recent(messages)), thread())
+        return await self.ajudge(from_langchain(self.recent(messages)), _thread())
 
     def _follow(self, messages: List[Any]) -> None:
-        if self.health is not None:
+        if self._health is not None:
             try:
-                self.health.follow(thread(), messages, from_langchain)
+                self._health.follow(_thread(), messages, from_langchain)
             except Exception:
                 _logger.exception("the health of a run could not be judged; the run goes on")
 
@@ -76,31 +86,31 @@ class LoopGuard(Guard):
 
     def _refused(self, request: Any) -> Optional[ToolMessage]:
         call, messages = request.tool_call, self._messages(request.state)
-        verdict = self.before(from_langchain(self.recent(messages)), call_of(call))
-        return refusal_of(call, verdict) if is_refused(verdict) else None
+        verdict = self.before(from_langchain(self.recent(messages)), _call_of(call))
+        return _refusal_of(call, verdict) if _is_refused(verdict) else None
 
     def _messages(self, state: Any) -> List[Any]:
         if isinstance(state, list):
             return state
-        key = self.messages_key
+        key = self._messages_key
         return state[key] if isinstance(state, dict) else getattr(state, key)
 
 
-def call_of(call: Any) -> ToolCall:
+def _call_of(call: Any) -> ToolCall:
     """Return a call as the detectors know it."""
     return ToolCall(call["name"], call["args"], call["id"])
 
 
-def is_refused(verdict: LoopVerdict) -> bool:
+def _is_refused(verdict: LoopVerdict) -> bool:
     """Whether a call may not run."""
     return verdict.action is LoopAction.BLOCK
 
 
-def refusal_of(call: Any, verdict: LoopVerdict) -> ToolMessage:
+def _refusal_of(call: Any, verdict: LoopVerdict) -> ToolMessage:
     """Return the answer to a call that is refused."""
     return ToolMessage(verdict.message, tool_call_id=call["id"], name=call["name"], status="error")
 
 
-def thread() -> str:
+def _thread() -> str:
     """Name the thread that runs now; empty if there is none."""
     return str(ensure_config().get("configurable", {}).get("thread_id", ""))

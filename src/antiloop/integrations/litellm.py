@@ -8,15 +8,17 @@ try:
     from litellm.integrations.custom_guardrail import ModifyResponseException
     from litellm.integrations.custom_logger import CustomLogger
     from litellm.proxy._types import ProxyException
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         'antiloop.integrations.litellm needs litellm[proxy]: pip install "antiloop[litellm]"'
-    ) from error
+    ) from _missing
 
-from ..formats.content import field_of, items_of
-from ..stability import beta
+from ..formats._internal import field_of, items_of
+from ..stability import stable
+from ._request_answers import Answer
 from .gateway import GatewayGuard
-from .shared.request_answers import Answer
+
+__all__ = ["LoopGuard", "handler"]
 
 _KINDS = {
     "acompletion": "openai_chat",
@@ -30,7 +32,7 @@ _RUN_IDS = ("litellm_session_id", "litellm_trace_id", "litellm_call_id")
 _ANSWER = "antiloop_answer"
 
 
-@beta
+@stable
 class LoopGuard(GatewayGuard, CustomLogger):
     """A callback of the LiteLLM proxy; see `Guard` for its arguments.
 
@@ -49,7 +51,7 @@ class LoopGuard(GatewayGuard, CustomLogger):
         kind = _KINDS.get(call_type)
         if kind is None:
             return None
-        judged = await self.judge_or_pass(data, kind, _run_of(data))
+        judged = await self._judge_or_pass(data, kind, _run_of(data))
         if judged.answer is not None:
             raise _ended(judged.answer, data)
         return None if judged.body is data else dict(judged.body)
@@ -97,4 +99,4 @@ def _ended_by_itself(chunk: Any) -> Any:
 
 
 handler = LoopGuard()
-"""What ``callbacks`` in LiteLLM's config.yaml names, for the escalating preset."""
+"""The guard that ``callbacks`` in LiteLLM's config.yaml names, with the escalating preset."""

@@ -4,16 +4,20 @@ from typing import Any, Mapping, Optional
 
 try:
     from mcp.types import CallToolResult, TextContent
-except ImportError as error:
-    raise ImportError('antiloop.integrations.mcp needs mcp: pip install "antiloop[mcp]"') from error
+except ImportError as _missing:
+    raise ImportError(
+        'antiloop.integrations.mcp needs mcp: pip install "antiloop[mcp]"'
+    ) from _missing
 
-from ..formats.content import filled_field, flag_of, text_of
-from ..stability import beta
+from ..formats._internal import filled_field, flag_of, text_of
+from ..stability import stable
 from ..types import ToolCall, ToolResult
-from .shared.call_guard import CallGuard
+from ._call_guard import CallGuard
+
+__all__ = ["LoopGuard"]
 
 
-@beta
+@stable
 class LoopGuard(CallGuard):
     """Wrap a client session for one run; see `CallGuard` for the other arguments.
 

@@ -2,10 +2,11 @@
 
 import inspect
 import logging
+from contextvars import ContextVar
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 try:
     from agents import (
@@ -16,20 +17,27 @@ try:
         ToolInputGuardrail,
         ToolsToFinalOutputResult,
     )
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         "antiloop.integrations.openai_agents needs openai-agents 0.4 or later:"
         ' pip install "antiloop[openai-agents]"'
-    ) from error
+    ) from _missing
 
+from .._latest import Latest
 from ..formats import from_openai_responses
-from ..formats.messages.openai_responses import is_hosted_call, is_message, is_result
-from ..loop_detection import LoopAction
-from ..loop_detection.verdict import GO_ON
-from ..stability import beta
+from ..formats._internal import field_of, text_of
+from ..formats._internal import openai_responses as responses
+from ..loop_detection import LoopAction, LoopVerdict
+from ..stability import stable
 from ..types import ToolCall
-from .guard import Guard, stopped
-from .shared.last_request import LastRequests
+from ._guard import WITHDRAWN, Guard, stopped
+
+__all__ = ["LoopGuard"]
+
+_KEPT_FIRST_CALLS = 1000
+
+# Tasks that are begun after a request inherit it.
+_LAST: ContextVar[Optional["_LastRequest"]] = ContextVar("antiloop_last_request", default=None)
 
 _logger = logging.getLogger("antiloop")
 _UNKNOWN = (
@@ -38,7 +46,7 @@ _UNKNOWN = (
 )
 
 
-@beta
+@stable
 class LoopGuard(Guard):
     """Guards runs of the OpenAI Agents SDK; see `Guard` for its arguments.
 
@@ -46,14 +54,15 @@ class LoopGuard(Guard):
         agent = guard.agent(Agent("helper", tools=[search]))
         result = await Runner.run(agent, "Go", run_config=guard.run_config())
 
-    Each round is judged before the next model call: the model gets a notice, or the run ends with a
-    final output that says why, or `LoopDetectedError` reaches the caller. Refused calls get the
-    words of the refusal as their result.
+    Each round is judged before the next model call: the model gets a notice, or is asked for its
+    last words and no tool runs any more, or the run ends with a final output that says why, or
+    `LoopDetectedError` reaches the caller. Refused calls get the words of the refusal as their
+    result.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._requests = LastRequests()
+        self._requests = _LastRequests()
 
     def agent(self, agent: Any) -> Any:
         """Return a copy of an agent whose tools can be refused, and whose runs can be ended."""
@@ -76,7 +85,7 @@ class LoopGuard(Guard):
 
     @property
     def guardrail(self) -> Any:
-        """What refuses calls, for tools that are made elsewhere, such as those of MCP servers."""
+        """A guardrail that refuses calls of tools made elsewhere, such as those of MCP servers."""
         return ToolInputGuardrail(self._allowed, name="antiloop")
 
     def _tool(self, tool: Any) -> Any:
@@ -88,13 +97,15 @@ class LoopGuard(Guard):
         """Judge the round whose results have just come in, before the model reads them."""
         items = self.recent(self._requests.whole(data.model_data.input))
         last = self._requests.begin(data.agent.name, items)
-        verdict = GO_ON
-        if items and is_result(items[-1]):
+        verdict = LoopVerdict()
+        if items and responses.is_result(items[-1]):
             verdict = await self.ajudge(from_openai_responses(items), last.agent)
-        if verdict.action.ends_run:
+        is_last = verdict.action is LoopAction.CONCLUDE and _may_be_text(data.agent)
+        if verdict.action.ends_run and not is_last:
             raise verdict.as_error()
+        last.ending = stopped(verdict) if is_last else ""
         sent = await _result_of(theirs(data)) if theirs else data.model_data
-        if verdict.action is LoopAction.NOTIFY:
+        if is_last or verdict.action is LoopAction.NOTIFY:
             notice = {"role": "user", "content": self.notice(verdict)}
             sent = replace(sent, input=[*sent.input, notice])
         return sent
@@ -105,6 +116,8 @@ class LoopGuard(Guard):
         if last is None:
             _logger.warning(_UNKNOWN, data.agent.name)
             return ToolGuardrailFunctionOutput.allow()
+        if last.ending:
+            return ToolGuardrailFunctionOutput.reject_content(WITHDRAWN)
         call = ToolCall(context.tool_name, context.tool_arguments, context.tool_call_id)
         self._requests.note(_item(call), last)
         verdict = self.replayed(from_openai_responses(last.items)).before(call)
@@ -117,15 +130,23 @@ class LoopGuard(Guard):
         theirs = await _decided(agent.tool_use_behavior, context, results)
         last = self._requests.now(agent.name)
         # An object as output cannot be made up here: the next request raises instead.
-        if theirs.is_final_output or not last or agent.output_type not in (None, str):
+        if theirs.is_final_output or not last or not _may_be_text(agent):
             return theirs
+        if last.ending:  # it called tools instead of saying its last words
+            return ToolsToFinalOutputResult(True, last.text or last.ending)
         outputs = [result.run_item.raw_item for result in results if result.run_item]
         history = from_openai_responses(last.followed_by(outputs))
-        verdict = await self.averdict_on(self.monitor(last.agent), history, last.agent)
-        if verdict.action is not LoopAction.STOP:
+        monitor = self.monitor(last.agent)
+        verdict = await self.averdict_on(monitor, history, last.agent)
+        if verdict.action is not LoopAction.STOP:  # the next request asks for last words
             return theirs
-        self.tell(verdict, last.agent)
+        self.tell(verdict, last.agent, monitor)
         return ToolsToFinalOutputResult(True, stopped(verdict))
+
+
+def _may_be_text(agent: Any) -> bool:
+    """Whether the run of an agent may end with plain words."""
+    return agent.output_type in (None, str)
 
 
 class _ReplyHooks(AgentHooks[Any]):
@@ -134,7 +155,7 @@ class _ReplyHooks(AgentHooks[Any]):
     All else is done by the agent's hooks.
     """
 
-    def __init__(self, requests: LastRequests, theirs: Optional[Any]) -> None:
+    def __init__(self, requests: "_LastRequests", theirs: Optional[Any]) -> None:
         self._requests, self._theirs = requests, theirs
         for name in dir(AgentHooks):
             if theirs is not None and name.startswith("on_") and name != "on_llm_end":
@@ -143,7 +164,11 @@ class _ReplyHooks(AgentHooks[Any]):
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         last = self._requests.now(agent.name)
         if last is not None:
-            kept = [item for item in response.output if is_message(item) or is_hosted_call(item)]
+            kept = [
+                item
+                for item in response.output
+                if responses.is_message(item) or responses.is_hosted_call(item)
+            ]
             # As it will be in the next request: without the fields that are not set.
             last.kept = [item.model_dump(exclude_unset=True) for item in kept]
         if self._theirs is not None:
@@ -169,3 +194,66 @@ async def _decided(behavior: Any, context: Any, results: Any) -> Any:
 
 async def _result_of(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
+
+
+@dataclass
+class _LastRequest:
+    """A run from its last request to the model on, in OpenAI Responses items."""
+
+    agent: str
+    """The agent that asked."""
+    items: Sequence[Any]
+    """The conversation that the model was sent."""
+    calls: Dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The calls that the model asked for then, by id."""
+    kept: Sequence[Any] = ()
+    """The rest of the reply: words of the model, and calls that the provider has run."""
+    ending: str = ""
+    """The reason of the end, if the model was asked for its last words."""
+
+    @property
+    def text(self) -> str:
+        """The words of the reply."""
+        said = (field_of(item, "content") for item in self.kept if responses.is_message(item))
+        return "\n".join(map(text_of, said))
+
+    def followed_by(self, results: Iterable[Any]) -> List[Any]:
+        """Return the conversation, followed by the calls made since and their results."""
+        return [*self.items, *self.kept, *self.calls.values(), *results]
+
+
+class _LastRequests:
+    """Finds the last request of a run, in all runs of a process at the same time."""
+
+    def __init__(self) -> None:
+        self._first_calls: Latest[str, _LastRequest] = Latest(_KEPT_FIRST_CALLS)
+
+    def now(self, agent: str) -> Optional[_LastRequest]:
+        """Return the last request here, unless another agent made it."""
+        last = _LAST.get()
+        return last if last and last.agent == agent else None
+
+    def begin(self, agent: str, items: Sequence[Any]) -> "_LastRequest":
+        """Note a request, and return it."""
+        last = _LastRequest(agent, items)
+        _LAST.set(last)
+        return last
+
+    def note(self, call: Mapping[str, Any], last: _LastRequest) -> None:
+        """Note a call that the model asks for."""
+        last.calls[call["call_id"]] = call
+        if any(map(responses.is_call, last.items)):
+            return
+        # The first turn of a run is a separate task; the next turn does not see what it sets.
+        # What was said before contains no calls, and may be large.
+        self._first_calls[call["call_id"]] = _LastRequest(last.agent, (), last.calls, last.kept)
+
+    def whole(self, items: Sequence[Any]) -> Sequence[Any]:
+        """Return the whole conversation; if a server keeps it, the items are only the new ones."""
+        answered = [field_of(item, "call_id") for item in items if responses.is_result(item)]
+        first = [self._first_calls.pop(call_id, None) for call_id in answered]
+        if not any(map(responses.is_call, items)):
+            for last in (_LAST.get(), *first):
+                if last and not last.calls.keys().isdisjoint(answered):
+                    return last.followed_by(items)
+        return items

@@ -2,23 +2,28 @@
 
 from typing import Any, Dict, Mapping
 
-from ..stability import beta
-from .hooks.hook_session import Decision
-from .hooks.session_guard import SessionGuard
+from ..stability import stable
+from ._hooks.hook_session import Decision
+from ._hooks.session_guard import SessionGuard
+
+__all__ = ["LoopGuard"]
 
 
-@beta
+@stable
 class LoopGuard(SessionGuard):
     """Answers the plugin for opencode; see `Lookout` for its arguments.
 
     Before a call (``tool.execute.before``) it is refused if it belongs to a loop that is blocked.
-    After the calls of a round (``tool.execute.after`` of the last one) the round is judged: a
-    notice is added to the result, or the run ends. ``raise`` ends it like ``stop``.
+    After the calls of a round (``tool.execute.after`` of the last one) the round is judged, and a
+    notice is added to the result. Nothing can be added to an error: then the notice follows the
+    next result, or the first refusal stands for it. Where the policy is to stop or to raise, the
+    model reads so, and all calls are refused until the user speaks; if it goes on calling, the run
+    ends.
     """
 
-    agent = "opencode"
-    own_tools = ("todowrite", "todoread", "question", "skill", "plan_enter", "plan_exit")
+    _agent = "opencode"
+    _untold = ("PostToolUseFailure",)
 
-    def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
+    def _in_own_words(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
         """Return a decision in the words of the plugin."""
         return {name: words for name, words in decision._asdict().items() if words}

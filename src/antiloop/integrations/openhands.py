@@ -2,14 +2,14 @@
 
 from typing import Any, Dict, Mapping
 
-from ..formats.content import field_of, flag_of, text_of
-from ..stability import beta
-from ..types import ToolResult
-from .hooks.hook_session import Decision
-from .hooks.session_guard import SessionGuard
+from ..stability import stable
+from ._hooks.hook_session import Decision
+from ._hooks.session_guard import SessionGuard
+
+__all__ = ["LoopGuard"]
 
 
-@beta
+@stable
 class LoopGuard(SessionGuard):
     """Answers the events of OpenHands' hooks; see `Lookout` for its arguments.
 
@@ -19,21 +19,9 @@ class LoopGuard(SessionGuard):
     policy is to stop or to raise, all calls are refused until the user speaks.
     """
 
-    agent = "openhands"
-    own_tools = ("think", "finish", "task_tracker")
-    name = "event_type"
-    can_end = False
+    _agent = "openhands"
+    _can_end = False
 
-    def result_of(self, event: Mapping[str, Any]) -> ToolResult:
-        """Return the result in an event, as the model reads it."""
-        response = event.get(self.result)
-        content = field_of(response, "content")
-        text = text_of(response if content is None else content)
-        code = field_of(response, "exit_code")
-        if code not in (None, 0):
-            text = f"{text}\n[exit code {text_of(code)}]"
-        return ToolResult(text, flag_of(response, "is_error"))
-
-    def answered(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
+    def _in_own_words(self, event: Mapping[str, Any], decision: Decision) -> Dict[str, Any]:
         """Return a decision in the words of OpenHands."""
         return {"decision": "deny", "reason": decision.refusal} if decision.refusal else {}

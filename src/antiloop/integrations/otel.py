@@ -3,30 +3,31 @@
 import logging
 from contextlib import nullcontext
 from threading import RLock
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Mapping, Optional, Tuple
 
 try:
     from opentelemetry import trace
     from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         'antiloop.integrations.otel needs opentelemetry-sdk: pip install "antiloop[otel]"'
-    ) from error
+    ) from _missing
 
-from ..formats.spans.agent_span import AgentSpan
-from ..formats.spans.gen_ai import conversation_of
-from ..formats.spans.otlp import is_same_call
-from ..formats.spans.span import Span
-from ..latest import Latest
+from .._latest import Latest
+from .._text.shortening import visible
+from .._trace import to_plain
+from ..formats._internal import AgentSpan, Span, agent_span, conversation_of, is_same_call
 from ..loop_detection import LoopVerdict
-from ..loop_detection.text.shortening import visible
 from ..stability import beta
-from .guard import reason_of
-from .otel_observer import OtelObserver
-from .otel_span import Key, agent_span_of, is_of_agents, key_of, parent_of
-from .shared.lookout import Lookout
-from .shared.span_run import SpanRun
-from .shared.watched_health import SpanWatch
+from ._guard import reason_of
+from ._lookout import Lookout
+from ._span_run import SpanRun, SpanWatch
+from .otel_metrics import OtelObserver
+
+_Key = Tuple[str, str]
+"""The ids of a trace and a span."""
+
+_OF_AGENTS = ("gen_ai.", "mcp.method.name", "openinference.")
 
 _logger = logging.getLogger("antiloop")
 _OPEN_REMEMBERED = 10_000
@@ -65,7 +66,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             raise ValueError(f"runs must be 1 or more, got {runs}")
         self._health = health
         self._lock = RLock()  # what is logged meanwhile may make spans
-        self._open: Latest[Key, Any] = Latest(_OPEN_REMEMBERED)
+        self._open: Latest[_Key, Any] = Latest(_OPEN_REMEMBERED)
         self._runs: Latest[str, SpanRun] = Latest(runs)
         self._of_trace: Latest[str, str] = Latest(runs)
         self._named: Latest[str, None] = Latest(runs)
@@ -74,16 +75,16 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         """Remember a span, so that those within it are known to belong to it."""
         try:
             with self._lock:
-                self._open[key_of(span)] = span
+                self._open[_key_of(span)] = span
                 if self._health is not None:
-                    self._note_agent(agent_span_of(span))
+                    self._note_agent(_agent_span_of(span))
         except Exception:
             _logger.exception("a span could not be read; it is ignored")
 
     def on_end(self, span: ReadableSpan) -> None:
         """Judge the call of a span."""
         try:
-            around = self._open.get((key_of(span)[0], parent_of(span)))
+            around = self._open.get((_key_of(span)[0], _parent_of(span)))
             run_id, verdicts = self._ended(span)
             for verdict in verdicts:
                 _logger.warning("run %s: %s", visible(run_id, 80), visible(reason_of(verdict)))
@@ -98,15 +99,15 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         return True
 
     def _ended(self, span: ReadableSpan) -> Tuple[str, List[LoopVerdict]]:
-        one = agent_span_of(span)
+        one = _agent_span_of(span)
         with self._lock:
-            self._open.pop(key_of(span), None)
+            self._open.pop(_key_of(span), None)
             if one is None or self._is_copy(one):
                 return "", []
             run_id = self._run_id(one)
             if not one.kind:
                 return run_id, []
-            run = self._runs.get(run_id) or SpanRun(self.monitor(), run_id, self._health)
+            run = self._runs.get(run_id) or SpanRun(self.monitor(run_id), run_id, self._health)
             self._runs[run_id] = run
             verdicts = run.take(one)
             unknown = [tool for tool in run.without_arguments if tool not in self._named]
@@ -122,7 +123,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
 
     def _is_copy(self, one: AgentSpan) -> bool:
         outer = self._open.get((one.span.trace_id, one.span.parent_id)) if one.call else None
-        return outer is not None and is_same_call(one, agent_span_of(outer))
+        return outer is not None and is_same_call(one, _agent_span_of(outer))
 
     def _run_id(self, one: AgentSpan) -> str:
         """Return the conversation of a span: its own, of a span around it, of its trace."""
@@ -140,10 +141,10 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             if outer is None:
                 break
             attributes = outer.attributes or {}
-            found = conversation_of(attributes) if is_of_agents(attributes) else None
+            found = conversation_of(attributes) if _is_of_agents(attributes) else None
             if found is not None:
                 return found
-            parent_id = parent_of(outer)
+            parent_id = _parent_of(outer)
         return None
 
 
@@ -153,3 +154,39 @@ def _no_arguments(tool: str) -> str:
         " taken as different from each other; have them recorded, e.g. with"
         " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true or a setting of your framework"
     )
+
+
+def _agent_span_of(span: Any) -> Optional[AgentSpan]:
+    """Read a span of an agent, a model or a tool; None for any other."""
+    attributes = span.attributes or {}
+    if not _is_of_agents(attributes):
+        return None
+    start_ns = span.start_time or 0
+    times = (start_ns, max(start_ns, span.end_time or 0))
+    events = tuple((event.name, to_plain(event.attributes or {})) for event in span.events)
+    ids = (*_key_of(span), _parent_of(span))
+    return agent_span(Span(*ids, *times, to_plain(attributes), events, _error(span, events)))
+
+
+def _is_of_agents(attributes: Mapping[str, Any]) -> bool:
+    """Whether the attributes are those of agents, models and tools."""
+    return any(key.startswith(_OF_AGENTS) for key in attributes)
+
+
+def _key_of(span: Any) -> _Key:
+    """Return the ids of a span."""
+    context = span.get_span_context()
+    return f"{context.trace_id:032x}", f"{context.span_id:016x}"
+
+
+def _parent_of(span: Any) -> str:
+    """Return the id of the span that this one is part of; empty for a root."""
+    return f"{span.parent.span_id:016x}" if span.parent else ""
+
+
+def _error(span: Any, events: Tuple[Tuple[str, Mapping[str, Any]], ...]) -> Optional[str]:
+    """Return the message of a failure, which may be empty; None if all went well."""
+    if span.status.status_code.name != "ERROR":
+        return None
+    said = [attributes.get("exception.message") for _, attributes in events]
+    return next((str(text) for text in (*said, span.status.description) if text), "")

@@ -1,18 +1,27 @@
-"""Loops as metrics of OpenTelemetry."""
+"""Loops written into the traces and metrics of OpenTelemetry, through its API alone."""
 
-from typing import Any, Dict, Iterable, Mapping
+from typing import Any, Dict, Mapping
 
 try:
-    from opentelemetry import metrics
-except ImportError as error:
+    from opentelemetry import metrics, trace
+except ImportError as _missing:
     raise ImportError(
         'antiloop.integrations.otel_metrics needs opentelemetry-api: pip install "antiloop[otel]"'
-    ) from error
+    ) from _missing
 
+from .._text.shortening import visible
+from ..agent import AgentObserver
+from ..loop_detection._internal import named_calls
 from ..stability import beta
-from .shared.loop_metrics import LoopMetrics
+from ._loop_metrics import LoopMetrics
+
+__all__ = ["OtelMetrics", "OtelObserver"]
 
 _COUNTERS = {
+    "runs": ("{run}", "Runs that got this far, each once."),
+    "rounds": ("{round}", "Replies with tool calls that were judged."),
+    "errors": ("{error}", "Errors of detectors, judges, listeners and observers."),
+    "webhook_dropped": ("{loop}", "Loops that a webhook could not post."),
     "loops": ("{loop}", "Loops that were found, once for each action."),
     "wasted_calls": ("{call}", "Tool calls of loops that brought nothing new."),
     "wasted_tokens": ("{token}", "Tokens of these calls' replies."),
@@ -25,11 +34,12 @@ _COUNTERS = {
 class OtelMetrics(LoopMetrics):
     """Count loops: an observer for `AgentConfig` and every adapter.
 
-    The counters are ``antiloop.loops``, ``antiloop.wasted_calls``, ``antiloop.wasted_tokens`` and
-    ``antiloop.wasted_cost`` with the attributes detector, tool, action, preset and shadow, and
-    ``antiloop.questions`` with opinion and preset. ``antiloop.suspicion`` is a gauge of the latest
-    verdict, ``antiloop.decision.duration`` a histogram in seconds. Only the API is used: where no
-    SDK is set up, nothing happens.
+    The counters are ``antiloop.runs`` with the attributes outcome and preset; ``antiloop.rounds``,
+    ``antiloop.errors`` and ``antiloop.webhook_dropped`` with preset; ``antiloop.loops``,
+    ``antiloop.wasted_calls``, ``antiloop.wasted_tokens`` and ``antiloop.wasted_cost`` with
+    detector, tool, action, preset and shadow; ``antiloop.questions`` with opinion and preset.
+    ``antiloop.suspicion`` is a histogram of all rounds, ``antiloop.decision.duration`` one in
+    seconds. Only the API is used: where no SDK is set up, nothing happens.
 
     Args:
         meter_provider: the provider to use; by default the global one.
@@ -39,7 +49,6 @@ class OtelMetrics(LoopMetrics):
     def __init__(self, *args: Any, meter_provider: Any = None, **options: Any) -> None:
         super().__init__(*args, **options)
         meter = metrics.get_meter("antiloop", meter_provider=meter_provider)
-        self._suspicion: Dict[str, float] = {}
         self._counters = {
             name: meter.create_counter(f"antiloop.{name}", unit, about)
             for name, (unit, about) in _COUNTERS.items()
@@ -47,27 +56,60 @@ class OtelMetrics(LoopMetrics):
         self._durations = meter.create_histogram(
             "antiloop.decision.duration", "s", "How long deciding about a call or a round took."
         )
-        meter.create_observable_gauge(
-            "antiloop.suspicion",
-            [self._observed],
-            "1",
-            "How close a run is to being stuck, after the latest round.",
+        self._suspicion = meter.create_histogram(
+            "antiloop.suspicion", "1", "How close runs were to being stuck, after each round."
         )
+        self.begin()
 
     def count(self, name: str, amount: float, labels: Mapping[str, str]) -> None:
         """Add to a counter."""
         self._counters[name].add(amount, dict(labels))
 
-    def gauge(self, suspicion: float, labels: Mapping[str, str]) -> None:
-        """Keep the suspicion until it is asked for."""
-        self._suspicion[labels["preset"]] = suspicion
+    def suspicion(self, value: float, labels: Mapping[str, str]) -> None:
+        """Record the suspicion after a round."""
+        self._suspicion.record(value, dict(labels))
 
     def on_decision_time(self, seconds: float) -> None:
         """Record how long a decision took."""
         self._durations.record(seconds)
 
-    def _observed(self, options: Any) -> Iterable[Any]:
-        return [
-            metrics.Observation(value, {"preset": preset})
-            for preset, value in self._suspicion.items()
-        ]
+
+@beta
+class OtelObserver(AgentObserver):
+    """Write each loop into the current span, and count it.
+
+    The span gets the attributes ``antiloop.loop.detected`` and ``antiloop.detector.name``, and an
+    event ``antiloop.loop.detected`` that names the tools. The counter is
+    ``antiloop.loop.detections``. Arguments and results are left out. Only the API is used: where no
+    SDK is set up, nothing happens.
+
+    Args:
+        meter_provider: the provider to use; by default the global one.
+    """
+
+    def __init__(self, meter_provider: Any = None) -> None:
+        meter = metrics.get_meter("antiloop", meter_provider=meter_provider)
+        self._detections = meter.create_counter(
+            "antiloop.loop.detections", "{detection}", "Tool-call loops that were found."
+        )
+
+    def on_tool_loop_detected(
+        self, run_id: str, detector_name: str, details: Mapping[str, Any]
+    ) -> None:
+        """Add the loop to the current span and the counter."""
+        tools = list(dict.fromkeys(visible(tool, 80) for tool, _ in named_calls(details)))
+        indices = details.get("indices")
+        what: Dict[str, Any] = {"antiloop.detector.name": detector_name}
+        if len(tools) == 1:
+            what["gen_ai.tool.name"] = tools[0]
+        self._detections.add(1, what)
+        span = trace.get_current_span()
+        span.set_attribute("antiloop.loop.detected", True)
+        span.set_attribute("antiloop.detector.name", detector_name)
+        more = {
+            "antiloop.run.id": run_id,
+            "antiloop.loop.tools": tools,
+            "antiloop.loop.calls": len(indices) if isinstance(indices, list) else 0,
+            "antiloop.loop.answer": str(details.get("answer", "unknown")),
+        }
+        span.add_event("antiloop.loop.detected", {**what, **more})

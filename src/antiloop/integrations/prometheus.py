@@ -1,27 +1,36 @@
 """Loops as metrics of Prometheus, through its official client."""
 
+import os
 from typing import Any, Mapping
 
 try:
     from prometheus_client import (
         REGISTRY,
+        CollectorRegistry,
         Counter,
-        Gauge,
         Histogram,
         generate_latest,
         start_http_server,
     )
-except ImportError as error:
+    from prometheus_client.multiprocess import MultiProcessCollector
+except ImportError as _missing:
     raise ImportError(
         "antiloop.integrations.prometheus needs prometheus-client:"
         ' pip install "antiloop[prometheus]"'
-    ) from error
+    ) from _missing
 
 from ..stability import beta
-from .shared.loop_metrics import LoopMetrics
+from ._loop_metrics import SUSPICIONS, LoopMetrics
+
+__all__ = ["PrometheusMetrics"]
 
 _LOOP = ("detector", "tool", "action", "preset", "shadow")
+_OWN = ("preset",)
 _COUNTERS = {
+    "runs": (("outcome", "preset"), "Runs that got this far, each once."),
+    "rounds": (_OWN, "Replies with tool calls that were judged."),
+    "errors": (_OWN, "Errors of detectors, judges, listeners and observers."),
+    "webhook_dropped": (_OWN, "Loops that a webhook could not post."),
     "loops": (_LOOP, "Loops that were found, once for each action."),
     "wasted_calls": (_LOOP, "Tool calls of loops that brought nothing new."),
     "wasted_tokens": (_LOOP, "Tokens of these calls' replies."),
@@ -35,9 +44,10 @@ _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 class PrometheusMetrics(LoopMetrics):
     """Count loops: an observer for `AgentConfig` and every adapter.
 
-    The names are those of `OtelMetrics` as Prometheus writes them: ``antiloop_loops_total``,
-    ``antiloop_wasted_calls_total``, ``antiloop_suspicion``, ``antiloop_decision_seconds`` and so
-    on. One object serves a process.
+    The names are those of `OtelMetrics` as Prometheus writes them: ``antiloop_runs_total``,
+    ``antiloop_loops_total``, ``antiloop_suspicion``, ``antiloop_decision_seconds`` and so on. One
+    object serves a process. With ``PROMETHEUS_MULTIPROC_DIR`` set, `serve` and `text` show the
+    counts of all processes.
 
     Args:
         registry: the registry to use; by default the registry of the client library.
@@ -51,10 +61,11 @@ class PrometheusMetrics(LoopMetrics):
             name: Counter(f"antiloop_{name}", about, labels, registry=registry)
             for name, (labels, about) in _COUNTERS.items()
         }
-        self._suspicion = Gauge(
+        self._suspicion = Histogram(
             "antiloop_suspicion",
-            "How close a run is to being stuck, after the latest round.",
-            ("preset",),
+            "How close runs were to being stuck, after each round.",
+            _OWN,
+            buckets=SUSPICIONS,
             registry=registry,
         )
         self._durations = Histogram(
@@ -63,23 +74,32 @@ class PrometheusMetrics(LoopMetrics):
             buckets=_SECONDS,
             registry=registry,
         )
+        self._suspicion.labels(self._preset)
+        self.begin()
 
     def serve(self, port: int, address: str = "127.0.0.1") -> Any:
         """Serve the text endpoint in a thread; return the server and its thread."""
-        return start_http_server(port, address, self._registry)
+        return start_http_server(port, address, self._shown())
 
     def text(self) -> str:
         """Return what the endpoint shows, for a web framework of your own."""
-        shown: bytes = generate_latest(self._registry)
+        shown: bytes = generate_latest(self._shown())
         return shown.decode("utf-8")
 
     def count(self, name: str, amount: float, labels: Mapping[str, str]) -> None:
         """Add to a counter."""
         self._counters[name].labels(**labels).inc(amount)
 
-    def gauge(self, suspicion: float, labels: Mapping[str, str]) -> None:
-        """Set the suspicion."""
-        self._suspicion.labels(**labels).set(suspicion)
+    def _shown(self) -> Any:
+        if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+            return self._registry
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)
+        return registry
+
+    def suspicion(self, value: float, labels: Mapping[str, str]) -> None:
+        """Record the suspicion after a round."""
+        self._suspicion.labels(**labels).observe(value)
 
     def on_decision_time(self, seconds: float) -> None:
         """Record how long a decision took."""

@@ -8,38 +8,47 @@ try:
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.messages import ModelResponse, TextPart, UserPromptPart
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         "antiloop.integrations.pydantic_ai needs pydantic-ai-slim 2.16 or later:"
         ' pip install "antiloop[pydantic-ai]"'
-    ) from error
+    ) from _missing
 
 from ..formats import from_pydantic_ai
-from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict, ToolPolicy
-from ..loop_detection.verdict import GO_ON
-from ..stability import beta
+from ..loop_detection import (
+    LoopAction,
+    LoopMonitor,
+    LoopVerdict,
+    ToolPolicy,
+)
+from ..stability import stable
 from ..types import ToolCall
-from .guard import Guard, stopped
+from ._guard import WITHDRAWN, Guard, heeded, stopped
+
+__all__ = ["LoopGuard"]
 
 
-@beta
+@stable
 class LoopGuard(Guard, AbstractCapability[Any]):
     """Capability for ``Agent(..., capabilities=[LoopGuard()])``; see `Guard` for its arguments.
 
-    Each round is judged before the next model call: it gets a notice, or the run ends with an
-    answer that says why, or `LoopDetectedError` reaches the caller. Refused calls get a failure as
-    their result, which costs no retry.
+    Each round is judged before the next model call: it gets a notice, or is asked for its last
+    words without its tools, or the run ends with an answer that says why, or `LoopDetectedError`
+    reaches the caller. Refused calls get a failure as their result, which costs no retry.
 
     A run begins with what its messages tell; from then on it is remembered, since a processor of
-    the history may take messages away. All is derived from the messages that come in, so a workflow
-    that is replayed decides the same.
+    the history may take messages away; what the model no longer sees does not count as known. All
+    is derived from the messages that come in, so a workflow that is replayed decides the same.
 
-    If the output must not be text, `stop` raises too, because it has no answer to return.
+    If the output must not be text, `stop` and `conclude` raise too, because they have no answer to
+    return.
     """
 
     _run: Optional[LoopMonitor] = None
     _judged: Any = None
-    _latest = GO_ON
+    _mark = 0
+    _latest = LoopVerdict()
+    _concluded: Any = None
 
     async def for_run(self, ctx: Any) -> "LoopGuard":
         """Return a guard of one run; what is known of it is kept there."""
@@ -52,7 +61,10 @@ class LoopGuard(Guard, AbstractCapability[Any]):
         verdict = await self._verdict(ctx, request_context.messages[-1])
         if verdict.action is LoopAction.NOTIFY:
             return await handler(_with_notice(request_context, self.notice(verdict)))
-        if verdict.action is LoopAction.STOP and _may_be_text(request_context):
+        if self._has_last_words(verdict) and _may_be_text(request_context):
+            last = _with_notice(_without_tools(request_context), self.notice(verdict))
+            return _without_calls(await handler(last), request_context, verdict)
+        if verdict.action.stops and _may_be_text(request_context):
             return ModelResponse(parts=[TextPart(stopped(verdict))])
         if verdict.action.ends_run:
             raise verdict.as_error()
@@ -62,6 +74,8 @@ class LoopGuard(Guard, AbstractCapability[Any]):
         """Refuse the call, or let it run."""
         pending = ToolCall(call.tool_name, call.args, call.tool_call_id)
         verdict = self._monitor(ctx).before(pending)
+        if self._concluded is not None:  # a stream shows the calls before they can be left out
+            raise ToolFailed(WITHDRAWN)
         if verdict.action is LoopAction.BLOCK:
             raise ToolFailed(verdict.message)
         return args
@@ -69,16 +83,25 @@ class LoopGuard(Guard, AbstractCapability[Any]):
     async def _verdict(self, ctx: Any, last: Any) -> LoopVerdict:
         monitor = self._monitor(ctx)
         if last.kind == "response":  # no round has come in: a paused reply goes on
-            return GO_ON
-        together = ctx.messages[_last_reply(ctx.messages) :]
+            return LoopVerdict()
+        reply = _last_reply(ctx.messages)
+        together = ctx.messages[reply:]
         if together[0] is not self._judged:
             # Others may ask the model again after the same round.
             self._judged, run_id = together[0], ctx.run_id or ""
+            self._mark = heeded(monitor, self._mark, _calls_in(ctx.messages[:reply]))
             self._latest = self.replay(monitor, from_pydantic_ai(together), may_ask=True)
             self._latest = await self.aasked(monitor, self._latest, run_id)
             if together[0].kind == "response":
-                self.tell(self._latest, run_id)
+                self.tell(self._latest, run_id, monitor)
         return self._latest
+
+    def _has_last_words(self, verdict: LoopVerdict) -> bool:
+        """Whether the model is asked for its last words: after one round, and never after more."""
+        if verdict.action is not LoopAction.CONCLUDE:
+            return False
+        self._concluded = self._judged if self._concluded is None else self._concluded
+        return self._concluded is self._judged
 
     def _monitor(self, ctx: Any) -> LoopMonitor:
         """Return the monitor of the run, up to before the last reply."""
@@ -97,6 +120,10 @@ def _last_reply(messages: Sequence[Any]) -> int:
     return max(at, 0)
 
 
+def _calls_in(messages: Sequence[Any]) -> int:
+    return sum(part.part_kind.endswith("tool-call") for each in messages for part in each.parts)
+
+
 def _output_tools(ctx: Any) -> Mapping[str, ToolPolicy]:
     """Return the tools that give the final answer; they never loop, they are retried."""
     tools = ctx.tool_manager.tool_defs
@@ -107,6 +134,22 @@ def _with_notice(request_context: Any, notice: str) -> Any:
     *earlier, last = request_context.messages
     with_notice = replace(last, parts=[*last.parts, UserPromptPart(notice)])
     return replace(request_context, messages=[*earlier, with_notice])
+
+
+def _without_tools(request_context: Any) -> Any:
+    # The tools stay in the request: some APIs refuse a conversation that speaks of others.
+    settings = {**(request_context.model_settings or {}), "tool_choice": "none"}
+    return replace(request_context, model_settings=settings)
+
+
+def _without_calls(reply: Any, request_context: Any, verdict: LoopVerdict) -> Any:
+    """Return a reply without calls of tools, those aside that give the final answer."""
+    output = {tool.name for tool in request_context.model_request_parameters.output_tools}
+    kept = [
+        each for each in reply.parts if each.part_kind != "tool-call" or each.tool_name in output
+    ]
+    has_answer = any(each.part_kind in ("text", "tool-call") for each in kept)
+    return replace(reply, parts=kept if has_answer else [*kept, TextPart(stopped(verdict))])
 
 
 def _may_be_text(request_context: Any) -> bool:

@@ -11,30 +11,32 @@ try:
         HookOrder,
         HookRegistry,
     )
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         "antiloop.integrations.strands needs strands-agents 1.43 or later:"
         ' pip install "antiloop[strands]"'
-    ) from error
+    ) from _missing
 
 from ..exceptions import LoopDetectedError, SnapshotError
 from ..formats import History, from_strands, rounds_of
+from ..formats._internal import text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ..loop_detection.verdict import GO_ON
-from ..stability import beta
+from ..stability import stable
 from ..types import ToolCall
-from .guard import Guard, stopped
-from .shared.detector_key import detector_key
+from ._guard import WITHDRAWN, Guard, heeded, stopped
+from ._lookout import detector_key
+
+__all__ = ["LoopGuard"]
 
 
-@beta
+@stable
 class LoopGuard(Guard):
     """Hooks for `Agent`; see `Guard` for its arguments.
 
     Each round is judged before the model is asked again: a notice is added to the message with the
-    results, or the model is not asked and the last message says why. After that message
-    `LoopDetectedError` reaches the caller, unwrapped, where the policy is to raise. Refused calls
-    get an error as their result.
+    results, or the model is asked for its last words and no tool runs any more, or the model is not
+    asked and the last message says why. After that message `LoopDetectedError` reaches the caller,
+    unwrapped, where the policy is to raise. Refused calls get an error as their result.
 
     What is known of a run is in `agent.state` too, so it does not matter what a conversation
     manager takes out of `agent.messages`. One guard serves many agents, and a session that is
@@ -46,9 +48,12 @@ class LoopGuard(Guard):
         # What an agent knows between two hooks of one invocation; it runs one at a time.
         self._judged: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._monitors: WeakKeyDictionary[Any, LoopMonitor] = WeakKeyDictionary()
+        self._marks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         # Guards of different detectors may watch one agent.
         self._key = f"antiloop-{detector_key(self.detector, self._ignored)}"
         self._errors: WeakKeyDictionary[Any, LoopDetectedError] = WeakKeyDictionary()
+        # Why the run ends of each agent whose model is saying its last words.
+        self._endings: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Add the hooks to an agent; Strands calls this."""
@@ -64,11 +69,16 @@ class LoopGuard(Guard):
         if not _end_in_results(messages) or self._judged.get(agent) is messages[-1]:
             return
         self._judged[agent] = messages[-1]
+        if agent in self._endings:  # it called tools instead
+            event.cancel = _said_before_results(messages) or self._endings[agent]
+            return
         verdict = await self._judge_last_round(agent)
-        self.tell(verdict, str(agent.agent_id))
-        if verdict.action is LoopAction.NOTIFY:
+        self.tell(verdict, str(agent.agent_id), self._monitors[agent])
+        if verdict.action in (LoopAction.NOTIFY, LoopAction.CONCLUDE):
             messages[-1]["content"].append({"text": self.notice(verdict)})
-        if verdict.action.ends_run:
+        if verdict.action is LoopAction.CONCLUDE:
+            self._endings[agent] = stopped(verdict)
+        elif verdict.action.ends_run:
             event.cancel = stopped(verdict)
         if verdict.action is LoopAction.RAISE:
             self._errors[agent] = verdict.as_error()
@@ -76,6 +86,10 @@ class LoopGuard(Guard):
     def _before_tool(self, event: BeforeToolCallEvent) -> None:
         """Answer a call that is refused."""
         use = event.tool_use
+        # The tool of a structured output gives the last words their form.
+        if event.agent in self._endings and use["name"] not in self._ignored:
+            event.cancel_tool = WITHDRAWN
+            return
         call = ToolCall(use["name"], use["input"], use["toolUseId"])
         verdict = self._monitor_of(event.agent).before(call)
         if verdict.action is LoopAction.BLOCK:
@@ -84,6 +98,7 @@ class LoopGuard(Guard):
     def _after_run(self, event: AfterInvocationEvent) -> None:
         """Raise here: an error from where the model is asked would be wrapped."""
         self._judged.pop(event.agent, None)
+        self._endings.pop(event.agent, None)
         error = self._errors.pop(event.agent, None)
         if error is not None:
             raise error
@@ -92,12 +107,22 @@ class LoopGuard(Guard):
         if agent not in self._monitors:
             verdict = self._begin(agent, may_ask=True)
         else:
-            verdict = self._show(self._monitors[agent], self._history(agent), 1, may_ask=True)
+            history = self._history(agent)
+            self._heed(agent, history, 1)
+            verdict = self._show(self._monitors[agent], history, 1, may_ask=True)
         monitor = self._monitors[agent]
         verdict = await self.aasked(monitor, verdict, str(agent.agent_id))
-        known = {"window": monitor.snapshot(), "judged": _ids(agent.messages)}
+        judged, mark = _ids(agent.messages), self._marks.get(agent)
+        known = {"window": monitor.snapshot(), "judged": judged, "mark": mark}
         agent.state.set(self._key, known)
         return verdict
+
+    def _heed(self, agent: Any, history: History, rounds: int) -> None:
+        """Forget what a conversation manager has taken away, before the last rounds are shown."""
+        starts = [start for start, _ in rounds_of(history.calls)]
+        new = len(history) - (starts[-rounds] if rounds else len(history))
+        held = _calls_in(_without_pending(agent.messages)) - new
+        self._marks[agent] = heeded(self._monitors[agent], self._marks.get(agent), held)
 
     def _monitor_of(self, agent: Any) -> LoopMonitor:
         if agent not in self._monitors:
@@ -115,28 +140,27 @@ class LoopGuard(Guard):
         except (KeyError, TypeError, SnapshotError):  # nothing is known, or by another version
             pass
         self._monitors[agent] = monitor
+        self._marks[agent] = known.get("mark") if isinstance(known, dict) else None
+        self._heed(agent, history, since)
         return self._show(monitor, history, since, may_ask=may_ask)
 
     def _show(
         self, monitor: LoopMonitor, history: History, rounds: int, *, may_ask: bool
     ) -> LoopVerdict:
         """Show a monitor the last rounds of a history; it starts again with each turn."""
-        verdict, turns = GO_ON, frozenset(() if self.across_turns else history.turn_starts)
+        verdict, turns = LoopVerdict(), frozenset(() if self.across_turns else history.turn_starts)
         replies = [each for each in history.replies() if each.calls]
         starts = [start for start, _ in rounds_of(history.calls)]
         for start, together in list(zip(starts, replies))[len(starts) - rounds :]:
             if start in turns:
                 monitor.reset()
-            monitor.consultation.recall((), may_ask=may_ask and together is replies[-1])
+            monitor.recall((), can_ask=may_ask and together is replies[-1])
             verdict = self.record(monitor, together)
         return verdict
 
     def _history(self, agent: Any) -> History:
         """Return the rounds that have run, without pending calls."""
-        messages = self.recent(agent.messages)
-        if messages and not _end_in_results(messages):
-            messages = messages[:-1] if _ids(messages) else messages
-        return from_strands(messages)
+        return from_strands(_without_pending(self.recent(agent.messages)))
 
 
 def _rounds_since(judged: List[Any], history: History) -> int:
@@ -148,11 +172,26 @@ def _rounds_since(judged: List[Any], history: History) -> int:
     return min(1, len(rounds))
 
 
+def _without_pending(messages: Sequence[Any]) -> Sequence[Any]:
+    """Leave out calls at the end that have not run."""
+    is_pending = bool(_ids(messages)) and not _end_in_results(messages)
+    return messages[:-1] if is_pending else messages
+
+
+def _calls_in(messages: Sequence[Any]) -> int:
+    return sum("toolUse" in block for message in messages for block in message["content"])
+
+
 def _ids(messages: Sequence[Any]) -> List[Any]:
     """Return the ids of the last message's calls, or of the calls whose results it holds."""
     kinds = ("toolUse", "toolResult")
     blocks = [block for message in messages[-1:] for block in message["content"]]
     return [block[kind]["toolUseId"] for block in blocks for kind in kinds if kind in block]
+
+
+def _said_before_results(messages: Sequence[Any]) -> str:
+    """Return the words of the reply whose results have just come in."""
+    return "".join(text_of(block.get("text")) for block in messages[-2]["content"])
 
 
 def _end_in_results(messages: Sequence[Any]) -> bool:

@@ -5,7 +5,9 @@ import json
 import logging
 import os
 import re
+import time
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from http.client import HTTPException, InvalidURL
 from queue import Empty, Full, Queue
 from threading import Event, Lock, Thread
@@ -14,29 +16,30 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from .._checks import choice_of
+from .._short_repr import quoted, short_repr
+from .._text.masking import SECRETS
+from .._text.shortening import visible
 from ..agent import AgentObserver
 from ..loop_detection import LoopAction, LoopVerdict
-from ..loop_detection.choices import choice_of
-from ..loop_detection.detection import named_calls
-from ..loop_detection.text.masking import SECRETS
-from ..loop_detection.text.shortening import visible
-from ..short_repr import quoted, short_repr
 from ..stability import beta
 
+__all__ = ["Webhook"]
+
 _logger = logging.getLogger("antiloop")
-Template = Callable[[Mapping[str, Any]], Any]
+_Template = Callable[[Mapping[str, Any]], Any]
 """Makes the body that is posted, as plain JSON, of what is known of a loop."""
 _NOT_IN_HEADERS = re.compile(r"[\r\n]|[^\x00-\xff]")
 _LONGEST_WAIT_S = 60.0
 _AT_EXIT_S = 2.0
 
 
-def plain_template(loop: Mapping[str, Any]) -> Any:
+def _plain_template(loop: Mapping[str, Any]) -> Any:
     """Post what is known as it is."""
     return dict(loop)
 
 
-def slack_template(loop: Mapping[str, Any]) -> Any:
+def _slack_template(loop: Mapping[str, Any]) -> Any:
     """Post a message of Slack."""
     would = "would " if loop["shadow"] else ""
     run = f" in run `{_escaped(loop['run_id'])}`" if loop["run_id"] else ""
@@ -44,7 +47,7 @@ def slack_template(loop: Mapping[str, Any]) -> Any:
     return {"text": f"{head}\n{_escaped(loop['message'])}"}
 
 
-TEMPLATES: Dict[str, Template] = {"json": plain_template, "slack": slack_template}
+_TEMPLATES: Dict[str, _Template] = {"json": _plain_template, "slack": _slack_template}
 """The templates by name."""
 
 
@@ -66,6 +69,7 @@ class Webhook(AgentObserver):
         retries: how often a loop is sent again, 0 or more.
         backoff_s: the wait before the first retry.
         timeout_s: how long the server may take.
+        on_dropped: called for each loop that is not posted, e.g. to count it.
 
     Raises:
         ValueError: for a URL of another kind, an unknown template or action, a number out of range,
@@ -76,7 +80,7 @@ class Webhook(AgentObserver):
     def __init__(
         self,
         url: str,
-        template: Union[str, Template] = "json",
+        template: Union[str, _Template] = "json",
         *,
         actions: Optional[Tuple[str, ...]] = None,
         headers: Optional[Mapping[str, str]] = None,
@@ -84,12 +88,13 @@ class Webhook(AgentObserver):
         retries: int = 4,
         backoff_s: float = 0.5,
         timeout_s: float = 5.0,
+        on_dropped: Optional[Callable[[], None]] = None,
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("url must begin with https:// or http:// and name a host")
-        if not callable(template) and template not in TEMPLATES:
-            known = ", ".join(TEMPLATES)
+        if not callable(template) and template not in _TEMPLATES:
+            known = ", ".join(_TEMPLATES)
             raise ValueError(f"unknown template {template!r}; choose from {known}, or a function")
         for name, value, least in (("queue_size", queue_size, 1), ("retries", retries, 0)):
             if value < least:
@@ -98,28 +103,29 @@ class Webhook(AgentObserver):
             raise TypeError(f"actions must be a list of actions, got {actions!r}")
         _check_headers(headers or {})
         self._host, self._url = parts.hostname, url
-        self._template = template if callable(template) else TEMPLATES[template]
+        self._template = template if callable(template) else _TEMPLATES[template]
         self._actions = (
             None if actions is None else {choice_of(LoopAction, each, "action") for each in actions}
         )
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._retries, self._backoff_s, self._timeout_s = retries, backoff_s, timeout_s
         self._queue: Queue[Optional[Mapping[str, Any]]] = Queue(queue_size)
+        self._on_dropped = on_dropped
         self._closing, self._lock = Event(), Lock()
         self._thread: Optional[Thread] = None
         self._process = 0
         self._queue_process = os.getpid()
-        self.sent = 0
-        """How many loops the server has taken."""
-        self.dropped = 0
-        """How many were not sent: the queue was full, or the server did not take them."""
+        self.sent: int = 0
+        """The number of loops that the server has taken."""
+        self.dropped: int = 0
+        """The number of loops not sent: the queue was full, or the server did not take them."""
 
     def __repr__(self) -> str:
         return short_repr(self, quoted(self._host))
 
     def __call__(self, verdict: LoopVerdict) -> None:
         """Take a verdict, as a listener of a monitor."""
-        self.on_verdict("", verdict)
+        self.on_verdict(verdict.run_id, verdict)
 
     def on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
         """Take a verdict, as an observer; returns at once."""
@@ -130,7 +136,7 @@ class Webhook(AgentObserver):
         try:
             self._own_queue().put_nowait(_payload(run_id, verdict))
         except Full:
-            self.dropped += 1
+            self._drop()
             _logger.warning("%r: the queue is full, so a loop is not posted", self)
             return
         self._start()
@@ -145,6 +151,14 @@ class Webhook(AgentObserver):
             self._queue.put_nowait(None)  # the thread may be waiting for something to do
         thread.join(timeout_s)
         return not thread.is_alive()
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        if self._on_dropped is not None:
+            try:
+                self._on_dropped()
+            except Exception:
+                _logger.exception("%r: on_dropped raised", self)
 
     def _own_queue(self) -> "Queue[Optional[Mapping[str, Any]]]":
         """Return the queue of this process; what waited at a fork is posted by the other one."""
@@ -179,36 +193,58 @@ class Webhook(AgentObserver):
                 if loop is not None:
                     self._post(json.dumps(self._template(loop)).encode())
             except Exception:
-                self.dropped += 1
+                self._drop()
                 _logger.exception("%r: a loop could not be posted", self)
 
     def _post(self, body: bytes) -> None:
         wait_s = self._backoff_s
         for attempt in range(self._retries + 1):
-            trouble, is_final = self._sent(body)
+            trouble, is_final, asked_s = self._sent(body)
             if not trouble:
                 self.sent += 1
                 return
             if is_final or attempt == self._retries:
                 break
-            self._closing.wait(min(wait_s, _LONGEST_WAIT_S))
+            # A server that says when to come back knows better than the backoff.
+            self._closing.wait(min(max(wait_s, asked_s), _LONGEST_WAIT_S))
             wait_s *= 2
-        self.dropped += 1
+        self._drop()
         _logger.warning("%r: a loop is not posted: %s", self, trouble)
 
-    def _sent(self, body: bytes) -> Tuple[str, bool]:
-        """Send once; say what went wrong, "" for nothing, and whether it will go wrong again."""
+    def _sent(self, body: bytes) -> Tuple[str, bool, float]:
+        """Send once.
+
+        Returns:
+            What went wrong, "" for nothing; whether it will go wrong again; and after how many
+            seconds the server wants to be asked again.
+        """
         request = Request(self._url, body, dict(self._headers))  # noqa: S310 - checked above
         try:
             with _OPENER.open(request, timeout=self._timeout_s):
-                return "", True
+                return "", True, 0
         except HTTPError as error:
             error.close()
-            return f"status {error.code}", error.code < 500 and error.code not in (408, 429)
+            is_final = error.code < 500 and error.code not in (408, 429)
+            return (
+                f"status {error.code}",
+                is_final,
+                _retry_after_s(error.headers.get("Retry-After", "")),
+            )
         except (OSError, ValueError) as error:
-            return f"{type(error).__name__}: {getattr(error, 'reason', error)}", False
+            return f"{type(error).__name__}: {getattr(error, 'reason', error)}", False, 0
         except HTTPException as error:  # its words may repeat the URL
-            return type(error).__name__, isinstance(error, InvalidURL)
+            return type(error).__name__, isinstance(error, InvalidURL), 0
+
+
+def _retry_after_s(header: str) -> float:
+    """Read the header Retry-After: seconds, or a date; 0 if it says nothing."""
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError, IndexError):
+        return 0
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
@@ -231,9 +267,9 @@ _OPENER = build_opener(_NoRedirects)
 
 
 def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
-    """Return what is known of a loop, with secrets masked, without arguments and results."""
+    """Return what is known of a loop, masked and shortened."""
     found = verdict.detection
-    calls = named_calls(found.details) if found else []
+    calls = found.calls if found else []
     tools = dict.fromkeys(visible(SECRETS.text(tool), 80) for tool, _ in calls)
     return {
         "event": "antiloop.loop",
@@ -242,8 +278,16 @@ def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
         "action": verdict.action.value,
         "severity": verdict.severity.value,
         "shadow": verdict.is_shadow,
-        "message": visible(SECRETS.text(found.message), 500) if found else "",
+        "message": visible(SECRETS.text(found.summary), 800) if found else "",
         "tools": list(tools),
+        "calls": [
+            {
+                "tool": visible(SECRETS.text(tool), 80),
+                "arguments": visible(SECRETS.text(arguments)),
+            }
+            for tool, arguments in calls
+        ],
+        "answer": visible(SECRETS.text(found.answer)) if found else "",
         "repetitions": found.repetitions if found else 0,
         "wasted_calls": found.wasted_calls if found else 0,
         "suspicion": verdict.suspicion,

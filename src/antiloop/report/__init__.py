@@ -11,6 +11,6 @@
 '<!doctype html>'
 """
 
-from .page import write_page
+from ._page import DrawnPart, draw_run, write_page
 
-__all__ = ["write_page"]
+__all__ = ["DrawnPart", "draw_run", "write_page"]

@@ -6,14 +6,15 @@
 LoopScore(score=1.0, label='loop_free', explanation='No tool-call loop.')
 """
 
-from ..lazy import lazily
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from .._lazy import lazily
+
 if TYPE_CHECKING:
-    from .assertion import assert_no_loops
-    from .no_loops import NoLoops
-    from .score import LoopScore, loop_score
-    from .scripts import (
+    from ._assertion import assert_no_loops
+    from ._no_loops import NoLoops
+    from ._score import LoopScore, loop_score
+    from ._scripts import (
         ScriptedProvider,
         ToolCall,
         ping_pong_script,
@@ -34,20 +35,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ScriptedProvider": "scripts",
-    "ToolCall": "scripts",
-    "assert_no_loops": "assertion",
-    "NoLoops": "no_loops",
-    "LoopScore": "score",
-    "loop_score": "score",
-    "ping_pong_script": "scripts",
-    "repeating_script": "scripts",
-    "stall_script": "scripts",
+    "ScriptedProvider": "_scripts",
+    "ToolCall": "_scripts",
+    "assert_no_loops": "_assertion",
+    "NoLoops": "_no_loops",
+    "LoopScore": "_score",
+    "loop_score": "_score",
+    "ping_pong_script": "_scripts",
+    "repeating_script": "_scripts",
+    "stall_script": "_scripts",
 }
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(__name__, _HOMES)
 
-
-def __dir__() -> "list[str]":
-    return sorted({*globals(), *__all__})
+    def __dir__() -> "list[str]":
+        return sorted({*globals(), *__all__})

@@ -8,12 +8,17 @@ refund-window 18 stuck
 sales-report 8 fine
 """
 
-from .reading import read_runs
-from .recorded_run import RecordedRun
-from .recorder import RunRecorder
-from .registry import FORMATS, TraceFormat
-from .replay import replay
-from .run_event import RunEvent
+from typing import TYPE_CHECKING
+
+from .._lazy import lazily
+from ._reading import read_runs
+from ._recorded_run import RecordedRun
+from ._registry import FORMATS, TraceFormat
+from ._replay import replay
+from ._run_event import RunEvent
+
+if TYPE_CHECKING:
+    from ._recorder import RunRecorder
 
 __all__ = [
     "FORMATS",
@@ -24,3 +29,7 @@ __all__ = [
     "read_runs",
     "replay",
 ]
+
+if not TYPE_CHECKING:
+    # It is an agent's observer, too, and reading recordings needs no agent.
+    __getattr__ = lazily(__name__, {"RunRecorder": "_recorder"})

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from strict_server import responses_call, responses_events, responses_text, responses_whole
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -40,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.received.append(request)
         script = json.loads(request["model"])
-        if "until" in script and script["until"] in json.dumps(request["messages"]):
+        if "until" in script and script["until"] in json.dumps(conversation(request)):
             script = script["then"]
         tries = [each["model"] for each in self.server.received].count(request["model"]) - 1
         fails = script.get("fails", [])
@@ -92,6 +93,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def conversation(request):
+    return request.get("messages") or request["input"]
 
 
 @contextmanager
@@ -183,6 +188,23 @@ def anthropic_block(index, block):
 @pytest.fixture
 def openai_server():
     with serving(openai_whole, openai_events) as server:
+        yield server
+
+
+def whole_response(script):
+    said = [responses_text(script["text"])] if script.get("text") else []
+    calls = [
+        responses_call(name, arguments, at, call_id=i)
+        for at, (name, arguments, i) in enumerate(script.get("calls", ()))
+    ]
+    spent = dict(zip(("input_tokens", "output_tokens"), script.get("usage", (0, 0))))
+    return responses_whole([*said, *calls], usage=spent)
+
+
+@pytest.fixture
+def responses_server():
+    streamed = lambda script: list(responses_events(whole_response(script)))  # noqa: E731
+    with serving(whole_response, streamed) as server:
         yield server
 
 

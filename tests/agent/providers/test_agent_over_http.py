@@ -8,9 +8,9 @@ import pytest
 
 from antiloop import Agent, AgentConfig, LoopDetector, LoopPolicy, RepeatDetector, RunStatus
 from antiloop.agent import ModelJudge
-from antiloop.agent.drivers.asking import aask, ask
-from antiloop.agent.providers.anthropic import AnthropicProvider
-from antiloop.agent.providers.openai import OpenAIProvider
+from antiloop.agent._drivers.asking import aask, ask
+from antiloop.agent.providers._anthropic import AnthropicProvider
+from antiloop.agent.providers._openai import OpenAIProvider
 from antiloop.loop_detection import CaseFile, SecondOpinion
 
 # The model repeats one call, under one id, until it is told so.

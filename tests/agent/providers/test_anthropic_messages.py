@@ -2,8 +2,8 @@
 
 import pytest
 
-from antiloop.agent.providers.anthropic import anthropic_messages
-from antiloop.loop_detection.messages import system_notice
+from antiloop.agent.providers._anthropic import anthropic_messages
+from antiloop.loop_detection._messages import system_notice
 from antiloop.types import Message, Role, ToolCall
 
 

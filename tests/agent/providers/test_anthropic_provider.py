@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from antiloop.agent.providers.anthropic import AnthropicProvider
-from antiloop.agent.providers.protocol import ModelReply, ModelRequest, ToolSchema, Usage
+from antiloop.agent.providers._anthropic import AnthropicProvider
+from antiloop.agent.providers._protocol import ModelReply, ModelRequest, Thought, ToolSchema, Usage
 from antiloop.exceptions import ProviderError
 from antiloop.types import Message, Role, ToolCall
 
@@ -171,7 +171,7 @@ def test_arguments_that_are_cut_off_are_kept_as_text(scripted):
     assert reply.tool_calls == (ToolCall("write", '{"text": "lo', "c1"),)
 
 
-def test_other_blocks_are_passed_over(scripted):
+def test_thoughts_are_no_part_of_the_text(scripted):
     thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
     more = block_delta({"type": "thinking_delta", "thinking": "m"})
     answer = block_start({"type": "text", "text": "He"}, 1)
@@ -180,7 +180,8 @@ def test_other_blocks_are_passed_over(scripted):
     events = [START, block_start(thinking), more, answer, rest, STOP]
     provider = scripted(body=body, events=events)
     assert provider.complete(ASK) == ModelReply("Hello")
-    assert list(provider.stream(ASK)) == ["He", "llo", ModelReply("Hello")]
+    thoughts = [Thought("hm"), Thought("m")]
+    assert list(provider.stream(ASK)) == [*thoughts, "He", "llo", ModelReply("Hello")]
 
 
 def test_a_compatible_server_may_send_a_call_in_one_piece(scripted):

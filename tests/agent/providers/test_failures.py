@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from antiloop.agent.providers.anthropic import AnthropicProvider
-from antiloop.agent.providers.failures import named_failures
-from antiloop.agent.providers.openai import OpenAIProvider
-from antiloop.agent.providers.protocol import ModelReply, ModelRequest
+from antiloop.agent.providers._anthropic import AnthropicProvider
+from antiloop.agent.providers._failures import named_failures
+from antiloop.agent.providers._openai import OpenAIProvider
+from antiloop.agent.providers._protocol import ModelReply, ModelRequest
 from antiloop.exceptions import ProviderError
 from antiloop.types import Message, Role
 

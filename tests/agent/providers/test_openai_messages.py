@@ -1,6 +1,6 @@
 """Conversations as chat completion messages; no SDK takes part."""
 
-from antiloop.agent.providers.openai import openai_messages, openai_response_format
+from antiloop.agent.providers._openai_chat import openai_messages, openai_response_format
 from antiloop.types import Message, Role, ToolCall
 
 

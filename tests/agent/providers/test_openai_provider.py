@@ -5,8 +5,15 @@ import json
 
 import pytest
 
-from antiloop.agent.providers.openai import OpenAIProvider
-from antiloop.agent.providers.protocol import ModelReply, ModelRequest, ToolSchema, Usage
+from antiloop import Agent, RunStatus
+from antiloop.agent.providers._openai import OpenAIProvider
+from antiloop.agent.providers._protocol import (
+    ModelReply,
+    ModelRequest,
+    ReplyEnd,
+    ToolSchema,
+    Usage,
+)
 from antiloop.exceptions import ProviderError
 from antiloop.types import Message, Role, ToolCall
 
@@ -155,15 +162,24 @@ async def test_a_stream_without_a_choice_is_an_error(scripted, events):
 
 
 @pytest.mark.parametrize("after", [[], [{"choices": [{**END["choices"][0], "index": 1}]}]])
-async def test_a_stream_that_ends_before_the_reply_is_taken_and_logged(scripted, after, caplog):
+async def test_a_stream_without_a_mark_of_its_end_is_an_incomplete_reply(scripted, after):
     begun = [chunk({"content": "The answer"}), call_delta("a", '{"x":', index=0, id="1")]
     provider = scripted(events=[*begun, *after])
-    expected = ModelReply("The answer", (ToolCall("a", '{"x":', id="1"),))
-    assert list(provider.stream(ASK))[-1] == expected
-    assert [item async for item in provider.astream(ASK)][-1] == expected
-    assert [each.getMessage() for each in caplog.records if each.name == "antiloop"] == [
-        "the stream ended without a finish_reason; the reply may be incomplete"
-    ] * 2
+    for reply in (
+        list(provider.stream(ASK))[-1],
+        [item async for item in provider.astream(ASK)][-1],
+    ):
+        assert (reply.text, reply.tool_calls) == (
+            "The answer",
+            (ToolCall("a", '{"x":', id="1"),),
+        )
+        assert reply.end is ReplyEnd.BROKEN
+        assert "has_end_mark=False" in reply.end_detail
+
+
+def test_a_server_that_never_marks_the_end_of_a_stream_is_believed(scripted):
+    provider = scripted({"has_end_mark": False}, events=[chunk({"content": "Yes"}), "[DONE]"])
+    assert list(provider.stream(ASK))[-1] == ModelReply("Yes")
 
 
 def test_a_stream_may_end_with_its_usage_alone(scripted, caplog):
@@ -183,11 +199,26 @@ def test_a_lenient_server_may_leave_much_out_of_a_reply(scripted):
 
 def test_content_in_parts_and_refusals_are_text(scripted):
     parts = [{"type": "thinking"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    for message, text in [({"content": parts}, "ab"), ({"content": None, "refusal": "No."}, "No.")]:
+    refused = ModelReply("No.", end=ReplyEnd.WITHHELD, end_detail="the model refused to answer")
+    for message, reply in [
+        ({"content": parts}, ModelReply("ab")),
+        ({"content": None, "refusal": "No."}, refused),
+    ]:
         whole = {"choices": [{"message": message}]}
         provider = scripted(body=whole, events=[chunk(message), END, "[DONE]"])
-        assert provider.complete(ASK).text == text
-        assert list(provider.stream(ASK)) == [text, ModelReply(text)]
+        assert provider.complete(ASK) == reply
+        assert list(provider.stream(ASK)) == [reply.text, reply]
+
+
+@pytest.mark.parametrize("response_format", [None, {"type": "object"}])
+def test_a_refusal_is_no_answer_and_is_not_asked_for_again(
+    scripted, openai_server, response_format
+):
+    body = {"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]}
+    result = Agent([], scripted(body=body)).run("Go", response_format=response_format)
+    assert (result.status, result.text) == (RunStatus.TRUNCATED, "No.")
+    assert result.error == "the model refused to answer"
+    assert len(openai_server.received) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from antiloop.agent.providers.anthropic import AnthropicProvider
-from antiloop.agent.providers.openai import OpenAIProvider
-from antiloop.agent.providers.sdk import Clients, SdkProvider, checked_options
+from antiloop.agent.providers._anthropic import AnthropicProvider
+from antiloop.agent.providers._openai import OpenAIProvider
+from antiloop.agent.providers._sdk import Clients, SdkProvider, checked_options
 
 
 class Client:

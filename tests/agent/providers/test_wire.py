@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiloop.agent.providers.wire import (
+from antiloop.agent.providers._wire import (
     clean,
     read_arguments,
     shortened,

@@ -1,13 +1,14 @@
-"""Model providers: the protocol, the scripted one, and one file per real SDK."""
+"""Model providers, one file for each SDK, and the protocol that they follow."""
 
-from ...lazy import lazily
-from .protocol import ModelReply, ModelRequest, Provider, StreamItem, ToolSchema, Usage
-from .scripted import ScriptedProvider
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from ..._lazy import by_name, lazily
+
 if TYPE_CHECKING:
-    from .anthropic import AnthropicProvider
-    from .openai import OpenAIProvider
+    from ._anthropic import AnthropicProvider
+    from ._openai import OpenAIProvider
+    from ._protocol import ModelReply, ModelRequest, Provider, StreamItem, ToolSchema, Usage
+    from ._scripted import ScriptedProvider
 
 __all__ = [
     "AnthropicProvider",
@@ -22,8 +23,13 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, {"AnthropicProvider": "anthropic", "OpenAIProvider": "openai"})
+    _HOMES = {
+        "_anthropic": "AnthropicProvider",
+        "_openai": "OpenAIProvider",
+        "_protocol": "ModelReply ModelRequest Provider StreamItem ToolSchema Usage",
+        "_scripted": "ScriptedProvider",
+    }
+    __getattr__ = lazily(__name__, by_name(_HOMES))
 
-
-def __dir__() -> "list[str]":
-    return sorted({*globals(), *__all__})
+    def __dir__() -> "list[str]":
+        return sorted({*globals(), *__all__})

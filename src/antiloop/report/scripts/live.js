@@ -1,6 +1,7 @@
 // A page that is served: rows come as server-sent events, a run is read when it is opened.
 
 const PAUSE_MS = 5000; // between two readings of a run that goes on
+const AGO_MS = 5000;
 const reads = new Map(); // number of the run that was read -> what is known of it as a whole
 let isConnected = true;
 let readAt = 0;
@@ -104,8 +105,17 @@ function drawLive() {
   if (known !== filtered) drawFilters();
   filtered = known;
   drawTotals();
+  if (!run && byId("marks").hidden) drawMarks();
   list();
 }
+
+/** Say anew how long ago the sessions were heard of. */
+function drawAgo() {
+  for (const figure of rows.querySelectorAll(".is-heard")) {
+    figure.textContent = agoOf(listed[figure.parentElement.dataset.at].written_s);
+  }
+}
+setInterval(drawAgo, AGO_MS);
 
 /** Give the totals of sessions, of which the tokens are not known. */
 function totalsOfSessions(sessions) {

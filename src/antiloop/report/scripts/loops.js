@@ -1,7 +1,7 @@
 // The loops of a run, one card each, and the rules behind its score.
 
 const AROUND = 4; // steps before and after a loop that its picture shows
-const ACTIONS = { notify: "notice", block: "block", stop: "stop", raise: "exception" };
+const ACTIONS = { notify: "notice", block: "block", conclude: "last word", stop: "stop", raise: "exception" };
 
 function drawLoops(run) {
   const title = el("h3", "", run.loops.length ? plural(run.loops.length, "loop") : "No loops");
@@ -16,19 +16,24 @@ const span = (steps) => (steps.length > 1
 function drawCard(run, loop, number) {
   const isOfCalls = run.steps.length > 0;
   const [first] = loop.actions[0];
-  const title = isOfCalls ? link(hashOf(run.number, `step-${first}`), "", loop.label) : loop.label;
+  const name = loop.call || loop.label;
+  const title = isOfCalls ? link(hashOf(run.number, `step-${first}`), "", name) : name;
+  const others = (groups.find(({ key }) => key === loop.key)?.runs ?? 1) - 1;
   const wasted = [plural(loop.wasted, "call"), `${about(loop.tokens, loop.is_estimate)} tokens`];
   if (loop.cost !== null) wasted.push(count(loop.cost));
   const card = el("article", "card", el("h4", "", title, el("span", "at",
-    [span(loop.steps), loop.wasted ? `${wasted.join(", ")} wasted` : ""].filter(Boolean).join(" \u00b7 "))),
-    el("p", "", loop.message));
+    [loop.times, span(loop.steps), spanOfTime(run, aboutOf(run.number).began_s, loop), loop.wasted ? `${wasted.join(", ")} wasted` : ""].filter(Boolean).join(" \u00b7 "))),
+    el("p", "answer", loop.answer ? el("q", "", loop.answer) : el("span", "quiet", "The answer is not recorded.")),
+    el("p", "advice", loop.advice));
   card.id = `loop-${number}`;
   if (isOfCalls) card.append(drawRegion(run, loop));
   card.append(el("p", "acts", ...loop.actions.flatMap(([step, action]) => [
     isOfCalls ? link(hashOf(run.number, `step-${step}`), `act is-${action}`,
       `${ACTIONS[action]} at step ${step}`) : el("span", `act is-${action}`, ACTIONS[action]), " "]),
-    el("span", "quiet", `found by ${loop.detectors.join(", ")}`)));
+    el("span", "quiet", `found by ${loop.detectors.join(", ")}`),
+    others ? link(loopHash(loop.key), "same", `this loop in ${count(others + 1)} runs`) : ""));
   if (loop.summary) card.append(el("p", "quiet", loop.summary));
+  card.append(drawVerdict(aboutOf(run.number), loop));
   if (loop.laps.length > 1) card.append(drawLaps(run, loop));
   return card;
 }
@@ -55,7 +60,7 @@ function drawRegion(run, { steps, actions, label }) {
 
 /** Show two laps beside each other; which ones can be chosen. */
 function drawLaps(run, loop) {
-  const made = el("details", "laps", el("summary", "", `Compare ${plural(loop.laps.length, "lap")}`));
+  const made = el("details", "laps", el("summary", "", `Compare ${plural(loop.lap_count, "lap")}`));
   made.addEventListener("toggle", () => {
     if (!made.open || made.children.length > 1) return;
     const isOther = ([, , calls, results]) => [calls, results].includes("another");
@@ -108,9 +113,12 @@ function drawPairs(run, loop, one, other) {
 
 function drawPair(one, other, textOf, what) {
   const texts = [one, other].map((step) => (step === undefined ? "" : textOf(step)));
+  if (one !== undefined && other !== undefined && texts[0] === texts[1]) {
+    // What keeps coming back is read once, whole; to compare it with itself shows nothing.
+    return [el("h5", "", `${what}, the same in both`), el("pre", "side", texts[0])];
+  }
   const sides = difference(...texts);
-  const note = one === undefined || other === undefined ? "in one of the laps only"
-    : texts[0] === texts[1] ? "the same" : "different";
+  const note = one === undefined || other === undefined ? "in one of the laps only" : "different";
   return [el("h5", "", `${what}, ${note}`),
     el("div", "pair", drawSide(sides[0], "del"), drawSide(sides[1], "ins"))];
 }
@@ -118,6 +126,7 @@ function drawPair(one, other, textOf, what) {
 // ---- the score ----
 
 function drawScore(run, entries, score) {
+  const floor = 100 + entries.reduce((sum, [, points]) => sum + points, 0) < 0 ? ["0 is the least"] : [];
   const lines = entries.map(([name, points]) => el("tr", "", el("td", "", name.replace(/_/g, " ")),
     el("td", "", count(points))));
   const rules = run.rules.map((rule) => {
@@ -128,7 +137,7 @@ function drawScore(run, entries, score) {
   });
   const made = el("details", "", el("summary", "", `Score ${count(score)}`),
     el("table", "ledger", el("tbody", "", el("tr", "", el("td", "", "to begin with"), el("td", "", "100")),
-      ...lines), el("tfoot", "", el("tr", "", el("th", "", "score"), el("td", "", count(score))))),
+      ...lines, ...floor.map((text) => el("tr", "", el("td", "quiet", text), el("td", "")))), el("tfoot", "", el("tr", "", el("th", "", "score"), el("td", "", count(score))))),
     el("ol", "", ...rules));
   made.open = run.rules.length > 0 && !run.loops.length;
   byId("score").replaceChildren(...(entries.length || rules.length ? [made] : []));

@@ -1,5 +1,5 @@
 // How one moves about. The address holds where one is, as #run-NUMBER-step-NUMBER, so that the
-// back button works and a place can be handed on.
+// back button works and a place can be handed on; see address.js for the overview.
 
 const SETTLED_MS = 200; // browsers refuse an address that changes with every repeat of a held key
 
@@ -53,6 +53,7 @@ function go(hash) {
   const [, number, part] = /^#run-(\d+)(?:-((?:step|said|loop)-\d+))?$/.exec(hash) || [];
   const wanted = aboutOf(Number(number)) || (all.length === 1 && !isLive ? all[0] : undefined);
   if (!wanted) {
+    adopt(hash);
     showOverview();
     return false;
   }
@@ -146,7 +147,7 @@ function leave() {
     }
   } else if (search.value) clearSearch();
   else if (opened.has(current)) setOpen(current, false);
-  else if (!isTyping && all.length > 1) visit("#");
+  else if (!isTyping && all.length > 1) visit(listHash());
   if (isTyping) document.activeElement.blur();
 }
 
@@ -172,7 +173,7 @@ document.addEventListener("click", (event) => {
     .map((kind) => event.target.closest(kind));
   if (skip) skipTo(skip.value);
   if (followed) note();
-  if (followed && (followed.hash === location.hash || followed.getAttribute("href") === "#")) {
+  if (followed && (followed.hash === location.hash || /^#(list|$)/.test(followed.getAttribute("href")))) {
     event.preventDefault();
     visit(followed.getAttribute("href"));
   }
@@ -221,9 +222,13 @@ let isStarted = false;
 function start() {
   if (isStarted) return;
   isStarted = true;
+  readMarks();
   drawTotals();
+  drawMarks();
+  drawGroups();
   drawFilters();
   drawHeads();
+  adopt(location.hash);
   list();
   go(location.hash);
 }

@@ -2,7 +2,8 @@
 
 const STATES = isLive ? ["looping", "suspicious", "working", "idle", "ended"]
   : ["Failed", "Likely stuck", "Warning", "Healthy"]; // worst first
-const SERVED = ["run", "calls", "wasted", "suspicion", "trouble"]; // the columns of a page that is served
+const SERVED = ["run", "calls", "wasted", "suspicion", "heard", "trouble"]; // the columns of a page that is served
+const LOOPS_NOW = 1e12; // what loops now comes before all that looped earlier
 const CHANGES = ["worse", "new", "better", "same", "gone"];
 const MARGIN = 12; // rows that are drawn beyond the screen
 const ROW_PX = 50; // height of a row, about
@@ -10,6 +11,7 @@ const TAIL = 14; // characters of the end of a long name that are never hidden
 const overview = byId("overview");
 const rows = byId("rows");
 const hasOther = index.some((one) => one.change);
+const hasTimes = index.some((one) => one.began_s !== null);
 const hasCosts = index.some((one) => one.cost !== null);
 const ranked = (list) => (one) => list.indexOf(one) + 1 || list.length + 1;
 
@@ -22,12 +24,16 @@ const COLUMNS = [
   ["tokens", "Wasted tokens", (one) => one.wasted_tokens, true],
   ["cost", "Wasted cost", (one) => one.wasted_cost ?? -1, true],
   ["score", "Score", (one) => one.score, false],
+  ["began", "Began (UTC)", (one) => one.began_s ?? 0, true],
   ["suspicion", "Suspicion", (one) => one.suspicion, true],
-  ["trouble", "Last trouble", (one) => one.trouble_s, true],
+  ["heard", "Last call", (one) => one.written_s, true],
+  ["trouble", "Last trouble", (one) => (one.status === "looping" ? LOOPS_NOW : 0) + one.trouble_s, true],
 ].filter(([name]) => (isLive ? SERVED.includes(name) : (name !== "change" || hasOther)
-  && (name !== "cost" || hasCosts) && !["suspicion", "trouble"].includes(name)));
+  && (name !== "cost" || hasCosts) && (name !== "began" || hasTimes)
+  && !["suspicion", "heard", "trouble"].includes(name)));
 
-const sorting = { by: isLive ? "trouble" : hasOther ? "change" : "tokens", isTurned: false };
+const usual = isLive ? "trouble" : hasOther ? "change" : "tokens";
+const sorting = { by: usual, isTurned: false };
 const chosen = {}; // filter -> value
 let hits = new Set(); // runs in whose texts the words are found
 let listed = []; // the runs that are left over, in the order of the rows
@@ -49,10 +55,10 @@ all.forEach((one, place) => { one.place = place; });
 function matches(one) {
   const { words } = chosen;
   const names = [one.id, one.source, one.agent, one.model];
-  return ["status", "model", "change"].every((key) => !chosen[key] || one[key] === chosen[key])
-    && (!chosen.detector || one.detectors.includes(chosen.detector))
-    && (!chosen.tool || one.tools.includes(chosen.tool))
-    && (!words || hits.has(one.number)
+  return ["status", "agent", "model", "change"].every((key) => !chosen[key] || one[key] === chosen[key])
+    && [["detector", one.detectors], ["tool", one.tools], ["loop", one.keys.map(([key]) => key)]]
+      .every(([key, values]) => !chosen[key] || values.includes(chosen[key]))
+    && isOfDays(one) && (!words || hits.has(one.number)
       || names.some((name) => name && name.toLowerCase().includes(words)));
 }
 
@@ -74,6 +80,7 @@ function list() {
   byId("listed").textContent = isAll ? "" : `${count(listed.length)} of ${plural(all.length, "run")}`;
   rows.replaceChildren();
   drawRows();
+  keepAddress();
   if (hadFocus) rows.querySelector(`[data-at="${active}"] a`)?.focus();
 }
 
@@ -123,14 +130,16 @@ function drawRun(one, at) {
   const found = hits.has(one.number);
   const about_ = [one.loops.length ? `${one.loops[0]}${others}` : one.model || one.agent || "",
     found ? "found in its texts" : ""].filter(Boolean).join(" \u00b7 ");
-  const name = link(hashOf(one.number), "id", ...inTwo(one.id));
+  const name = one.has_text === false ? el("span", "id", ...inTwo(one.id))
+    : link(hashOf(one.number), "id", ...inTwo(one.id));
   name.tabIndex = at === active ? 0 : -1;
   const change = one.change && cell(`figure change is-${one.change}`, changeText(one));
   const figures = {
     calls: count(one.calls), wasted: count(one.wasted_calls),
     tokens: about(one.wasted_tokens, one.is_estimate),
     cost: one.wasted_cost === null ? "" : count(one.wasted_cost), score: count(one.score ?? 0),
-    suspicion: `${one.suspicion} %`, trouble: one.last ? `${one.last[1]} at ${one.last[0]}` : "",
+    began: one.began_s ? momentOf(one.began_s) : "", suspicion: `${one.suspicion} %`,
+    heard: isLive && agoOf(one.written_s), trouble: one.last ? `${one.last[1]} at ${one.last[0]}` : "",
   };
   const row = elWith("div", "run", { role: "row", "aria-rowindex": at + 2 },
     cell("name", name, el("span", "line", el("span", state(one.status), one.status),
@@ -138,7 +147,7 @@ function drawRun(one, at) {
     cell("picture", drawMiniature(one.picture)), ...(change ? [change] : []),
     ...COLUMNS.filter(([key]) => key in figures).map(([key, title]) => {
       const figure = cell(`figure is-${key}${figures[key] === "0" ? " none" : ""}`, figures[key]);
-      figure.dataset.title = title.toLowerCase();
+      figure.dataset.title = title[0].toLowerCase() + title.slice(1);
       return figure;
     }));
   row.dataset.at = at;
@@ -146,7 +155,7 @@ function drawRun(one, at) {
   return row;
 }
 
-// ---- totals and filters ----
+// ---- totals and heads ----
 
 function totalsOf(runs) {
   if (isLive) return totalsOfSessions(runs);
@@ -170,38 +179,11 @@ function drawTotals() {
     el("dt", "", name), el("dd", "", value, others ? el("small", "", `against ${others[at][1]}`) : ""))));
   const states = STATES.map((name) => [name, sides[0].filter(({ status }) => status === name).length])
     .filter(([, number]) => number).map(([name, number]) => `${count(number)} ${name.toLowerCase()}`);
+  const textless = all.filter((one) => one.has_text === false).length;
+  byId("left-out").textContent = textless ? `The texts of ${plural(textless, "run")} are left out; `
+    + "antiloop report --only all keeps them." : "";
   byId("summary").textContent = [plural(sides[0].length, "run"), ...states,
     ...(isLive && !isConnected ? ["not connected"] : [])].join(" \u00b7 ");
-}
-
-function drawFilters() {
-  const choices = {
-    status: STATES, change: CHANGES, detector: [], tool: [], model: [],
-  };
-  const known = { detector: "detectors", tool: "tools" };
-  for (const select of document.querySelectorAll("#filters select")) select.remove();
-  for (const key in choices) {
-    const values = new Set(all.flatMap((one) => one[known[key] || key] || []));
-    const listed_ = choices[key].length
-      ? choices[key].filter((one) => values.has(one) || (isLive && key === "status"))
-      : [...values].sort();
-    if (listed_.length < 2 && !(key === "detector" && listed_.length)) continue;
-    const select = elWith("select", "", { name: key, "aria-label": `Filter by ${key}` },
-      elWith("option", "", { value: "" }, `any ${key}`),
-      ...listed_.map((value) => {
-        const option = el("option", "", value);
-        option.value = value;
-        return option;
-      }));
-    select.addEventListener("change", () => {
-      chosen[key] = select.value;
-      list();
-      announce(`${count(listed.length)} of ${plural(all.length, "run")}`);
-    });
-    select.value = listed_.includes(chosen[key]) ? chosen[key] : "";
-    chosen[key] = select.value;
-    byId("filters").append(select);
-  }
 }
 
 function drawHeads() {

@@ -14,11 +14,17 @@ const itemNamed = (name) => run.items.find((item) => item.name === name);
 function showOverview() {
   [byId("run").hidden, overview.hidden, run] = [true, false, undefined];
   document.title = isLive ? "antiloop watch" : "antiloop report";
+  drawMarks();
   drawRows();
 }
 
 function show(number) {
   if (run && run.number === number) return;
+  if (!byId(`data-${number}`)) {
+    showOverview();
+    announce("The texts of this run are left out.");
+    return;
+  }
   [byId("run").hidden, overview.hidden, isFirst] = [false, true, false];
   run = readRun(number);
   const about_ = isLive ? reads.get(number) : aboutOf(number);
@@ -31,6 +37,7 @@ function show(number) {
   drawAbout(about_);
   drawScore(run, about_.entries, about_.score);
   drawLoops(run);
+  drawMarks();
   filter();
 }
 
@@ -40,19 +47,20 @@ function drawAbout(one) {
   title.tabIndex = -1; // where the focus goes when the run is chosen
   const from = [one.source, one.agent && `agent ${one.agent}`, one.model].filter(Boolean);
   const figures = [
+    ["began, UTC", one.began_s && momentOf(one.began_s)], ["took", one.took_s && lengthOf(one.took_s)],
     ["calls", one.calls], ["wasted calls", one.wasted_calls],
     ["wasted tokens", one.wasted_calls ? about(one.wasted_tokens, one.is_estimate) : null],
     ["wasted cost", one.wasted_cost], ["tokens read", one.input_tokens],
     ["tokens written", one.output_tokens], ["cost", one.cost],
-  ].filter(([, value]) => value !== null);
+  ].filter(([, value]) => value !== null && value !== undefined);
   byId("about").replaceChildren(
     el("p", state(one.status), one.status), title, el("p", "quiet", from.join(" \u00b7 ")),
     el("dl", "", ...figures.map(([name, value]) => el("div", "", el("dt", "", name),
       el("dd", "", typeof value === "number" ? count(value) : value)))), ...drawCompared(one));
   const at = listed.findIndex(({ number }) => number === one.number);
   const beside = [[at - 1, "Previous"], [at + 1, "Next"]].map(([to, text]) => (
-    at >= 0 && listed[to] ? link(hashOf(listed[to].number), "", text) : el("span", "quiet", text)));
-  byId("crumbs").replaceChildren(...(all.length > 1 ? [link("#", "", "All runs"),
+    at >= 0 && listed[to] && listed[to].has_text !== false ? link(hashOf(listed[to].number), "", text) : el("span", "quiet", text)));
+  byId("crumbs").replaceChildren(...(all.length > 1 ? [link(listHash(), "", "All runs"),
     el("span", "quiet", at < 0 ? "" : `${count(at + 1)} of ${count(listed.length)}`), ...beside] : []));
 }
 

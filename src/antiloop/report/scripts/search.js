@@ -19,7 +19,7 @@ let searching = 0; // number of the search that goes on; an older one ends
 
 async function searchRuns(words) {
   const mine = searching += 1;
-  [hits, chosen.words] = [new Set(), words];
+  [hits, chosen.words, searched] = [new Set(), words, words];
   list();
   if (!words) return;
   let began = performance.now();

@@ -1,5 +1,6 @@
 // What happened in a run, one row each: calls, and what was said between them.
 
+const SLOW_S = 1; // seconds from which a row says how long its call took
 const NEIGHBORS = 6; // links to the same call before and after a step
 const SPEAKERS = { user: "User", assistant: "Model", system: "System", tool: "Tool" };
 
@@ -42,6 +43,8 @@ function drawStep(run, step) {
   if (run.laps.has(step)) notes.append(el("span", "lap", `lap ${run.laps.get(step)}`));
   const acts = (run.actionsAt.get(step) || []).map(([action]) => ACTIONS[action]);
   if (acts.length) notes.append(el("span", "flag", [...new Set(acts)].join(", ")));
+  const [, took] = run.clock[step] || [];
+  if (took >= SLOW_S) notes.append(el("span", "took", lengthOf(took)));
   row.append(notes);
   const made = el("div", "item step", row);
   made.classList.toggle("concerned", run.concerned.has(step));
@@ -66,8 +69,18 @@ function drawDetails(run, item) {
     el("h4", "", result && result.is_failure ? "Result, a failure" : "Result"),
     ...drawText(result || { text: "" }, resultText(result), run.words));
   const times = run.times.get(number);
+  const when = whenOf(run, item.step);
+  if (when) made.append(el("p", "quiet", when));
   if (times.length > 1) made.append(drawTimes(run, item.step, times, isSeen));
   return made;
+}
+
+/** Say when a call began and how long it took, as far as it is recorded. */
+function whenOf(run, step) {
+  const [at, took] = run.clock[step] || [null, null];
+  const began = aboutOf(run.number).began_s;
+  return [at !== null && began !== null && `Called at ${momentOf(began + at)}:${timeOf(began + at).slice(6)} UTC`,
+    took !== null && `took ${lengthOf(took)}`].filter(Boolean).join(", ");
 }
 
 function drawTimes(run, step, times, isSeen) {

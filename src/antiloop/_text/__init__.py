@@ -1,0 +1,1 @@
+"""Work on text: write canonical JSON, mask, shorten and compare."""

@@ -1,0 +1,3 @@
+"""Define what is shown in the place of a secret."""
+
+MASK = "***"

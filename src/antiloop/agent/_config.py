@@ -1,0 +1,97 @@
+"""The options of an agent."""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Optional, Sequence, Tuple, Union
+
+from .._checks import check_flag
+from .._short_repr import short_repr, shown
+from ..loop_detection import LoopDetector
+from ..stability import stable
+from ._observer import EVENTS, AgentObserver, AsyncAgentObserver
+
+
+@stable
+@dataclass(frozen=True)
+class AgentConfig:
+    """The settings of an agent; all have safe defaults.
+
+    Raises:
+        ValueError: if a number is out of range; the message names it.
+        TypeError: if `loop_detector` is not a `LoopDetector`, `observers` is not a list of
+            observers, `parallel_tool_execution` is not True or False, or the system prompt is not a
+            string.
+    """
+
+    max_iterations: int = 25
+    """Largest number of model calls in one run, without retries of structured output."""
+    loop_detector: Optional[LoopDetector] = None
+    """The loop detector; None switches loop detection off."""
+    observers: Sequence[Union[AgentObserver, AsyncAgentObserver]] = ()
+    """Observers of the run, sync or async, in any mix."""
+    parallel_tool_execution: bool = True
+    """Whether the calls of one reply run in parallel; results are in call order in any case."""
+    tool_timeout_s: Optional[float] = None
+    """Limit of one tool call in seconds, unless the tool has its own; None for no limit."""
+    max_structured_retries: int = 2
+    """Largest number of new requests in one run for an answer that fits `response_format`."""
+    system_prompt: Optional[str] = None
+    """Put before the conversation, unless that already begins with a system message."""
+
+    def __post_init__(self) -> None:
+        check_count("max_iterations", self.max_iterations, least=1)
+        check_count("max_structured_retries", self.max_structured_retries, least=0)
+        check_flag("parallel_tool_execution", self.parallel_tool_execution)
+        check_seconds("tool_timeout_s", self.tool_timeout_s)
+        if not isinstance(self.loop_detector, (LoopDetector, type(None))):
+            raise TypeError(
+                f"loop_detector must be a LoopDetector or None, got {self.loop_detector!r}"
+            )
+        check_prompt("system_prompt", self.system_prompt)
+        object.__setattr__(self, "observers", _checked_observers(self.observers))
+
+    def __repr__(self) -> str:
+        values = [(each, getattr(self, each.name)) for each in fields(self)]
+        chosen = [(each.name, value) for each, value in values if value != each.default]
+        return short_repr(self, *(f"{name}={shown(value)}" for name, value in chosen))
+
+
+def checked_config(config: Any) -> AgentConfig:
+    """Return the configuration, by default a new one; raises TypeError for any other value."""
+    if isinstance(config, AgentConfig):
+        return config
+    if config is not None:
+        hint = "; pass AgentConfig(**options)" if isinstance(config, dict) else ""
+        raise TypeError(f"config must be an AgentConfig or None, got {config!r}{hint}")
+    return AgentConfig()
+
+
+def check_prompt(name: str, value: Any) -> None:
+    """Raise unless the value is a string or None."""
+    if not isinstance(value, (str, type(None))):
+        raise TypeError(f"{name} must be a text or None, got {value!r}")
+
+
+def _checked_observers(observers: Any) -> Tuple[Any, ...]:
+    if isinstance(observers, (str, type)) or not hasattr(observers, "__iter__"):
+        raise TypeError(f"observers must be a list of observers, got {observers!r}")
+    listed = tuple(observers)
+    for at, each in enumerate(listed):
+        if isinstance(each, type):
+            raise TypeError(f"observers[{at}] is a class; pass an instance: {each.__name__}()")
+        if not any(hasattr(each, name) for name in EVENTS):
+            raise TypeError(f"observers[{at}] must be an AgentObserver, got {each!r}; subclass it")
+    return listed
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Raise unless the value is a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be {least} or more, got {value!r}")
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Raise unless the value is None or a finite number above 0."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 < value < math.inf):
+        raise ValueError(f"{name} must be a finite number above 0, or None, got {value!r}")

@@ -1,0 +1,377 @@
+"""Type annotations as JSON schema, and JSON values as what the annotation says.
+
+Both directions stand side by side, so that a tool always gets what its schema promised.
+"""
+
+import base64
+import collections.abc
+import dataclasses
+import json
+import sys
+import types
+import typing
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path, PurePath
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Set, Tuple, Union
+from uuid import UUID
+
+from ..._json_schema import schema_errors
+from ..._trace import to_plain
+
+_UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` is new in Python 3.10
+_SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_OPEN = (Any, object, None)
+"""Annotations that say nothing, so any value fits."""
+
+
+def _moment(text: str) -> datetime:
+    # Before Python 3.11 fromisoformat does not know the Z that models write.
+    return datetime.fromisoformat(f"{text[:-1]}+00:00" if text.endswith(("Z", "z")) else text)
+
+
+def _number(value: Any) -> Decimal:
+    return Decimal(str(value))
+
+
+def _octets(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+def _written(form: str) -> Dict[str, Any]:
+    return {"type": "string", "format": form}
+
+
+_TEXTS: Dict[Any, Tuple[Dict[str, Any], Callable[[Any], Any], str]] = {
+    datetime: (_written("date-time"), _moment, "a date and time such as 2026-01-31T12:00:00"),
+    date: (_written("date"), date.fromisoformat, "a date such as 2026-01-31"),
+    time: (_written("time"), time.fromisoformat, "a time such as 12:00:00"),
+    UUID: (_written("uuid"), UUID, "a UUID"),
+    # Both: models write a number, and a text is what keeps every digit.
+    Decimal: ({"type": ["number", "string"]}, _number, "a decimal number"),
+    bytes: ({"type": "string", "contentEncoding": "base64"}, _octets, "base64"),
+    Path: (_written("path"), Path, "a path"),
+    PurePath: (_written("path"), PurePath, "a path"),
+}
+"""Classes that JSON writes as text: their schema, how they are read, and what they look like."""
+_JSON_TYPES = (str, int, float, bool, type(None))
+_ARRAYS: Dict[Any, Callable[[Any], Any]] = {
+    list: list,
+    set: set,
+    frozenset: frozenset,
+    collections.abc.Sequence: list,
+    collections.abc.MutableSequence: list,
+    collections.abc.Iterable: list,
+    collections.abc.Collection: list,
+    collections.abc.Set: set,
+}
+_OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+
+
+def annotation_schema(annotation: Any, seen: Tuple[Any, ...] = ()) -> Dict[str, Any]:
+    """Return the JSON schema of an annotation; ``{}`` for one that says nothing.
+
+    Args:
+        annotation: resolved, no string.
+        seen: the classes that this one stands inside; a class inside itself is left open.
+
+    Raises:
+        TypeError: for what no JSON value can be turned into.
+
+    >>> annotation_schema(Optional[List[int]])
+    {'anyOf': [{'type': 'array', 'items': {'type': 'integer'}}, {'type': 'null'}]}
+    """
+    annotation, description = _bare(annotation)
+    schema = _schema_of(annotation, seen)
+    return {**schema, "description": description} if description else schema
+
+
+def _schema_of(annotation: Any, seen: Tuple[Any, ...]) -> Dict[str, Any]:
+    origin, arguments = _parts(annotation)
+    if annotation in _SCALARS:
+        return {"type": _SCALARS[annotation]}
+    if annotation in _TEXTS:
+        return dict(_TEXTS[annotation][0])
+    if origin in _UNIONS:
+        return {"anyOf": [annotation_schema(choice, seen) for choice in arguments]}
+    if origin is Literal:
+        return _enum_schema(list(arguments))
+    if origin is tuple:
+        return _tuple_schema(arguments, seen)
+    if origin in _ARRAYS:
+        return {"type": "array", **_item_schema("items", arguments[:1], seen)}
+    if origin in _OBJECTS:
+        return {"type": "object", **_item_schema("additionalProperties", arguments[1:2], seen)}
+    return _class_schema(annotation, seen)
+
+
+def _class_schema(annotation: Any, seen: Tuple[Any, ...]) -> Dict[str, Any]:
+    if _is_enum(annotation):
+        return _enum_schema(list(_enum_members(annotation)))
+    if is_record(annotation):
+        return {"type": "object"} if annotation in seen else _record_schema(annotation, seen)
+    if _is_pydantic(annotation):
+        schema: Dict[str, Any] = _inlined(_adapter(annotation).json_schema())
+        return schema
+    if annotation in _OPEN or isinstance(annotation, typing.TypeVar):
+        return {}
+    raise TypeError(
+        f"{getattr(annotation, '__qualname__', annotation)!s} cannot be made from JSON; use a"
+        " dataclass, a pydantic model or plain types, or bind it with functools.partial"
+    )
+
+
+def _is_pydantic(annotation: Any) -> bool:
+    """Whether pydantic describes this class; then the class has imported it."""
+    return hasattr(annotation, "__get_pydantic_core_schema__") and "pydantic" in sys.modules
+
+
+@lru_cache(maxsize=256)
+def _adapter(annotation: Any) -> Any:
+    return sys.modules["pydantic"].TypeAdapter(annotation)
+
+
+def _inlined(schema: Any, definitions: Any = None, inside: Tuple[str, ...] = ()) -> Any:
+    """Return a schema with its references replaced: inside another one they would lead nowhere.
+
+    A definition inside itself is left open.
+    """
+    if isinstance(schema, list):
+        return [_inlined(each, definitions, inside) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    definitions = schema.get("$defs", definitions)
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    rest = {key: value for key, value in schema.items() if key not in ("$defs", "$ref")}
+    inlined = {key: _inlined(value, definitions, inside) for key, value in rest.items()}
+    if not name:
+        return inlined
+    target = {} if name in inside else (definitions or {}).get(name, {})
+    return {**_inlined(target, definitions, (*inside, name)), **inlined}
+
+
+def _enum_schema(choices: List[Any]) -> Dict[str, Any]:
+    choices = [to_plain(choice) for choice in choices]
+    types = {_SCALARS.get(type(choice)) for choice in choices}
+    return {"type": types.pop(), "enum": choices} if len(types) == 1 else {"enum": choices}
+
+
+def _item_schema(keyword: str, arguments: Tuple[Any, ...], seen: Tuple[Any, ...]) -> Dict[str, Any]:
+    items = annotation_schema(arguments[0], seen) if arguments else {}
+    return {keyword: items} if items else {}
+
+
+def _tuple_schema(arguments: Tuple[Any, ...], seen: Tuple[Any, ...]) -> Dict[str, Any]:
+    if not arguments or arguments[-1] is Ellipsis:
+        return {"type": "array", **_item_schema("items", arguments[:1], seen)}
+    size = len(arguments)
+    items = [annotation_schema(item, seen) for item in arguments]
+    return {"type": "array", "prefixItems": items, "minItems": size, "maxItems": size}
+
+
+def _record_schema(record: Any, seen: Tuple[Any, ...]) -> Dict[str, Any]:
+    inside = (*seen, record)
+    hints = _hints(record)
+    required = _required(record)
+    return {
+        "type": "object",
+        "properties": {name: annotation_schema(hint, inside) for name, hint in hints.items()},
+        "required": [name for name in hints if name in required],
+        "additionalProperties": False,
+    }
+
+
+def build_value(annotation: Any, value: Any) -> Any:
+    """Turn plain JSON data that fits the annotation's schema into what the annotation says.
+
+    Enums, dataclasses, dates, tuples and sets are built at any depth; the rest stays as it is.
+
+    Raises:
+        ValueError: for a text that is not what the annotation says, or that a class refuses.
+
+    >>> build_value(Tuple[int, ...], [1, 2])
+    (1, 2)
+    """
+    annotation, _ = _bare(annotation)
+    origin, arguments = _parts(annotation)
+    if origin in _UNIONS:
+        return _build_choice(arguments, value)
+    if annotation in _TEXTS:
+        return _read_text(annotation, value)
+    if annotation in (int, float) and type(value) in (int, float):
+        return annotation(value)
+    if origin is tuple:
+        return _build_tuple(arguments, value)
+    if origin in _ARRAYS:
+        return _ARRAYS[origin](build_value(_first(arguments), item) for item in value)
+    if origin in _OBJECTS:
+        kind, item = arguments if len(arguments) == 2 else (Any, Any)
+        return {_build_key(kind, key): build_value(item, entry) for key, entry in value.items()}
+    if _is_enum(annotation):
+        return _enum_members(annotation)[value]
+    if is_record(annotation):
+        return _build_record(annotation, value)
+    if _is_pydantic(annotation):
+        # Through JSON: a strict model takes a date as text only there.
+        return _adapter(annotation).validate_json(json.dumps(value))
+    return value
+
+
+def _read_text(annotation: Any, value: Any) -> Any:
+    _, read, form = _TEXTS[annotation]
+    try:
+        return read(value)
+    except (ValueError, ArithmeticError):
+        raise ValueError(f"expected {form}, got {value!r}") from None
+
+
+def _build_key(annotation: Any, text: str) -> Any:
+    """Return the key of an object as what the annotation says: in JSON it is always a text."""
+    schema = annotation_schema(annotation)
+    if not schema_errors(text, schema, ""):
+        return build_value(annotation, text)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    problems = schema_errors(value, schema, f"key {text!r}")
+    if problems:
+        raise ValueError(problems[0])
+    return build_value(annotation, value)
+
+
+def _build_choice(choices: Tuple[Any, ...], value: Any) -> Any:
+    # A value is taken as the first choice whose schema it fits, as the check took it, and which
+    # can be built of it: a date and a name are both text.
+    refused: Optional[Exception] = None
+    for choice in choices:
+        if not schema_errors(value, annotation_schema(choice), ""):
+            try:
+                return build_value(choice, value)
+            except ValueError as error:
+                refused = refused or error
+    if refused is not None:
+        raise refused
+    return value
+
+
+def _build_tuple(arguments: Tuple[Any, ...], value: Any) -> Tuple[Any, ...]:
+    if not arguments or arguments[-1] is Ellipsis:
+        return tuple(build_value(_first(arguments), item) for item in value)
+    return tuple(build_value(kind, item) for kind, item in zip(arguments, value))
+
+
+def _build_record(record: Any, value: Mapping[str, Any]) -> Any:
+    hints = _hints(record)
+    return record(**{name: build_value(hints[name], item) for name, item in value.items()})
+
+
+def is_record(annotation: Any) -> bool:
+    """Whether this is a class with named fields: a dataclass, a TypedDict or a NamedTuple."""
+    if not isinstance(annotation, type):
+        return False
+    is_ours = _is_typed_dict(annotation) or _is_named_tuple(annotation)
+    return is_ours or (dataclasses.is_dataclass(annotation) and not _is_pydantic(annotation))
+
+
+def is_model(annotation: Any) -> bool:
+    """Whether this is a class that an answer can be an instance of."""
+    return is_record(annotation) or (isinstance(annotation, type) and _is_pydantic(annotation))
+
+
+def _is_named_tuple(annotation: Any) -> bool:
+    return issubclass(annotation, tuple) and hasattr(annotation, "_fields")
+
+
+def _is_typed_dict(annotation: Any) -> bool:
+    return issubclass(annotation, dict) and hasattr(annotation, "__total__")
+
+
+def _is_enum(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Enum)
+
+
+def _enum_members(annotation: Any) -> Dict[Any, Any]:
+    """Return members by what the model writes: the value, or the name of one without a scalar."""
+    if all(type(member.value) in _JSON_TYPES for member in annotation):
+        return {member.value: member for member in annotation}
+    return {member.name: member for member in annotation}
+
+
+def _hints(record: Any) -> Dict[str, Any]:
+    hints = resolved_hints(record, record.__qualname__)
+    if _is_typed_dict(record) or _is_named_tuple(record):
+        return hints
+    return {field.name: hints[field.name] for field in dataclasses.fields(record) if field.init}
+
+
+def resolved_hints(thing: Any, name: str, scope: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+    """Resolve annotations that are strings.
+
+    Raises:
+        TypeError: if one cannot be resolved; the message calls the thing by ``name``.
+    """
+    try:
+        return typing.get_type_hints(thing, scope, include_extras=True)
+    except Exception as error:
+        raise TypeError(f"cannot read the annotations of {name}: {error}") from error
+
+
+def _required(record: Any) -> Set[str]:
+    if _is_typed_dict(record):
+        # Annotations that are texts are not looked into when the class is made.
+        marks = {name: _qualifier(hint) for name, hint in _hints(record).items()}
+        marked = {name for name, mark in marks.items() if mark == "Required"}
+        free = {name for name, mark in marks.items() if mark == "NotRequired"}
+        return set(record.__required_keys__) - free | marked
+    if _is_named_tuple(record):
+        return set(record._fields) - set(record._field_defaults)
+    return {
+        field.name
+        for field in dataclasses.fields(record)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+
+
+def _bare(annotation: Any) -> Tuple[Any, Optional[str]]:
+    """Take off ``Annotated``, ``NewType`` and ``NotRequired``, and return what describes.
+
+    That is the first text of ``Annotated``.
+    """
+    description = None
+    while True:
+        if hasattr(annotation, "__metadata__"):
+            texts = [text for text in map(_note, annotation.__metadata__) if text]
+            description = description or (texts[0] if texts else None)
+            annotation = annotation.__origin__
+        elif hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        elif _qualifier(annotation):
+            (annotation,) = typing.get_args(annotation)
+        else:
+            return annotation, description
+
+
+def _qualifier(annotation: Any) -> str:
+    """Return what a field of a TypedDict is marked as, e.g. ``"NotRequired"``; "" for nothing."""
+    # By name: before Python 3.11 the marks come from typing_extensions.
+    name = getattr(typing.get_origin(annotation), "_name", None)
+    return name if name in ("Required", "NotRequired", "ReadOnly") else ""
+
+
+def _note(note: Any) -> str:
+    """Return what a part of ``Annotated`` says: a text, pydantic's Field, a Doc; "" for others."""
+    said = (note, getattr(note, "description", None), getattr(note, "documentation", None))
+    return next((each for each in said if isinstance(each, str)), "")
+
+
+def _parts(annotation: Any) -> Tuple[Any, Tuple[Any, ...]]:
+    """Return the bare container and what it holds: ``List[int]`` begins with list."""
+    origin = typing.get_origin(annotation)
+    return (origin or annotation), typing.get_args(annotation)
+
+
+def _first(arguments: Tuple[Any, ...]) -> Any:
+    return arguments[0] if arguments else Any

@@ -1,0 +1,135 @@
+"""The detector that a command uses: from the settings, a preset, or a configuration file."""
+
+import argparse
+import inspect
+import json
+import sys
+from typing import Iterator, Optional, Tuple, Union
+
+from .._regular_file import opener
+from ..exceptions import SettingsError
+from ..loop_detection import ClientProfile, LoopDetector
+from ..loop_detection._internal import Settings
+from ..loop_detection.presets import PRESETS
+from ..prices import Prices
+from ._command import add_names, reason_of
+from ._named_judge import with_judge
+
+Config = Union[LoopDetector, Settings]
+
+
+def add_detector(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a detector to a command, and list the presets in its help."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--preset",
+        choices=PRESETS,
+        metavar="NAME",
+        help="detector preset (default: the one in antiloop.toml, otherwise default)",
+    )
+    choice.add_argument(
+        "--config",
+        type=read_config,
+        metavar="FILE",
+        help="settings from FILE.toml, or a detector from JSON that calibrate or"
+        " LoopDetector.to_config wrote; - is JSON from standard input",
+    )
+    parser.add_argument(
+        "--isolated",
+        action="store_true",
+        help="ignore antiloop.toml and pyproject.toml",
+    )
+    add_names(parser, "presets", _presets())
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """Read the settings that hold for a command.
+
+    Raises:
+        SettingsError: if the file is malformed.
+    """
+    if isinstance(args.config, Settings):
+        return args.config
+    return Settings() if args.isolated else Settings.read()
+
+
+def profiles_of(args: argparse.Namespace) -> Tuple[ClientProfile, ...]:
+    """Return the client profiles of the settings that hold for a command.
+
+    Raises:
+        SettingsError: if the file is malformed.
+    """
+    return tuple(settings_of(args).profiles.values())
+
+
+def detector_of(args: argparse.Namespace, preset: str = "default") -> LoopDetector:
+    """Make the chosen detector, with the judge from the command line.
+
+    Args:
+        args: the arguments of the command.
+        preset: the preset if nothing else is chosen.
+
+    Raises:
+        SettingsError: if the settings file is malformed.
+    """
+    instead = args.config if isinstance(args.config, LoopDetector) else None
+    if args.preset is not None:
+        instead = PRESETS[args.preset]()
+    chosen = settings_of(args).detector(LoopDetector, preset, instead)
+    return with_judge(chosen, getattr(args, "second_opinion", None))
+
+
+def add_prices(parser: argparse.ArgumentParser) -> None:
+    """Add ``--prices`` to a command."""
+    parser.add_argument(
+        "--prices",
+        type=_read_prices,
+        metavar="FILE",
+        help="model prices, in LiteLLM's format (model_prices_and_context_window.json)",
+    )
+
+
+def prices_of(args: argparse.Namespace) -> Optional[Prices]:
+    """Return the model prices from the command line, otherwise from the settings, or None.
+
+    Raises:
+        SettingsError: if the settings file is malformed.
+    """
+    given: Optional[Prices] = args.prices
+    return settings_of(args).prices if given is None else given
+
+
+def _read_prices(path: str) -> Prices:
+    try:
+        return Prices.read(path)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {reason_of(error)}") from error
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _presets() -> Iterator[str]:
+    for name, make in PRESETS.items():
+        about, _, _ = (inspect.getdoc(make) or "").partition("\n")
+        yield f"{name:<11} {about}"
+
+
+def read_config(path: str) -> Config:
+    """Read a configuration or settings; report a malformed one as a wrong argument."""
+    try:
+        if path.endswith(".toml"):
+            return Settings.read(path)
+        return LoopDetector.from_config(json.loads(_read(path)))
+    except SettingsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    except (OSError, RecursionError, TypeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {reason_of(error)}") from error
+
+
+def _read(path: str) -> str:
+    if path == "-":
+        if sys.stdin is None:
+            raise OSError("not open")
+        return sys.stdin.read()
+    with open(path, encoding="utf-8-sig", opener=opener) as file:
+        return file.read()

@@ -1,0 +1,1 @@
+"""Run the work of a scan."""

@@ -1,0 +1,114 @@
+"""Reading and judging recordings, in this process or in others, with the same result."""
+
+import argparse
+from contextlib import closing
+from functools import partial
+from typing import Callable, Generator, Iterable, Iterator, List, Sequence, Tuple, Union
+
+from ...exceptions import TraceUnreadable
+from ...health import HealthProfile
+from ...loop_detection import ClientProfile
+from ...traces import RecordedRun
+from ...traces._internal import PIECE, Doubt, Piece, pieces_of, read_piece
+from .._judged_run import JudgedRun, judge
+from .._recordings import RecordingFile, Recordings
+from .parallel import in_order, is_parallel
+
+ReadItem = Union[JudgedRun, TraceUnreadable, str]
+"""A judged run, the error that ends a file, or a skipped part of it."""
+Part = Tuple[RecordingFile, Piece]
+Batch = Sequence[Part]
+Judge = Callable[[RecordedRun, HealthProfile], JudgedRun]
+"""Judges one run, in whatever process: a function that can be pickled."""
+
+
+def judged_runs(
+    recordings: Recordings,
+    profile: HealthProfile,
+    args: argparse.Namespace,
+    judging: Judge = judge,
+) -> Generator[JudgedRun, None, None]:
+    """Yield all runs, judged, in the order of the recordings; report what is skipped.
+
+    Args:
+        recordings: what to read.
+        profile: how to judge it.
+        args: of the command; they say who does the work.
+        judging: what is done with each run.
+
+    Raises:
+        EngineFailed: if the chosen engine is not available or breaks down.
+    """
+    found = _by_others if is_parallel(args) else _here
+    with closing(found(recordings, profile, args, judging)) as parts:
+        for file, piece, items in parts:
+            if piece.is_first:
+                recordings.begin(file)
+            for each in items:
+                if isinstance(each, JudgedRun):
+                    yield each
+                    recordings.progress.run_done()
+                elif isinstance(each, str):
+                    recordings.tell(each, is_doubt=isinstance(each, Doubt))
+                else:
+                    recordings.give_up(file, each)
+    recordings.end()
+
+
+def _here(
+    recordings: Recordings, profile: HealthProfile, _: argparse.Namespace, judging: Judge
+) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
+    for file in recordings.files:
+        piece = Piece(file.path, recordings.source)
+        yield file, piece, _judged(piece, profile, judging, recordings.profiles)
+
+
+def _by_others(
+    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace, judging: Judge
+) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
+    tasks = _in_batches(
+        (file, piece)
+        for file in recordings.files
+        for piece in pieces_of(file.path, recordings.source)
+    )
+    work = partial(
+        judge_batch, profile=profile, judging=judging, profiles=tuple(recordings.profiles)
+    )
+    with closing(in_order(work, tasks, args)) as done:
+        for batch, results in done:
+            for (file, piece), items in zip(batch, results):
+                yield file, piece, items
+
+
+def judge_batch(
+    batch: Batch, profile: HealthProfile, judging: Judge, profiles: Sequence[ClientProfile]
+) -> List[List[ReadItem]]:
+    """Read and judge some pieces, in whatever process this is."""
+    return [list(_judged(piece, profile, judging, profiles)) for _, piece in batch]
+
+
+def _judged(
+    piece: Piece, profile: HealthProfile, judging: Judge, profiles: Sequence[ClientProfile]
+) -> Iterator[ReadItem]:
+    """Yield the runs of a piece, and between them what was skipped, as it comes."""
+    trouble: List[ReadItem] = []
+    try:
+        for run in read_piece(piece, trouble.append, profiles):
+            yield from trouble
+            trouble.clear()
+            yield judging(run, profile)
+    except TraceUnreadable as error:
+        trouble.append(error)
+    yield from trouble
+
+
+def _in_batches(parts: Iterable[Part]) -> Iterator[Batch]:
+    """Group small files, so that sending them to a worker costs less than reading them."""
+    batch: List[Part] = []
+    for part in parts:
+        batch.append(part)
+        if sum(piece.size for _, piece in batch) >= PIECE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,157 @@
+"""Adding the hook to the settings of an agent, removing it, and showing where it is."""
+
+import difflib
+import os
+import sys
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
+
+from ..._regular_file import opener
+from ..._replaced_file import replaced_file, target_of
+from .._command import COULD_NOT_RUN, FOUND, reason_of
+from .._output.terminal import complain, printable, say
+from .agent_settings import LOCAL, PROJECT, USER, AgentSettings
+from .hook_program import command_of, missing_program, warnings
+
+_TROUBLE = (OSError, ValueError, RecursionError)
+Change = Callable[[Any], Any]
+
+
+def install(
+    agent: AgentSettings,
+    place: str,
+    options: Sequence[str],
+    config: Optional[str],
+    *,
+    is_agreed: bool = False,
+) -> int:
+    """Make an agent call the hook; return the exit status.
+
+    Args:
+        agent: the agent.
+        place: `USER`, `PROJECT` or `LOCAL`.
+        options: the options of the hook.
+        config: the configuration among these options, if any.
+        is_agreed: write without asking.
+    """
+    is_shared = place == PROJECT
+    command = command_of(agent.name, options, is_shared=is_shared)
+    cautions = warnings(config, has_local=LOCAL in agent.files) if is_shared else ()
+    status = _changed(
+        agent, place, lambda settings: agent.with_hook(settings, command), cautions, is_agreed
+    )
+    if status == 0 and agent.note:
+        say(agent.note)
+    return status
+
+
+def uninstall(agent: AgentSettings, place: str, *, is_agreed: bool = False) -> int:
+    """Make an agent stop calling the hook; return the exit status."""
+    return _changed(agent, place, agent.without_hook, (), is_agreed)
+
+
+def show_status(agent: AgentSettings) -> int:
+    """Show where the hook is installed and what keeps it from running; return the exit status."""
+    commands: Set[str] = set()
+    is_in_order = True
+    for place in agent.files:
+        path = agent.path_of(place)
+        try:
+            settings = agent.parsed(_text(path))
+            found = agent.commands_in(settings)
+        except _TROUBLE as error:
+            complain(f"{path}: {reason_of(error)}")
+            return COULD_NOT_RUN
+        here = {command for each in found.values() for command in each}
+        say(printable(f"{path}: {', '.join(sorted(here)) or 'not installed'}"))
+        troubles = list(_wrong(agent, settings, found)) if here else []
+        if here and place == PROJECT and agent.distrust is not None:
+            troubles += filter(None, [agent.distrust(agent.home)])
+        for what in troubles:
+            is_in_order = False
+            say(printable(f"  {what}"))
+        commands |= here
+    if len(commands) > 1:
+        say("Several commands call the hook, so it judges each call several times.")
+    return 0 if commands and is_in_order else FOUND
+
+
+def _changed(
+    agent: AgentSettings, place: str, change: Change, cautions: Sequence[str], is_agreed: bool
+) -> int:
+    try:
+        path = agent.path_of(place)
+    except ValueError as error:
+        complain(str(error))
+        return COULD_NOT_RUN
+    # Links in a project must not lead to files outside of it; those in your own settings may.
+    within = None if place == USER else (os.curdir,)
+    try:
+        target_of(path, within)
+        before = agent.parsed(_text(path))
+        after = change(before)
+        if after == before:
+            say(printable(f"{path}: nothing to change"))
+            return 0
+        text = agent.written(after)
+        _show(path, text if after else "")
+        for warning in cautions:
+            complain(warning)
+        if not (is_agreed or _may_write()):
+            say("Nothing was changed.")
+            return 0
+        if after:
+            os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
+            with replaced_file(path, within) as file:
+                file.write(text)
+        else:
+            _remove(path)
+    except _TROUBLE as error:
+        complain(f"{path}: {reason_of(error)}. Nothing was changed.")
+        return COULD_NOT_RUN
+    say(printable(f"{'written' if after else 'deleted, because nothing else was in it'}: {path}"))
+    return 0
+
+
+def _show(path: str, text: str) -> None:
+    """Show what will change."""
+    new = path if text else os.devnull
+    for line in difflib.unified_diff(
+        _text(path).splitlines(), text.splitlines(), path, new, lineterm=""
+    ):
+        say(printable(line))
+
+
+def _may_write() -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise ValueError("not a terminal, cannot ask. Use --yes")
+    sys.stdout.write("Write this? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _remove(path: str) -> None:
+    """Remove a file, and the link to it if it is one."""
+    for each in {os.path.realpath(path), path}:
+        if os.path.lexists(each):
+            os.unlink(each)
+
+
+def _wrong(agent: AgentSettings, settings: Any, found: Dict[str, List[str]]) -> Iterator[str]:
+    """List what keeps an installed hook from being called."""
+    missing = [event for event in agent.events if not found[event]]
+    if missing:
+        yield f"the hook is not called at {', '.join(missing)}; run --install again"
+    if isinstance(settings, dict) and settings.get("disableAllHooks") is True:
+        yield "disableAllHooks turns all hooks off"
+    for command in sorted({command for each in found.values() for command in each}):
+        program = missing_program(command)
+        if program:
+            yield f"program {program} not found; run --install again"
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig", opener=opener) as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,1 @@
+"""Print and write the results of commands."""

@@ -1,0 +1,299 @@
+"""A summary as text for a terminal, and as one HTML page without script, other file or network."""
+
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from urllib.parse import urlencode
+
+from ..._short_repr import counted
+from ..._text.markup import html
+from ..._text.shortening import visible
+from .._output.terminal import columns, is_verbose, line_of, page_columns, say, tell
+from .figures import Figures
+from .period import moment
+from .summary import OTHERS, Row, Summary
+from .timeline import chart
+
+TITLES = {"agents": "agent", "models": "model", "tools": "tool"}
+SHOWN = 20
+"""Rows of a table for a person; JSON has all."""
+
+
+class Table(NamedTuple):
+    """One table: its columns, and a name with cells for each row."""
+
+    title: str
+    columns: Tuple[str, ...]
+    rows: Tuple[Tuple[str, Tuple[str, ...]], ...]
+    left_out: int = 0
+    """Rows that are not shown, although their runs have loops."""
+    calm: int = 0
+    """Rows that are not shown since their runs have no loops."""
+    links: Tuple[str, ...] = ()
+    """For each row: what to choose in a report; empty where it has no name."""
+
+
+def tables_of(summary: Summary, shown: Optional[int] = SHOWN) -> Iterator[Table]:
+    """Yield the sum of all, and a table for each group that has rows.
+
+    Columns that no run tells anything of are left out, and so are rows without loops, unless all
+    rows are asked for.
+
+    Args:
+        summary: what to show.
+        shown: how many rows of each table at most; None for all.
+    """
+    yield _whole(summary)
+    for group, title in TITLES.items():
+        rows = [(name, _named(name), row) for name, row in summary.rows(group)]
+        if rows:
+            yield _table(title, rows, shown)
+    loops = list(summary.loops())
+    if loops:
+        yield _table("loop", loops, shown)
+
+
+def _whole(summary: Summary) -> Table:
+    rows = [("this period", summary.whole.now)]
+    for title, sums in (("period before", summary.whole.before), ("without time", summary.untimed)):
+        if sums.runs:
+            rows.append((title, sums))
+    columns = [name for name in _FIGURES if any(_value(each, name) is not None for _, each in rows)]
+    cells = ((title, tuple(_cell(each, name) for name in columns)) for title, each in rows)
+    return Table("period", _titles(columns), tuple(cells))
+
+
+def _table(
+    title: str, rows: Sequence[Tuple[Optional[str], str, Row]], shown: Optional[int]
+) -> Table:
+    """Make the table of a group; each row has what a report knows it by, its name and its sums."""
+    telling = [each for each in rows if shown is None or not each[2].is_calm]
+    kept = telling[:shown]
+    columns = [
+        name for name in _FIGURES if any(_value(row.counted, name) is not None for *_, row in kept)
+    ]
+    cells = (
+        (name, (*(_cell(row.counted, column) for column in columns), _trend(row)))
+        for _, name, row in kept
+    )
+    links = tuple("" if key in (None, OTHERS) else urlencode({title: key}) for key, *_ in kept)
+    left_out, calm = len(telling) - len(kept), len(rows) - len(telling)
+    return Table(title, (*_titles(columns), "trend"), tuple(cells), left_out, calm, links)
+
+
+def _titles(columns: Sequence[str]) -> Tuple[str, ...]:
+    return tuple(name.replace("wasted_share", "share").replace("_", " ") for name in columns)
+
+
+def _named(name: Optional[str]) -> str:
+    return "(unknown)" if name is None else name
+
+
+def _trend(row: Row) -> str:
+    """Write by how many percentage points the wasted share changed."""
+    if row.trend is None:
+        return "new" if row.now.runs and not row.before.runs else "-"
+    return f"{100 * row.trend:+.1f}"
+
+
+def _cell(figures: Figures, name: str) -> str:
+    value = _value(figures, name)
+    return "-" if value is None else _FIGURES[name](value)
+
+
+def _value(figures: Figures, name: str) -> Any:
+    return getattr(figures, name)
+
+
+def _whole_number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _money(value: float) -> str:
+    return f"{value:,.2f}"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+_FIGURES: Dict[str, Callable[[Any], str]] = {
+    "runs": _whole_number,
+    "loops": _whole_number,
+    "calls": _whole_number,
+    "wasted_calls": _whole_number,
+    "wasted_share": _share,
+    "wasted_tokens": _whole_number,
+    "cost": _money,
+    "wasted_cost": _money,
+}
+
+
+def remarks_of(summary: Summary) -> List[str]:
+    """Return notes on the runs that count otherwise, or not at all."""
+    remarks = []
+    if summary.untimed.runs:
+        ids, count = ", ".join(summary.untimed_ids), summary.untimed.runs
+        more = f" and {count - len(summary.untimed_ids):,} more" * (
+            count > len(summary.untimed_ids)
+        )
+        remarks.append(f"Runs without any time count, but in no trend: {ids}{more}.")
+    if summary.earlier:
+        remarks.append(
+            f"Not counted, as they began before both periods: {counted(summary.earlier, 'run')}."
+        )
+    return remarks
+
+
+_NAME = 40
+"""Columns of a name at most."""
+_LEAST = 7
+
+
+def tell_summary(summary: Summary) -> None:
+    """Print it."""
+    since = moment(summary.period.since_s)
+    tell(f"Runs since {since}, compared with those of the period before, which is as long.")
+    for table in tables_of(summary, None if is_verbose() else SHOWN):
+        say("")
+        for line in _lines(table, page_columns()) if table.rows else ():
+            say(line)
+        if table.left_out:
+            tell(f"and {table.left_out:,} more; -v or --format json tells all")
+        if table.calm:
+            tell(_calm(table))
+    for remark in remarks_of(summary):
+        say("")
+        tell(line_of(remark))
+
+
+def _calm(table: Table) -> str:
+    """Count the rows that are not shown, as they have no loops."""
+    noun = table.title if table.calm == 1 else f"{table.title}s"
+    return f"and {table.calm:,}{' more' if table.rows else ''} {noun} without loops"
+
+
+def _lines(table: Table, width: Optional[int]) -> Iterator[str]:
+    """Yield the table; where it is wider than this, as a list."""
+    rows = [(visible(name, _NAME), cells) for name, cells in table.rows]
+    title = max(columns(name) for name in (table.title, *(name for name, _ in rows)))
+    widths = [
+        max(_LEAST, *map(len, cells)) for cells in zip(table.columns, *(each for _, each in rows))
+    ]
+    if width is not None and title + sum(widths) + 2 * len(widths) > width:
+        for name, cells in rows:
+            yield name
+            for column, cell in zip(table.columns, cells):
+                yield f"  {column:<13} {cell:>{_LEAST}}"
+        return
+    for name, cells in ((table.title, table.columns), *rows):
+        padded = (f"  {cell:>{size}}" for cell, size in zip(cells, widths))
+        yield name + " " * (title - columns(name)) + "".join(padded)
+
+
+_SHOWN = 100
+_HEAD = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>antiloop summary</title>
+<style>
+:root { --ink: #1d2127; --quiet: #5b6470; --paper: #fbfaf7; --card: #fff; --line: #dedbd3;
+  --link: #23588f; --bad: #ad2f26; --bar: #c3c9d2; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e3df; --quiet: #9ba3ae; --paper: #16181c; --card: #1d2026; --line: #343941;
+    --link: #93c0f2; --bad: #f2938a; --bar: #4b525d; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 80rem; padding: 1.5rem 1.25rem; background: var(--paper);
+  color: var(--ink); font: 1rem/1.5 Inter, "Segoe UI", system-ui, sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.2; margin: 0 0 .25rem; }
+p, caption { color: var(--quiet); margin: 0 0 1rem; }
+.wide { overflow-x: auto; margin: 1.5rem 0; background: var(--card); border: 1px solid var(--line);
+  border-radius: 6px; padding: .75rem 1rem; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; margin: 0; }
+th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
+thead th, td { white-space: nowrap; }
+tbody tr:last-child > * { border-bottom: 0; }
+th { font-weight: 500; }
+thead th { color: var(--quiet); font-size: .875rem; }
+th:first-child { text-align: left; padding-left: 0; overflow-wrap: anywhere; min-width: 8rem;
+  unicode-bidi: isolate; }
+a { color: var(--link); }
+figure { margin: 1.5rem 0; }
+figcaption { font-weight: 600; color: var(--quiet); margin-bottom: .5rem; }
+figcaption span { display: inline-block; margin-left: .75rem; font-weight: 400;
+  font-size: .875rem; }
+figcaption i { display: inline-block; width: .75rem; height: .75rem; margin-right: .375rem; }
+svg { display: block; width: 100%; height: 8rem; }
+.ends { display: flex; justify-content: space-between; margin: .25rem 0 0; }
+.calls { fill: var(--bar); background: var(--bar); }
+.wasted { fill: var(--bad); background: var(--bad); }
+.between { stroke: var(--quiet); stroke-dasharray: 4 4; fill: none;
+  vector-effect: non-scaling-stroke; }
+@media print {
+  :root { --ink: #000; --quiet: #444; --paper: #fff; --card: #fff; --line: #ccc; --link: #23588f;
+    --bad: #ad2f26; --bar: #c3c9d2; }
+  body { max-width: none; padding: 0; }
+  .wide { overflow: visible; break-inside: avoid; }
+}
+</style>
+</head>
+<body>
+<main>
+"""
+_CAPTIONS = {
+    "period": "All runs",
+    "agent": "By agent",
+    "model": "By model",
+    "tool": "By tool",
+    "loop": "The same loop in several runs",
+}
+
+
+def summary_page(summary: Summary, report: str = "") -> str:
+    """Return the page, in ASCII.
+
+    Args:
+        summary: what to show.
+        report: the address of a report of the same runs, for links into it.
+    """
+    before, since, until = (moment(each)[:16].replace("T", " ") for each in summary.period)
+    about = f"Runs from {since} to {until} (UTC), compared with the period before, from {before}."
+    trend = "The share is wasted calls divided by all calls; the trend is its change in points."
+    whole, *tables = (_html_table(each, report) for each in tables_of(summary, _SHOWN))
+    body = "".join([whole, chart(summary.timeline), *tables])
+    remarks = "".join(f"<p>{html(each)}</p>\n" for each in remarks_of(summary))
+    head = f"<h1>antiloop summary</h1>\n<p>{html(about)} {html(trend)}</p>\n"
+    return f"{_HEAD}{head}{body}{remarks}</main>\n</body>\n</html>\n"
+
+
+def _html_table(table: Table, report: str) -> str:
+    titles = "".join(f'<th scope="col">{html(each)}</th>' for each in (table.title, *table.columns))
+    links = table.links or ("",) * len(table.rows)
+    rows = "".join(
+        f'<tr><th scope="row">{_linked(name, report, link)}</th>{_cells(cells)}</tr>\n'
+        for (name, cells), link in zip(table.rows, links)
+    )
+    caption = html(_CAPTIONS[table.title])
+    more = f"<p>and {table.left_out:,} more</p>\n" if table.left_out else ""
+    more += f"<p>{_calm(table)}</p>\n" if table.calm else ""
+    head = f"<thead><tr>{titles}</tr></thead>\n" if rows else ""
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">'
+        f"<table>\n<caption>{caption}</caption>\n{head}"
+        f"<tbody>\n{rows}</tbody>\n</table>\n{more}</div>\n"
+    )
+
+
+def _linked(name: str, report: str, link: str) -> str:
+    if not (report and link):
+        return html(name)
+    return f'<a href="{html(report)}#list?{html(link)}">{html(name)}</a>'
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return "".join(f"<td>{html(each)}</td>" for each in cells)

@@ -1,1 +1,0 @@
-"""What runs the work of a scan."""

@@ -1,1 +1,0 @@
-"""What runs did and wasted: their sums, and how a terminal and a page show them."""

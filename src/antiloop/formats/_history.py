@@ -1,0 +1,137 @@
+"""The result of reading any format: the tool calls of a conversation and what came back."""
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from typing import Iterator, Optional, Sequence, Tuple
+
+from .._short_repr import repr_of_fields
+from ..stability import beta
+from ..types import Role, ToolCall, ToolResult
+from ._text_message import TextMessage, without_thoughts
+
+
+@beta
+@dataclass(frozen=True)
+class History:
+    """The tool calls of one conversation, oldest first, each with its result.
+
+    The same shape serves a recorded conversation and a live one: in a live one the last calls
+    have no result yet.
+    """
+
+    calls: Tuple[ToolCall, ...] = ()
+    """Calls of one model reply share a round."""
+    results: Tuple[Optional[ToolResult], ...] = ()
+    """As long as ``calls``; None where no result is known."""
+    turn_starts: Tuple[int, ...] = ()
+    """For each user message: how many calls came before it."""
+    messages: Tuple[TextMessage, ...] = ()
+    """The words of the model and the user, and the model's thoughts, oldest first."""
+
+    __repr__ = repr_of_fields
+
+    @classmethod
+    def since(
+        cls,
+        first: int,
+        calls: Sequence[ToolCall],
+        results: Sequence[Optional[ToolResult]],
+        turn_starts: Sequence[int],
+        messages: Sequence[TextMessage] = (),
+        forgotten: int = 0,
+    ) -> "History":
+        """Make a history without its first calls; what was said before them is left out too.
+
+        Args:
+            first: the first call that is in it.
+            calls: those that are known.
+            results: of these calls.
+            turn_starts: as all positions, counted from the first call of the conversation.
+            messages: what was said.
+            forgotten: how many calls came before ``calls``.
+        """
+        start = max(0, first - forgotten)
+        turns = turn_starts[bisect_left(turn_starts, first) :]
+        later = (each for each in messages if each.position >= first)
+        return cls(
+            tuple(calls[start:]),
+            tuple(results[start:]),
+            tuple(start - first for start in turns),
+            tuple(replace(each, position=each.position - first) for each in later),
+        )
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    def rounds(self) -> "Iterator[History]":
+        """Yield each round as a separate history."""
+        for start, stop in rounds_of(self.calls):
+            yield History(self.calls[start:stop], self.results[start:stop])
+
+    def replies(self) -> "Iterator[History]":
+        """Yield each round with what was said since the previous one, as a separate history.
+
+        What the model said after all rounds comes last, without calls. Thoughts are left out.
+        """
+        waiting = without_thoughts(reversed(self.messages))
+        for start, stop in rounds_of(self.calls):
+            said = []
+            while waiting and waiting[-1].position <= start:
+                said.append(replace(waiting.pop(), position=0))
+            yield History(self.calls[start:stop], self.results[start:stop], (), tuple(said))
+        if any(each.role is Role.ASSISTANT for each in waiting):
+            yield History(messages=tuple(replace(each, position=0) for each in reversed(waiting)))
+
+    def until(self, count: int) -> "History":
+        """Return only the first calls, and what was said before the next."""
+        turns = tuple(start for start in self.turn_starts if start <= count)
+        messages = tuple(each for each in self.messages if each.position <= count)
+        return History(self.calls[:count], self.results[:count], turns, messages)
+
+    def last_turn(self) -> "History":
+        """Return only the last user message and what came after it."""
+        start = self.turn_starts[-1] if self.turn_starts else 0
+        spoken = (at for at, each in enumerate(self.messages) if each.role is Role.USER)
+        *_, first = (0, *spoken)
+        later = tuple(
+            replace(each, position=each.position - start)
+            for each in self.messages[first:]
+            if each.position >= start
+        )
+        return History(self.calls[start:], self.results[start:], (), later)
+
+    def last_round(self) -> "History":
+        """Return only the last round, without messages; empty if there are no calls."""
+        *_, (start, stop) = ((0, 0), *rounds_of(self.calls))
+        return History(self.calls[start:stop], self.results[start:stop])
+
+
+@beta
+def rounds_of(calls: Sequence[ToolCall]) -> Iterator[Tuple[int, int]]:
+    """Yield where each round starts and where it stops, as for a slice.
+
+    Neighbors with the same ``round`` belong together; ``None`` is a separate round.
+
+    >>> list(rounds_of([ToolCall("a", round=0), ToolCall("b", round=0), ToolCall("c")]))
+    [(0, 2), (2, 3)]
+    """
+    start = 0
+    for index in range(1, len(calls) + 1):
+        if index == len(calls) or not _are_siblings(calls[start], calls[index]):
+            yield start, index
+            start = index
+
+
+def _are_siblings(one: ToolCall, other: ToolCall) -> bool:
+    return one.round is not None and one.round == other.round
+
+
+def round_of_unseen(calls: Sequence[ToolCall], turn_starts: Sequence[int]) -> int:
+    """Return the round of a call of which only the result is there.
+
+    It is the latest one: nothing says that there was a further one, unless the user spoke. Then it
+    is the number after, which no reply has where messages are counted.
+    """
+    count = len(calls)
+    latest = calls[-1].round if count else None
+    return -1 if latest is None else latest + (count in turn_starts[-1:])

@@ -1,0 +1,88 @@
+"""Strands and Amazon Bedrock's Converse: content blocks ``toolUse`` and ``toolResult``."""
+
+from typing import Any, Iterable, List
+
+from ...stability import beta
+from ...types import ToolResult
+from .._content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
+from .._history import History
+from .._history_builder import HistoryBuilder
+
+
+@beta
+def from_strands(messages: Iterable[Any]) -> History:
+    """Read the tool calls and results of a Strands agent, or of any Converse conversation.
+
+    See https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html.
+
+    Args:
+        messages: the conversation, oldest first; anything but a message is skipped.
+
+    Returns:
+        All calls with their results. The calls of one message are one round. A user message that
+        holds only tool results is not a turn of the user.
+
+    >>> used = {"toolUseId": "t1", "name": "search", "input": {"q": "cats"}}
+    >>> given = {"toolUseId": "t1", "status": "error", "content": [{"text": "no"}]}
+    >>> history = from_strands([
+    ...     {"role": "assistant", "content": [{"toolUse": used}]},
+    ...     {"role": "user", "content": [{"toolResult": given}]},
+    ... ])
+    >>> history.calls[0].arguments, history.results[0]
+    ({'q': 'cats'}, ToolResult(text='no', is_error=True))
+    """
+    history = HistoryBuilder()
+    for index, message in enumerate(messages):
+        blocks = blocks_of(message)
+        if tag_of(message, "role") == "assistant":
+            history.add_thoughts(*texts_in(list(map(_thought_in, blocks))))
+            history.add_reply(*texts_in(blocks))
+        for block in blocks:
+            _add(history, block, index)
+        if tag_of(message, "role") == "user":
+            said = [block for block in blocks if _result_in(block) is None]
+            history.add_user_message(*map(_text_of_block, said))
+    return history.build()
+
+
+def blocks_of(message: Any) -> List[Any]:
+    """Return the content blocks of a message."""
+    content = field_of(message, "content")
+    return list(content) if isinstance(content, (list, tuple)) else []
+
+
+def holds_call(block: Any) -> bool:
+    """Whether a content block is a call of a tool, or what came back."""
+    return _use_in(block) is not None or _result_in(block) is not None
+
+
+def _use_in(block: Any) -> Any:
+    return field_of(block, "toolUse")
+
+
+def _result_in(block: Any) -> Any:
+    return field_of(block, "toolResult")
+
+
+def _thought_in(block: Any) -> Any:
+    return field_of(field_of(block, "reasoningContent"), "reasoningText")
+
+
+def _add(history: HistoryBuilder, block: Any, round_: int) -> None:
+    use, given = _use_in(block), _result_in(block)
+    if use is not None:
+        arguments = arguments_of(field_of(use, "input"))
+        history.add_call(text_of(field_of(use, "name")), arguments, _id_of(use), round_)
+    if given is not None:
+        text = "\n".join(map(_text_of_block, blocks_of(given)))
+        history.add_result(ToolResult(text, tag_of(given, "status") == "error"), _id_of(given))
+
+
+def _id_of(body: Any) -> Any:
+    return optional_text(field_of(body, "toolUseId"))
+
+
+def _text_of_block(block: Any) -> str:
+    """Return text or JSON as it is; any other block as separate JSON."""
+    found = (field_of(block, key) for key in ("text", "json"))
+    return text_of(next((value for value in found if value is not None), block))

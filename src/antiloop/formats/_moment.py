@@ -1,0 +1,92 @@
+"""The moments of a run, in order: rounds, and the messages between them."""
+
+from typing import Iterator, Optional, Protocol, Sequence, Tuple, Union
+
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..loop_detection._internal import GO_ON
+from ..types import Role, ToolCall, ToolResult
+from ._history import rounds_of
+from ._text_message import TextMessage, without_thoughts
+
+Moment = Union[TextMessage, Tuple[int, int]]
+"""A message, or the start and stop of a round as for a slice."""
+
+
+class KnownRun(Protocol):
+    """The calls, results and messages of a run, e.g. a `History` or a recorded run."""
+
+    @property
+    def calls(self) -> Sequence[ToolCall]:
+        """One for each step, oldest first."""
+        ...
+
+    @property
+    def results(self) -> Sequence[Optional[ToolResult]]:
+        """As long as ``calls``; None where no result is known."""
+        ...
+
+    @property
+    def turn_starts(self) -> Sequence[int]:
+        """For each user message: how many calls came before it."""
+        ...
+
+    @property
+    def messages(self) -> Sequence[TextMessage]:
+        """The words and thoughts of the run, oldest first."""
+        ...
+
+
+def moments_of(run: KnownRun) -> Iterator[Moment]:
+    """Yield rounds and messages in their order, without thoughts.
+
+    A turn of the user without known text becomes a message without text. A user message in the
+    middle of a round does not begin a turn and is left out.
+    """
+    spoken, waiting = set(run.turn_starts), without_thoughts(reversed(run.messages))
+    for start, stop in rounds_of(run.calls):
+        has_text = False
+        while waiting and waiting[-1].position <= start:
+            said = waiting.pop()
+            is_user = said.role is Role.USER
+            has_text = has_text or (is_user and said.position == start)
+            if not is_user or said.position == start:
+                yield said
+        if start in spoken and not has_text:
+            yield TextMessage(Role.USER, "", start)
+        yield start, stop
+    yield from reversed(waiting)
+
+
+def judged(monitor: LoopMonitor, run: KnownRun, moment: Moment) -> LoopVerdict:
+    """Pass a moment to a monitor, and return the verdict."""
+    if not isinstance(moment, TextMessage):
+        start, stop = moment
+        return monitor.after(run.calls[start:stop], run.results[start:stop])
+    if moment.is_summary:
+        monitor.forgot()
+    if moment.role is Role.ASSISTANT:
+        return monitor.said(moment.text)
+    if moment.role is Role.USER:
+        monitor.user_message(moment.text)
+    return GO_ON
+
+
+def verdicts_of(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, LoopVerdict]]:
+    """Pass a whole run to a monitor, and yield its verdicts with their steps."""
+    for moment in moments_of(run):
+        verdict = judged(monitor, run, moment)
+        if verdict.action is not LoopAction.CONTINUE:
+            yield step_of(moment), verdict
+
+
+def step_of(moment: Moment, since: int = 0) -> int:
+    """Return the step of a moment: the last one of its round, or the last before it.
+
+    A message before any call is at step 0.
+
+    Args:
+        moment: the round or message.
+        since: how many calls of the run were left out.
+    """
+    last = moment.position if isinstance(moment, TextMessage) else moment[1]
+    return max(0, since + last - 1)

@@ -1,0 +1,49 @@
+"""The facts of an agent's run that a span tells, in whichever convention it tells them."""
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+from ...types import ToolCall, ToolResult
+from .span import Span
+
+
+@dataclass(frozen=True)
+class AgentSpan:
+    """One span of an agent, as far as it bears on its tool calls; the rest is forgotten."""
+
+    span: Span
+    """The span, with its place and time; its attributes are left out."""
+    kind: str
+    """``tool``, ``model``, ``agent``, or empty where it only tells the conversation."""
+    conversation: Optional[str] = None
+    """The id of the conversation or session."""
+    agent: Optional[str] = None
+    """The agent that ran."""
+    call: Optional[ToolCall] = None
+    """For a tool: what was called."""
+    knows_arguments: bool = False
+    """For a tool: whether the span records them."""
+    result: Optional[ToolResult] = None
+    """For a tool: what came back, if that is recorded."""
+    model: Optional[str] = None
+    """For a model: which one answered."""
+    input_tokens: Optional[int] = None
+    """For a model: what it read."""
+    output_tokens: Optional[int] = None
+    """For a model: what it wrote."""
+    tokens: Optional[int] = None
+    """For a model: both together; also known where the parts are not."""
+    cost: Optional[float] = None
+    """For a model: what it cost."""
+    requests: Tuple[ToolCall, ...] = ()
+    """For a model: the calls that it asks for, if recorded."""
+    answers: Tuple[Tuple[str, ToolResult], ...] = ()
+    """For a model: the results that it was given last, each with the id of its call."""
+    user_spoke: Optional[bool] = None
+    """For a model: whether it was given a new message of the user; None where not recorded."""
+    heard: str = ""
+    """For a model: what the user said in it, where that is recorded."""
+    thought: str = ""
+    """For a model: what it thought before its reply, where its conversation is recorded, too."""
+    said: str = ""
+    """For a model: what it replied in words, under the same condition."""

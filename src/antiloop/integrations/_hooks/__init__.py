@@ -1,0 +1,1 @@
+"""The hooks of coding agents: the process, its sessions and their state."""

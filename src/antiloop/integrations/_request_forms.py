@@ -1,0 +1,166 @@
+"""The requests of LLM APIs: where the conversation stands, and how it is added to."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence
+
+from ..formats import History, from_anthropic, from_openai_chat, from_openai_responses
+from ..formats._internal import anthropic, field_of, items_of, known_by, tag_of
+from ..formats._internal import openai_responses as responses
+from ..loop_detection import ClientProfile
+
+_OTHERS = ClientProfile("", host_texts=("<system-reminder>",))
+"""The profile of a client that is not known."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of the requests of one API."""
+
+    place: str
+    """The field that holds the conversation."""
+    read: Callable[[Sequence[Any]], History]
+    """Reads a conversation."""
+    is_result: Callable[[Any], bool]
+    """Whether a message gives what came back from a tool."""
+    with_words: Callable[[Sequence[Any], str], List[Any]]
+    """Adds words at the end of a conversation."""
+    no_tools: Mapping[str, Any]
+    """By field that names tools: what else is set so that no tool is called."""
+
+    def conversation(self, body: Mapping[str, Any]) -> Sequence[Any]:
+        """Return the messages of a request; none where it has no list of them."""
+        messages = body.get(self.place)
+        return messages if isinstance(messages, (list, tuple)) else ()
+
+    def profile(self, body: Mapping[str, Any], among: Sequence[ClientProfile]) -> ClientProfile:
+        """Return what is known of the client that sends a request, by the tools that it offers."""
+        tools = items_of(body.get("tools"))
+        named = (tag_of(field_of(each, "function") or each, "name") for each in tools)
+        return ClientProfile.of_tools(filter(None, named), among) or _OTHERS
+
+    def to_judge(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Return a conversation up to the results that came in; nothing if none came in last.
+
+        A system message may follow them.
+        """
+        end = len(messages)
+        while end and _is_system(messages[end - 1]):
+            end -= 1
+        return messages[:end] if end and self.is_result(messages[end - 1]) else ()
+
+    def with_message(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
+        """Return a request with a further message to the model."""
+        return {**body, self.place: self.with_words(body[self.place], words)}
+
+    def without_tools(self, body: Mapping[str, Any]) -> Dict[str, Any]:
+        """Return a request to which the model answers without a call.
+
+        The tools stay: the conversation refers to them. A request that offers none is not changed:
+        no API takes the one without the other.
+        """
+        chosen = {
+            name: value
+            for tools, more in self.no_tools.items()
+            if body.get(tools)
+            for name, value in more.items()
+        }
+        return {**body, **chosen}
+
+
+def _is_system(message: Any) -> bool:
+    return tag_of(message, "role") in ("system", "developer")
+
+
+def _is_chat_result(message: Any) -> bool:
+    return tag_of(message, "role") in ("tool", "function")
+
+
+def _has_result(message: Any) -> bool:
+    """Whether a client gives results; those of Anthropic's own tools are in the model's reply."""
+    return tag_of(message, "role") == "user" and any(
+        map(anthropic.is_result, anthropic.blocks_of(message))
+    )
+
+
+def _followed(messages: Sequence[Any], words: str) -> List[Any]:
+    return [*messages, {"role": "user", "content": words}]
+
+
+def _in_last_message(messages: Sequence[Any], words: str) -> List[Any]:
+    """Add a block to the message of the results: two messages of the user are one turn."""
+    *earlier, last = messages
+    if not _has_result(last):
+        return _followed(messages, words)
+    return [*earlier, {**last, "content": [*last["content"], {"type": "text", "text": words}]}]
+
+
+def _of_person(messages: Sequence[Any], profile: ClientProfile) -> Iterator[Any]:
+    """Leave out what a client says by itself in the place of the user."""
+    for message in messages:
+        content = field_of(message, "content")
+        if tag_of(message, "role") != "user" or not content:
+            yield message
+        elif isinstance(content, str):
+            if not profile.is_of_host(content):
+                yield message
+        else:
+            kept = [
+                each for each in items_of(content) if not profile.is_of_host(tag_of(each, "text"))
+            ]
+            if kept:
+                yield {**message, "content": kept}
+
+
+FORMS: Mapping[str, Form] = {
+    "openai_chat": Form(
+        "messages",
+        from_openai_chat,
+        _is_chat_result,
+        _followed,
+        {"tools": {"tool_choice": "none"}, "functions": {"function_call": "none"}},
+    ),
+    "openai_responses": Form(
+        "input",
+        from_openai_responses,
+        responses.is_result,
+        _followed,
+        {"tools": {"tool_choice": "none"}},
+    ),
+    "anthropic": Form(
+        "messages",
+        from_anthropic,
+        _has_result,
+        _in_last_message,
+        {"tools": {"tool_choice": {"type": "none"}}},
+    ),
+}
+"""By the name of the API."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and the messages of it that are judged."""
+
+    body: Mapping[str, Any]
+    kind: str
+    """Its API."""
+    messages: Sequence[Any]
+    """The last messages, up to the results that came in; none if the model is not given results."""
+    across_turns: bool
+    """Whether the calls before the user's last message count."""
+
+    profile: ClientProfile = _OTHERS
+    """The profile of the client."""
+
+    @property
+    def form(self) -> Form:
+        """The form of the requests of this API."""
+        return FORMS[self.kind]
+
+    @cached_property
+    def turn(self) -> History:
+        """The calls that count."""
+        history = self.form.read(list(_of_person(self.messages, self.profile)))
+        history = known_by(self.profile, history)
+        return history if self.across_turns else history.last_turn()

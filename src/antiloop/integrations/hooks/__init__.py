@@ -1,1 +1,0 @@
-"""What the hooks of coding agents have in common: the process, its sessions and their state."""

@@ -1,1 +1,0 @@
-"""What adapters are built from."""

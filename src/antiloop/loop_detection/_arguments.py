@@ -1,0 +1,149 @@
+"""Checks of the arguments of `LoopDetector` and `LoopMonitor`."""
+
+from dataclasses import replace
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from ..types import ToolCall, ToolResult
+from ._detectors.base import BaseDetector
+from ._evidence.compared import Result
+from ._evidence.tool_policy import ToolPolicy
+from ._policy import Escalation, LoopPolicy
+from ._second_opinion.opinion import Opinion
+
+_LISTS = frozenset((list, tuple))
+_TEXTS = (str, bytes, bytearray, memoryview)
+
+
+def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
+    """Return the detectors of a list; raises TypeError for anything else."""
+    if isinstance(given, (str, dict, type)) or not hasattr(given, "__iter__"):
+        raise TypeError(f"detectors must be a list, got {given!r}; pass [RepeatDetector(3)]")
+    detectors = tuple(given)
+    for at, each in enumerate(detectors):
+        if isinstance(each, type):
+            name = each.__name__
+            raise TypeError(f"detectors[{at}] is a class; pass an instance: {name}()")
+        if not isinstance(each, BaseDetector):
+            raise TypeError(f"detectors[{at}] must be a BaseDetector, got {each!r}; subclass it")
+    return detectors
+
+
+def ladders_of(given: Any) -> Dict[str, Escalation]:
+    """Return the ladders by detector name; raises TypeError for a value that is not a ladder."""
+    ladders = _mapping("escalations", given)
+    for name, ladder in ladders.items():
+        if isinstance(ladder, LoopPolicy):
+            ladders[name] = ladder.escalation
+        elif not isinstance(ladder, Escalation):
+            raise TypeError(
+                f"escalations: {name}: must be an Escalation or a LoopPolicy, got {ladder!r}"
+            )
+    return ladders
+
+
+def tools_of(given: Any) -> Dict[str, ToolPolicy]:
+    """Return the tool policies by tool name; raises TypeError for any other value."""
+    tools = _mapping("tools", given)
+    for name, policy in tools.items():
+        if not isinstance(policy, ToolPolicy):
+            raise TypeError(
+                f"tools: {name}: must be a ToolPolicy, got {policy!r}; pass ToolPolicy(...)"
+            )
+    return tools
+
+
+def opinions_of(given: Any) -> Dict[int, Opinion]:
+    """Return opinions by step; raises TypeError for any other value."""
+    opinions = _mapping("opinions", given, int)
+    for step, opinion in opinions.items():
+        if not isinstance(opinion, Opinion):
+            raise TypeError(f"opinions: {step}: must be an Opinion, got {opinion!r}")
+    return opinions
+
+
+def words_of(given: Any) -> Any:
+    """Return the rule for the text of a notice; raises TypeError for any other value."""
+    if not (given is None or isinstance(given, str) or callable(given)):
+        raise TypeError(f"inject_message must be a text, a function or None, got {given!r}")
+    return given
+
+
+def timed(result: Result, duration_s: Optional[float]) -> Result:
+    """Return a result with the time that its call took, where both are known."""
+    if duration_s is None or result is None:
+        return result
+    known = ToolResult(result) if isinstance(result, str) else result
+    return replace(known, duration_s=duration_s)
+
+
+def check_call(given: Any) -> None:
+    """Raise TypeError for anything but a call."""
+    if not isinstance(given, ToolCall):
+        raise TypeError(f"before takes a ToolCall, got {given!r}; pass ToolCall(name, arguments)")
+
+
+def check_name(given: Any) -> None:
+    """Raise TypeError for a call instead of a tool's name."""
+    if isinstance(given, ToolCall):
+        raise TypeError(
+            f"record_call takes a tool name, got {given!r}; pass after([call], [result])"
+        )
+
+
+def checked_words(method: str, given: Any) -> str:
+    """Return a text, empty for None; raises TypeError for anything else."""
+    if not isinstance(given, (str, type(None))):
+        raise TypeError(f"{method} takes a text or None, got {given!r}")
+    return given or ""
+
+
+def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
+    """Check the lists of a round.
+
+    Raises:
+        TypeError: for anything but a list of calls and a list of results.
+        ValueError: if there are more results than calls.
+    """
+    check_lists("after", calls, results)
+    if len(results) > len(calls):
+        raise ValueError(
+            f"after takes at most one result for each call, got {len(results)} results for"
+            f" {len(calls)} calls; tool_results[i] belongs to tool_calls[i]"
+        )
+
+
+def check_lists(
+    method: str, calls: Sequence[Any], results: Sequence[Any], last: Optional[int] = None
+) -> None:
+    """Raise TypeError for anything but a list of calls and a list of results.
+
+    Args:
+        method: what takes them, for the message.
+        calls: the calls.
+        results: the results.
+        last: how many of the calls are looked at, from the end; None for all.
+    """
+    if type(calls) not in _LISTS or type(results) not in _LISTS:
+        for name, given in (("calls", calls), ("results", results)):
+            if not _is_list(given):
+                raise TypeError(
+                    f"{method} takes a list of {name}, got {given!r}; pass [{name[:-1]}]"
+                )
+    for call in calls if last is None else calls[-last:]:
+        if not isinstance(call, ToolCall):
+            raise TypeError(f"{method} takes a list of ToolCall, got {call!r} in it")
+
+
+def _is_list(given: Any) -> bool:
+    return hasattr(given, "__getitem__") and not isinstance(given, (*_TEXTS, Mapping))
+
+
+def _mapping(name: str, given: Any, keys: type = str) -> Dict[Any, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a mapping of names, got {given!r}")
+    for key in given:
+        if not isinstance(key, keys):
+            raise TypeError(f"{name} must be a mapping of names, got {key!r} as a name")
+    return dict(given)

@@ -1,0 +1,123 @@
+"""Calls that differ only in noise and return the same result."""
+
+from typing import List, Optional
+
+from ..._checks import check_threshold
+from ...stability import beta
+from .._detection import LoopDetection
+from .._evidence.call_features import CallFeatures
+from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING
+from .._evidence.refusal import near_key
+from .._evidence.round import JudgedCall
+from .._evidence.sameness import say_alike
+from .._evidence.streak import is_paced, may_be_streak, streak_of
+from .._evidence.window import Window
+from .base import WindowDetector, detection
+
+# `head -20` and `head -21` with one answer are one look. But a number may also be the question,
+# such as an index, so numbers take more rounds than spelling.
+NUMBERED = 6
+"""Rounds with the same answer if the arguments differ in numbers."""
+
+
+@beta
+class NearRepeatDetector(WindowDetector):
+    """Find calls with the same result whose arguments have only cosmetic differences.
+
+    Cosmetic differences are a fresh request id, the order, plural and repetition of words, a number
+    sent as text, and everything after a shell no-op. Similar arguments are not enough: two paths
+    with a long common prefix are two paths. Of calls that only look, six with exactly the same
+    answer may differ in numbers as well. Arguments are reduced to what counts at most once for
+    each call, and only where such a streak is possible.
+
+    Args:
+        threshold: rounds with such a call while little else is new, 2 or more.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "near_repeat"
+    look_back = 50
+    ignores_new_rounds = True
+
+    def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.patience: int = threshold if patience is None else patience
+        check_threshold("patience", self.patience, threshold)
+        self.span: int = self.patience
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Look for earlier calls that are nearly those of the last round."""
+        for item in window.rounds[-1].sorted_evidence if window.rounds else ():
+            needed = window.threshold(self.name, item.features.tool, self.threshold)
+            if self._is_evidence(window, item, needed):
+                streak = self._streak(window, item.features)
+                if item.features.outcome is WAITING:
+                    needed = max(needed, self.patience)
+                    if len({each.features.call for each in streak}) == 1:
+                        continue  # that is a repeat, and has its patience
+                if len({each.features.near for each in streak}) > 1:
+                    needed = max(needed, NUMBERED)
+                # What is looked at between waits is part of waiting.
+                if len(streak) >= needed and not is_paced(window, streak):
+                    return self._detection(streak)
+        return None
+
+    def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
+        """Check the cheap conditions first; they settle most steps of a healthy run."""
+        kind = item.features.outcome
+        # Waits differ in their timeouts and nothing else, and a scroll is answered alike at each
+        # place.
+        if item.features.waits or item.features.moves:
+            return False
+        # One of several searches in a reply may be an old one; the reply as a whole is new work.
+        if window.rounds[-1].brings_news(beside=item.features.call):
+            return False
+        if not may_be_streak(window, item.features, needed, _fresh_per_match(item.features)):
+            return False
+        if kind.is_failure or kind is EMPTY:
+            return True
+        # Other answers than failures must be exactly equal, and that is quick to count.
+        if kind is not SILENT and window.occurrences.answered(item.features) < needed:
+            return False
+        # Two edits in the same words are two edits.
+        return item.features.result is not None and not item.features.changes_world
+
+    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
+        return streak_of(
+            window,
+            lambda item: _is_near(item.features, latest),
+            fresh_per_match=_fresh_per_match(latest),
+        )
+
+    def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
+        features, count = streak[-1].features, len(streak)
+        return detection(
+            self.name,
+            f"Tool {features.tool!r} was called {count} times with nearly the same arguments.",
+            streak,
+            times=f", {count} times with small changes",
+            identity=(features.tool, features.near),
+            refused=(near_key(features),),
+            details={"tool": features.tool, "count": count, "arguments": features.shown.value},
+            is_certain=False,
+        )
+
+
+def _fresh_per_match(latest: CallFeatures) -> float:
+    """Return 0 for a silent result, which is evidence only where nothing at all was new."""
+    return 0.0 if latest.outcome is SILENT else 1.0
+
+
+def _is_near(one: CallFeatures, other: CallFeatures) -> bool:
+    if one is other:
+        return True
+    if one.tool != other.tool or not say_alike(one, other):
+        return False
+    if one.call == other.call or one.near == other.near:
+        return True
+    is_shown_again = one.result == other.result and one.outcome is SUCCESS and not one.is_terse
+    # What clicks at other places or asks for another of many things may be answered alike.
+    return is_shown_again and one.only_looks and other.only_looks and one.shape == other.shape

@@ -1,0 +1,67 @@
+"""A run that stagnates: much weak evidence, though no single kind is enough for a detector."""
+
+from dataclasses import replace
+from typing import List, Optional
+
+from ..._checks import check_threshold
+from ...stability import beta
+from .._detection import LoopDetection
+from .._evidence.round import Round
+from .._evidence.suspicion import KEPT_ROUNDS, bears_evidence, evidence_of
+from .._evidence.window import Window
+from .base import WindowDetector, detection
+
+
+@beta
+class StagnationDetector(WindowDetector):
+    """Find a run in which many kinds of weak evidence agree, although none is enough alone.
+
+    Every kind of evidence that other detectors weigh is added up over the last twelve rounds:
+    failures, answers that were known, searches in vain, calls that are nearly the same. That finds
+    an agent whose loop has no order, and says little about how to leave it, so it brings a notice
+    and never a block or an end.
+
+    Args:
+        threshold: rounds in a row, up to the last one, that must each bear such evidence, 2 or
+            more. An agent that edits between two failures has not stopped working.
+
+    Raises:
+        ValueError: if threshold is below 2.
+    """
+
+    name = "stagnation"
+    look_back = 50
+    ignores_new_rounds = True
+
+    def __init__(self, threshold: int = 2) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span: int = threshold
+
+    def find(self, window: Window) -> Optional[LoopDetection]:
+        """Add up the evidence of the last rounds."""
+        if not window.rounds:
+            return None
+        tools = {item.features.tool for item in window.rounds[-1].evidence}
+        rounds = max(window.threshold(self.name, tool, self.threshold) for tool in tools)
+        if evidence_of(window, rounds) < 1:
+            return None
+        return self._detection(window.rounds[-KEPT_ROUNDS:])
+
+    def _detection(self, rounds: List[Round]) -> LoopDetection:
+        weak = [passed for passed in rounds if bears_evidence(passed)]
+        calls = [item for passed in weak for item in passed.sorted_evidence]
+        found = detection(
+            self.name,
+            f"{len(weak)} of the last {len(rounds)} rounds failed, found nothing or repeated what "
+            "was known.",
+            calls,
+            times=f", after {len(weak) - 1} rounds that brought as little",
+            period=len(weak),
+            identity=(),
+            refused=(),
+            details={"tool": calls[-1].features.tool, "count": len(weak)},
+            is_certain=False,
+        )
+        # The calls are not one loop, so their next one, of any detector, begins at the first rung.
+        return replace(found, members=(), inherits=False, may_end_run=False)

@@ -1,0 +1,1 @@
+"""The evidence: a call and its result as compared, and the last calls of a run."""

@@ -1,0 +1,384 @@
+"""A call and its answer as they are compared: a value that never changes.
+
+Fingerprints and the outcome are there from the beginning. All else is derived of the texts when a
+detector first asks for it, because most steps of a healthy run are never compared that far: at
+most a few kB of the texts are kept for this. `CallFeatures.settled` derives everything and lets go
+of the texts; that is what a snapshot holds.
+
+The looser comparisons, from strict to loose:
+
+* ``steady``: the answer without noise (times, random ids, counters);
+* ``bare``: the same without what looks like an id;
+* ``wording``: the words of the answer, without numbers and echoes of the arguments;
+* ``template``: the different lines of the answer, without numbers and ids;
+* ``statement``: the sentences of the answer, without addresses and echoes of the arguments;
+* ``near``: the arguments without cosmetic differences;
+* ``shape``: the same without numbers.
+
+Each is a fingerprint, so that one from a snapshot compares like one that was made just now.
+"""
+
+import re
+from functools import cached_property
+from typing import Any, Mapping, Optional, Tuple
+
+from ..._text.masking import SECRETS, Masking
+from ..._text.shortening import beginning_of, shortened
+from .._profiles import ClientProfile
+from .amount import amount_left
+from .compared import Asked, KeyRule, Result, answer_of, declared_keys, key_of
+from .effect import (
+    asks_of_a_job,
+    changes_midway,
+    command_changes,
+    names_one_of_many,
+    seems_to_finish,
+    seems_to_look,
+    seems_to_move,
+    seems_to_mutate,
+    seems_to_type,
+)
+from .fingerprint import KEY_LENGTH, digest_of
+from .kept_text import BEGINNING, KeptText, kept_text
+from .noise import (
+    command_line,
+    does_nothing,
+    has_words,
+    measures,
+    near_arguments,
+    speaks_of_a_job,
+    statement,
+    template,
+    without_ids,
+    without_numbers,
+    wording,
+)
+from .outcome import (
+    EMPTY,
+    FAILURE,
+    INVALID,
+    REFUSED,
+    SILENT,
+    SUCCESS,
+    UNKNOWN,
+    WAITING,
+    Outcome,
+    is_busy,
+    names_no_tool,
+)
+from .shown_arguments import ShownArguments
+from .waiting import has_ended
+
+_LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
+_DATA = ("{", "[", "<")  # how JSON and markup begin: their words are values
+_BEGIN = 4
+_SAID = 120  # characters of an answer that a person is shown
+_NO_RULES: Mapping[str, KeyRule] = {}
+ACKNOWLEDGMENT_LENGTH = 400
+"""Characters of the longest answer that may merely say that all went well."""
+TERSE = 20
+"""Characters of the longest answer that may be a mere value, and one more."""
+_VALUE = re.compile(r"\W{0,3}[A-Za-z0-9_.-]*\W{0,3}")
+DERIVED = (
+    *("mutates", "is_command", "is_missing", "changes_world", "only_looks"),
+    *("moves", "changes_midway", "is_question", "is_terse", "is_page", "names_one"),
+    *("steady", "bare", "wording", "near", "shape", "template", "statement", "left", "shown"),
+)
+"""The features that are derived from the texts."""
+
+
+class CallFeatures:
+    """The content of one call and its result; equal for equal content in any process.
+
+    Made by `of`, or of the fields themselves where the texts are no longer known.
+    """
+
+    tool: str
+    call: str
+    """The fingerprint of the call."""
+    result: Optional[str]
+    """The fingerprint of the result; None where it is not known."""
+    outcome: Outcome
+    is_long: bool
+    """Whether the result is too long for an acknowledgment."""
+    is_polled: bool
+    """Whether the call is declared to ask how work elsewhere goes on."""
+    waits: bool
+    """Whether the call waits for work elsewhere that has not ended."""
+    finishes: bool
+    """Whether an agent declares itself done with the call."""
+    keys: Mapping[str, Optional[str]]
+    """The keys that detectors declare, by name."""
+    has_texts: bool
+    """Whether the texts are still known, so that more can be derived of them."""
+    arguments: Any
+    """As plain JSON."""
+    text: Optional[KeptText]
+    """The result, None where it is not known."""
+    look: Optional[Tuple[str, int]] = None
+    """The beginning of the result and the number of its lines, which are quick to compare; None
+    where the texts are no longer known."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"what is known of a call does not change: {name}")
+
+    @classmethod
+    def of(
+        cls,
+        asked: Asked,
+        result: Result,
+        masking: Masking = SECRETS,
+        rules: Mapping[str, KeyRule] = _NO_RULES,
+    ) -> "CallFeatures":
+        """Read the result of a call; never raises on what a tool made.
+
+        Args:
+            asked: the call as it is compared.
+            result: its result, None where it is not known.
+            masking: what of the arguments may be shown.
+            rules: the keys that detectors declare, by name.
+        """
+        policy, client = asked.policy, asked.client
+        text, kind = answer_of(asked, result)
+        is_polled = bool(policy.poll) and policy.polls(asked.arguments)
+        # A wait that failed has waited for nothing.
+        waits = asked.waits and not kind.is_failure
+        # Once the work has ended, to go on waiting is a repetition like any other.
+        if (waits or (is_polled and kind is SUCCESS)) and has_ended(text or ""):
+            waits = is_polled = False
+        kept = None if text is None else _kept(text)
+        features = cls(
+            tool=asked.tool,
+            call=asked.call,
+            result=None if text is None else digest_of(text).hex()[:KEY_LENGTH],
+            outcome=WAITING if waits or (is_polled and kind is SUCCESS) else kind,
+            is_long=text is not None and len(text) > ACKNOWLEDGMENT_LENGTH,
+            is_polled=is_polled,
+            waits=waits,
+            finishes=seems_to_finish(asked.tool) or client.finishes_by(asked.tool, asked.arguments),
+            has_texts=True,
+            keys=declared_keys(rules, asked, text, kind.is_failure) if rules else {},
+            arguments=asked.arguments,
+            text=kept,
+            look=kept and (kept.begin[:_BEGIN], kept.begin.count("\n")),
+            _masking=masking,
+            _declared_to_mutate=policy.mutates,
+            _client=client,
+        )
+        return features._settled_of_long() if asked.is_long else features
+
+    def replaced(self, **fields: Any) -> "CallFeatures":
+        """Return these features with other fields; nothing derived of the texts is kept."""
+        kept = dict(self.__dict__)
+        if self.has_texts:
+            kept = {name: value for name, value in kept.items() if name not in DERIVED}
+        return CallFeatures(**{**kept, **fields})
+
+    def as_unique(self, index: int) -> "CallFeatures":
+        """Return these features for a call that equals no other; an unknown result stays so."""
+        key = f"{index:0{KEY_LENGTH}x}"
+        return self.replaced(call=key, result=None if self.result is None else key)
+
+    def settled(self) -> "CallFeatures":
+        """Return the same features without the texts, with all that can be derived of them."""
+        derived = {name: getattr(self, name) for name in DERIVED}
+        return self.replaced(**derived, has_texts=False, arguments=None, text=None)
+
+    def _settled_of_long(self) -> "CallFeatures":
+        """Settle at once where the arguments are too long to be kept."""
+        shown = ShownArguments.of_long(self.arguments, self._masking)
+        return CallFeatures(**self.__dict__, shown=shown).settled()
+
+    def refused(self) -> "CallFeatures":
+        """Return these features as those of a call that was refused."""
+        return self.replaced(outcome=REFUSED, is_missing=False)
+
+    _masking: Masking
+    _declared_to_mutate: Optional[bool]
+    _client: ClientProfile
+
+    @cached_property
+    def said(self) -> str:
+        """The ends of the answer, masked, for a person; empty where it is not known.
+
+        A refusal of antiloop is not an answer.
+        """
+        if self.text is None or self.outcome is REFUSED or not self._masking.shows_answers:
+            return ""
+        # Mask first: half a secret would not be recognized as one.
+        return shortened(" ".join(self._masking.text(beginning_of(self.text.begin)).split()), _SAID)
+
+    @cached_property
+    def mutates(self) -> bool:
+        """Whether the tool is declared to change the world, or sounds like it."""
+        declared = self._declared_to_mutate
+        if declared is not None or self._client.looks_by(self.tool, self.arguments):
+            return bool(declared)
+        return seems_to_mutate(self.tool, self.arguments)
+
+    @cached_property
+    def is_command(self) -> bool:
+        """Whether the call is a line for a shell, which does all kinds of work."""
+        return command_line(self.arguments) is not None
+
+    @cached_property
+    def is_missing(self) -> bool:
+        """Whether the answer says that the tool does not exist.
+
+        A shell exists that runs a program which knows no such command.
+        """
+        if self.outcome is not INVALID or self.text is None:
+            return False
+        said = self.text.begin
+        return names_no_tool(said) and (not self.is_command or self.tool.lower() in said.lower())
+
+    @cached_property
+    def changes_world(self) -> bool:
+        """Whether the call, when it succeeded, most likely changed something.
+
+        A call that was turned away because the other side is busy changed nothing.
+        """
+        # "Accepted, queued" is an act that was done; "try again later" is none.
+        is_put_off = self.outcome is WAITING and self.text is not None and is_busy(self.text.begin)
+        return not is_put_off and (self.mutates or self._seems_to_change())
+
+    def _seems_to_change(self) -> bool:
+        """Guess whether the call of a tool that need not change anything has changed something.
+
+        A command line does by its words, and what says nothing was done for its effect, unless it
+        has none or only looks.
+        """
+        if self.outcome is not SILENT:
+            return command_changes(self.arguments)
+        looks = seems_to_look(self.tool, self.arguments)
+        return not (looks or does_nothing(self.arguments))
+
+    @cached_property
+    def only_looks(self) -> bool:
+        """Whether the call was made for its answer alone, by its words."""
+        if self.outcome is SILENT and self.text and self.text.begin.lstrip().startswith(_LEFT_OUT):
+            return False  # something was there
+        looks = self._client.looks_by(self.tool, self.arguments)
+        return not self.mutates and (looks or seems_to_look(self.tool, self.arguments))
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether the same call may lead further each time, and its answer does not say where.
+
+        A click whose answer is not known is judged like any call: it may as well miss.
+        """
+        if self.is_long or self.outcome not in (SUCCESS, SILENT, EMPTY, UNKNOWN):
+            return False
+        if self._client.acts_by(self.tool, self.arguments):
+            return True
+        is_blind = self.outcome is UNKNOWN and "click" in self.tool.lower()
+        return not is_blind and seems_to_move(self.tool)
+
+    @cached_property
+    def changes_midway(self) -> bool:
+        """Whether a command line failed at its end, after a part of it had changed something."""
+        return self.outcome is FAILURE and changes_midway(self.arguments)
+
+    @cached_property
+    def is_terse(self) -> bool:
+        """Whether the answer is a value such as "available": different questions may share it."""
+        said = "" if self.text is None else self.text.begin[:TERSE]
+        return said[:1] == "{" or _VALUE.fullmatch(said) is not None
+
+    @cached_property
+    def names_one(self) -> bool:
+        """Whether the call is about one of many things, which it names."""
+        return names_one_of_many(self.tool, self.arguments)
+
+    @cached_property
+    def is_page(self) -> bool:
+        """Whether the answer has several lines: it shows something, whatever the call did."""
+        return self.text is not None and self.text.begin.count("\n") > 1
+
+    @cached_property
+    def is_question(self) -> bool:
+        """Whether another call should have another answer: the tool neither acts nor types."""
+        acts = self.moves or self.is_command or self.mutates or self.changes_world
+        return not (acts or seems_to_type(self.tool))
+
+    @cached_property
+    def steady(self) -> Optional[str]:
+        """The result without noise."""
+        if self.text is None:
+            return None
+        waits = self.outcome is WAITING or asks_of_a_job(self.tool, self.arguments)
+        waits = waits or speaks_of_a_job(self.text.begin)
+        # A measurement is noise beside a verdict, and the answer of what measures.
+        keeps_counts = waits or (self.outcome is SUCCESS and measures(self.text.begin))
+        return key_of(self.text.without_noise(keeps_counts, self.outcome.is_failure))
+
+    @cached_property
+    def bare(self) -> Optional[str]:
+        """The result without noise and what looks like an id; None where it holds none.
+
+        Only of command lines: programs put ids around what these give. Another tool may give the
+        next ticket of many, and its id is the news.
+        """
+        if self.text is None or not self.is_command:
+            return None
+        said = self.text.without_noise(is_failure=self.outcome.is_failure)
+        masked = without_ids(said)
+        return key_of(masked) if masked != said and has_words(masked) else None
+
+    @cached_property
+    def wording(self) -> Optional[str]:
+        """The words of the result, without numbers and what echoes the arguments."""
+        if self.text is None:
+            return None
+        says = self.outcome.says_something
+        return key_of(wording(self.text.begin, self.arguments) if says else "")
+
+    @cached_property
+    def left(self) -> Optional[str]:
+        """The work that is left by what the result says, as digits that compare as numbers do.
+
+        None where it says nothing of that kind.
+        """
+        left = None if self.text is None else amount_left(self.text.begin)
+        return None if left is None else key_of(left)
+
+    @cached_property
+    def near(self) -> str:
+        """The arguments without cosmetic differences."""
+        return key_of(near_arguments(self.arguments))
+
+    @cached_property
+    def shape(self) -> str:
+        """The arguments without cosmetic differences and numbers: ``head -20``, ``head -21``."""
+        return key_of(without_numbers(near_arguments(self.arguments)))
+
+    @cached_property
+    def template(self) -> Optional[str]:
+        """The different lines of the result, without numbers and ids; None if the tool looks."""
+        # Where nothing is changed, the numbers are the answer.
+        return key_of(template(self.text.begin)) if self.text and self.mutates else None
+
+    @cached_property
+    def statement(self) -> Optional[str]:
+        """The answer without echoes and addresses; None where it is data, or acknowledges an act.
+
+        It begins with what is quick to compare, so most that differ need not be made for it.
+        """
+        if self.text is None or self.outcome is not SUCCESS or self.text.rest:
+            return None
+        if self.text.begin[:1] in _DATA or self.is_command or self.changes_world:
+            return None
+        said = statement(self.text.begin, self.arguments)
+        return key_of(f"{self.look} {said}") if said else None
+
+    @cached_property
+    def shown(self) -> ShownArguments:
+        """The arguments, for a person or a model to read."""
+        return ShownArguments.of(self.arguments, self._masking)
+
+
+def _kept(text: str) -> KeptText:
+    return kept_text(text) if len(text) > BEGINNING else KeptText(text)

@@ -1,0 +1,147 @@
+"""The parts of a call and of its result that are compared: the user's declarations come first.
+
+A call and a result are compared by their fingerprints alone, which are made here, once, when they
+arrive. A run that was resumed elsewhere knows nothing else of its earlier calls, so any second way
+to compare would let it decide otherwise than the unbroken run.
+"""
+
+import logging
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union, cast
+
+from ..._text.canonical import copied, parsed_arguments, plain, plain_json, text_of
+from ...types import ToolCall, ToolResult
+from .._profiles import NO_CLIENT, ClientProfile
+from .fingerprint import KEY_LENGTH, kept_name, short_call_fingerprint, text_fingerprint
+from .outcome import UNKNOWN, Outcome, outcome, reads_like_refusal
+from .tool_policy import NO_POLICY, ToolPolicy
+from .waiting import seems_to_wait, waited_for
+
+Result = Union[ToolResult, str, None]
+"""An entry of a list of results; None is an unknown result."""
+
+KeyRule = Callable[[ToolCall, Optional[ToolResult]], Union[str, int, None]]
+"""A function that a detector declares: what it compares of a call and its result (None where that
+is unknown). A text is compared for equality, a whole number also by size; None is not compared."""
+
+KEPT = 8_000
+"""Characters of arguments, as JSON, that are kept at most for looser comparisons."""
+
+MOST = 16**KEY_LENGTH - 1
+"""The largest number that a key may be."""
+
+_logger = logging.getLogger("antiloop")
+
+
+class Asked(NamedTuple):
+    """A call as it is compared, before its result is known, with what helps to read the result."""
+
+    tool: str
+    """The name of the tool, a very long one shortened."""
+    call: str
+    """The fingerprint: equal for equal calls. Waits are equal if they wait for the same."""
+    arguments: Any
+    """The compared arguments as plain JSON; there is no other reference to them."""
+    is_long: bool
+    """Whether the arguments are too long to be kept."""
+    waits: bool
+    """Whether the call waits for work elsewhere."""
+    policy: ToolPolicy
+    """The user's declarations about the tool."""
+    client: ClientProfile
+    """The program that runs the tool, as far as it is known."""
+
+
+def asked_of(
+    call: ToolCall, policy: ToolPolicy = NO_POLICY, client: ClientProfile = NO_CLIENT
+) -> Asked:
+    """Read a call; never raises on what a model made.
+
+    The arguments are copied, because the caller may change them in place at any time.
+    """
+    name = call.tool_name if type(call.tool_name) is str else text_of(call.tool_name)
+    arguments = copied(parsed_arguments(call.arguments))
+    if policy.key is not None:
+        arguments = copied(plain(_declared(policy.compared_arguments, arguments, name, "key")))
+    tool, text = kept_name(name), plain_json(arguments)
+    wait = client.wait_in(name, arguments) if client.waits else None
+    waits = wait is not None or seems_to_wait(name, arguments)
+    compared = text
+    # A key that the user declares is the last word on which calls are equal.
+    if waits and policy.key is None:
+        handle = "" if wait is None else wait.waited_for(arguments)
+        compared = plain_json(handle or waited_for(arguments))
+    key = short_call_fingerprint(tool, compared)
+    return Asked(tool, key, arguments, len(text) > KEPT, waits, policy, client)
+
+
+def is_refusal(result: Result) -> bool:
+    """Whether a result reads like that of a refused call."""
+    is_result = issubclass(type(result), ToolResult)
+    return reads_like_refusal(text_of(cast(ToolResult, result).text if is_result else result))
+
+
+def answer_of(asked: Asked, result: Result) -> Tuple[Optional[str], Outcome]:
+    """Return the text of a result as it is compared, None where it is not known, and judge it."""
+    if result is None:
+        return None, UNKNOWN
+    text: Any = result
+    is_error = False
+    if issubclass(type(result), ToolResult):
+        text, is_error = result.text, bool(result.is_error)  # type: ignore[union-attr]
+    if type(text) is not str:
+        # A loop written by hand may pass on what the tool returned: a list, a number, False.
+        text = text_of(text)
+    # Judged before anything is left out: what is noise to the user may be the exit code.
+    kind = outcome(text, is_error)
+    policy = asked.policy
+    if policy.strip is not None:
+        text = text_of(_declared(policy.compared_text, text, asked.tool, "strip"))
+    # All its answers count as the same one, so a further call brings nothing new.
+    if policy.idempotent and not kind.is_failure:
+        text = ""
+    return text, kind
+
+
+def declared_keys(
+    rules: Mapping[str, KeyRule], asked: Asked, text: Optional[str], is_failure: bool
+) -> Dict[str, Optional[str]]:
+    """Compute the keys that detectors declare; a rule that raises is logged and gives None."""
+    call = ToolCall(asked.tool, asked.arguments)
+    result = None if text is None else ToolResult(text, is_failure)
+    return {name: _declared_key(name, rule, call, result) for name, rule in rules.items()}
+
+
+def _declared_key(
+    name: str, rule: KeyRule, call: ToolCall, result: Optional[ToolResult]
+) -> Optional[str]:
+    try:
+        value = rule(call, result)
+        return None if value is None else key_of(value)
+    except Exception:
+        _logger.exception("the key %r of a detector raised; the call has none", name)
+        return None
+
+
+def key_of(value: Union[str, int]) -> str:
+    """Return what is kept of a value to compare it: a fingerprint, or the digits of a number.
+
+    Raises:
+        ValueError: for a number below 0 or above `MOST`.
+
+    >>> key_of(12) < key_of(13), len(key_of("text")) == len(key_of(13))
+    (True, True)
+    """
+    if isinstance(value, str):
+        return text_fingerprint(value)[:KEY_LENGTH]
+    if not 0 <= value <= MOST:
+        raise ValueError(f"a key must be a text or a number from 0 to {MOST}, got {value}")
+    return f"{value:0{KEY_LENGTH}x}"
+
+
+def _declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> Any:
+    """Apply a rule that the user declared; one that raises is left out and logged."""
+    try:
+        return rule(value)
+    except Exception:
+        _logger.exception("the %s= declared for tool %r raised; it is ignored", name, tool)
+        return value

@@ -1,0 +1,222 @@
+"""The effect of a call, guessed from its words: it changes something, or it only looks.
+
+This is the one place that decides. What the user declares about a tool comes before it.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any, Iterable, List, Optional
+
+from .noise import command_line
+
+_MUTATING = frozenset(
+    """
+    add apply append book cancel commit create delete disable edit enable exchange grant insert
+    install modify move patch pay post publish put refund remove rename replace reset restart save
+    send set submit toggle transfer turn update upload write
+    """.split()
+)
+_READING = frozenset(
+    """
+    check fetch find get grep head list look open options query read search show status view
+    """.split()
+)
+_FINISHING = frozenset("complete completed completion done finish finished submit".split())
+_HANDING = frozenset("escalate forward handoff handover transfer".split())
+_PEOPLE = frozenset("human humans operator person staff supervisor".split())
+_MOVING = frozenset(
+    """
+    back cd click computer forward keypress keys mouse next pagedown pageup popd press previous
+    pushd redo scroll swipe undo
+    """.split()
+)
+_SENDING = frozenset("send submit write".split())
+_TYPED = frozenset(  # what is sent to a terminal, or is one
+    "command console input key keys line process shell stdin terminal tmux".split()
+)
+_VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
+_PLACES = frozenset(_VERBS)
+LONGEST_NAME = 100
+"""Characters of a verb at most: what is longer is a line for a shell."""
+_JOBS = frozenset("job jobs poll progress status wait".split())
+_WORK = frozenset("build deployment execution operation pipeline process run task workflow".split())
+_CHANGING = frozenset(
+    """
+    apply apply_patch checkout chmod commit cp install ln merge mkdir mv patch reset restore revert
+    rm stash tee touch unlink
+    """.split()
+)
+_SEARCHING = frozenset("ack ag egrep fd fgrep find grep rg".split())
+_PRINTING = frozenset(_SEARCHING | set("cat file head ls od stat strings tail wc xxd".split()))
+_FOR_EACH = re.compile(r"-(?:exec|ok)(?:dir)?\s+(\S+)")
+_EDITORS = frozenset(("perl", "sed"))
+_REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
+_COMMANDS = re.compile(r"[|;&\n]\s*")
+_SEQUENCE = re.compile(r"&&|;|\n")
+_ID = re.compile(r"\w*(?:ids?|(?:\b|_)(?:key|name|number|slug))\Z")
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
+    """Guess from its name whether a call changes the world.
+
+    A tool of several commands is judged by the command, if that says anything:
+    ``{"command": "view"}`` only looks, ``{"action": "send"}`` and ``{"method": "POST"}`` do not,
+    and neither does ``{"method": "chat.postMessage"}``.
+    """
+    return _effect(tool_name, arguments) is True
+
+
+def seems_to_look(tool_name: str, arguments: Any) -> bool:
+    """Guess from its name, or from the first words of a command line, whether a call only looks."""
+    effect = _effect(tool_name, arguments)
+    return _searches(tool_name, arguments) if effect is None else not effect
+
+
+def command_changes(arguments: Any) -> bool:
+    """Guess from its words whether a command line changes files."""
+    command = command_line(arguments)
+    if command is None:
+        return False
+    parts = command.split()
+    if not _CHANGING.isdisjoint(parts) or ("-i" in parts and not _EDITORS.isdisjoint(parts)):
+        return True
+    return ">" in command and _REDIRECTED.search(command) is not None
+
+
+def changes_midway(arguments: Any) -> bool:
+    """Guess whether a part before the last one of a command line changes files.
+
+    A test that fails behind ``git stash &&`` was run on another state of the files.
+    """
+    command = command_line(arguments)
+    if command is None or _SEQUENCE.search(command) is None:
+        return False
+    return any(command_changes(part) for part in _SEQUENCE.split(command)[:-1])
+
+
+def asks_of_a_job(tool_name: str, arguments: Any) -> bool:
+    """Guess from its name whether a call asks how far some work elsewhere is."""
+    return _is_about_a_job(" ".join([tool_name, *_verbs(arguments)]))
+
+
+@lru_cache(maxsize=1024)
+def seems_to_finish(tool_name: str) -> bool:
+    """Guess from its name whether a tool ends the run: its last word, or that people take over."""
+    parts = words_of(tool_name)
+    # The last word only: `complete_order` is a step of the work.
+    if not _FINISHING.isdisjoint(parts[-1:]):
+        return True
+    return not (_HANDING.isdisjoint(parts) or _PEOPLE.isdisjoint(parts))
+
+
+def names_one_of_many(tool_name: str, arguments: Any) -> bool:
+    """Guess whether arguments say by an id which one of many things a call is about.
+
+    >>> names_one_of_many("issue_complete", {"issue": "LIN-7"})
+    True
+    >>> names_one_of_many("task_done", {"message": "task 7 is done"})
+    False
+    """
+    if not isinstance(arguments, dict):
+        return False
+    parts = words_of(tool_name)
+    return any(
+        type(value) in (int, str)
+        and len(str(value)[: LONGEST_NAME + 1].split()) == 1
+        and (_ID.match(key[:LONGEST_NAME].lower()) is not None or key.lower() in parts)
+        for key, value in arguments.items()
+    )
+
+
+@lru_cache(maxsize=1024)
+def seems_to_type(tool_name: str) -> bool:
+    """Guess from its name whether a tool types into a program or sends something."""
+    parts = words_of(tool_name)
+    return not _TYPED.isdisjoint(parts) or any(part.startswith(("send", "type")) for part in parts)
+
+
+@lru_cache(maxsize=1024)
+def seems_to_move(tool_name: str) -> bool:
+    """Guess from its name whether the same call of a tool leads further each time.
+
+    >>> [name for name in ("scroll_down", "cd", "press_key", "write_file") if seems_to_move(name)]
+    ['scroll_down', 'cd', 'press_key']
+    """
+    parts = words_of(tool_name)
+    # `get_next_page` says where it is, `next` does not.
+    return not _MOVING.isdisjoint(parts) and _READING.isdisjoint(parts[:1])
+
+
+def _searches(tool_name: str, arguments: Any) -> bool:
+    """Whether a command line searches or only prints, and nothing that it finds is changed."""
+    command = command_line(arguments) or _line_named_after(tool_name, arguments)
+    if command is None:
+        return False
+    first_words = [word for part in _COMMANDS.split(command) for word in part.split(None, 1)[:1]]
+    # A search in any part makes silence its answer. Without one, all parts must only print.
+    if _SEARCHING.isdisjoint(first_words) and not _PRINTING.issuperset(first_words or [""]):
+        return False
+    # `find -delete` and `sed -i` begin like a search and are none.
+    if "-delete" in command or command_changes(command):
+        return False
+    return "-" not in command or _PRINTING.issuperset(_FOR_EACH.findall(command))
+
+
+def _line_named_after(tool_name: str, arguments: Any) -> Optional[str]:
+    """Return a command line that begins with the tool's name: ``ls | grep a`` for ``ls``."""
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    lines = (value for value in values if isinstance(value, str))
+    return next((line for line in lines if line.split(None, 1)[:1] == [tool_name]), None)
+
+
+def _effect(tool_name: str, arguments: Any) -> Optional[bool]:
+    """Whether a call changes something (True) or only looks (False) by its name."""
+    for verb in _verbs(arguments):
+        effect = _sounds_like_change(verb, tool_name)
+        if effect is not None:
+            return effect
+    return _sounds_like_change(tool_name)
+
+
+def _verbs(arguments: Any) -> Iterable[str]:
+    if not isinstance(arguments, dict) or _PLACES.isdisjoint(arguments):
+        return ()
+    given = map(arguments.get, _VERBS)
+    return [_last_name(verb) for verb in given if isinstance(verb, str) and _is_name(verb)]
+
+
+def _is_name(verb: str) -> bool:
+    """Whether this is a name, or dotted names: ``send-keys``, ``chat.postMessage``."""
+    if " " in verb or len(verb) > LONGEST_NAME:
+        return False
+    return all(map(str.isidentifier, verb.replace("-", "_").split(".")))
+
+
+def _last_name(verb: str) -> str:
+    """Return the last of dotted names, which is the verb; the names before it are groups."""
+    return verb.rpartition(".")[2]
+
+
+@lru_cache(maxsize=1024)
+def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
+    parts = words_of(name)
+    if not _READING.isdisjoint(parts[:1]):
+        return False
+    changes = _MUTATING.intersection(parts)
+    # "send keys to the terminal" does what is typed, and that may be to look.
+    is_typing = changes <= _SENDING and not _TYPED.isdisjoint([*parts, *words_of(of_tool)])
+    return True if changes and not is_typing else None
+
+
+@lru_cache(maxsize=1024)
+def _is_about_a_job(name: str) -> bool:
+    parts = words_of(name)
+    # `get_build` asks how a build is, and `build` does it.
+    asks = not _READING.isdisjoint(parts[:1]) and not _WORK.isdisjoint(parts)
+    return asks or not _JOBS.isdisjoint(parts)
+
+
+def words_of(name: str) -> List[str]:
+    """Split a name into its words, in lower case."""
+    return [part.lower() for part in _PARTS.findall(name)]

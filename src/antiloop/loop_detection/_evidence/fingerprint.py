@@ -1,0 +1,82 @@
+"""The fingerprint of a call or a result outside the process: SHA-256 of its canonical JSON."""
+
+import json
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, Optional
+
+from ..._text.canonical import canonical_arguments, text_of
+from ..._text.shortening import shortened
+
+NAME_LENGTH = 128
+"""Characters that a name or an id takes at most, written as JSON. APIs allow no longer names."""
+
+
+def kept_name(name: str) -> str:
+    """Return a name as it is, a very long one shortened so that it still differs from all others.
+
+    >>> kept_name("search"), len(kept_name("s" * 1_000_000))
+    ('search', 54)
+    """
+    # A model can make up a name of a megabyte, and a snapshot holds each name once.
+    if len(name) <= NAME_LENGTH and _is_kept(name):
+        return name
+    begin = shortened(json.dumps(name[:40])[1:-1], 40)
+    return f"{begin}...#{text_fingerprint(name)[:10]}"
+
+
+def kept_id(call_id: Any) -> Optional[str]:
+    """Return the id of a call; None if it is not a text or too long to keep whole."""
+    return call_id if type(call_id) is str and _fits(call_id) else None
+
+
+@lru_cache(maxsize=1024)
+def _is_kept(name: str) -> bool:
+    return _fits(name)
+
+
+def _fits(text: str) -> bool:
+    if len(text) > NAME_LENGTH:
+        return False
+    is_plain = text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
+    return is_plain or len(json.dumps(text)) - 2 <= NAME_LENGTH
+
+
+KEY_LENGTH = 10
+"""Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
+_KEY_BYTES = KEY_LENGTH // 2
+
+
+def call_fingerprint(tool_name: Any, arguments: Any) -> str:
+    """Return the SHA-256 of a call, as hexadecimal digits."""
+    name = text_of(tool_name)
+    return text_fingerprint(f"{name}\x00{canonical_arguments(arguments)}")
+
+
+def text_fingerprint(text: str) -> str:
+    """Return the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
+    return digest_of(text).hex()
+
+
+def digest_of(text: str) -> bytes:
+    """Return the SHA-256 of a text, which no text equals; lone surrogates are allowed."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def short_call_fingerprint(tool: str, arguments: str) -> str:
+    """Return a short key: its first half is of the arguments, its second of tool and arguments.
+
+    Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
+
+    Args:
+        tool: the name of the tool.
+        arguments: as canonical JSON.
+    """
+    digest = digest_of(arguments)
+    number = int.from_bytes(digest[:_KEY_BYTES], "big") ^ _half_key(tool)
+    return number.to_bytes(_KEY_BYTES, "big").hex()
+
+
+@lru_cache(maxsize=1024)
+def _half_key(tool: str) -> int:
+    return int(text_fingerprint(tool)[: KEY_LENGTH // 2], 16)

@@ -1,0 +1,50 @@
+"""The part of a text that is kept for comparisons that allow for noise: a few kB."""
+
+from typing import NamedTuple, Tuple
+
+from .fingerprint import text_fingerprint
+from .noise import LONG, has_words, without_noise, without_places
+
+_BLOCK = 4_096
+BEGINNING = LONG + _BLOCK
+"""Characters of a text that is kept whole."""
+
+
+class KeptText(NamedTuple):
+    """The beginning of a text, and what there is to know of the rest."""
+
+    begin: str
+    """More than `noise.LONG` characters, all of a text that is not long."""
+    rest: str = ""
+    """A fingerprint of what follows, empty where nothing does."""
+    has_words: bool = False
+    """Whether there are words in what follows."""
+
+    def without_noise(self, is_waiting: bool = False, is_failure: bool = False) -> str:
+        """Return a text that is equal for two whole texts that are equal without noise."""
+        begin = without_places(self.begin) if is_failure else self.begin
+        masked = without_noise(begin, is_waiting, self.has_words)
+        return "".join(_folded(masked, self.rest, 0))
+
+
+def kept_text(text: str) -> KeptText:
+    """Keep of a text what comparisons need: at most `BEGINNING` characters.
+
+    >>> [len(part) for part in kept_text("word " * 100_000)[:2]]
+    [4384, 64]
+    """
+    # One character more than is masked: the last two may be the first of a word.
+    begin, rest = _folded(text, "", LONG + 1)
+    return KeptText(begin, rest, has_words(text, len(begin) - 1))
+
+
+def _folded(text: str, rest: str, least: int) -> Tuple[str, str]:
+    """Fold blocks from the end of a text into the fingerprint of the rest.
+
+    Counted from the end, blocks stay the same where noise at the beginning gets longer or shorter.
+    """
+    end = len(text)
+    while end >= least + _BLOCK:
+        end -= _BLOCK
+        rest = text_fingerprint(text[end : end + _BLOCK] + rest)
+    return text[:end], rest

@@ -1,0 +1,281 @@
+"""Noise, the parts of a text that say nothing new: times, ids, counters, echoes, layout.
+
+There is no list of fields that are always noise: a duration is noise in the answer of a shell and
+the answer itself in that of a job. So every key of a text made here is compared only between
+answers to the same or nearly the same call, and a text that is nothing but noise is left as it is.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any, Iterator, List, Optional, Tuple
+
+from ..._text.canonical import canonical_json
+from .plain_answer import words as words_of
+
+_DAY = r"\d{4}-\d\d-\d\d"
+_TIME = r"[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?"
+_DATE = rf"{_DAY}(?:{_TIME})?"  # ISO 8601, in lower case
+_CLOCK = (
+    r"\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
+    r"|(?=[a-f-]{0,35}\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
+    r"|(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
+    r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
+    r"|0x[0-9a-f]{6,}\b"  # addresses
+)
+_ID = (
+    r"|(?:request|trace|span|correlation|execution|session|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
+    r"|(?:session|pid)[ =:#]{0,3}(?=[\w-]*\d)[\w-]+"
+)
+_COUNTER = (
+    r"|line \d+:"  # a shell counts the lines it was given
+    r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
+    r"|(?:attempt|retry|try)[ =:#]*\d+"
+    r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
+)
+# All but dates and paths begin a word, which is quick to rule out.
+# A day without a time is what was asked for. This reads lower case, which is quicker.
+_CLOCKS = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK})")
+_DAYS = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
+_VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
+# a.py:12:5, a.ts(12,5), line 12: an edit moves what is below it.
+_PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d+", re.IGNORECASE)
+# A mean, a time per something, or nothing but a time under its name.
+_MEASURE = r"\d ?(?:[nmuµ]?s|[mu]?secs?|seconds?|milliseconds?|minutes?)"
+_STATISTIC = re.compile(
+    r"\b(?:avg|average|mean|median|p\d\d|throughput)\b[^\n\d]{0,20}\d"
+    rf"|{_MEASURE} per\b|\A(?:[^\n\d:=]{{0,40}}[:=])?\W{{0,3}}[\d.,]{{0,20}}{_MEASURE}\W{{0,9}}\Z"
+)
+# Hexadecimal digits and letters mixed, or letters and digits that take turns as in no name.
+_RANDOM = re.compile(
+    r"(?<![\w.])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{6,40}(?![\w.])"
+    r"|(?<![\w.])(?=\w{8,64}(?![\w.]))[A-Za-z_]*\d+[A-Za-z]+\d+[A-Za-z]+\w*"
+)
+_DIGITS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"\b\d+\b")
+_WORDS = re.compile(r"[^\W_]+")
+_HEXADECIMAL = bytes(ord("0") if chr(code) in "0123456789abcdef" else code for code in range(256))
+_ENDS = "\"'`=:,;()<>[]{}"
+_TERM_ENDS = str.maketrans(dict.fromkeys(_ENDS, " "))
+_BREAKS = _ENDS + "".join(filter(str.isspace, map(chr, range(128))))
+# Letters and digits stay, what ends a term becomes a line break, and the rest a space.
+_TERM_BREAKS = bytes(
+    code if chr(code).isalnum() else ord("\n" if chr(code) in _BREAKS else " ")
+    for code in range(256)
+)
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_ID_FIELD = re.compile(r"\b(\w*(?:id|ts|time|timestamp))(\"?\s*[:=]\s*\"?)[\w.:+-]+", re.IGNORECASE)
+_NUMBERING = re.compile(
+    r"nonce|uuid|timestamp|(?:req(?:uest)?|trace|span|correlation|idempotency|message)_?(?:id|key)",
+    re.IGNORECASE,
+)
+_JOB_FIELDS = ('"job', '"task', '"phase"', '"stage"', '"progress"')
+_NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
+_COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
+
+_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")  # of a machine
+_SENTENCE = 8  # different words of the shortest answer that says more than a value
+
+LONG = 2_000
+"""Characters of a text that take part in a comparison beyond exact equality."""
+_STEMS = 64
+_LONGEST_NAME = 200  # characters of a name that are looked at, and remembered
+
+
+def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) -> str:
+    """Mask clock times, random ids and counters.
+
+    In the answer of somebody who waits (``is_waiting``) counters and durations are what moves, so
+    only clock times and ids are masked. A text with nothing else in it is given back unchanged,
+    unless it is said that it ``goes_on`` with words.
+    """
+    pattern = _CLOCKS_AND_IDS if is_waiting else _VOLATILE
+    masked = pattern.sub("#", text[:LONG]) + text[LONG:]
+    return masked if goes_on or has_words(masked) else text
+
+
+def without_ids(text: str) -> str:
+    """Mask what looks like a random id; counters and names stay.
+
+    >>> without_ids("chunk 89f193: 17 of 60 done, batch12, 1048576 bytes")
+    'chunk #: 17 of 60 done, batch12, 1048576 bytes'
+    """
+    return _RANDOM.sub("#", text[:LONG]) + text[LONG:]
+
+
+def without_places(text: str) -> str:
+    """Mask the numbers of lines: an edit moves what is below it.
+
+    >>> without_places("main.c:12:5: error: expected ';'")
+    "main.c:#: error: expected ';'"
+    """
+    return _PLACES.sub(r"\1\2:#", text[:LONG]) + text[LONG:]
+
+
+def has_words(text: str, start: int = 0) -> bool:
+    """Whether a text holds a word from a place on."""
+    return _LETTERS.search(text, start) is not None
+
+
+def speaks_of_a_job(text: str) -> bool:
+    """Whether a text is the JSON of some work that goes on, of which a duration is the news."""
+    return text.startswith("{") and any(field in text[:LONG] for field in _JOB_FIELDS)
+
+
+def statement(text: str, arguments: Any) -> str:
+    r"""Return the words of an answer without addresses, noise and what echoes the arguments.
+
+    Other numbers stay, because they may be the answer. Empty where few words are left: these may
+    be a value that many questions share.
+
+    >>> statement("https://a.example/?q=3\n[3] Wait here until we know who you are", {"index": 3})
+    'wait here until we know who you are'
+    """
+    lines = [line for line in text[:LONG].lower().splitlines() if "://" not in line]
+    said = _VOLATILE.sub(" ", _ADDRESS.sub(" ", "\n".join(lines)))
+    echoed = set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
+    kept = [term for term in _terms(said) if term and not echoed.issuperset(term.split())]
+    # Different words: a page of one line over and over says no more than that line.
+    return " ".join(kept) if len(set(kept)) >= _SENTENCE else ""
+
+
+def measures(text: str) -> bool:
+    """Whether a text gives a statistic or a time by itself, so that this is what was asked for.
+
+    >>> measures("mean 8029 ms"), measures("total: 3.2 s"), measures("12 passed in 0.31 s")
+    (True, True, False)
+    """
+    return _STATISTIC.search(text[:LONG].lower()) is not None
+
+
+def wording(text: str, arguments: Any) -> str:
+    """Return the words of an answer without numbers and without what only echoes the arguments.
+
+    A term such as a path is an echo if each of its words is one.
+
+    >>> wording("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
+    'error not found'
+    >>> wording("/bin/bash: python: not found", {"command": "/usr/bin/python -V"})
+    'bin bash not found'
+    """
+    spoken = " ".join([text for _, text in _leaves(arguments)])
+    echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
+    kept: List[str] = []
+    for term in _terms(text[:LONG].lower()):
+        if " " in term:
+            said = [word for word in term.split() if not word.isdigit()]
+            if not echoed.issuperset(said):
+                kept += said
+        elif term and not (term in echoed or term.isdigit()):
+            kept.append(term)
+    return " ".join(kept)
+
+
+def _terms(text: str) -> List[str]:
+    """Split a text in lower case into terms such as words, paths and names.
+
+    Each is given as its words, with spaces between.
+    """
+    if text.isascii():
+        return text.encode().translate(_TERM_BREAKS).decode().split("\n")
+    return [" ".join(_WORDS.findall(term)) for term in text.translate(_TERM_ENDS).split()]
+
+
+def template(text: str) -> str:
+    """Return the different lines of a text without numbers and ids: equal for a file that grows.
+
+    >>> template('sent, message_id=m-17') == template('sent, message_id=m-18')
+    True
+    """
+    lines = _ID_FIELD.sub(r"\1\2#", text[:LONG]).splitlines()
+    return "\n".join(sorted({_DIGITS.sub("#", line) for line in lines}))
+
+
+def near_arguments(arguments: Any) -> str:
+    """Write arguments without what is cosmetic in them.
+
+    Random ids, times and fields that only number a request are left out. A day without a time is a
+    value: a search for another day is another search. The words of a text lose order, repetitions,
+    case, plural and, beside longer ones, all of one or two letters; a number is what it says,
+    written as text or not, and so is a short name with a digit. A shell command that begins with
+    ``:`` or ``#`` does nothing, whatever follows.
+
+    >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
+    True
+    >>> near_arguments({"path": "src/a_01.py"}) == near_arguments({"path": "src/a_02.py"})
+    False
+    """
+    if does_nothing(arguments):
+        return ":"
+    leaves = _leaves(arguments)
+    return "\n".join(f"{path}={_stems(text)}" for path, text in leaves)
+
+
+def without_numbers(text: str) -> str:
+    """Mask the numbers that stand for themselves; ``v2`` is a name."""
+    return _NUMBERS.sub("#", text)
+
+
+def does_nothing(arguments: Any) -> bool:
+    """Whether arguments are a shell command without effect: a comment, or all after ``:``."""
+    command = command_line(arguments)
+    return command is not None and _NO_OP.match(command) is not None
+
+
+def command_line(arguments: Any) -> Optional[str]:
+    """Return the command line for a shell that arguments hold, if they hold one."""
+    if isinstance(arguments, dict):
+        for name in _COMMANDS:
+            if isinstance(arguments.get(name), str):
+                return str(arguments[name])
+    return arguments if isinstance(arguments, str) else None
+
+
+def words(text: str) -> List[str]:
+    """Split a text into lower-case words and numbers."""
+    return words_of(text) if text.isascii() else _WORDS.findall(text.lower())
+
+
+def _stems(text: str) -> str:
+    text = text[:LONG].lower()
+    if _may_have_clocks(text):
+        text = _DAYS.sub(r"\1\2\3", _CLOCKS.sub(" ", text))
+    stems = {word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))}
+    telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
+    return " ".join(sorted(telling or stems)[:_STEMS])
+
+
+def _may_have_clocks(text: str) -> bool:
+    """Whether a text in lower case may hold a time or an id, which is much quicker to find out."""
+    if not text.isascii():
+        return True
+    masked = text.encode().translate(_HEXADECIMAL)
+    return (
+        b"0000-00-00" in masked
+        or b"0:00:00" in masked
+        or b"0000000000" in masked
+        or b"0x000000" in masked
+        or b"00000000-0000-" in masked
+    )
+
+
+def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, str]]:
+    """Yield the values inside arguments as text, each with the keys that lead to it."""
+    if depth and isinstance(value, dict):
+        for key in sorted(value, key=str):
+            if not _is_numbering(str(key)[:_LONGEST_NAME]):
+                item = value[key]
+                if type(item) is str:
+                    yield f"{path}.{key}", item
+                else:
+                    yield from _leaves(item, f"{path}.{key}", depth - 1)
+    elif depth and isinstance(value, (list, tuple)):
+        for item in value[:_STEMS]:
+            yield from _leaves(item, path, depth - 1)
+    else:
+        yield path, value if isinstance(value, str) else canonical_json(value)
+
+
+@lru_cache(maxsize=1024)
+def _is_numbering(key: str) -> bool:
+    return _NUMBERING.search(key) is not None

@@ -1,0 +1,104 @@
+"""Answers that are plain successes, recognized without a regular expression.
+
+Most answers of a healthy run are plain successes, so most need no closer look. Nothing is imported
+here: a hook that is started for each call asks this first.
+"""
+
+SHORT = 1_000
+"""Characters: in a longer answer the word "error" is part of what was asked for."""
+BRIEF = 300
+"""Characters of the longest answer that may be one of the usual phrases, such as "no output"."""
+STATE = 200
+"""Characters in which a long answer names the state of what it is about."""
+WORK_WORDS = (
+    *("pending", "processing", "queued", "running", "starting", "waiting"),
+    *("in progress", "in_progress", "in-progress", "creating", "pd "),
+)
+"""States of work that is under way."""
+HEAD = 120
+"""Characters in which an answer that is a failure says so."""
+
+_SPACED = bytes(  # lower-case; bytes are translated much more quickly than characters
+    code if code > 127 or chr(code).isalnum() else ord(" ") for code in bytes(range(256)).lower()
+)
+NEGATIVE = frozenset(
+    """
+    aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
+    failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
+    missing not refused rejected traceback unable unauthorized unavailable undefined unexpected
+    unknown unrecognized unresolved unsupported wasn wouldn wrong
+    """.split()
+)
+"""Words of failure."""
+DENIALS = frozenset("cannot couldn didn doesn don hasn isn not wasn wouldn".split())
+"""Those of them that say nothing behind the first clause: "Created. Don't forget to assign it."."""
+NOTHING_WORDS = frozenset(("", *"0 nil no none nothing null undefined zero".split()))
+"""Each usual phrase for an empty answer contains one of these; a text without words has ``""``."""
+SILENCE_WORDS = frozenset(("", "exit", "output"))
+"""The same for an answer that only says that there is no output."""
+PHRASE_WORDS = NOTHING_WORDS.union(
+    SILENCE_WORDS,
+    """
+    create_in_progress creating in_progress later limit limited limits overloaded pd pending
+    processing progress queued ready requests running starting stderr stdout temporarily waiting
+    """.split(),
+)
+"""The same for every usual phrase."""
+_CODES = (  # not "return" and "exit" alone, which most files of code hold
+    *("exit code", "exit_code", "exitcode", "exit status", "exit_status", "exitstatus"),
+    *("exit with", "exited", "[exit", "(exit", "return code", "return_code", "returncode"),
+)
+_FORMAL = ("http", "status")
+_START = 16
+"""Characters that a status at the beginning of an answer has at most."""
+_TELLING = NEGATIVE | PHRASE_WORDS
+
+
+def is_plain_success(text: str, is_error: bool = False) -> bool:
+    """Whether an answer says something, and neither a failure nor that there is nothing.
+
+    >>> is_plain_success("12 files changed"), is_plain_success("no such file: exit 1")
+    (True, False)
+    """
+    if is_error or may_have_form(text) or (len(text) > BRIEF and may_be_running(text)):
+        return False
+    if len(text) > SHORT:
+        return True
+    telling = telling_words(text)
+    return NEGATIVE.isdisjoint(telling) if len(text) > BRIEF else not telling
+
+
+def telling_words(text: str) -> "frozenset[str]":
+    """Return those of the first words that may say how a call ended; most answers have none."""
+    return _TELLING.intersection(words(text[:HEAD]) or ("",))
+
+
+def may_have_form(text: str) -> bool:
+    """Whether a text may be an object, or say by a code how the call ended."""
+    edges = f"{text[:STATE]}{text[-STATE:]}".lower()
+    if edges.lstrip()[:1] in ("{", "[") or contains_any(edges, _CODES):
+        return True
+    if contains_any(edges[:_START], _FORMAL):
+        return True
+    # At its beginning only: further on, an error may be what a log is about.
+    before, error, _ = edges.partition("error")
+    return bool(error) and not any(map(str.isalnum, before))
+
+
+def may_be_running(text: str) -> bool:
+    """Whether a text may begin with a state, and the state may be that work is under way."""
+    head = text[:STATE].lower()
+    return "stat" in head and contains_any(head, WORK_WORDS)  # status, state
+
+
+def contains_any(text: str, parts: "tuple[str, ...]") -> bool:
+    """Whether a text contains one of these parts; quicker than a regular expression."""
+    return any(map(text.__contains__, parts))
+
+
+def words(text: str) -> "list[str]":
+    """Split a text into lower-case words; beyond ASCII, every character is part of one."""
+    if text.isascii():
+        return text.encode().translate(_SPACED).decode().split()
+    data = text.lower().encode("utf-8", "surrogatepass").translate(_SPACED)
+    return data.decode("utf-8", "surrogatepass").split()

@@ -1,0 +1,185 @@
+"""The calls of one model reply."""
+
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from ..._short_repr import counted, quoted, short_repr
+from ...stability import beta
+from .call_features import CallFeatures
+from .outcome import EMPTY, SILENT, SUCCESS, WAITING, Outcome
+
+
+@beta
+class JudgedCall:
+    """A call as the window marked it: a value that never changes."""
+
+    index: int
+    """The number of the call, counted from 0 over the run."""
+    features: CallFeatures
+    call_id: Optional[str]
+    ended_at: Optional[float]
+    """The time of the answer, in seconds of any clock; None where the run does not say."""
+    is_fresh: bool
+    """Whether the answer is a success that the window has not seen from this tool.
+
+    Another answer is also fresh if it leaves less to do than the one before: fewer tests fail, more
+    of a job is done. Where nothing was said, or the answer is not known, a new call is fresh.
+    """
+    is_new: bool
+    """Whether the window has not seen the call."""
+    is_known: bool
+    """Whether the window has seen this answer to this call."""
+    is_unseen: bool
+    """Whether the answer is not known while another call of the round brings something new.
+
+    Some tools run at the provider and never show their results: they give no evidence."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"the worth of a call does not change: {name}")
+
+    def replaced(self, **fields: Any) -> "JudgedCall":
+        """Return this call with other fields."""
+        return JudgedCall(**{**self.__dict__, **fields})
+
+    def __repr__(self) -> str:
+        return short_repr(self, quoted(self.tool), f"index={self.index}", self.outcome.name)
+
+    @property
+    def tool(self) -> str:
+        """The name of the tool."""
+        return self.features.tool
+
+    @property
+    def call(self) -> str:
+        """The fingerprint of tool and arguments: equal for equal calls."""
+        return self.features.call
+
+    @property
+    def result(self) -> Optional[str]:
+        """The fingerprint of the result: equal for equal results, None if it is not known."""
+        return self.features.result
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of the call, as far as its answer tells."""
+        return self.features.outcome
+
+    def key(self, name: str) -> Optional[str]:
+        """Return a key that a detector declares: equal texts have equal keys.
+
+        A number's key sorts like the number. None if the rule gave None, or raised.
+        """
+        return self.features.keys.get(name)
+
+    @cached_property
+    def is_change(self) -> bool:
+        """Whether the call changed the world in a way that the window has not seen."""
+        features = self.features
+        # A long answer that was given before acknowledges nothing.
+        is_readable = self.is_fresh or not features.is_long
+        is_possible = self.is_new and is_readable and not features.outcome.is_failure
+        # `git stash && pytest` has changed the files, though it fails at its end.
+        return (is_possible and features.changes_world) or (self.is_new and features.changes_midway)
+
+    @property
+    def brings_news(self) -> bool:
+        """Whether the answer is known, and is fresh or acknowledges a change."""
+        return self.features.result is not None and (self.is_fresh or self.is_change)
+
+    @property
+    def is_step_forward(self) -> bool:
+        """Whether the answer is a failure, but better than the last one."""
+        return self.is_fresh and self.features.outcome.counts_down
+
+    @property
+    def is_unproductive(self) -> bool:
+        """Whether the call was unproductive: it failed, found nothing, or repeated a result."""
+        kind = self.features.outcome
+        # The next look shows what a wait or a scroll has brought.
+        if kind is WAITING or self.features.moves:
+            return False
+        if kind is SILENT:  # a search without output found nothing
+            return self.features.only_looks
+        if kind.is_failure:
+            return not self.is_fresh
+        return kind is EMPTY or self.is_known
+
+
+fingerprint_of = attrgetter("features.call")
+"""Returns the fingerprint of a judged call."""
+
+
+@beta
+class Round:
+    """The calls of one model reply: each different call once, in the order of the reply.
+
+    Args:
+        number: the number that the caller gave it, if any.
+        evidence: its calls.
+    """
+
+    def __init__(self, number: Optional[int], evidence: Iterable[JudgedCall]) -> None:
+        self.number = number
+        self.calls: Dict[str, JudgedCall] = {item.features.call: item for item in evidence}
+        """By their fingerprints."""
+        self.evidence: List[JudgedCall] = list(self.calls.values())
+        """In the order of the reply."""
+        self.is_new: bool = all(map(_is_new, self.evidence))
+        """Whether all its calls are new to the window, and succeeded with new answers; a call that
+        finishes the run is never new."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(len(self.evidence), "call"))
+
+    @cached_property
+    def sorted_evidence(self) -> List[JudgedCall]:
+        """The evidence by fingerprints, the same for any order of the reply."""
+        return sorted_by_fingerprint(self.evidence)
+
+    @cached_property
+    def fingerprints(self) -> str:
+        """The fingerprints of the calls as one text: equal for the same calls in any order."""
+        return " ".join(map(fingerprint_of, self.sorted_evidence))
+
+    @cached_property
+    def news(self) -> int:
+        """The number of its calls that brought something new."""
+        return sum(item.brings_news for item in self.evidence)
+
+    def brings_news(self, beside: str) -> bool:
+        """Whether another call than one brought something new."""
+        return any(item.brings_news for key, item in self.calls.items() if key != beside)
+
+
+def with_unseen(evidence: List[JudgedCall]) -> List[JudgedCall]:
+    """Mark the calls of a round whose answers are unknown while another one brings news."""
+    unknown = [item for item in evidence if item.features.result is None]
+    # Where nothing in the round is known, its calls alone decide.
+    if not unknown or not any(item.brings_news for item in evidence):
+        return evidence
+    return [item.replaced(is_unseen=True) if item in unknown else item for item in evidence]
+
+
+def sorted_by_fingerprint(calls: List[JudgedCall]) -> List[JudgedCall]:
+    """Sort calls by their fingerprints.
+
+    The first call that fits is then the same in any order of the reply.
+    """
+    return sorted(calls, key=fingerprint_of) if len(calls) > 1 else calls
+
+
+def answer_order(features: CallFeatures) -> Tuple[bool, str, str]:
+    """Return what sorts the answers to equal calls, unknown ones last."""
+    # Equal texts differ in outcome where one of them was reported as an error.
+    return features.result is None, features.result or "", features.outcome.value
+
+
+def _is_new(item: JudgedCall) -> bool:
+    if not (item.is_fresh and item.is_new and item.features.outcome is SUCCESS):
+        return False
+    # However new its words are, `RepeatedFinishDetector` must see it.
+    return not item.features.finishes

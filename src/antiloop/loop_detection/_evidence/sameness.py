@@ -1,0 +1,91 @@
+"""Whether two answers are the same, and whether they are known to differ."""
+
+from itertools import islice
+from typing import Iterable, List
+
+from .call_features import CallFeatures
+from .outcome import REFUSED, SUCCESS, WAITING
+
+SEEN = 3
+"""The number of answers to a call that must differ in ids alone, before ids count as noise."""
+
+
+def say_alike(one: CallFeatures, other: CallFeatures) -> bool:
+    """Whether two answers say the same.
+
+    Failures do, and answers that ask to wait, if only echoes and numbers differ; but between
+    answers to the same call numbers count, and to nearly the same where it waits.
+    """
+    if one.result == other.result:
+        return one.result is not None
+    kind = one.outcome
+    if kind is not other.outcome or not (kind.is_fruitless or kind is WAITING):
+        return False
+    if not kind.says_something:
+        return True
+    # Status 403 after status 404 is another answer to this question. To another question, a number
+    # is mostly an echo.
+    if one.call == other.call or (kind is WAITING and one.near == other.near):
+        return one.steady == other.steady
+    return one.wording == other.wording
+
+
+def show_alike(one: CallFeatures, other: CallFeatures) -> bool:
+    """Whether two answers show the same sentence or page, whatever was asked."""
+    if one.outcome is not SUCCESS or other.outcome is not SUCCESS:
+        return False
+    # Where the texts are known, most differ at once, and their statements need not be made.
+    if one.look != other.look and one.look is not None and other.look is not None:
+        return False
+    return one.statement is not None and one.statement == other.statement
+
+
+def differ(one: CallFeatures, other: CallFeatures, exactly: bool = False) -> bool:
+    """Whether two results are known to differ; noise makes no difference unless asked for."""
+    if one.result is None or other.result is None or one.result == other.result:
+        return False
+    # After a refusal, the answer of the tool is not known.
+    if REFUSED in (one.outcome, other.outcome):
+        return False
+    return exactly or one.steady != other.steady
+
+
+def is_step_forward(features: CallFeatures, earlier: Iterable[List[CallFeatures]]) -> bool:
+    """Whether less is left to do than when this was answered last, to whatever question.
+
+    Args:
+        features: of the answer.
+        earlier: those of the rounds before, the last one first.
+    """
+    left = features.left
+    if left is None:
+        return False
+    for passed in earlier:
+        alike = [
+            each.left
+            for each in passed
+            if each.tool == features.tool and each.outcome is features.outcome
+            if each.left is not None
+            if each.call == features.call or each.wording == features.wording
+        ]
+        if alike:
+            return left < min(alike)
+    return False
+
+
+def without_random_ids(features: CallFeatures, earlier: Iterable[CallFeatures]) -> CallFeatures:
+    """Take an id for noise that differed in each of the last answers to a call.
+
+    It was seen to differ three times with nothing else, so it says nothing. Small numbers and
+    names do not count as ids: they may be what the agent asks for.
+
+    Args:
+        features: of the call and its answer.
+        earlier: of the same call, the last one first.
+    """
+    bare, latest = features.bare, list(islice(earlier, SEEN))
+    if bare is None or any(each.bare != bare for each in latest):
+        return features
+    results = {each.result for each in (*latest, features)}
+    is_noise = len(results) > SEEN or bare in results
+    return features.replaced(result=bare) if is_noise else features

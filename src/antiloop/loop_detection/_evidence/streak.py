@@ -1,0 +1,146 @@
+"""Calls of one kind, as long as little new comes in between."""
+
+from bisect import bisect
+from typing import Callable, List, Optional, Protocol, Sequence
+
+from .call_features import CallFeatures
+from .outcome import WAITING
+from .round import JudgedCall, fingerprint_of
+from .window import Window
+
+
+def streak_of(
+    window: Window,
+    matches: Callable[[JudgedCall], bool],
+    ends: Callable[[JudgedCall], bool] = lambda _: False,
+    fresh_per_match: float = 1.0,
+) -> List[JudgedCall]:
+    """Return the latest calls that match, oldest first, while little new comes in between.
+
+    Of each round, one matching call counts. Going back from the last round, the streak is over
+    at a call that changed the world in a new way, at a step forward or at what `ends` it, and
+    where the rounds with something new beside or between the matching calls are more than
+    `fresh_per_match` for each of these.
+    """
+    found: List[JudgedCall] = []
+    fresh = 0
+    for passed in reversed(window.rounds):
+        match: Optional[JudgedCall] = None
+        is_fresh = is_over = is_change = False
+        for item in passed.evidence:
+            if matches(item):
+                match = item if match is None else min(match, item, key=fingerprint_of)
+            else:
+                is_fresh = is_fresh or item.is_fresh
+                is_change = is_change or item.is_change
+                is_over = is_over or ends(item)
+        fresh += is_fresh
+        # One more than was found: what is new may lie before the next match.
+        if fresh > fresh_per_match * (len(found) + 1) or (match is None and is_over):
+            break
+        if match is not None:
+            found.append(match)
+        # The match itself still counts: it came after the change, or is the first of a new streak.
+        if is_change or (match is not None and match.is_step_forward):
+            break
+    found.reverse()
+    return found
+
+
+def goes_on(streak: Sequence[JudgedCall]) -> bool:
+    """Whether each call of a streak waits, or moves on without saying where it leads."""
+    return all(item.features.outcome is WAITING or item.features.moves for item in streak)
+
+
+def is_paced(window: Window, streak: Sequence[JudgedCall]) -> bool:
+    """Whether a wait lies between each two calls of a streak: the agent looks now and then."""
+    waits = [item.index for item in window if item.features.waits]
+    # Two calls with the same number of waits before them have none between them.
+    places = [bisect(waits, item.index) for item in streak]
+    return len(streak) > 1 and all(one < other for one, other in zip(places, places[1:]))
+
+
+class Patient(Protocol):
+    """A detector that gives calls more rounds that wait for work elsewhere."""
+
+    name: str
+    patience: int
+    patience_s: Optional[int]
+
+
+def rounds_needed(detector: Patient, streak: Sequence[JudgedCall], usual: int) -> int:
+    """Return how many rounds a streak needs, by what is known of the time that it took.
+
+    Args:
+        detector: what needs them.
+        streak: calls, oldest first.
+        usual: rounds of calls that neither wait nor move.
+    """
+    if not goes_on(streak):
+        return usual
+    waits = all(item.features.outcome is WAITING for item in streak)
+    took = seconds_of(streak) if waits else None
+    if took is None or detector.patience_s is None:
+        return detector.patience
+    # One more than there are: not yet.
+    return usual if took >= detector.patience_s else len(streak) + 1
+
+
+def is_early(window: Window, detector: Patient, streak: Sequence[JudgedCall]) -> bool:
+    """Whether only the clock says that calls have waited for long enough, and not the rounds.
+
+    A few long waits may be all that a slow build needs, so the model gets a notice, and no more.
+    """
+    if detector.patience_s is None or len(streak) >= detector.patience:
+        return False
+    if not streak or not goes_on(streak):
+        return False
+    # A threshold that is declared for the tool says that so many rounds are enough.
+    is_declared = detector.name in window.policy(streak[-1].features.tool).thresholds
+    return not is_declared and seconds_of(streak) is not None
+
+
+def seconds_of(streak: Sequence[JudgedCall]) -> Optional[float]:
+    """Return the time from the first to the last answer; None where it is not known.
+
+    The clock of another machine may go backwards; then the time is not known.
+    """
+    times = [item.ended_at for item in streak if item.ended_at is not None]
+    is_known = len(times) == len(streak) and times == sorted(times)
+    return times[-1] - times[0] if is_known else None
+
+
+def may_be_streak(
+    window: Window, latest: CallFeatures, needed: int, fresh_per_match: float
+) -> bool:
+    """Whether a streak of calls that say the same as the latest one may reach a length.
+
+    The same walk as that of `streak_of`, with a quick test that lets too much through: most
+    failures of a healthy run are settled before their words are compared.
+
+    Args:
+        window: the window.
+        latest: the features of a call of the last round.
+        needed: the length.
+        fresh_per_match: as for `streak_of`.
+    """
+    # Counting takes no walk, and settles nearly all of them.
+    if window.occurrences.count_possibly_alike(latest) < needed:
+        return False
+    count = fresh = 0
+    for passed in reversed(window.rounds):
+        may_match = is_fresh = False
+        for item in passed.evidence:
+            one = item.features
+            ended_alike = one.outcome is latest.outcome or one.result == latest.result
+            if ended_alike and one.tool == latest.tool:
+                may_match = True
+            else:
+                is_fresh = is_fresh or item.is_fresh
+        fresh += is_fresh
+        if fresh > fresh_per_match * (count + 1):
+            return False
+        count += may_match
+        if count >= needed:
+            return True
+    return False

@@ -1,0 +1,221 @@
+"""The form of an answer, in any language: fields, exit codes and status lines.
+
+Programs wrap what a tool gave: an object with an exit code, MCP content in an object, a status line
+behind a banner. The wrapping is taken off first, several layers deep, because the words inside
+stand far from the beginning. In this order:
+
+1. The program that wrapped it says that the call failed: an exit code, ``isError``,
+   ``"ok": false``, an ``error`` that is not empty, a ``status`` of failure, an HTTP status from
+   400 on.
+2. Text in the wrapping is read again as an answer.
+3. An object that lists nothing is empty; one with a state like "validating" is about work that is
+   under way; any other one is data, and its words are values.
+"""
+
+import json
+import re
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+_MOST = 20_000  # characters of the longest JSON that is read
+_EDGE = 200
+"""Characters at both ends of a text in which a status line or an exit code stands."""
+_LAYERS = 4
+_CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
+_STATES = ("status", "state", "phase")
+_STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "httpstatus")
+_VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
+_PRINTED = ("stdout", "stderr", "output")
+_SPOKEN = ("text", "message", "result", "msg", "reason", "error")
+_FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
+_ASIDES = frozenset(  # fields of an empty answer that repeat the question, or are about the answer
+    """
+    code duration elapsed keyword keywords limit offset page page_size pagesize per_page perpage q
+    query request_id requestid search search_query size status took took_ms
+    """.split()
+)
+_TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
+_UNDER_WAY = re.compile(
+    r"(?:\w+[ _-])?in[ _-]progress|queued|scheduled|submitted"
+    r"|(?!(?:miss|noth|warn|exist|work)ing)[a-z_-]+ing"
+)
+_BUSY = (429, 503)
+# Shell scripts hold the line "exit 1": it takes a word such as "code", or brackets.
+_EXIT = re.compile(
+    r"^[^\w\n]{0,9}(?:(?:error|process|command|script|program)\b[^\n]{0,20}?)?"
+    r"\b(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)|exited with|return[ _]?code|(?<=[\[(])exit)"
+    r"[^\w\n]{0,3}(-?\d{1,3})[^\w\n]{0,9}$"
+    r"|\"(?:exit_?(?:code|status)|return_?code)\"\s*:\s*(-?\d{1,3})\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_REMARK = re.compile(r"^\[.*\]\s*$", re.MULTILINE)  # by the program that ran the tool: [took 3s]
+_HTTP = re.compile(
+    r"\W{0,9}(?:http(?:/[\d.]+)?|status(?: code)?|error)\W{1,3}([45]\d\d)\b", re.IGNORECASE
+)
+
+
+class Form(NamedTuple):
+    """The facts that the form of an answer tells."""
+
+    text: str
+    """The answer without what was wrapped around it; of data, nothing."""
+    has_failed: Optional[bool] = None
+    """Whether the call failed, as far as it is said."""
+    is_busy: bool = False
+    """Whether the other side asks to come back later, by a status."""
+    is_under_way: bool = False
+    """Whether a state says that work goes on."""
+    is_empty: bool = False
+    """Whether the answer is an object that lists nothing."""
+    is_data: bool = False
+    """Whether the words of the answer are values, not statements."""
+
+
+_NOTHING_LEFT = re.compile(r"\b(?:no|0|zero|nothing)\b")
+
+
+def form_of(text: str) -> Form:
+    r"""Read the form of an answer.
+
+    >>> form_of('{"stdout": "", "stderr": "no space left", "exit_code": 28}').has_failed
+    True
+    >>> form_of('[stdout]\nall well\n[exit 0]').has_failed
+    False
+    >>> form_of('{"content": [{"type": "text", "text": "3 files"}]}').text
+    '3 files'
+    """
+    return _form(text, _LAYERS)
+
+
+def _form(text: str, layers: int) -> Form:
+    if layers and len(text) <= _MOST and text.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return _of_text(text)
+        return _of_object(value, layers) if isinstance(value, dict) else _of_list(value, layers)
+    return _of_text(text)
+
+
+def _of_text(text: str) -> Form:
+    edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    status = _HTTP.match(edges)
+    if status is not None:
+        return Form(text, True, is_busy=int(status[1]) in _BUSY)
+    lower = edges.lower()
+    code = _EXIT.search(edges) if "exit" in lower or "return" in lower else None
+    if code is None:
+        return Form(text)
+    said = _REMARK.sub("", _EXIT.sub("", text)) if text is edges else text
+    return _of_code(int(code[1] or code[2]), said)
+
+
+def _of_code(code: int, said: str) -> Form:
+    # Many commands answer "no" with 1 and without a word; of grep or diff it is not a failure.
+    return Form(said, code != 0 and (code != 1 or any(map(str.isalnum, said))))
+
+
+def _of_list(value: List[Any], layers: int) -> Form:
+    texts = [_text_of_block(each) for each in value]
+    if texts and None not in texts:
+        return _form("\n".join(map(str, texts)), layers - 1)
+    return Form("", is_empty=not value, is_data=True)
+
+
+def _text_of_block(block: Any) -> Optional[str]:
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+    return text if isinstance(text, str) else None
+
+
+def _of_object(value: Dict[str, Any], layers: int) -> Form:
+    fields = {name.lower().replace("-", "_"): each for name, each in value.items()}
+    printed = _texts(fields, _PRINTED)
+    code = next((fields[name] for name in _CODES if type(fields.get(name)) is int), None)
+    if code is not None and not fields.get("timed_out"):
+        said = "\n".join(printed or _texts(fields, _SPOKEN))
+        return _form(said, layers - 1) if code == 0 and said else _of_code(code, said)
+    if _has_failed(fields):
+        said = " ".join(printed or _texts(fields, _SPOKEN))
+        return Form(said, True, is_busy=any(fields.get(name) in _BUSY for name in _STATUSES))
+    inner = None if _verdicts(fields) else _inner(fields, printed)
+    if inner is not None:
+        return _form(inner, layers - 1)
+    if isinstance(fields.get("content"), list) and fields["content"]:
+        return _of_list(fields["content"], layers)
+    states = _texts(fields, _STATES)
+    return Form(
+        "",
+        is_under_way=any(_UNDER_WAY.fullmatch(state.lower()) for state in states),
+        is_empty=_is_hollow(value),
+        is_data=True,
+    )
+
+
+def _has_failed(fields: Dict[str, Any]) -> bool:
+    verdicts = _verdicts(fields)
+    if verdicts:
+        return not all(verdicts)
+    if fields.get("iserror") is True or fields.get("is_error") is True:
+        return True
+    problems = [fields.get("error"), fields.get("errors")]
+    if problems[0] or (isinstance(problems[1], (str, list, dict)) and problems[1]):
+        return True
+    # Alone, or with a remark, it is what a wait answers.
+    if fields.get("timed_out") is True and len(fields) > 2:
+        return True
+    is_explained = bool(_texts(fields, _SPOKEN))  # "code" alone may be that of a product
+    named = [fields.get(name) for name in _STATUSES if name != "code" or is_explained]
+    return any(
+        state.lower() in _FAILED if isinstance(state, str) else 400 <= state < 600
+        for state in named
+        if isinstance(state, (int, str))
+    )
+
+
+def _verdicts(fields: Dict[str, Any]) -> List[bool]:
+    return [fields[name] for name in _VERDICTS if isinstance(fields.get(name), bool)]
+
+
+def _inner(fields: Dict[str, Any], printed: List[str]) -> Optional[str]:
+    """Return the text that an object wraps, if it does nothing else."""
+    if printed and len(printed) >= len(fields) - 1:
+        return "\n".join(printed)
+    # With other fields beside it, a text is a value among values, and no statement.
+    if len(fields) == 1:
+        [only] = fields.values()
+        return only if isinstance(only, str) else None
+    spoken = _texts(fields, _SPOKEN)
+    if len(spoken) == 1 and len([each for each in fields.values() if _is_list_or_text(each)]) == 1:
+        return spoken[0]
+    return _text_of_block(fields)
+
+
+def _is_list_or_text(value: Any) -> bool:
+    return isinstance(value, (str, list, dict))
+
+
+def _texts(fields: Dict[str, Any], names: Tuple[str, ...]) -> List[str]:
+    return [fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]]
+
+
+def _is_hollow(value: Any) -> bool:
+    """Whether an object lists nothing: ``{"results": [], "total": 0}``."""
+    fields = list(_leaves(value))
+    lists = [name for name, each in fields if each == [] and not _TROUBLE.search(name)]
+    said = [each for name, each in fields if name not in _ASIDES]
+    return not value or (bool(lists) and not any(map(_is_something, said)))
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
+    """Yield the values inside an object, each with its key in lower case."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, key.lower())
+    else:
+        yield name, value
+
+
+def _is_something(value: Any) -> bool:
+    if isinstance(value, str):
+        said = value.strip().lower()
+        return said not in ("", "none") and not _NOTHING_LEFT.search(said)
+    return not isinstance(value, bool) and bool(value)

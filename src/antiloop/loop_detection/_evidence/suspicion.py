@@ -1,0 +1,232 @@
+"""The suspicion: one number for how close a run is to being stuck.
+
+Every kind of evidence that the detectors weigh is counted here in the cheapest way, far below the
+thresholds. One kind alone says little; the number grows as kinds agree.
+"""
+
+from collections import deque
+from typing import Callable, Deque, List, Sequence, Tuple
+
+from .call_features import CallFeatures
+from .outcome import EMPTY, SILENT, SUCCESS, WAITING
+from .round import JudgedCall, Round
+from .window import Window
+
+KEPT_ROUNDS = 12
+"""The number of rounds that are looked at."""
+_NEAR_ROUNDS = 16
+_RECENT = 8
+_FULL = 5.5
+"""The sum of all kinds that stands for certainty."""
+_FRUITFUL = 0.5
+"""The weight that the evidence keeps after a round that brought something new."""
+_LEAD = 0.14
+"""The amount by which one round alone must exceed what two rounds have to reach."""
+_FEW = 1.5
+"""Below this sum, what is costly to count is left out."""
+_MOST = 0.99
+"""The most that counting alone amounts to; 1 is kept for a detector that speaks."""
+
+_UNPRODUCTIVE, _KNOWN, _VAIN, _FAILED = 1, 2, 4, 8
+
+
+class Suspicion:
+    """The worth of the last rounds of one run; a few bits for each."""
+
+    def __init__(self) -> None:
+        # Of the last rounds that have any, with their numbers.
+        self._traits: Deque[Tuple[int, int]] = deque()
+        self._round = 0
+        self._value = self._before = 0.0
+
+    def after(self, window: Window) -> float:
+        """Take in the last round of the window, and return the suspicion, 0 to below 1."""
+        if not window.rounds:
+            return 0.0
+        last, number = window.rounds[-1], window.round_count
+        if number == self._round:  # calls of the same round came one by one
+            if self._traits and self._traits[-1][0] == number:
+                self._traits.pop()
+            self._value = self._before
+        self._round, self._before = number, self._value
+        while self._traits and self._traits[0][0] <= number - KEPT_ROUNDS:
+            self._traits.popleft()
+        traits = _traits_of(last)
+        # Rounds without any trait are not kept, so a healthy step costs nothing here.
+        if traits:
+            self._traits.append((number, traits))
+            self._value = min(_MOST, _weighed(self._traits, window) / _FULL)
+        elif self._value:
+            self._value = self._value * _FRUITFUL if self._traits else 0.0
+        return self._value
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether there is none; a new round leaves it so, and need not be taken in."""
+        return not self._value
+
+    @property
+    def lasting(self) -> float:
+        """The suspicion that held for two rounds, or that one round far exceeds."""
+        return max(min(self._before, self._value), self._value - _LEAD)
+
+    def clear(self) -> None:
+        """Forget the rounds: something has moved."""
+        self._traits.clear()
+        self._value = self._before = 0.0
+
+    def to_text(self, round_number: int) -> str:
+        """Return the state after a round as one short text."""
+        digits = ["0"] * KEPT_ROUNDS
+        for number, traits in self._traits:
+            if number > round_number - KEPT_ROUNDS:
+                digits[number - round_number - 1] = f"{traits:x}"
+        # After a round that was not taken in, the value before is that of now.
+        before = self._before if self._round == round_number else self._value
+        return f"{''.join(digits).lstrip('0')} {self._value} {before}"
+
+    def load(self, text: str, round_number: int) -> None:
+        """Take over a state that `to_text` gave after this round."""
+        digits, value, before = text.split(" ")
+        rounds = range(round_number - len(digits) + 1, round_number + 1)
+        worth = zip(rounds, (int(digit, 16) for digit in digits))
+        self._traits.extend((number, traits) for number, traits in worth if traits)
+        self._value, self._before = float(value), float(before)
+        self._round = round_number
+
+
+def evidence_of(window: Window, rounds: int) -> float:
+    """Return how much evidence the last rounds of a window hold, 1 for as much as there need be.
+
+    0 if one of so many last rounds bears none, or if all of it is failures in other words: another
+    answer to the same call is new.
+    """
+    recent = window.rounds[-KEPT_ROUNDS:]
+    if len(recent) < rounds or not all(map(bears_evidence, recent[-rounds:])):
+        return 0.0
+    numbered = enumerate(map(_traits_of, recent), window.round_count - len(recent) + 1)
+    traits = [pair for pair in numbered if pair[1]]
+    if not any(each & (_KNOWN | _VAIN) for _, each in traits):
+        return 0.0
+    return _weighed(traits, window) / _FULL
+
+
+def bears_evidence(passed: Round) -> bool:
+    """Whether a round failed, found nothing, or repeated what was known."""
+    return _traits_of(passed) > 0
+
+
+def _weighed(numbered: Sequence[Tuple[int, int]], window: Window) -> float:
+    """Add up the kinds of evidence of rounds that bear any; each comes with its number.
+
+    The weights are those of a logistic regression on labeled runs, rounded; with any part of the
+    runs left out they come out nearly the same.
+    """
+    if len(numbered) < 2:
+        return 0.0  # no kind of evidence counts in a single round
+    traits = [each for _, each in numbered]
+    recent = [each for number, each in numbered if number > window.round_count - _RECENT]
+    total = (
+        1.5 * _share(_row(numbered, window.round_count), 1, 5)
+        + 1.5 * _share(_count(recent, _UNPRODUCTIVE), 2, 5)
+        + 3.0 * _share(_count(recent, _KNOWN), 1, 5)
+        + 3.0 * _share(_count(recent, _VAIN), 2, 5)
+        + 1.5 * _share(_count(traits, _FAILED), 2, 7)
+    )
+    if total < _FEW:
+        return total
+    answered, alike, same = _repeated(window, window.rounds[-1])
+    return total + 2.0 * _share(answered, 1, 5) + 1.5 * _share(alike, 1, 4) + _share(same, 1, 3)
+
+
+def _row(numbered: Sequence[Tuple[int, int]], last: int) -> int:
+    """Count the unproductive rounds in a row, up to the last one."""
+    row = 0
+    for number, traits in reversed(numbered):
+        if number != last - row or not traits & _UNPRODUCTIVE:
+            break
+        row += 1
+    return row
+
+
+def _traits_of(passed: Round) -> int:
+    if passed.is_new:
+        return 0
+    traits = _UNPRODUCTIVE | _VAIN
+    for item in passed.evidence:
+        kind = item.features.outcome
+        if kind is SUCCESS and not item.is_known:
+            # One call with something new makes the round productive, whatever its siblings did.
+            traits &= ~(_UNPRODUCTIVE | _VAIN)
+            continue
+        is_vain = kind is EMPTY or (kind is SILENT and not item.features.changes_world)
+        if not is_vain:
+            traits &= ~_VAIN
+            if not item.is_unproductive:
+                traits &= ~_UNPRODUCTIVE
+        if item.is_known and kind is not WAITING:  # a wait is patient
+            traits |= _KNOWN
+        if kind.is_failure:
+            traits |= _FAILED
+    return traits
+
+
+def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
+    """Count equal answers, nearly equal calls, and failures in the same words, of the last round.
+
+    A failure is compared by its words, any other unproductive call by its arguments; each is enough
+    to tell, and a healthy step pays for neither.
+    """
+    answered = alike = same = 0
+    for item in last.evidence:
+        features = item.features
+        if features.result is not None and features.outcome.says_something:
+            answered = max(answered, window.occurrences.answered(features))
+        if not item.is_unproductive:
+            continue
+        if not features.outcome.is_failure:
+            alike = max(alike, _rounds_with(window, features, _is_near))
+            continue
+        # More than one: the call of this round is counted as well.
+        if window.occurrences.came(features) > 1:
+            alike = max(alike, _rounds_with(window, features, _is_same))
+        if window.occurrences.ended_alike(features) > 1:
+            same = max(same, _rounds_with(window, features, _fails_alike))
+    return answered, alike, same
+
+
+def _rounds_with(
+    window: Window, latest: CallFeatures, matches: Callable[[JudgedCall, CallFeatures], bool]
+) -> int:
+    """Count the rounds with a call of the same tool that matches the latest one."""
+    count = 0
+    for passed in window.rounds[-_NEAR_ROUNDS:]:
+        for item in passed.evidence:
+            if item.features.tool == latest.tool and matches(item, latest):
+                count += 1
+                break
+    return count
+
+
+def _is_near(item: JudgedCall, latest: CallFeatures) -> bool:
+    return item.is_unproductive and (
+        item.features.call == latest.call or item.features.near == latest.near
+    )
+
+
+def _is_same(item: JudgedCall, latest: CallFeatures) -> bool:
+    return item.features.call == latest.call and item.is_unproductive
+
+
+def _fails_alike(item: JudgedCall, latest: CallFeatures) -> bool:
+    features = item.features
+    return features.outcome is latest.outcome and features.wording == latest.wording
+
+
+def _count(traits: List[int], bit: int) -> int:
+    return sum(map(bit.__and__, traits)) // bit
+
+
+def _share(count: int, usual: int, span: int) -> float:
+    """Return how far a count is on its way from what is usual to what is too much, 0 to 1."""
+    return 0.0 if count <= usual else min(1.0, (count - usual) / span)

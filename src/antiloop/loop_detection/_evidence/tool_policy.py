@@ -1,0 +1,114 @@
+"""The user's declarations about a tool; they overrule everything that is inferred."""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Callable, Mapping, Optional, Sequence, Tuple, Union
+
+from ..._checks import check_flag, check_threshold
+from ..._frozen import frozen
+from ..._short_repr import repr_of_fields
+from ...stability import stable
+
+KeyRule = Union[Sequence[str], Callable[[Any], Any]]
+StripRule = Union[Sequence[str], Callable[[str], str]]
+_LISTS = (list, tuple, set, frozenset)
+
+
+@stable
+@dataclass(frozen=True)
+class ToolPolicy:
+    """Your declarations about a tool. Options that are not set are inferred.
+
+    Args:
+        poll: the tool reports on work elsewhere, so asking again is normal and only its results
+            count. True, or, for a tool with several actions, the arguments that make a call a
+            poll: ``{"action": ("poll", "log")}``.
+        exempt: calls of this tool never count as evidence of a loop.
+        mutates: a successful call changes something, so other calls may return other results.
+        idempotent: True: the same call brings nothing new, whatever its result says. False: each
+            call has a separate effect (`press_key`), so only failures count.
+        key: the arguments that make two calls equal: names, or a function that takes the parsed
+            arguments and returns a value to compare.
+        strip: the noise in results: names of fields (``name: value``, ``name=value``, JSON), or a
+            function that takes the text and returns the text to compare.
+        thresholds: thresholds for this tool by detector name, e.g. ``{"repeat": 10}``.
+
+    Raises:
+        ValueError: if a threshold is below 2, or a list is expected and something else is given.
+        TypeError: if True or False, or a mapping of thresholds, is expected.
+    """
+
+    poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
+    exempt: bool = False
+    mutates: Optional[bool] = None
+    idempotent: Optional[bool] = None
+    key: Optional[KeyRule] = None
+    strip: Optional[StripRule] = None
+    thresholds: Mapping[str, int] = field(default_factory=dict)
+
+    __repr__ = repr_of_fields
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.thresholds, Mapping):
+            raise TypeError(f"thresholds must be a mapping of names, got {self.thresholds!r}")
+        for name, threshold in self.thresholds.items():
+            check_threshold(f"threshold of {name!r}", threshold)
+        for name, rule in (("key", self.key), ("strip", self.strip)):
+            if not (rule is None or callable(rule) or _are_names(rule)):
+                raise ValueError(f"{name} takes a list of names or a function, got {rule!r}")
+        for name in ("poll", "exempt", "mutates", "idempotent"):
+            flag = getattr(self, name)
+            is_unset = flag is None and name != "exempt"
+            if not (is_unset or (name == "poll" and isinstance(flag, Mapping))):
+                check_flag(name, flag)
+        for name, values in self.poll.items() if isinstance(self.poll, Mapping) else ():
+            if not isinstance(values, _LISTS):
+                raise ValueError(f"poll takes a list of values for {name!r}, got {values!r}")
+        # One policy serves all runs of the process, so nothing in it may change.
+        for name in ("poll", "thresholds"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def polls(self, arguments: Any) -> bool:
+        """Whether a call with these parsed arguments is a poll."""
+        if not isinstance(self.poll, Mapping):
+            return bool(self.poll)
+        return isinstance(arguments, Mapping) and all(
+            any(arguments.get(name) == value for value in values)
+            for name, values in self.poll.items()
+        )
+
+    def compared_arguments(self, arguments: Any) -> Any:
+        """Return the compared part of the parsed arguments; all if the key does not apply."""
+        if callable(self.key):
+            return self.key(arguments)
+        if self.key is None or not isinstance(arguments, Mapping):
+            return arguments
+        named = {name: arguments[name] for name in self.key if name in arguments}
+        return named or arguments
+
+    def compared_text(self, text: str) -> str:
+        """Return the part of a result that is compared."""
+        if self.strip is None:
+            return text
+        if callable(self.strip):
+            return self.strip(text)
+        return field_values(tuple(self.strip)).sub(r"\1#", text)
+
+
+@lru_cache(maxsize=256)
+def field_values(names: Tuple[str, ...]) -> "re.Pattern[str]":
+    """Return the pattern of fields with these names; its first group ends before the value."""
+    named = "|".join(map(re.escape, names))
+    # A list ends where another one begins: to look for its end further would take for ever in a
+    # text that opens many.
+    value = r"\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\]|[^\s,;}]+"
+    return re.compile(rf"(\b(?:{named})\b\"?\s*[:=]\s*)(?:{value})")
+
+
+def _are_names(rule: Any) -> bool:
+    return isinstance(rule, _LISTS) and all(isinstance(name, str) for name in rule)
+
+
+NO_POLICY = ToolPolicy()
+"""The policy without any declaration."""

@@ -1,0 +1,126 @@
+r"""Calls that wait for work elsewhere, recognized by what they ask and not by what comes back.
+
+The words with which a client says that a build goes on change with its releases. What it asks does
+not: the tool is named after waiting, or is one of a known client; a handle of something that runs
+comes with an empty input; a command line sleeps first. Once the answer says how the work ended, the
+wait is over, and to go on is a repetition like any other.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any, Mapping
+
+from .._profile_table import PROFILES
+from .effect import words_of
+
+_WAITING = frozenset("await sleep wait waiting".split())
+_OF_CLIENTS = frozenset(
+    call["tool"].lower()
+    for profile in PROFILES.values()
+    for call in profile.get("waits", ())
+    if "where" not in call
+)
+_HANDLE = re.compile(r"\w*(?:id|ids)\Z")
+_LASTING = frozenset(
+    "delay duration milliseconds minutes ms sec seconds secs time timeout yield".split()
+)
+_INPUTS = frozenset("chars command data input keys stdin text".split())
+_SLEEP = re.compile(r"\A\s*(?:sleep|start-sleep|timeout\s+/t)\s+(?=\S*\d)[^\s;&|]+", re.IGNORECASE)
+# A program that calls the tools of its client: tools.write_stdin({session_id: 7, chars: ""}).
+_NESTED = re.compile(
+    r"\bwrite_stdin\(\s*\{[^{}]{0,300}\bchars[\"']?\s*:\s*(?:\"\"|'')|\bwait(?:_\w{1,40})?\(\s*\{"
+)
+_ENDED = re.compile(
+    r"\b(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)|return_?code)\W{1,3}-?\d"
+    r"|(?:<|\")(?:status|state)(?:>|\"\s*:\s*\")"
+    r"(?:completed?|failed|killed|done|success|succeeded|finished|error)\b"
+    r"|\A\W{0,9}(?:done|finished|completed|no such (?:process|session|job))\b",
+    re.IGNORECASE,
+)
+_HEAD = 400
+
+
+def seems_to_wait(tool: str, arguments: Any) -> bool:
+    """Guess whether a call waits for something that runs elsewhere.
+
+    >>> seems_to_wait("wait_agent", {}), seems_to_wait("bash", {"command": "sleep 60 && make"})
+    (True, True)
+    >>> seems_to_wait("write_stdin", {"session_id": 7, "chars": ""})
+    True
+    >>> seems_to_wait("write_stdin", {"session_id": 7, "chars": "y"})
+    False
+    """
+    if _is_named_wait(tool):
+        return True
+    if not isinstance(arguments, dict):
+        return isinstance(arguments, str) and _waits_by_line(arguments)
+    waits = is_blank = False
+    for name, value in arguments.items():
+        if value is True and "background" in str(name).lower():
+            return False  # it returns at once, so nothing was waited for
+        if isinstance(value, str):
+            is_blank = is_blank or not value or value.isspace()
+            waits = waits or (_is_verb(value) if value.isidentifier() else _waits_by_line(value))
+    return waits or (is_blank and _sends_nothing(arguments))
+
+
+def waited_for(arguments: Any) -> Any:
+    """Return the arguments of a wait without those that only say for how long.
+
+    >>> waited_for({"agent": "a", "timeout_ms": 9000}), waited_for({"command": "sleep 9; cat log"})
+    ({'agent': 'a'}, {'command': 'sleep; cat log'})
+    """
+    if isinstance(arguments, str):
+        return _SLEEP.sub("sleep", arguments, 1)
+    if not isinstance(arguments, dict):
+        return arguments
+    # A longer timeout does not make it another wait.
+    return {
+        name: _SLEEP.sub("sleep", value, 1) if isinstance(value, str) else value
+        for name, value in arguments.items()
+        if not (isinstance(value, (int, float)) and _is_lasting(str(name)))
+    }
+
+
+def has_ended(text: str) -> bool:
+    """Whether an answer says that what was waited for has ended."""
+    return _ENDED.search(text[:_HEAD]) is not None
+
+
+def _waits_by_line(line: str) -> bool:
+    if _SLEEP.match(line) is not None:
+        return True
+    # Most texts are long edits: look for the words before the pattern, which tries each place.
+    return ("wait" in line or "write_stdin" in line) and _NESTED.search(line) is not None
+
+
+def _is_verb(text: str) -> bool:
+    """Whether a text is the command of a tool with several, and it waits."""
+    return len(text) <= 40 and _is_named_wait(text)
+
+
+def _sends_nothing(arguments: Mapping[str, Any]) -> bool:
+    """Whether the input is empty, and beside it stand only handles, numbers and flags."""
+    # Beside any other text, an empty input may be the new content of a file.
+    inputs = [name for name in arguments if str(name).lower() in _INPUTS]
+    others = [name for name in arguments if name not in inputs]
+    return (
+        bool(inputs)
+        and all(isinstance(arguments[name], str) and not arguments[name].strip() for name in inputs)
+        and all(
+            not isinstance(arguments[name], (str, list, dict))
+            or _HANDLE.match(str(name).lower()) is not None
+            or arguments[name] in ("", "true", "false")
+            for name in others
+        )
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_lasting(name: str) -> bool:
+    return not _LASTING.isdisjoint(words_of(name))
+
+
+@lru_cache(maxsize=1024)
+def _is_named_wait(name: str) -> bool:
+    return name.lower() in _OF_CLIENTS or not _WAITING.isdisjoint(words_of(name))

@@ -1,0 +1,393 @@
+"""The recent calls of a run, in rounds: the input of a detector."""
+
+from itertools import zip_longest
+from math import isfinite
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Counter,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+from ..._short_repr import counted, short_repr
+from ..._text.masking import SECRETS, Masking
+from ...stability import beta
+from ...types import ToolCall
+from .._profiles import NO_CLIENT, ClientProfile
+from .call_features import CallFeatures
+from .compared import Asked, KeyRule, Result, asked_of, is_refusal
+from .fingerprint import kept_id, kept_name
+from .outcome import SILENT, SUCCESS, UNKNOWN, Outcome
+from .round import JudgedCall, Round, answer_order, with_unseen
+from .sameness import SEEN, is_step_forward, show_alike, without_random_ids
+from .tool_policy import NO_POLICY, ToolPolicy
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
+
+
+class Occurrences:
+    """Counts over the calls of a window, which settle most questions before texts are compared."""
+
+    def __init__(self) -> None:
+        # Three counters, as most steps of a healthy run are settled by the first that is zero.
+        self._calls: Counter[str] = Counter()
+        self._answers: Counter[Tuple[str, Optional[str]]] = Counter()
+        self._endings: Counter[Tuple[str, Outcome]] = Counter()
+
+    def add(self, calls: Iterable[JudgedCall]) -> None:
+        """Count calls that enter the window."""
+        for item in calls:
+            features = item.features
+            self._calls[features.call] += 1
+            self._answers[features.tool, features.result] += 1
+            if features.outcome is not SUCCESS:
+                self._endings[features.tool, features.outcome] += 1
+
+    def remove(self, calls: Iterable[JudgedCall]) -> None:
+        """Stop counting calls that leave the window."""
+        for item in calls:
+            features = item.features
+            _take_one(self._calls, features.call)
+            _take_one(self._answers, (features.tool, features.result))
+            if features.outcome is not SUCCESS:
+                _take_one(self._endings, (features.tool, features.outcome))
+
+    def came(self, features: CallFeatures) -> int:
+        """Count the rounds that hold this call."""
+        return self._calls[features.call]
+
+    def answered(self, features: CallFeatures) -> int:
+        """Count the calls to which this tool gave this answer."""
+        return self._answers[features.tool, features.result]
+
+    def ended_alike(self, features: CallFeatures) -> int:
+        """Count the calls of this tool that ended in the same way; not of a success."""
+        return self._endings[features.tool, features.outcome]
+
+    def count_possibly_alike(self, features: CallFeatures) -> int:
+        """Count the calls that may say the same: with this answer, or ended in the same way."""
+        answered = self.answered(features)
+        if features.outcome is SUCCESS:
+            return answered
+        return answered + self.ended_alike(features)
+
+
+def _take_one(counter: Counter[Any], key: Any) -> None:
+    counter[key] -= 1
+    if not counter[key]:  # else the counters would grow with the run
+        del counter[key]
+
+
+Policies = Mapping[str, ToolPolicy]
+
+
+@beta
+class Window:
+    """The last calls of a run, at most `size` of them, oldest round first.
+
+    Args:
+        size: how many calls are kept, None for all.
+        policies: what is declared about tools, by name.
+        counted: tools whose calls are counted beyond the window, by name.
+        masking: what of the arguments may be shown.
+        keys: the keys that detectors declare, by name.
+        client: what is known of the program that runs the tools; those that plan never count.
+    """
+
+    def __init__(
+        self,
+        size: Optional[int] = None,
+        policies: Optional[Policies] = None,
+        counted: Iterable[str] = (),
+        masking: Masking = SECRETS,
+        keys: Optional[Mapping[str, KeyRule]] = None,
+        client: ClientProfile = NO_CLIENT,
+    ) -> None:
+        self.size = size
+        # What is kept of a very long name is what detectors ask for.
+        self.policies: Policies = {
+            **dict.fromkeys(client.plans, ToolPolicy(exempt=True)),
+            **(policies or {}),
+            **{kept_name(name): policy for name, policy in (policies or {}).items()},
+        }
+        self.client = client
+        self.masking = masking
+        self.keys: Mapping[str, KeyRule] = keys or {}
+        self.rounds: List[Round] = []
+        self.call_count: int = 0
+        """Calls seen so far, also those that left the window."""
+        self.round_count: int = 0
+        """Rounds seen so far that held evidence."""
+        self.turn_start: int = 0
+        """Calls that came before the user's last message."""
+        self.counts: Dict[str, Tuple[int, int]] = dict.fromkeys(map(kept_name, counted), (0, 0))
+        """Calls of the counted tools, in the run and in this turn."""
+        self.clock: float = 0.0
+        """The time of the last answer whose time is known; a run without times stays at 0."""
+        self._kept = 0
+        self.occurrences: Occurrences = Occurrences()
+        """The number of times that each of its calls came, and the outcomes."""
+        self._lowest: Dict[Tuple[str, int], int] = {}
+
+    @classmethod
+    def of(
+        cls,
+        calls: Sequence[ToolCall],
+        results: Sequence[Result],
+        size: Optional[int] = None,
+        policies: Optional[Policies] = None,
+        counted: Iterable[str] = (),
+        masking: Masking = SECRETS,
+        keys: Optional[Mapping[str, KeyRule]] = None,
+    ) -> "Window":
+        """Make the window of a whole run; only its last `size` calls are looked at.
+
+        A round that does not fit is cut as that of a monitor is.
+        """
+        window = cls(size, policies, counted, masking, keys)
+        start = 0 if size is None else max(0, len(calls) - size)
+        while 0 < start < len(calls) and calls[start].round is not None:
+            if calls[start - 1].round != calls[start].round:
+                break
+            start -= 1
+        if window.counts:
+            window._count(calls[:start])
+        window.call_count = start
+        for first, last in _round_bounds(calls, start):
+            window.append(calls[first:last], results[first:last])
+        return window
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(len(self.rounds), "round"))
+
+    def append(
+        self,
+        calls: Sequence[ToolCall],
+        results: Sequence[Result],
+        asked: Sequence[Asked] = (),
+        refused_by: Optional[Callable[[CallFeatures], object]] = None,
+    ) -> None:
+        """Add calls of one round; results that are missing are unknown.
+
+        Args:
+            calls: in order.
+            results: ``results[i]`` belongs to ``calls[i]``.
+            asked: the same calls as `asked` reads them, if that is done already.
+            refused_by: returns what refuses a call, or None; left out where nothing is refused.
+                Only a refused call has a refusal as its result: any tool could say the words.
+
+        Calls that bear the number of the last round join it: some callers learn of parallel calls
+        one by one. Of equal calls in a round one counts: the one with the smallest fingerprint of
+        its result, whatever their order.
+        """
+        number = calls[0].round if calls else None
+        joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
+        evidence = {item.features.call: item for item in (self._reopen() if joins else ())}
+        asked = asked or list(map(self.asked, calls))
+        for index, (call, result, known) in enumerate(
+            zip_longest(calls, results, asked), self.call_count
+        ):
+            policy = known.policy
+            # An exempt call makes no round, so a plan between two equal calls does not part them.
+            if policy.exempt:
+                continue
+            features = CallFeatures.of(known, result, self.masking, self.keys)
+            if refused_by and is_refusal(result) and refused_by(features) is not None:
+                features = features.refused()
+            # A key that is pressed twice does two things, but it fails twice in one way.
+            if policy.idempotent is False and not features.outcome.is_failure:
+                features = features.as_unique(index)
+            else:
+                features = self._without_ids(features)
+            earlier = evidence.get(features.call)
+            # Equal calls of one reply come in any order, so to take the first would be chance.
+            if earlier is None or answer_order(features) < answer_order(earlier.features):
+                ended_at = self._ended_at(call, result)
+                evidence[features.call] = self._judged(index, call, features, ended_at)
+        self.call_count += len(calls)
+        if self.counts:
+            self._count(calls)
+        if evidence:
+            self.round_count += not joins
+            self.add(Round(number, with_unseen(list(evidence.values()))))
+
+    def asked(self, call: ToolCall) -> Asked:
+        """Read a call as the window compares it."""
+        return asked_of(call, self.policy(call.tool_name), self.client)
+
+    def features(self, call: ToolCall, result: Result) -> CallFeatures:
+        """Read a call and its result as the window compares them."""
+        return CallFeatures.of(self.asked(call), result, self.masking, self.keys)
+
+    def add(self, latest: Round) -> None:
+        """Add a round that is made already, and drop what no longer fits."""
+        self.rounds.append(latest)
+        self.occurrences.add(latest.evidence)
+        self._kept += len(latest.evidence)
+        if self.size is not None and self._kept > self.size:
+            self._trim(self.size)
+
+    @property
+    def ends_new(self) -> bool:
+        """Whether the last round is new, as `Round.is_new` says."""
+        return bool(self.rounds) and self.rounds[-1].is_new
+
+    @property
+    def turn_calls(self) -> int:
+        """Calls since the user's last message."""
+        return self.call_count - self.turn_start
+
+    def count_of(self, tool: str, in_turn: bool) -> int:
+        """Return the calls of a counted tool in the run, or in this turn; 0 for another tool."""
+        return self.counts.get(kept_name(tool), (0, 0))[in_turn]
+
+    def start_turn(self) -> None:
+        """Count the calls of a turn from 0."""
+        self.turn_start = self.call_count
+        self.counts = {name: (in_run, 0) for name, (in_run, _) in self.counts.items()}
+
+    def clear(self) -> None:
+        """Forget the calls, not how many they were."""
+        self.rounds.clear()
+        # The numbers of calls and rounds go on: opinions and ladders name moments by them.
+        self.occurrences = Occurrences()
+        self._kept = 0
+
+    def policy(self, tool: str) -> ToolPolicy:
+        """Return the policy of a tool; the empty policy if the name is not a text."""
+        return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
+
+    def threshold(self, detector: str, tool: str, usual: int) -> int:
+        """Return a detector's threshold for a tool: the usual one, or what is declared instead."""
+        if not self.policies:
+            return usual
+        return self.policy(tool).thresholds.get(detector, usual)
+
+    def lowest(self, detector: str, usual: int) -> int:
+        """Return the lowest threshold of a detector: the usual one, or what a tool has instead."""
+        if not self.policies:
+            return usual
+        asked = (detector, usual)
+        if asked not in self._lowest:
+            declared = [policy.thresholds.get(detector, usual) for policy in self.policies.values()]
+            self._lowest[asked] = min([usual, *declared])
+        return self._lowest[asked]
+
+    def __iter__(self) -> Iterator[JudgedCall]:
+        return (item for passed in self.rounds for item in passed.evidence)
+
+    def _count(self, calls: Sequence[ToolCall]) -> None:
+        for call in calls:
+            tool = kept_name(call.tool_name) if isinstance(call.tool_name, str) else None
+            if tool in self.counts:
+                in_run, in_turn = self.counts[tool]
+                self.counts[tool] = (in_run + 1, in_turn + 1)
+
+    def _reopen(self) -> List[JudgedCall]:
+        """Take back the last round."""
+        last = self.rounds.pop().evidence
+        self.occurrences.remove(last)
+        self._kept -= len(last)
+        return last
+
+    def _ended_at(self, call: ToolCall, result: Result) -> Optional[float]:
+        """Return when an answer came, and set the clock; None where the run does not say.
+
+        Where only durations are known, the clock runs while the calls do.
+        """
+        began, took = call.started_at, getattr(result, "duration_s", None)
+        if began is None and took is None:
+            return None
+        if not (_is_time(began) or _is_time(took)):
+            return None
+        self.clock = (began if _is_time(began) else self.clock) + (took if _is_time(took) else 0)
+        return self.clock
+
+    def _judged(
+        self, index: int, call: ToolCall, features: CallFeatures, ended_at: Optional[float]
+    ) -> JudgedCall:
+        """Mark a call by what the window holds when it comes."""
+        kind = features.outcome
+        is_new = not self.occurrences.came(features)
+        is_fresh = not self.occurrences.answered(features)
+        if is_fresh and kind is SUCCESS and self.rounds:
+            # The page with another address or another echo in it is the page of before. Only the
+            # last round is compared: texts are costly, and a loop shows the page in each of its
+            # rounds.
+            for item in self.rounds[-1].evidence:
+                is_fresh = is_fresh and not show_alike(features, item.features)
+        # Call and answer together: a first success after failures, in usual words, is new.
+        is_known = not (is_new or is_fresh) and self._has_seen(features)
+        if kind is SILENT or kind is UNKNOWN:
+            is_fresh = is_new  # the call alone can tell
+        elif is_fresh and kind is not SUCCESS:
+            is_fresh = kind.counts_down and self._is_step_forward(features)
+        return JudgedCall(
+            index=index,
+            features=features,
+            call_id=None if call.id is None else kept_id(call.id),
+            ended_at=ended_at,
+            is_fresh=is_fresh,
+            is_new=is_new,
+            is_known=is_known,
+            is_unseen=False,
+        )
+
+    def _without_ids(self, features: CallFeatures) -> CallFeatures:
+        if self.occurrences.came(features) < SEEN:
+            return features
+        asked = (passed.calls.get(features.call) for passed in reversed(self.rounds))
+        return without_random_ids(features, (item.features for item in asked if item))
+
+    def _is_step_forward(self, features: CallFeatures) -> bool:
+        if not self.occurrences.ended_alike(features):
+            return False
+        earlier = ([item.features for item in each.evidence] for each in reversed(self.rounds))
+        return is_step_forward(features, earlier)
+
+    def _has_seen(self, features: CallFeatures) -> bool:
+        """Whether the same call had the same result before; unknown results differ."""
+        if features.result is None:
+            return False
+        earlier = (passed.calls.get(features.call) for passed in self.rounds)
+        return any(item and item.features.result == features.result for item in earlier)
+
+    def _trim(self, size: int) -> None:
+        surplus = self._kept - size
+        self._kept = size
+        while surplus > 0:
+            oldest = self.rounds.pop(0)
+            leaving = oldest.evidence
+            if len(leaving) > surplus:
+                # Part of a round leaves in an order that does not depend on that of the reply.
+                leaving = oldest.sorted_evidence
+                gone = {item.features.call for item in leaving[:surplus]}
+                leaving = leaving[:surplus]
+                staying = [item for item in oldest.evidence if item.features.call not in gone]
+                self.rounds.insert(0, Round(oldest.number, staying))
+            self.occurrences.remove(leaving)
+            surplus -= len(leaving)
+
+
+def _is_time(value: Any) -> "TypeGuard[float]":
+    # Recordings hold any value in these fields, and JSON knows infinite numbers.
+    return isinstance(value, (int, float)) and isfinite(value)
+
+
+def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:
+    """Yield first and last (exclusive) position of each round from `start` on."""
+    first = start
+    for position in range(start + 1, len(calls) + 1):
+        ends = position == len(calls) or calls[position].round != calls[first].round
+        if ends or calls[first].round is None:
+            yield first, position
+            first = position

@@ -1,0 +1,294 @@
+"""The ladder of a run: the step that each loop has reached, and the calls that are blocked.
+
+A finding is weighed in this order:
+
+1. Its loop took a rung too few rounds ago: nothing. After a notice, less than a lap says nothing.
+2. Its rung is the highest of these: its own, that of a loop with one of its calls, and that of a
+   loop that was found after this one began, unless it inherits none. So a loop that
+   other detectors see otherwise, or that was forgotten, never starts again at the bottom while the
+   same calls go on.
+3. The action of that rung is taken, with three exceptions: a notice is not repeated on the last
+   rung, a block that could refuse nothing gives way to the last action, and a run that has used up
+   its interventions is stopped.
+4. The strongest action of a round counts, and every loop that reached its block is blocked.
+"""
+
+from dataclasses import astuple, dataclass
+from math import inf
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from .._latest import Latest
+from .._short_repr import counted, short_repr
+from ._blocks import Blocks
+from ._detection import LoopDetection, lengthened
+from ._policy import RANK, Escalation, LoopAction
+
+# What is remembered is bounded: a run may go on for days, and a snapshot must stay small.
+MAX_LOOPS = 32
+"""The number of different loops that are remembered separately."""
+MAX_CALLS = 50
+"""The number of calls of loops remembered, to recognize a loop that another detector finds."""
+
+
+@dataclass(frozen=True)
+class _Position:
+    """The position of one loop."""
+
+    rung: int = 0
+    """Rungs that it has climbed."""
+    taken: int = 0
+    """Rungs that it climbed itself."""
+    taken_at: int = 0
+    """The round in which it took the last one."""
+    found_at: int = 0
+    """The round in which it was last found."""
+    calls: int = 0
+    """Calls of the run then, the whole round included; 0 for a loop of words."""
+    length: int = 0
+    """Calls of the loop since it began; detectors see only those in the window."""
+
+
+_NEW = _Position()
+
+
+@dataclass(frozen=True)
+class _Step:
+    """The step that a detection requires."""
+
+    action: LoopAction
+    rung: int
+    """Rungs that the loop has climbed."""
+    known: _Position
+    """The position of the loop before the step."""
+    is_further: bool = True
+    """Whether it is a further repetition of the loop."""
+
+
+class Climb:
+    """The loops that climb one `Escalation`.
+
+    A loop that shares calls with an earlier loop, perhaps from another detector, continues at the
+    position of that loop, and so does one that was under way when the earlier loop was found: of
+    calls in turn, detectors find now these, now those. Forgotten loops pass their position on to
+    new ones, so a run that meets new loops again and again climbs as well.
+    """
+
+    def __init__(self, escalation: Escalation) -> None:
+        self._escalation = escalation
+        self._actions = [LoopAction(action) for action in escalation.actions]
+        self._loops: Latest[str, _Position] = Latest(MAX_LOOPS)
+        self._calls: Latest[str, int] = Latest(MAX_CALLS)
+        self._forgotten = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._loops)
+
+    def step(self, found: LoopDetection, round_number: int) -> _Step:
+        """Return what a detection in this round requires; nothing is stored."""
+        ladder, known = self._escalation, self._known(found, round_number)
+        if known.taken and round_number - known.taken_at < self._wait(found, known):
+            return _Step(LoopAction.CONTINUE, known.rung, known, is_further=False)
+        if _is_apart(found) and self._overlapping_rung(found):
+            return _Step(LoopAction.CONTINUE, 0, known, is_further=False)
+        rung = known.rung
+        # A model that is refused often goes round the same loop by another call, which another
+        # detector sees. It would start again at the bottom, and so never reach the end.
+        if ladder.resumes:
+            rung = max(rung, self._shared_rung(found))
+            if found.inherits:
+                rung = max(rung, self._overlapping_rung(found))
+        action = self._action(found, rung, known.taken)
+        # What must not end the run takes no rung there, or it would put off a finding that may.
+        is_further = found.may_end_run or action is not LoopAction.CONTINUE
+        return _Step(action, rung, known, is_further)
+
+    def remember(self, found: LoopDetection, step: _Step, round_number: int, calls: int) -> None:
+        """Store what a detection required, and how many calls the run had then; 0 for none new."""
+        known = step.known
+        taken, taken_at = known.taken, known.taken_at
+        # A rung that was inherited was taken by another loop, so it counts for no waiting here.
+        if step.is_further:
+            taken, taken_at = taken + 1, round_number
+        # Its position would pass to every loop that is found later.
+        rung = 0 if _is_apart(found) else step.rung + step.is_further
+        length = self._length(found)
+        if not calls:
+            calls, length = known.calls, known.length
+        self._forget(self._loops, found.identity)
+        self._loops[found.identity] = _Position(rung, taken, taken_at, round_number, calls, length)
+        for call in found.members:
+            self._forget(self._calls, call)
+            self._calls[call] = max(rung, self._calls.get(call, 0))
+
+    def whole(self, found: LoopDetection) -> LoopDetection:
+        """Return a finding of this round with the count of its whole loop."""
+        return lengthened(found, self._loops[found.identity].length)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the state as plain JSON."""
+        return {
+            "loops": [[identity, *astuple(known)] for identity, known in self._loops.items()],
+            "calls": [[call, rung] for call, rung in self._calls.items()],
+            "forgotten": self._forgotten,
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Load a state from `to_dict`."""
+        for identity, *numbers in state["loops"]:
+            self._loops[str(identity)] = _Position(*map(int, numbers))
+        for call, rung in state["calls"]:
+            self._calls[str(call)] = int(rung)
+        self._forgotten = int(state["forgotten"])
+
+    def _known(self, found: LoopDetection, round_number: int) -> _Position:
+        known = self._loops.get(found.identity, _NEW)
+        was_left = round_number - known.found_at > 1
+        if not found.inherits:
+            # It is the same one only if it began before it was last found.
+            return known if min(found.indices, default=0) < known.calls else _NEW
+        return _NEW if was_left and not self._escalation.resumes else known
+
+    def _length(self, found: LoopDetection) -> int:
+        """Count the calls of a loop: those known before, if it goes on, and those since."""
+        known, length = self._loops.get(found.identity, _NEW), len(found.indices)
+        further = sum(index >= known.calls for index in found.indices)
+        return length if further == length else max(length, known.length + further)
+
+    def _wait(self, found: LoopDetection, known: _Position) -> int:
+        """Return the rounds that must pass before the next rung.
+
+        After a notice or a block, less than a whole lap shows that the agent goes on.
+        """
+        ladder = self._escalation
+        last = self._actions[min(known.rung, len(self._actions)) - 1]
+        return ladder.every * (found.period if ladder.per_lap or last.ends_run else found.spacing)
+
+    def _shared_rung(self, found: LoopDetection) -> int:
+        """Return the rung of the loops that share a call with this one."""
+        rungs = [self._calls.get(call, 0) for call in found.members]
+        if found.identity not in self._loops:
+            rungs.append(self._forgotten)
+        return max(rungs, default=0)
+
+    def _overlapping_rung(self, found: LoopDetection) -> int:
+        """Return the rung of the loops that were found after this one began, or in that round."""
+        first = min(found.indices, default=inf)
+        rungs = [each.rung for each in self._loops.values() if each.calls > first]
+        return max(rungs, default=0)
+
+    def _action(self, found: LoopDetection, rung: int, taken: int) -> LoopAction:
+        actions = self._actions
+        action = actions[min(rung, len(actions) - 1)]
+        # On a ladder that ends with a notice, the same words again would only fill the context.
+        if action is LoopAction.NOTIFY and taken >= len(actions):
+            return LoopAction.CONTINUE
+        if action is LoopAction.BLOCK and found.refused == () and (taken or not found.may_end_run):
+            action = actions[-1]  # nothing can be refused, so it is the turn of what comes after
+        if action.ends_run and not found.may_end_run:
+            return self._strongest_mild(found, taken)
+        return action
+
+    def _strongest_mild(self, found: LoopDetection, taken: int) -> LoopAction:
+        """Return the strongest action that lets the run go on, if it would do anything."""
+        mild = [action for action in self._actions if not action.ends_run]
+        if not mild or (taken and (found.refused == () or mild[-1] is LoopAction.NOTIFY)):
+            return LoopAction.CONTINUE
+        return LoopAction.NOTIFY if found.refused == () else mild[-1]
+
+    def _forget(self, latest: "Latest[str, Any]", key: str) -> None:
+        """Make room for a key; the rung of a forgotten loop is kept."""
+        if key in latest or not latest.is_full:
+            return
+        oldest = next(iter(latest.values()))
+        rung = oldest.rung if isinstance(oldest, _Position) else oldest
+        self._forgotten = max(self._forgotten, rung)
+
+
+def _is_apart(found: LoopDetection) -> bool:
+    """Whether a finding is about a stretch of the run rather than one loop.
+
+    It shares no position with loops, and is silent where one of them was found meanwhile.
+    """
+    return not (found.inherits or found.members)
+
+
+class Ladder:
+    """The state of the ladders in one run: plain numbers and fingerprints.
+
+    Every loop climbs alone, so one detector's findings never delay the action of another. The
+    strongest action of a round counts.
+
+    Args:
+        escalation: the ladder that loops climb.
+        own: other ladders for some detectors, by detector name.
+    """
+
+    def __init__(
+        self, escalation: Escalation, own: Optional[Mapping[str, Escalation]] = None
+    ) -> None:
+        self._budget = escalation.max_interventions
+        self._main = Climb(escalation)
+        self._own = {name: Climb(ladder) for name, ladder in (own or {}).items()}
+        self._interventions = 0
+        self.blocks = Blocks()
+        """The loops whose calls are refused."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(len(self.blocks), "block"))
+
+    def climb(
+        self, findings: Sequence[LoopDetection], round_number: int, calls: int = 0
+    ) -> Tuple[LoopAction, Optional[LoopDetection], int]:
+        """Climb with the findings of one round, and carry out the strongest action.
+
+        Args:
+            findings: of all detectors.
+            round_number: of the round, or of the reply.
+            calls: how many the run has had; 0 where the findings are about words.
+
+        Returns:
+            The action, the first finding that requires it, and how many rungs its loop has
+            climbed; ``continue`` and None if there is nothing to do.
+        """
+        climbs = [self._own.get(found.detector_name, self._main) for found in findings]
+        # All steps start from the rungs before this round: the order makes no difference.
+        steps = [climb.step(found, round_number) for climb, found in zip(climbs, findings)]
+        for climb, found, step in zip(climbs, findings, steps):
+            # A refusal names the calls of the block, of which some detectors leave out the refused
+            # ones. Counted as theirs are, it would make the loop longer than it was.
+            counted_calls = 0 if found.is_refusal else calls
+            climb.remember(found, step, round_number, counted_calls)
+        best: Tuple[LoopAction, Optional[LoopDetection], int] = (LoopAction.CONTINUE, None, 0)
+        for climb, found, step in zip(climbs, findings, steps):
+            if step.action is LoopAction.BLOCK:
+                self.blocks.add(found)
+            action = self._within_budget(step)
+            if RANK[action] > RANK[best[0]]:
+                best = (action, climb.whole(found), step.rung)
+        self._interventions += best[1] is not None
+        return best
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the state as plain JSON."""
+        return {
+            "main": self._main.to_dict(),
+            "own": {name: climb.to_dict() for name, climb in self._own.items() if climb},
+            "interventions": self._interventions,
+            "blocks": self.blocks.to_list(),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Load a state from `to_dict`."""
+        self._main.load(state["main"])
+        for name, climb in state["own"].items():
+            if name in self._own:
+                self._own[name].load(climb)
+        self._interventions = int(state["interventions"])
+        self.blocks.load(state["blocks"])
+
+    def _within_budget(self, step: _Step) -> LoopAction:
+        """Return the action of a step; stop if the run has used up its interventions."""
+        # A budget is for runs that ignore what they read; what ends the run needs none.
+        is_mild = step.action in (LoopAction.NOTIFY, LoopAction.BLOCK)
+        is_spent = self._budget is not None and self._interventions >= self._budget
+        return LoopAction.STOP if is_mild and is_spent else step.action

@@ -1,0 +1,1 @@
+"""The state of one run in a monitor, and the steps of a round."""

@@ -1,0 +1,82 @@
+"""The report of a round: each call once, though two hooks may report it, and by one thread."""
+
+from threading import get_ident
+from typing import List, Sequence, Tuple
+
+from ..._latest import Latest
+from ..._text.canonical import text_of
+from ...types import ToolCall
+from .._evidence.compared import Asked, Result
+from .._evidence.fingerprint import text_fingerprint
+from .._evidence.window import Window
+
+_TOKEN = 8  # hexadecimal digits that tell the reported calls apart
+
+
+class Reported:
+    """The calls with ids that were reported last.
+
+    Args:
+        size: how many there are at most.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._tokens: Latest[str, None] = Latest(size)
+
+    def new(
+        self, calls: Sequence[ToolCall], results: Sequence[Result], window: Window
+    ) -> List[Tuple[ToolCall, Result, Asked]]:
+        """Return the calls that were not reported before, with results, and remember them."""
+        kept: List[Tuple[ToolCall, Result, Asked]] = []
+        for position, call in enumerate(calls):
+            asked = window.asked(call)
+            if call.id is None or self._note(call, asked):
+                kept.append((call, results[position] if position < len(results) else None, asked))
+        return kept
+
+    def to_text(self) -> str:
+        """Return the state as one text."""
+        return "".join(self._tokens)
+
+    def load(self, text: str) -> None:
+        """Load a state from `to_text`."""
+        for at in range(0, len(text), _TOKEN):
+            self._tokens[text[at : at + _TOKEN]] = None
+
+    def _note(self, call: ToolCall, asked: Asked) -> bool:
+        """Remember a report, and return whether it is the first one of its call."""
+        # Providers reuse ids after a retry, so the same id with another call is another call.
+        text = f"{text_of(call.id)}\x00{text_of(call.round)}\x00{asked.call}"
+        token = text_fingerprint(text)[:_TOKEN]
+        is_new = token not in self._tokens
+        self._tokens[token] = None
+        return is_new
+
+
+class OneThread:
+    """Raises an error where two threads report to one monitor at the same time.
+
+    A lock would hide the mistake, and the order of the rounds would still be chance.
+    """
+
+    def __init__(self) -> None:
+        self._thread = self._depth = 0
+
+    def __enter__(self) -> None:
+        here = get_ident()
+        if self._depth and self._thread != here:
+            raise RuntimeError(
+                "two threads use one LoopMonitor at the same time; make one for each run"
+                " with detector.monitor(), or put a lock around it"
+            )
+        self._thread = here
+        self._depth += 1  # a detector of the user's may report a round itself
+
+    def __exit__(self, *raised: object) -> None:
+        self._depth -= 1
+
+    def __deepcopy__(self, memo: object) -> "OneThread":
+        return OneThread()
+
+    def __reduce__(self) -> "Tuple[type[OneThread], Tuple[()]]":
+        return OneThread, ()  # what uses a monitor belongs to the process

@@ -1,0 +1,129 @@
+"""The likeness of the last rounds of a run to those before, in any language.
+
+An agent that searches in new words each time, or rewrites one file between equal failures, repeats
+nothing exactly, so the detectors' counts stay low. Here each call is compared with the earlier
+calls of its tool: the words of its arguments, and the lines of its answer without numbers. A round
+counts by its most novel call. Much likeness and few changes of the world do not prove a loop. They
+are a reason to ask a judge.
+"""
+
+import re
+from collections import deque
+from typing import Any, Deque, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple
+from zlib import crc32
+
+from ..._text.canonical import canonical_json, parsed_arguments, text_of
+from ...types import ToolCall, ToolResult
+from .._evidence.compared import Result
+
+_CALLS = 50
+"""The number of earlier calls that a call is compared with."""
+_LATEST, _ROUNDS = 3, 12
+"""Rounds whose likeness, and whose changes, are looked at."""
+_SAMPLE = 32
+"""Different words or lines of a text that are kept, those with the lowest hashes."""
+_READ = 20_000
+"""Characters of a text that are read."""
+_DIGITS = 6
+# The weights are those of a logistic regression on labeled runs, with each corpus left out in
+# turn, as multiples of that of the suspicion; no other feature of novelty added to them.
+_ANSWERS, _ARGUMENTS, _CHANGES, _USUAL = 0.45, 0.6, 0.6, 0.42
+
+_WORD = re.compile(r"[^\W\d]{2,}|\d+")
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+
+Sample = FrozenSet[int]
+
+
+class Likeness:
+    """The likeness of the last rounds of one run to earlier ones: plain numbers."""
+
+    def __init__(self) -> None:
+        self._calls: Deque[Tuple[int, str, Sample, Sample]] = deque(maxlen=_CALLS)
+        # By round: the likeness of the arguments and of the answers, and whether it changed the
+        # world.
+        self._rounds: Deque[Tuple[int, float, float, bool]] = deque(maxlen=_ROUNDS)
+
+    def add(self, number: int, calls: Sequence[Tuple[ToolCall, Result]], changes: bool) -> None:
+        """Take in calls of the round with this number.
+
+        Args:
+            number: of the round; calls of one round may come one by one.
+            calls: each with its result.
+            changes: whether the round changed the world.
+        """
+        asked = answered = 1.0
+        if self._rounds and self._rounds[-1][0] == number:
+            _, asked, answered, _ = self._rounds.pop()
+        for call, result in calls:
+            arguments = canonical_json(parsed_arguments(call.arguments))
+            new = (number, text_of(call.tool_name)[:_READ], _words(arguments), _lines(result))
+            earlier = [each for each in self._calls if each[0] != number and each[1] == new[1]]
+            asked = min(asked, _most_alike(new[2], (each[2] for each in earlier)))
+            answered = min(answered, _most_alike(new[3], (each[3] for each in earlier)))
+            self._calls.append(new)
+        self._rounds.append((number, asked, answered, changes))
+
+    def doubt(self, suspicion: float) -> float:
+        """Return the suspicion with what the likeness adds to it, below 1."""
+        latest = list(self._rounds)[-_LATEST:]
+        asked = sum(each[1] for each in latest) / _LATEST
+        answered = sum(each[2] for each in latest) / _LATEST
+        changes = sum(each[3] for each in self._rounds) / _ROUNDS
+        counted = _ANSWERS * answered + _ARGUMENTS * asked - _CHANGES * changes - _USUAL
+        return max(suspicion, min(0.99, suspicion + counted))
+
+    def clear(self) -> None:
+        """Forget all rounds, because of progress."""
+        self._calls.clear()
+        self._rounds.clear()
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the state as plain JSON."""
+        calls = [[at, tool, _text(asked), _text(said)] for at, tool, asked, said in self._calls]
+        return {"calls": calls, "rounds": [list(each) for each in self._rounds]}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that `to_dict` gave."""
+        for at, tool, asked, said in state["calls"]:
+            self._calls.append((int(at), str(tool), _sample_of(asked), _sample_of(said)))
+        for at, asked, answered, changes in state["rounds"]:
+            self._rounds.append((int(at), float(asked), float(answered), bool(changes)))
+
+
+def _words(text: str) -> Sample:
+    return _sample(_WORD.findall(text[:_READ]))
+
+
+def _lines(result: Result) -> Sample:
+    """Return a sample of the lines of an answer, without numbers; empty if it is not known."""
+    if result is None:
+        return frozenset()
+    text = text_of(result.text if isinstance(result, ToolResult) else result)[:_READ]
+    stripped = (line.strip() for line in text.splitlines())
+    return _sample(_NUMBER.sub("0", line) for line in stripped if len(line) > 2)
+
+
+def _sample(parts: Iterable[str]) -> Sample:
+    """Return the lowest hashes of different texts: two samples are as alike as all the texts."""
+    hashes = {crc32(part.encode("utf-8", "surrogatepass")) >> 8 for part in parts}
+    return frozenset(sorted(hashes)[:_SAMPLE])
+
+
+def _most_alike(new: Sample, earlier: Iterable[Sample]) -> float:
+    """Return the share of what is common to a text and the most similar earlier one."""
+    return max((_alike(new, each) for each in earlier), default=0.0)
+
+
+def _alike(one: Sample, other: Sample) -> float:
+    together: List[int] = sorted(one | other)[:_SAMPLE]
+    return sum(each in one and each in other for each in together) / (len(together) or 1)
+
+
+def _text(sample: Sample) -> str:
+    return "".join(f"{each:0{_DIGITS}x}" for each in sorted(sample))
+
+
+def _sample_of(text: Optional[str]) -> Sample:
+    text = str(text)
+    return frozenset(int(text[at : at + _DIGITS], 16) for at in range(0, len(text), _DIGITS))

@@ -1,0 +1,153 @@
+"""The settings of a `LoopDetector`: its detectors, and what to do about their findings."""
+
+import logging
+from typing import Collection, FrozenSet, Iterator, Mapping, Optional, Sequence, Tuple, Union
+
+from .._checks import check_flag, check_threshold, choice_of
+from .._frozen import FrozenDict, Unchangeable
+from .._short_repr import short_repr
+from .._text.masking import Masking, MaskRule, masking_of
+from ..types import Role, ToolCall
+from ._arguments import detectors_of, ladders_of, tools_of, words_of
+from ._detection import LoopDetection
+from ._detectors.base import BaseDetector, WindowDetector, keys_of
+from ._detectors.custom import completed, hint_at_results
+from ._detectors.text_detector import TextDetector
+from ._evidence.compared import KeyRule, Result
+from ._evidence.tool_policy import ToolPolicy
+from ._evidence.window import Window
+from ._messages import MessageRule
+from ._policy import Escalation, LoopAction, LoopPolicy
+from ._second_opinion.opinion import Judge, SecondOpinion, second_opinion_of
+
+NOTICE_ROLES = (Role.SYSTEM, Role.USER)
+"""The roles in which a notice may be given to the model."""
+
+_logger = logging.getLogger("antiloop")
+
+
+class DetectorSettings(Unchangeable):
+    """The checked arguments of a `LoopDetector`, which its monitors read.
+
+    See `LoopDetector` for the arguments.
+    """
+
+    def __init__(
+        self,
+        detectors: Sequence[BaseDetector],
+        policy: Union[LoopPolicy, Escalation, str] = LoopPolicy.RAISE,
+        *,
+        escalations: Optional[Mapping[str, Escalation]] = None,
+        inject_message: MessageRule = None,
+        window: int = 50,
+        tools: Optional[Mapping[str, ToolPolicy]] = None,
+        notice_role: Role = Role.SYSTEM,
+        mask: MaskRule = "secrets",
+        log_verdicts: bool = False,
+        second_opinion: Union[SecondOpinion, Judge, None] = None,
+        shadow: bool = False,
+    ) -> None:
+        self.detectors: Tuple[BaseDetector, ...] = detectors_of(detectors)
+        if not isinstance(policy, Escalation):
+            policy = choice_of(LoopPolicy, policy, "policy", ", or pass an Escalation")
+        self.policy = policy
+        self.escalation: Escalation = (
+            policy.escalation if isinstance(policy, LoopPolicy) else policy
+        )
+        self.escalations: Mapping[str, Escalation] = FrozenDict(ladders_of(escalations))
+        self.inject_message: MessageRule = words_of(inject_message)
+        self.window = window
+        self.tools: Mapping[str, ToolPolicy] = FrozenDict(tools_of(tools))
+        self.notice_role: Role = choice_of(Role, notice_role, "notice_role", choices=NOTICE_ROLES)
+        self.mask = mask
+        self.masking: Masking = masking_of(mask)
+        for name, flag in (("log_verdicts", log_verdicts), ("shadow", shadow)):
+            check_flag(name, flag)
+        self.log_verdicts = log_verdicts
+        self.second_opinion: Optional[SecondOpinion] = second_opinion_of(second_opinion)
+        self.shadow = shadow
+        self._validate()
+        self._validate_tools()
+        of_calls = [each for each in self.detectors if not isinstance(each, TextDetector)]
+        self._asked = [(each, isinstance(each, WindowDetector)) for each in of_calls]
+        self._asked_if_new = [
+            (each, looks_at_window)
+            for each, looks_at_window in self._asked
+            if not (isinstance(each, WindowDetector) and each.ignores_new_rounds)
+        ]
+        self.ignores_new_rounds: bool = not self._asked_if_new
+        """Whether a round of new calls with new, successful answers never completes a loop."""
+        own = [each for each in self.detectors if isinstance(each, WindowDetector)]
+        self.counted: FrozenSet[str] = frozenset(name for each in own for name in each.counted)
+        self.keys: Mapping[str, KeyRule] = FrozenDict(keys_of(own))
+        """The keys that the detectors compare by, by name."""
+
+    def findings(
+        self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
+    ) -> Iterator[LoopDetection]:
+        """Ask every detector in turn; if one raises, log it and go on."""
+        asked = self._asked_if_new if window.ends_new else self._asked
+        for detector, looks_at_window in asked:
+            try:
+                if looks_at_window:
+                    found = detector.find(window)  # type: ignore[attr-defined]
+                elif not window.rounds:
+                    continue  # all calls are exempt
+                else:
+                    found = detector.check(tool_calls, tool_results)
+                    if found is not None:
+                        found = completed(found, window, len(tool_calls), self.masking)
+            except Exception as error:
+                _logger.exception("detector %r raised; it is skipped for this round", detector.name)
+                if not looks_at_window:
+                    hint_at_results(detector, error, tool_results)
+            else:
+                if found is not None:
+                    yield found
+
+    def __repr__(self) -> str:
+        names = ", ".join(detector.name for detector in self.detectors)
+        ladder = " -> ".join(LoopAction(action).value for action in self.escalation.actions)
+        return short_repr(self, f"[{names}]", ladder, *(["shadow"] if self.shadow else []))
+
+    def _validate_names(
+        self, tools: Mapping[str, ToolPolicy], others: Collection[str] = ()
+    ) -> None:
+        """Refuse a threshold for a detector that is neither one of these nor one of the others."""
+        names = [detector.name for detector in self.detectors]
+        for tool, policy in tools.items():
+            for name in policy.thresholds:
+                if name not in names and name not in others:
+                    known = ", ".join(names)
+                    raise ValueError(f"tools: {tool}: no detector {name!r}; there are {known}")
+
+    def _validate_tools(self) -> None:
+        self._validate_names(self.tools)
+        for tool, policy in self.tools.items():
+            for name, threshold in policy.thresholds.items():
+                if threshold > self.window:
+                    raise ValueError(
+                        f"tools: {tool}: threshold {threshold} of {name} is more than the"
+                        f" window holds; set window={threshold} or more"
+                    )
+
+    def _validate(self) -> None:
+        if not self.detectors:
+            raise ValueError("detectors must name at least one detector, got none")
+        check_threshold("window", self.window)
+        names = [detector.name for detector in self.detectors]
+        for name, ladder in self.escalations.items():
+            if name not in names:
+                raise ValueError(f"escalations names {name!r}; there are {', '.join(names)}")
+            if ladder.max_interventions is not None:
+                raise ValueError(
+                    f"escalations: {name}: max_interventions is a budget of the whole run;"
+                    " give it with policy=Escalation(...)"
+                )
+        for detector in self.detectors:
+            span = getattr(detector, "span", 0)
+            if span > self.window:
+                raise ValueError(
+                    f"{detector.name} looks at {span} rounds, but the window holds {self.window}"
+                    f" calls; set window={span} or more"
+                )

@@ -1,0 +1,180 @@
+"""A window as a few kB of plain JSON, and back."""
+
+import json
+from base64 import b64decode, b64encode
+from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
+
+from ..exceptions import SnapshotError
+from ._detectors.base import SHOWN_CALLS
+from ._evidence.call_features import CallFeatures
+from ._evidence.fingerprint import KEY_LENGTH, text_fingerprint
+from ._evidence.outcome import Outcome
+from ._evidence.round import JudgedCall, Round
+from ._evidence.shown_arguments import ShownArguments
+from ._evidence.window import Window
+
+LIMIT = 32_768
+"""Largest size of a snapshot in characters, for each 50 calls of the window."""
+
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""The errors of reading a damaged snapshot; JSON may hold infinite numbers."""
+
+_WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8, "is_unseen": 16}
+_OF_CALL = {"is_long": 32, "is_polled": 64, "waits": 4096, "finishes": 131072}
+_DERIVED = {
+    "mutates": 128,
+    "is_command": 256,
+    "is_missing": 512,
+    "changes_world": 1024,
+    "only_looks": 2048,
+    "moves": 8192,
+    "changes_midway": 16384,
+    "is_question": 32768,
+    "is_terse": 65536,
+    "is_page": 262144,
+    "names_one": 524288,
+}
+# Bits and base64 instead of names: a window of 50 calls must fit into the few kB that a database
+# column or a hook's state file takes.
+_LOOSER = ("near", "shape", "steady", "bare", "wording", "template", "statement", "left")
+_TOOL_KEY = 8
+
+
+def check_version(snapshot: Any, version: int) -> None:
+    """Check that a value is a snapshot of this version.
+
+    Raises:
+        SnapshotError: if it is not; the message says why.
+    """
+    given = snapshot.get("version") if isinstance(snapshot, Mapping) else None
+    if given != version:
+        raise SnapshotError(
+            f"expected a snapshot of version {version}, got version {given!r};"
+            " take one with LoopMonitor.snapshot() of this version of antiloop"
+        )
+
+
+def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
+    """Write a window as plain JSON.
+
+    The fingerprints of a call are one text, in the order of `_named_keys`. Arguments and ids are
+    kept only for calls that a detection may still name: those of the last round, which may not be
+    over, and the last `SHOWN_CALLS`.
+
+    Args:
+        window: the window.
+        shown: indices of further calls that a detection may name.
+    """
+    tools: Dict[str, int] = {}
+    for item in window:
+        tools.setdefault(item.features.tool, len(tools))
+    return {
+        "calls": window.call_count,
+        "seen": window.round_count,
+        "turn": window.turn_start,
+        "clock": window.clock,
+        "counts": {_tool_key(name): each for name, each in window.counts.items() if any(each)},
+        "tools": list(tools),
+        "rounds": list(_rounds(window, tools, shown)),
+        "round": window.rounds[-1].number if window.rounds else None,
+        "keys": sorted(window.keys),
+    }
+
+
+def unpack(packed: Mapping[str, Any], window: Window) -> None:
+    """Fill an empty window with what `pack` wrote.
+
+    Raises:
+        LookupError, TypeError, ValueError: if the value is malformed.
+    """
+    # A key that only some of the calls have would make equal calls differ.
+    if packed["keys"] != sorted(window.keys):
+        raise ValueError(f"taken with detectors that compare by {packed['keys']}")
+    tools = [str(tool) for tool in packed["tools"]]
+    last = len(packed["rounds"]) - 1
+    for place, steps in enumerate(packed["rounds"]):
+        evidence = [_evidence(step, tools, packed["keys"]) for step in steps]
+        if not evidence:
+            raise ValueError("a round without calls")
+        window.add(Round(packed["round"] if place == last else None, evidence))
+    window.call_count = int(packed["calls"])
+    window.round_count = int(packed["seen"])
+    window.turn_start = int(packed["turn"])
+    window.clock = float(packed["clock"])
+    counts = {str(key): (int(run), int(turn)) for key, (run, turn) in packed["counts"].items()}
+    window.counts = {name: counts.get(_tool_key(name), (0, 0)) for name in window.counts}
+
+
+def _tool_key(name: str) -> str:
+    return text_fingerprint(name)[:_TOOL_KEY]
+
+
+def _rounds(
+    window: Window, tools: Mapping[str, int], shown: Collection[int]
+) -> Iterator[List[Any]]:
+    last = window.rounds[-1] if window.rounds else None
+    latest = [item.index for passed in window.rounds[-SHOWN_CALLS:] for item in passed.evidence]
+    named = {*latest[-SHOWN_CALLS:], *shown}
+    for passed in window.rounds:
+        yield [
+            _step(item, tools, passed is last or item.index in named) for item in passed.evidence
+        ]
+
+
+def _step(item: JudgedCall, tools: Mapping[str, int], is_named: bool) -> Any:
+    features = item.features
+    flags = _flags(item, _WORTH) | _flags(features, _OF_CALL) | _flags(features, _DERIVED)
+    named = _named_keys(features)
+    present = "".join("0" if key is None else "1" for key in named)
+    digits = "".join(key for key in named if key is not None)
+    keys = b64encode(bytes.fromhex(features.call + digits)).decode("ascii")
+    mask = f"{int(present, 2):x}"
+    # The clock measures only waits, and most calls are none.
+    is_timed = item.ended_at is not None and features.outcome is Outcome.WAITING
+    ended = f"{item.ended_at:.3f}" if is_timed else ""
+    outcome = features.outcome.value
+    text = f"{item.index} {tools[features.tool]} {outcome} {flags} {mask} {keys} {ended}"
+    return [text, features.shown.label, features.shown.is_whole, item.call_id] if is_named else text
+
+
+def _flags(value: Any, places: Mapping[str, int]) -> int:
+    return sum(place for name, place in places.items() if getattr(value, name))
+
+
+def _named_keys(features: CallFeatures) -> List[Optional[str]]:
+    """List the keys beside the call: the result, the looser keys, those that detectors declare."""
+    looser = [getattr(features, name) for name in _LOOSER]
+    return [features.result, *looser, *(features.keys[name] for name in sorted(features.keys))]
+
+
+def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
+    text, label, is_whole, call_id = (step, None, False, None) if isinstance(step, str) else step
+    index, tool, letter, bits, mask, packed, ended = text.split(" ")
+    digits = b64decode(packed, validate=True).hex()
+    keys = iter([digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)])
+    call = next(keys)
+    names = ("result", *_LOOSER, *declared)
+    present = f"{int(mask, 16):0{len(names)}b}"
+    named = {name: next(keys) if bit == "1" else None for name, bit in zip(names, present)}
+    shown = ShownArguments(str(label or ""), str(label) if is_whole else "")
+    if is_whole:
+        json.loads(shown.label)  # raises for what could not be read when it is asked for
+    flags = int(bits)
+    features = CallFeatures(
+        tool=tools[int(tool)],
+        call=call,
+        result=named["result"],
+        outcome=Outcome(letter),
+        keys={name: named[name] for name in declared},
+        has_texts=False,
+        arguments=None,
+        text=None,
+        shown=shown,
+        **{name: named[name] for name in _LOOSER},
+        **{name: bool(flags & place) for name, place in {**_OF_CALL, **_DERIVED}.items()},
+    )
+    worth = {name: bool(flags & place) for name, place in _WORTH.items()}
+    ended_at = float(ended) if ended else None
+    return JudgedCall(
+        index=int(index), features=features, call_id=call_id, ended_at=ended_at, **worth
+    )

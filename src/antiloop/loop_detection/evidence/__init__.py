@@ -1,1 +1,0 @@
-"""What is known of a call and its result, and of the last calls of a run."""

@@ -1,1 +1,0 @@
-"""What a monitor keeps of its run, and does step by step."""

@@ -1,1 +1,0 @@
-"""What a judge is asked, shown and answers."""

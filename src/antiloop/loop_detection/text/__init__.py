@@ -1,1 +1,0 @@
-"""What is done to text: canonical JSON, masking, shortening, comparing."""

@@ -1,3 +1,0 @@
-"""What is shown where a secret stood."""
-
-MASK = "***"

@@ -1,0 +1,135 @@
+"""SQLite databases in which clients keep sessions: opencode, Goose and Crush.
+
+Each session becomes one JSON value, in the shape in which the client exports it, or nearly so. A
+database is opened read-only and as immutable, so that nothing is written beside it. Where a
+write-ahead log lies beside it, that is copied with it and the copy is read: all of a session may be
+in there, also after its client has ended.
+"""
+
+import json
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, Mapping, Tuple
+
+from ...exceptions import NoTrace, TraceUnreadable
+
+Session = Dict[str, Any]
+_PARTS = "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY time_created, id"
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+
+
+def sessions_in(path: str, max_length: int) -> Iterator[Tuple[int, str, str]]:
+    """Yield the sessions of a database: its number, its JSON, and why it cannot be read.
+
+    Raises:
+        TraceUnreadable: if the database cannot be read; `NoTrace` if it is of another program.
+    """
+    try:
+        with _settled(Path(path)) as settled, closing(_opened(settled)) as database:
+            database.row_factory = sqlite3.Row
+            database.text_factory = lambda data: data.decode("utf-8", "replace")
+            for number, session in enumerate(_reader_of(database, path)(database), 1):
+                text = json.dumps(session)
+                if len(text) > max_length:
+                    yield number, "", f"longer than {max_length:,} characters"
+                else:
+                    yield number, text, ""
+    except sqlite3.Error as error:
+        raise TraceUnreadable(f"{path}: reading failed: {error}") from error
+
+
+@contextmanager
+def _settled(path: Path) -> Iterator[Path]:
+    """Yield the path of a database with all that is in its write-ahead log."""
+    log = Path(f"{path}-wal")
+    if not log.is_file() or not log.stat().st_size:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="antiloop-") as folder:
+        copy = Path(folder, "sessions.db")
+        # The log last: what its client merges meanwhile is still in there.
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, f"{copy}-wal")
+        with closing(sqlite3.connect(copy)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        yield copy
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _reader_of(
+    database: sqlite3.Connection, path: str
+) -> Callable[[sqlite3.Connection], Iterator[Session]]:
+    names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    tables = {row["name"]: _columns(database, row["name"]) for row in names}
+    for table, needed, reader in _KINDS:
+        if needed <= tables.get(table, frozenset()):
+            return reader
+    raise NoTrace(f"{path}: no recorded runs here; a database, not of opencode, Goose or Crush")
+
+
+def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
+    found = database.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return frozenset(row["name"] for row in found)
+
+
+def _opencode(database: sqlite3.Connection) -> Iterator[Session]:
+    for session in database.execute("SELECT id FROM session ORDER BY time_created, id"):
+        parts: Dict[str, list[Any]] = {}
+        own = (session["id"],)
+        for row in database.execute(_PARTS, own):
+            parts.setdefault(row["message_id"], []).append(_json(row["data"]))
+        messages = [
+            {"info": {**_object(row["data"]), "id": row["id"]}, "parts": parts.get(row["id"], [])}
+            for row in database.execute(_MESSAGES, own)
+        ]
+        yield {"info": {"id": session["id"]}, "messages": messages}
+
+
+def _goose(database: sqlite3.Connection) -> Iterator[Session]:
+    for session in database.execute("SELECT id FROM sessions ORDER BY created_at, id"):
+        rows = database.execute(
+            "SELECT role, content_json, created_timestamp FROM messages"
+            " WHERE session_id = ? ORDER BY id",
+            (session["id"],),
+        )
+        messages = [
+            {"role": role, "content": _json(content), "created": created}
+            for role, content, created in map(tuple, rows)
+        ]
+        yield {"id": session["id"], "working_dir": "", "conversation": messages}
+
+
+def _crush(database: sqlite3.Connection) -> Iterator[Session]:
+    for session in database.execute("SELECT id FROM sessions ORDER BY created_at, id"):
+        rows = database.execute(
+            "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid",
+            (session["id"],),
+        )
+        messages = [{**dict(row), "parts": _json(row["parts"])} for row in rows]
+        yield {"crush_session": session["id"], "messages": messages}
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _object(text: Any) -> Mapping[str, Any]:
+    value = _json(text)
+    return value if isinstance(value, dict) else {}
+
+
+_KINDS = (
+    ("part", frozenset(("message_id", "session_id", "data")), _opencode),
+    ("messages", frozenset(("session_id", "content_json", "role")), _goose),
+    ("messages", frozenset(("session_id", "parts", "role")), _crush),
+)
+"""A table of each client, columns by which it is known, and how its sessions are read."""

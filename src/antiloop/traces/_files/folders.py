@@ -1,0 +1,90 @@
+"""Folders that are one recording, with a file for each part.
+
+OpenHands writes one file an event, and opencode, up to its version 1.1, one for each message and
+each part of one.
+"""
+
+import json
+import os
+import re
+from typing import Any, Dict, Iterator, List, Tuple
+
+from ..._regular_file import NotRegular, opener
+
+_EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
+_NUMBER = re.compile(r"(\d+)")
+
+
+def is_recording(folder: str) -> bool:
+    """Whether a folder is one recording."""
+    return bool(_events_in(folder)) or _is_storage(folder)
+
+
+def values_in(folder: str, max_length: int) -> Iterator[Tuple[int, str, str]]:
+    """Yield the JSON values of a folder, numbered, each as text or with why it cannot be read."""
+    if _is_storage(folder):
+        for number, session in enumerate(_sessions_in(folder, max_length), 1):
+            yield number, json.dumps(session), ""
+        return
+    for number, path in enumerate(_events_in(folder), 1):
+        text, why_not = _text(path, max_length)
+        yield number, " ".join(text.splitlines()), why_not
+
+
+def _names(folder: str) -> List[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _events_in(folder: str) -> List[str]:
+    """Return the files of a folder of events, in their order; none of another folder."""
+    names = [name for name in _names(folder) if name.endswith(".json")]
+    events = [(int(found[1]), name) for name in names if (found := _EVENT.fullmatch(name))]
+    is_named = os.path.basename(os.path.abspath(folder)) == "events"
+    if not is_named or len(events) < len(names):
+        return []
+    return [os.path.join(folder, name) for _, name in sorted(events)]
+
+
+def _is_storage(folder: str) -> bool:
+    return {"message", "part"} <= set(_names(folder))
+
+
+def _sessions_in(folder: str, max_length: int) -> Iterator[Dict[str, Any]]:
+    for session in sorted(_names(os.path.join(folder, "message"))):
+        messages = []
+        place = os.path.join(folder, "message", session)
+        for name in sorted(_names(place), key=_natural):
+            info = _value(os.path.join(place, name), max_length)
+            own = os.path.join(folder, "part", name[: -len(".json")])
+            parts = sorted(_names(own), key=_natural)
+            held = [_value(os.path.join(own, part), max_length) for part in parts]
+            messages.append({"info": info, "parts": held})
+        yield {"info": {"id": session}, "messages": messages}
+
+
+def _natural(name: str) -> List[Tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (0, part) for part in _NUMBER.split(name)]
+
+
+def _value(path: str, max_length: int) -> Any:
+    text, _ = _text(path, max_length)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(path: str, max_length: int) -> Tuple[str, str]:
+    """Return what a file holds, or why that is not known."""
+    name = os.path.basename(path)
+    try:
+        with open(path, "rb", opener=opener) as file:
+            data = file.read(max_length + 1)
+    except (OSError, NotRegular) as error:
+        return "", f"{name!r} cannot be read: {error.strerror or error}"
+    if len(data) > max_length:
+        return "", f"{name!r} is longer than {max_length:,} bytes"
+    return data.decode("utf-8", "surrogateescape"), ""

@@ -1,0 +1,311 @@
+"""Sessions whose messages hold blocks, or calls beside the text, in a shape that many share.
+
+For each client the table says how its values are known, and where their messages are.
+"""
+
+from typing import Any, Callable, Dict, Iterator, Mapping, Tuple
+
+from ..._amounts import moment_s
+from ...formats._internal import (
+    field_of,
+    filled_field,
+    flag_of,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+)
+from .._shared.listed_run import Listed, ListedFormat, ListedRun, kind_of
+
+_ROLES = ("system", "user", "assistant", "tool", "developer", "function")
+
+
+def _has_block(content: Any, *kinds: str) -> bool:
+    return any(kind_of(block).endswith(kinds) for block in items_of(content))
+
+
+def any_of(values: Any, test: Callable[[Any], bool]) -> bool:
+    """Whether a value is a list with an item that passes a test."""
+    return isinstance(values, list) and any(map(test, values))
+
+
+def messages_in(value: Any) -> Any:
+    """Return the messages of a value: itself, or what it holds under that name."""
+    return value if isinstance(value, list) else field_of(value, "messages")
+
+
+# Factory Droid: ``~/.factory/sessions/*/*.jsonl``.
+
+
+def _is_droid(value: Any) -> bool:
+    kind = tag_of(value, "type")
+    if kind == "session_start":
+        return "id" in value and bool({"cwd", "title"} & value.keys())
+    content = field_of(field_of(value, "message"), "content")
+    return kind == "message" and _has_block(content, "tooluse", "toolresult")
+
+
+def _listed_droid(value: Any) -> Iterator[Listed]:
+    kind = tag_of(value, "type")
+    if kind:
+        yield optional_text(value.get("id")) if kind == "session_start" else None, "", value
+
+
+def _take_droid(run: ListedRun, line: Any) -> None:
+    if tag_of(line, "type") == "compaction_state":
+        run.add_summary(text_of(filled_field(line, "summaryText", "summary")))
+    elif tag_of(line, "type") == "message":
+        message = field_of(line, "message")
+        content = field_of(message, "content")
+        if isinstance(content, list):  # what is for the model alone no person wrote
+            is_hidden = tag_of(line, "visibility") == "llm_only"
+            content = [each for each in content if not (is_hidden or _is_reminder(each))]
+        run.chat({**mapping(message), "content": content}, moment_s(field_of(line, "timestamp")))
+
+
+def _is_reminder(block: Any) -> bool:
+    return tag_of(block, "text").startswith("<system-reminder>")
+
+
+# Amp: ``~/.local/share/amp/threads/T-*.json``.
+
+
+def _is_amp(value: Any) -> bool:
+    is_thread = isinstance(value, dict) and text_of(value.get("id")).startswith("T-")
+    return is_thread and any_of(value.get("messages"), lambda one: tag_of(one, "role") in _ROLES)
+
+
+def listed_document(value: Any) -> Iterator[Listed]:
+    """Find the messages of a document."""
+    session = filled_field(value, "id", "sessionId") if isinstance(value, dict) else None
+    for message in items_of(messages_in(value)):
+        yield optional_text(session), "", message
+
+
+def _take_amp(run: ListedRun, message: Any) -> None:
+    at = moment_s(field_of(field_of(message, "meta"), "sentAt"))
+    blocks = items_of(field_of(message, "content"))
+    results = [block for block in blocks if tag_of(block, "type") == "tool_result"]
+    others = [block for block in blocks if tag_of(block, "type") != "tool_result"]
+    for block in results:
+        listed = field_of(block, "run")
+        failed = tag_of(listed, "status") not in ("", "done")
+        content = filled_field(listed, "result", "error") if listed is not None else block
+        run.result(content, field_of(block, "toolUseID"), failed=failed, at=at)
+    if others:
+        run.message(tag_of(message, "role"), others, at)
+
+
+# Crush: ``.crush/crush.db``, of which each session comes as one value.
+
+
+def _is_crush(value: Any) -> bool:
+    return isinstance(value, dict) and "crush_session" in value
+
+
+def _listed_crush(value: Any) -> Iterator[Listed]:
+    for message in items_of(field_of(value, "messages")):
+        yield optional_text(field_of(value, "crush_session")), "", message
+
+
+def _take_crush(run: ListedRun, message: Any) -> None:
+    if flag_of(message, "is_summary_message"):
+        run.add_summary()
+    blocks = []
+    for part in items_of(field_of(message, "parts")):
+        data = field_of(part, "data")
+        kind = tag_of(part, "type")
+        if isinstance(data, dict) and kind != "finish":
+            named = {"reasoning": "thinking"}.get(kind, kind)
+            blocks.append({**data, "type": named})
+    run.message(tag_of(message, "role"), blocks, moment_s(field_of(message, "created_at")))
+
+
+# Goose: ``sessions.db``, exports, and the JSONL of older versions.
+
+
+def _is_goose_message(message: Any) -> bool:
+    content = field_of(message, "content")
+    return _has_block(content, "toolrequest", "toolresponse") and "created" in mapping(message)
+
+
+def _is_goose(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    held = value.get("conversation") or value.get("messages")
+    is_begin = "working_dir" in value and "role" not in value
+    return is_begin or any_of(held, _is_goose_message) or _is_goose_message(value)
+
+
+def _listed_goose(value: Any) -> Iterator[Listed]:
+    if not isinstance(value, dict):
+        return
+    session = optional_text(value.get("id")) if "working_dir" in value else None
+    held = value.get("conversation") or value.get("messages")
+    if isinstance(held, list):
+        for message in held:
+            yield session, "", message
+    elif "role" in value:
+        yield None, "", value
+    elif "working_dir" in value:
+        yield session, "", None
+
+
+def _take_goose(run: ListedRun, message: Any) -> None:
+    at, blocks = moment_s(field_of(message, "created")), items_of(field_of(message, "content"))
+    said = []
+    for block in blocks:
+        call = field_of(field_of(block, "toolCall"), "value")
+        given = field_of(block, "toolResult")
+        if tag_of(block, "type") == "toolRequest":
+            said.append({"type": "tool_use", "id": field_of(block, "id"), **mapping(call)})
+        elif tag_of(block, "type") == "toolResponse":
+            said.append(_goose_result(block, given))
+        elif tag_of(block, "type") not in ("toolConfirmationRequest", "contextLengthExceeded"):
+            said.append(block)
+        if tag_of(block, "type") in ("conversationCompacted", "summarizationRequested"):
+            run.add_summary()
+    run.message(tag_of(message, "role"), said, at)
+
+
+def _goose_result(block: Any, given: Any) -> Dict[str, Any]:
+    value = field_of(given, "value")
+    content = field_of(value, "content") if isinstance(value, dict) else value
+    failed = tag_of(given, "status") == "error" or field_of(value, "isError") is True
+    content = field_of(given, "error") if content is None else content
+    return {
+        "type": "tool_result",
+        "tool_use_id": field_of(block, "id"),
+        "content": content,
+        "is_error": failed,
+    }
+
+
+def mapping(value: Any) -> Dict[str, Any]:
+    """Return a value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+# Continue: ``~/.continue/sessions/*.json``.
+
+
+def _is_continue(value: Any) -> bool:
+    history = field_of(value, "history") if isinstance(value, dict) else None
+    return any_of(history, lambda item: isinstance(field_of(item, "message"), dict))
+
+
+def _listed_continue(value: Any) -> Iterator[Listed]:
+    if _is_continue(value):
+        for item in value["history"]:
+            yield optional_text(value.get("sessionId")), "", item
+
+
+def _take_continue(run: ListedRun, item: Any) -> None:
+    message = field_of(item, "message")
+    if flag_of(item, "conversationSummary"):
+        run.add_summary(text_of(field_of(item, "conversationSummary")))
+    if tag_of(message, "role") == "thinking":
+        run.add_thoughts(text_of(field_of(message, "content")))
+        return
+    if tag_of(message, "role") == "tool":
+        return  # the state of its call says more
+    before = len(run)
+    run.chat(message)
+    asked = {call.id for call in run.calls[before - len(run) :]} if len(run) > before else set()
+    for state in items_of(field_of(item, "toolCallStates")):
+        call = field_of(state, "toolCall")
+        call_id = filled_field(state, "toolCallId") or field_of(call, "id")
+        if optional_text(call_id) not in asked:
+            body = field_of(call, "function")
+            run.call(field_of(body, "name"), field_of(body, "arguments"), call_id)
+        if tag_of(state, "status") in ("done", "errored", "canceled"):
+            output = state.get("output")
+            texts = [text_of(field_of(one, "content")) for one in items_of(output)]
+            failed = state["status"] != "done"
+            run.result("\n".join(texts) or text_of(output), call_id, failed=failed)
+
+
+# Kimi CLI: ``~/.kimi/sessions/*/*/context.jsonl``, and its ``wire.jsonl``.
+
+
+def _is_kimi(value: Any) -> bool:
+    return tag_of(value, "role") in ("_checkpoint", "_usage", "_system_prompt") or _is_wire(value)
+
+
+def _is_wire(value: Any) -> bool:
+    message = field_of(value, "message")
+    return isinstance(field_of(message, "payload"), dict) and "timestamp" in value
+
+
+def _listed_lines(value: Any) -> Iterator[Listed]:
+    if tag_of(value, "role") or _is_wire(value):
+        yield None, "", value
+
+
+def _take_kimi(run: ListedRun, line: Any) -> None:
+    if not _is_wire(line):
+        content = field_of(line, "content")
+        thoughts = [text_of(field_of(b, "think")) for b in items_of(content)]
+        run.add_thoughts(*filter(None, thoughts))
+        if not tag_of(line, "role").startswith("_"):
+            run.chat(line)
+        return
+    message, at = line["message"], moment_s(line["timestamp"])
+    kind, payload = tag_of(message, "type"), message["payload"]
+    if kind == "TurnBegin":
+        run.add_user_message(text_of(payload.get("user_input")))
+    elif kind == "StepBegin":
+        run.begin_reply()
+    elif kind == "CompactionBegin":
+        run.add_summary()
+    elif kind == "ToolCall":
+        body = field_of(payload, "function")
+        run.call(field_of(body, "name"), field_of(body, "arguments"), payload.get("id"), at)
+    elif kind == "ToolResult":
+        value = filled_field(payload, "return_value", "result")
+        content = filled_field(value, "output", "message", "brief")
+        failed = flag_of(value, "is_error")
+        run.result(content, payload.get("tool_call_id"), failed=failed, at=at)
+
+
+# One chat message a line, as many programs write them.
+
+
+def _is_chat_line(value: Any) -> bool:
+    is_message = tag_of(value, "role") in _ROLES and "messages" not in value
+    return is_message and bool({"content", "tool_calls"} & value.keys())
+
+
+def _take_chat_line(run: ListedRun, message: Any) -> None:
+    run.chat(message, moment_s(filled_field(message, "timestamp", "created_at", "time")))
+
+
+_CLIENTS = {"browser-use": "browser-use"}
+Row = Tuple[
+    Callable[[Any], bool],
+    Callable[[Any], Iterator[Listed]],
+    Callable[[ListedRun, Any], None],
+    bool,
+    str,
+]
+_ROWS: Dict[str, Row] = {
+    "droid": (_is_droid, _listed_droid, _take_droid, False, "no line of a Factory Droid session"),
+    "amp": (_is_amp, listed_document, _take_amp, True, "no thread of Amp here"),
+    "crush": (_is_crush, _listed_crush, _take_crush, True, "no session of Crush here"),
+    "goose": (_is_goose, _listed_goose, _take_goose, False, "nothing of a Goose session here"),
+    "continue": (_is_continue, _listed_continue, _take_continue, True, "no session of Continue"),
+    "kimi": (_is_kimi, _listed_lines, _take_kimi, False, "no line of a Kimi CLI session"),
+    "chat-lines": (_is_chat_line, _listed_lines, _take_chat_line, False, "no chat message here"),
+}
+
+
+def table(rows: Mapping[str, Row]) -> Dict[str, ListedFormat]:
+    """Make formats of the rows of a table."""
+    return {
+        name: ListedFormat(_CLIENTS.get(name), missing, is_own, listed, take, is_document)
+        for name, (is_own, listed, take, is_document, missing) in rows.items()
+    }
+
+
+CHATS = table(_ROWS)
+"""By their names in ``FORMATS``."""

@@ -1,0 +1,64 @@
+"""Copilot CLI: ``session-state/*/events.jsonl``, one event a line; subagents are separate runs."""
+
+from typing import Any, Iterator
+
+from ..._amounts import moment_s
+from ...formats._internal import field_of, filled_field, items_of, optional_text, tag_of, text_of
+from .._shared.listed_run import Listed, ListedFormat, ListedRun
+from .._shared.usage import usage_of
+
+_KINDS = ("session.", "assistant.", "user.", "tool.", "subagent.", "system.", "hook.", "skill.")
+_COMPACTED = ("session.compaction_complete", "session.truncation")
+
+
+def _recognizes(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
+        return False
+    return tag_of(value, "type").startswith(_KINDS) and "timestamp" in value
+
+
+def _listed(value: Any) -> Iterator[Listed]:
+    if isinstance(field_of(value, "data"), dict) and isinstance(value.get("type"), str):
+        is_begin = value["type"] in ("session.start", "session.resume")
+        session = optional_text(value["data"].get("sessionId")) if is_begin else None
+        yield session, text_of(value.get("agentId")), value
+
+
+def _take(run: ListedRun, event: Any) -> None:
+    kind, data = event["type"], event["data"]
+    at = moment_s(event.get("timestamp"))
+    call_id = data.get("toolCallId")
+    if kind == "user.message" and data.get("source") in (None, "user"):
+        run.add_user_message(text_of(data.get("content")))
+    elif kind == "session.usage_record":
+        amounts = data.get("usage")
+        read = ("inputTokens", "cacheReadTokens")
+        run.used(usage_of(field_of(amounts, "model"), amounts, read, ("outputTokens",)), at)
+    elif kind == "assistant.message":
+        run.begin_reply()
+        run.add_thoughts(text_of(data.get("reasoningText")))
+        run.add_reply(text_of(data.get("content")))
+        for call in items_of(data.get("toolRequests")):
+            run.call(field_of(call, "name"), field_of(call, "arguments"), _id(call), at)
+    elif kind == "tool.execution_complete":
+        _take_result(run, data, call_id, at)
+    elif kind in _COMPACTED:
+        run.add_summary(text_of(data.get("summaryContent")))
+
+
+def _id(call: Any) -> Any:
+    return field_of(call, "toolCallId")
+
+
+def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
+    code = field_of(data.get("shellExecution"), "exitCode")
+    failed = data.get("success") is False or code not in (None, 0)
+    result = data.get("result")
+    content = filled_field(result, "content", "detailedContent")
+    if content is None:
+        content = field_of(data.get("error"), "message") or result
+    run.result(content, call_id, failed=failed, at=at)
+
+
+FORMAT = ListedFormat("copilot", "no event of a Copilot CLI session", _recognizes, _listed, _take)
+recognizes, read, follow = FORMAT.recognizes, FORMAT.read, FORMAT.follow

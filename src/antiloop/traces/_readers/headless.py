@@ -1,0 +1,111 @@
+"""The output of Codex and Gemini CLI without a terminal: ``codex exec --json``, ``stream-json``."""
+
+from typing import Any, Dict, Iterator
+
+from ..._amounts import moment_s, whole_number
+from ...formats._internal import field_of, filled_field, optional_text, tag_of, text_of
+from .._shared.listed_run import Listed, ListedFormat, ListedRun
+from .._shared.usage import Usage, usage_of
+
+_THREAD = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
+_ITEM = ("item.started", "item.updated", "item.completed")
+_WORDS = ("agent_message", "reasoning", "error", "todo_list")
+_RESULT = ("aggregated_output", "result", "error", "changes", "output")
+_RECENT = 100  # calls among which the one that an item goes on with is looked for
+_ABOUT = frozenset(("id", "type", "status", "exit_code", *_RESULT))
+
+
+def _is_codex(value: Any) -> bool:
+    kind = tag_of(value, "type")
+    is_item = kind in _ITEM and isinstance(field_of(value, "item"), dict)
+    return is_item or (kind == "thread.started" and "thread_id" in value)
+
+
+def _listed_codex(value: Any) -> Iterator[Listed]:
+    if tag_of(value, "type") in (*_THREAD, *_ITEM):
+        yield optional_text(value.get("thread_id")), "", value
+
+
+def _take_codex(run: ListedRun, event: Any) -> None:
+    kind, item = event["type"], field_of(event, "item")
+    if kind == "turn.started" and len(run):
+        run.add_user_message("")
+    elif kind == "turn.failed":
+        run.failed = True
+    elif kind == "turn.completed":
+        usage = usage_of(None, event.get("usage"), ("input_tokens",), ("output_tokens",))
+        run.used(usage)
+    elif tag_of(item, "type") == "agent_message" and kind == "item.completed":
+        run.add_reply(text_of(field_of(item, "text")))
+    elif tag_of(item, "type") == "reasoning" and kind == "item.completed":
+        run.add_thoughts(text_of(field_of(item, "text")))
+    elif isinstance(item, dict) and item.get("type") not in _WORDS and kind in _ITEM:
+        _take_item(run, item, is_over=kind == "item.completed")
+
+
+def _take_item(run: ListedRun, item: Dict[str, Any], *, is_over: bool) -> None:
+    own = optional_text(item.get("id"))
+    if own is None or own not in {call.id for call in run.calls[-_RECENT:]}:
+        run.begin_reply()
+        run.call(_tool_of(item), _arguments_of(item), own)
+    if is_over:
+        code = whole_number(item.get("exit_code"))
+        failed = item.get("status") in ("failed", "declined") or code not in (None, 0)
+        run.result(filled_field(item, *_RESULT), own, failed=failed)
+
+
+def _tool_of(item: Dict[str, Any]) -> str:
+    return text_of(item.get("tool")) or tag_of(item, "type")
+
+
+def _arguments_of(item: Dict[str, Any]) -> Any:
+    given = item.get("arguments")
+    if given is not None:
+        return given
+    if item.get("type") == "file_change":
+        return {"changes": item.get("changes")}
+    return {name: value for name, value in item.items() if name not in _ABOUT}
+
+
+CODEX_EXEC = ListedFormat("codex", "no event of codex exec", _is_codex, _listed_codex, _take_codex)
+
+_GEMINI = ("init", "message", "tool_use", "tool_result", "error", "result")
+
+
+def _is_gemini(value: Any) -> bool:
+    kind = tag_of(value, "type")
+    if kind == "init":
+        return "session_id" in value and "model" in value
+    return kind in ("tool_use", "tool_result") and "tool_id" in value
+
+
+def _listed_gemini(value: Any) -> Iterator[Listed]:
+    if tag_of(value, "type") in _GEMINI:
+        yield optional_text(value.get("session_id")), "", value
+
+
+def _take_gemini(run: ListedRun, event: Any) -> None:
+    kind, at = event["type"], moment_s(event.get("timestamp"))
+    call_id = event.get("tool_id")
+    if kind == "init":
+        run.used(Usage(optional_text(event.get("model"))), at)
+    elif kind == "message" and event.get("role") == "user":
+        run.add_user_message(text_of(event.get("content")))
+    elif kind == "message":
+        run.add_reply(text_of(event.get("content")))
+    elif kind == "tool_use":
+        # Calls of one reply come before the first result.
+        run.begin_reply(f"after {run.answered}")
+        run.call(event.get("tool_name"), event.get("parameters"), call_id, at)
+    elif kind == "tool_result":
+        failed = event.get("status") == "error"
+        message = field_of(event.get("error"), "message")
+        output = event.get("output")
+        run.result(message if output in (None, "") else output, call_id, failed=failed, at=at)
+    elif kind == "result":
+        run.failed = event.get("status") == "error"
+
+
+GEMINI_STREAM = ListedFormat(
+    "gemini-cli", "no event of Gemini CLI's stream-json", _is_gemini, _listed_gemini, _take_gemini
+)

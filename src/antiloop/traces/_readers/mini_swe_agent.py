@@ -1,0 +1,63 @@
+"""mini-swe-agent's ``.traj.json`` files. Each is one JSON document, which is read whole."""
+
+from bisect import bisect_left
+from typing import Any, Dict, Iterable, Iterator, List
+
+from ..._amounts import number, total
+from ...formats import History, from_mini_swe_agent
+from ...formats._internal import field_of, items_of, optional_text, text_of
+from .._recorded_run import RecordedRun
+from .._run_event import RunEvent
+from .._shared.records import OnTrouble, Record
+from .._shared.usage import Usage, reply_event, usage_of
+
+_ENDED_WELL = ("", "Submitted")
+
+
+def recognizes(value: Any) -> bool:
+    """Whether a JSON value is one run of mini-swe-agent."""
+    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+        return False
+    return text_of(value.get("trajectory_format")).startswith("mini-swe-agent")
+
+
+def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
+    """Yield one run for each trajectory, skipping other values."""
+    for record in found:
+        if recognizes(record.value):
+            yield _run(record.value, record.place(name))
+        else:
+            on_trouble(record.line, "no mini-swe-agent trajectory here")
+
+
+def _replies(messages: List[Any], history: History) -> Iterator[RunEvent]:
+    """Yield each reply of which it is known what it took."""
+    rounds = [call.round or 0 for call in history.calls]
+    for index, message in enumerate(messages):
+        extra = field_of(message, "extra")
+        reply, cost = field_of(extra, "response"), number(field_of(extra, "cost"))
+        amounts = field_of(reply, "usage")
+        usage = usage_of(
+            field_of(reply, "model"), amounts, ("prompt_tokens",), ("completion_tokens",)
+        )
+        if (usage, cost) != (Usage(), None):
+            yield reply_event(bisect_left(rounds, index), usage, cost=cost)
+
+
+def _run(value: Dict[str, Any], source: str) -> RecordedRun:
+    messages = items_of(value["messages"])
+    history = from_mini_swe_agent(messages)
+    replies = tuple(_replies(messages, history))
+    info = value.get("info")
+    model = field_of(field_of(field_of(info, "config"), "model"), "model_name")
+    return RecordedRun(
+        optional_text(value.get("instance_id")) or source,
+        source=source,
+        events=replies,
+        model=optional_text(model),
+        input_tokens=total(reply.input_tokens for reply in replies),
+        output_tokens=total(reply.output_tokens for reply in replies),
+        cost=number(field_of(field_of(info, "model_stats"), "instance_cost")),
+        failed=text_of(field_of(info, "exit_status")) not in _ENDED_WELL,
+        **vars(history),
+    )

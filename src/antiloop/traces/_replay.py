@@ -1,0 +1,37 @@
+"""Replay of a recorded run: the verdicts that a detector would have given."""
+
+from typing import Iterator, Tuple
+
+from ..formats._internal import verdicts_of
+from ..loop_detection import LoopDetector, LoopVerdict
+from ..stability import stable
+from ._recorded_run import RecordedRun, check_run
+
+
+@stable
+def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, LoopVerdict]]:
+    """Feed a run to a new monitor, round by round, and yield its verdicts.
+
+    A recorded run goes on after a verdict, even if a live run would have ended there, so the
+    replay yields all verdicts. A live run gets the same ones from the same engine.
+
+    Yields:
+        The index of the last step of the round, counted from 0, and the verdict. Verdicts with the
+        action ``continue`` are left out. A verdict on what the model said has the step before it.
+
+    Raises:
+        TypeError: for anything but a recorded run and a detector, at the first step.
+    """
+    check_run("replay", run)
+    if not hasattr(detector, "monitor"):
+        raise TypeError(
+            f"replay takes a LoopDetector, got {detector!r}; pass LoopDetector.default()"
+        )
+    monitor = detector.monitor(
+        client=run.client,
+        run_id=run.run_id,
+        live=False,
+        can_ask=False,
+        opinions=dict(run.opinions),
+    )
+    yield from verdicts_of(monitor, run)

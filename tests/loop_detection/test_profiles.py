@@ -1,0 +1,335 @@
+"""What is known of clients, and that it holds for texts as those clients write them."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop.exceptions import SettingsError
+from antiloop.loop_detection import CallPattern, ClientProfile
+from antiloop.loop_detection._project.settings import Settings, SettingsFile
+
+ALL = ClientProfile.all()
+each = pytest.mark.parametrize("profile", ALL, ids=lambda profile: profile.name)
+
+# By client, two results of one command that tell the same, as the client writes them.
+EQUAL_RESULTS = [
+    (
+        "codex",
+        "Chunk ID: 89f193\nWall time: 0.0813 seconds\nProcess exited with code 0\n"
+        "Original token count: 4\nOutput:\nstate: pending\n",
+        "Chunk ID: 1ac802\nWall time: 0.0862 seconds\nProcess exited with code 0\n"
+        "Original token count: 4\nOutput:\nstate: pending\n",
+    ),
+    (
+        "codex",
+        "Chunk ID: 04693c\nWall time: 1 seconds\nProcess running with session ID 14558\nOutput:\n",
+        "Chunk ID: 19a6ae\nWall time: 5.1 seconds\nProcess running with session ID 3\nOutput:\n",
+    ),
+    (
+        "codex",
+        "Script running with cell ID 16\nWall time 10.0 seconds\nOutput:\n",
+        "Script running with cell ID 17\nWall time 30.1 seconds\nOutput:\n",
+    ),
+    (
+        "gemini-cli",
+        "<untrusted_context>\nOutput: (empty)\nExit Code: 1\nProcess Group PGID: 8013\n"
+        "</untrusted_context>",
+        "Output: (empty)\nExit Code: 1\nProcess Group PGID: 8026",
+    ),
+    (
+        "gemini-cli",
+        "alpha\n",
+        "alpha\n\n\n<hook_context>[antiloop] Notice: Tool 'read_file' ...</hook_context>",
+    ),
+    (
+        "copilot",
+        "\n<shellId: 0 completed with exit code 1>",
+        "\n<shellId: 12 completed with exit code 1>",
+    ),
+    (
+        "copilot",
+        "<command with shellId: 3 is still running>",
+        "<command with shellId: build is still running>",
+    ),
+    (
+        "claude-code",
+        "    40\tx = 1\n<system-reminder>\nThe file is 3 lines.\n</system-reminder>\n",
+        "    40\tx = 1\n<system-reminder>\nThe user has not heard from you.\n</system-reminder>\n",
+    ),
+    (
+        "cline",
+        "ok\n<environment_details>\n# Current Time\n10:00\n</environment_details>",
+        "ok\n<environment_details>\n# Current Time\n10:01\n</environment_details>",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "one", "other"), EQUAL_RESULTS)
+def test_results_that_tell_the_same_are_equal_without_what_is_wrapped_around_them(name, one, other):
+    profile = ClientProfile.named(name)
+    assert one != other
+    assert profile.unwrapped(one) == profile.unwrapped(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("codex", "Process exited with code 1\nOutput:\nWall clock broken\n"),
+        ("gemini-cli", "Output: (empty)\nError: no such file\nExit Code: 2"),
+        ("copilot", "shellId: 0 completed tests"),
+        ("claude-code", "Exit code 1\n1 passed, 5 failed"),
+    ],
+)
+def test_what_tells_of_the_outcome_stays(name, text):
+    assert ClientProfile.named(name).unwrapped(text) == text
+
+
+WRAPPED = {
+    "codex": "Chunk ID: {0:06x}\nWall time: {0}.5 seconds\nOriginal token count: 4\nOutput:\n{1}",
+    "gemini-cli": "Output: {1}\nExit Code: 1\nProcess Group PGID: {0}",
+    "copilot": "{1}\n<shellId: {0} completed with exit code 1>",
+    "claude-code": "{1}\n<system-reminder>\n{0} tokens are left\n</system-reminder>",
+    "cline": "{1}\n<environment_details>\n# Time\n{0}\n</environment_details>",
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+@given(text=st.text(), one=st.integers(0, 9_999), other=st.integers(0, 9_999))
+def test_whatever_a_tool_gave_its_wrapping_tells_nothing(name, text, one, other):
+    unwrapped = ClientProfile.named(name).unwrapped
+    wrapped = WRAPPED[name].format(one, text)
+    assert unwrapped(wrapped) == unwrapped(WRAPPED[name].format(other, text))
+    assert unwrapped(wrapped) != wrapped
+
+
+NOTICED = {
+    "copilot": '{0}\n\nTool "view" succeeded. Additional guidance from postToolUse hooks:\n{1}',
+    "gemini-cli": "{0}\n\n<hook_context>{1}</hook_context>",
+    "opencode": "{0}\n\n{1}",
+}
+
+
+@pytest.mark.parametrize("name", NOTICED)
+@given(
+    text=st.text(),
+    wrapped=st.sampled_from(["{}", "<untrusted_context>\nOutput: {}\n</untrusted_context>"]),
+    advice=st.text(st.characters(codec="ascii", exclude_characters="<")),
+)
+def test_a_notice_at_the_end_of_a_result_makes_it_no_other(name, text, wrapped, advice):
+    unwrapped = ClientProfile.named(name).unwrapped
+    result = wrapped.format(text)
+    notice = f"[antiloop] Notice: {advice}"
+    assert unwrapped(NOTICED[name].format(result, notice)) == unwrapped(result)
+
+
+@each
+@pytest.mark.parametrize(
+    "part",
+    [
+        '\n\nTool "',
+        "\n\n[antiloop] ",
+        "<system-reminder>",
+        "<environment_details>x",
+        "<hook_context>",
+        "Chunk ID: ",
+        "<shellId: ",
+        " ",
+    ],
+)
+def test_no_result_takes_long_to_be_unwrapped(profile, part):
+    text = part * (200_000 // len(part))
+    began = time.perf_counter()
+    profile.unwrapped(text)
+    profile.is_of_host(text)
+    profile.wait_in("exec", {"raw": "tools.write_stdin(" * 10_000})
+    assert time.perf_counter() - began < 2
+
+
+@each
+def test_a_client_is_recognized_by_its_tools(profile):
+    assert ClientProfile.of_tools(profile.tools) == profile
+    few = profile.tools[: 3 if len(profile.tools) > 2 else 1]
+    assert ClientProfile.of_tools([*few, "mine"], [profile]) == profile
+
+
+@pytest.mark.parametrize("tools", [[], ["search"], ["bash", "search", "answer"]])
+def test_an_agent_of_ones_own_is_not_taken_for_a_client(tools):
+    assert ClientProfile.of_tools(tools) is None
+
+
+def test_tools_of_a_server_are_known_by_how_their_names_end():
+    profile = ClientProfile.of_tools(
+        ["mcp__playwright__browser_click", "mcp__playwright__browser_snapshot", "pw-browser_type"]
+    )
+    assert profile is not None
+    assert profile.name == "playwright-mcp"
+    assert profile.looks_by("mcp__playwright__browser_snapshot", {})
+    assert profile.acts_by("playwright_browser_click", {"ref": "e1"})
+    assert not profile.acts_by("mybrowser_click", {})
+    assert ClientProfile.named("codex").wait_in("mcp__x__do_not_wait", {}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "arguments", "handle"),
+    [
+        ("codex", "write_stdin", {"session_id": 7, "chars": ""}, "7"),
+        ("codex", "write_stdin", '{"session_id": 7}', "7"),
+        ("codex", "wait", {"cell_id": "16"}, "16"),
+        ("codex", "wait_agent", {"targets": ["a1"]}, '["a1"]'),
+        ("codex", "exec", {"raw": 'const r = await\ntools.write_stdin({id:6,chars:""})'}, ""),
+        ("codex", "exec", "await tools.wait_agent({targets: ['a']})", ""),
+        ("claude-code", "TaskOutput", {"task_id": "b1", "block": True}, "b1"),
+        ("claude-code", "Bash", {"command": "sleep 60", "description": "wait"}, ""),
+        ("copilot", "read_bash", {"shellId": "3", "delay": 60}, "3"),
+        ("gemini-cli", "read_background_output", {"pid": 77}, "77"),
+        ("openhands", "execute_bash", {"command": ""}, ""),
+        ("copilot-chat", "get_terminal_output", {"id": "t1"}, "t1"),
+        ("computer-use", "computer", {"action": "wait", "duration": 5}, ""),
+    ],
+)
+def test_a_wait_is_known_with_what_it_waits_for(name, tool, arguments, handle):
+    wait = ClientProfile.named(name).wait_in(tool, arguments)
+    assert wait is not None
+    assert wait.waited_for(arguments) == handle
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "arguments"),
+    [
+        ("codex", "write_stdin", {"session_id": 7, "chars": "y\n"}),
+        ("codex", "exec", {"raw": "await tools.exec_command({cmd: 'ls'})"}),
+        ("codex", "exec", {}),
+        ("claude-code", "Bash", {"command": "sleep 60 && make"}),
+        ("claude-code", "Bash", None),
+        ("openhands", "execute_bash", {"command": "ls"}),
+        ("computer-use", "computer", {"action": "screenshot"}),
+    ],
+)
+def test_what_does_more_than_wait_is_no_wait(name, tool, arguments):
+    assert ClientProfile.named(name).wait_in(tool, arguments) is None
+
+
+def test_looks_acts_finishes_and_agents_are_told_apart():
+    computer, browser = ClientProfile.named("computer-use"), ClientProfile.named("browser-use")
+    assert computer.looks_by("computer", {"action": "screenshot"})
+    assert computer.acts_by("computer", {"action": "left_click", "coordinate": [1, 2]})
+    assert not computer.acts_by("computer", {"action": "screenshot"})
+    assert browser.finishes_by("done", {"text": "ok"})
+    assert not browser.finishes_by("scroll_down", {})
+    assert ClientProfile.named("gemini-cli").starts_agent("invoke_agent")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("claude-code", "<task-notification>\n<task-id>b1</task-id>\n</task-notification>"),
+        ("claude-code", "\n<system-reminder>\nToday's date is 2026-11-25.\n</system-reminder>"),
+        ("claude-code", "[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated event."),
+        ("codex", "<environment_context>\n  <cwd>/home</cwd>\n</environment_context>"),
+        ("codex", "# AGENTS.md instructions for /home\n"),
+        ("copilot", "<system_notification>\nA command has ended.\n</system_notification>"),
+        ("gemini-cli", "Please continue."),
+        ("gemini-cli", "System: Potential loop detected. Details: Repeated tool call: ls"),
+        ("cline", "<environment_details>\n# Mode\n</environment_details>"),
+        (
+            "openhands",
+            "Please continue working on the task on whatever approach you think is suitable",
+        ),
+    ],
+)
+def test_texts_of_the_host_are_not_the_users(name, text):
+    assert ClientProfile.named(name).is_of_host(text)
+
+
+@each
+@pytest.mark.parametrize("text", ["", "Please look for NOT_THERE", "<b>why</b> is this bold?"])
+def test_what_a_person_says_is_the_users(profile, text):
+    assert not profile.is_of_host(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("copilot", "<current_datetime>10:00</current_datetime>\n\nplease look"),
+        ("claude-code", "<system-reminder>\na\n</system-reminder>\n<b>bold</b>"),
+    ],
+)
+def test_a_person_may_speak_after_the_host(name, text):
+    assert not ClientProfile.named(name).is_of_host(text)
+    both = text.partition("\n")[0] * 2
+    assert ClientProfile.named(name).is_of_host(both)
+
+
+def test_a_compaction_shows_in_the_users_place():
+    claude = ClientProfile.named("claude-code")
+    text = "This session is being continued from a previous conversation that ran out of context."
+    assert claude.shows_compaction(text)
+    assert claude.is_of_host(text)
+    assert not claude.shows_compaction("Please continue the session.")
+
+
+def test_a_profile_can_be_written_as_plain_values_and_added_to_a_known_one():
+    values = {
+        "title": "Our agent",
+        "tools": ["look", "act", "done"],
+        "wraps": [r"^took \d+ ms\n"],
+        "waits": ["pause", {"tool": "job", "where": {"action": "poll"}, "handle": "id"}],
+    }
+    own = ClientProfile.from_dict("ours", values)
+    assert own.unwrapped("took 12 ms\nok") == "ok"
+    assert own.wait_in("pause", {}) == CallPattern("pause")
+    assert own.wait_in("job", {"action": "stop"}) is None
+    both = ClientProfile.named("codex").with_more(own)
+    assert (both.name, both.title) == ("codex", "Our agent")
+    assert both.unwrapped("took 3 ms\nWall time: 3 seconds\nok") == "ok"
+    assert both.wait_in("wait", {})
+    assert both.wait_in("pause", {})
+    assert repr(own).startswith("ClientProfile(name='ours'")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"tool": ["a"]}, "profiles.ours.tool: no such field; choose from title, tools"),
+        ({"name": "x"}, "profiles.ours.name: no such field"),
+        ({"title": 3}, "profiles.ours.title: expected a text, got 3"),
+        ({"wraps": "x"}, "profiles.ours.wraps: expected a list, got 'x'"),
+        ({"wraps": ["("]}, "profiles.ours: '\\(' is not a regular expression"),
+        ({"wraps": [1]}, "profiles.ours.wraps: expected a text, got 1"),
+        ({"waits": [3]}, "profiles.ours.waits: expected a tool's name, or tool, where and handle"),
+        ({"waits": [{"where": {}}]}, "profiles.ours.waits: expected a tool's name"),
+        ({"looks": [{"tool": "a", "where": 1}]}, "profiles.ours.looks.where: expected patterns"),
+        ({"acts": [{"tool": "a", "where": {"b": "("}}]}, "profiles.ours.acts: '\\(' is not a"),
+    ],
+)
+def test_a_malformed_profile_is_refused_with_the_place(values, words):
+    with pytest.raises(SettingsError, match=words):
+        ClientProfile.from_dict("ours", values)
+
+
+def test_an_unknown_profile_is_refused_with_the_choices():
+    with pytest.raises(ValueError, match="no profile 'codx'; choose from claude-code, codex"):
+        ClientProfile.named("codx")
+
+
+def test_a_profile_of_the_settings_is_added_to_what_is_known():
+    values = {"profiles": {"codex": {"wraps": [r"^took \d+ ms\n"]}, "ours": {"tools": ["look"]}}}
+    found = Settings(SettingsFile("antiloop.toml", values)).profiles
+    assert found["codex"].unwrapped("took 3 ms\nWall time: 3 seconds\nok") == "ok"
+    assert found["ours"] == ClientProfile("ours", tools=("look",))
+    assert Settings().profiles == {}
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"),
+    [
+        ({"wraps": "x"}, "profiles.ours.wraps: expected an array"),
+        ({"wrap": ["x"]}, "profiles.ours.wrap: unexpected; did you mean 'wraps'"),
+        ({"wraps": ["("]}, "is not a regular expression"),
+    ],
+)
+def test_a_malformed_profile_in_the_settings_is_refused(profile, words):
+    with pytest.raises(SettingsError, match=words):
+        Settings(SettingsFile("antiloop.toml", {"profiles": {"ours": profile}})).profiles  # noqa: B018

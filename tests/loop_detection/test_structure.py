@@ -1,0 +1,167 @@
+"""The form of an answer is read before its words, however deep it is wrapped."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop.loop_detection._evidence.outcome import Outcome, outcome
+from antiloop.loop_detection._evidence.structure import Form, form_of
+
+words = st.text("abc déé 文件 .,", min_size=1).filter(str.strip)
+LAYERS = {
+    "MCP content": lambda text: {"content": [{"type": "text", "text": text}]},
+    "a block of text": lambda text: {"type": "text", "text": text},
+    "blocks of text": lambda text: [{"type": "text", "text": text}],
+    "an object with one field": lambda text: {"result": text},
+    "what a program printed": lambda text: {"stdout": text, "stderr": ""},
+    "a message with numbers": lambda text: {"message": text, "took": 3, "cached": None},
+    "a shell's object": lambda text: {"stdout": text, "stderr": "", "exit_code": 0},
+}
+
+
+@given(words, st.lists(st.sampled_from(sorted(LAYERS)), max_size=3))
+def test_what_is_wrapped_is_judged_as_it_is_unwrapped(text, layers):
+    wrapped = text
+    for name in layers:
+        wrapped = json.dumps(LAYERS[name](wrapped))
+    assert outcome(wrapped) is outcome(text)
+
+
+@given(words, words, st.sampled_from([{"ok": False}, {"exit_code": 3}]))
+def test_what_a_program_printed_says_more_of_a_failure_than_what_is_said_about_it(one, other, how):
+    form = form_of(json.dumps({**how, "stderr": one, "message": other}))
+    assert (form.text, form.has_failed) == (one, True)
+    assert form_of(json.dumps({**how, "message": other})).text == other
+
+
+@given(words, st.sampled_from([0, 1, 3]), st.booleans())
+def test_a_program_that_was_ended_has_failed_whatever_its_code(text, code, is_over):
+    form = form_of(json.dumps({"stdout": text, "exit_code": code, "timed_out": is_over}))
+    assert (form.text, bool(form.has_failed)) == (text, is_over or code != 0)
+
+
+@given(words | st.just(""), st.integers(2, 255), st.sampled_from(["exit_code", "exitCode"]))
+def test_a_program_that_ends_with_a_code_has_failed_whatever_it_printed(text, code, name):
+    answer = json.dumps({"output": text, name: code})
+    assert outcome(answer).is_failure
+    assert outcome(f"[stdout]\n{text}\n[exit {code}]").is_failure
+    assert outcome(f"{text * 400}\nProcess exited with code {code}").is_failure
+
+
+@given(words)
+def test_a_program_that_answers_no_without_a_word_has_not_failed(text):
+    assert outcome('{"stdout": "", "stderr": "", "returncode": 1}') is Outcome.SILENT
+    assert outcome(json.dumps({"stdout": f"a{text}", "returncode": 1})) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"success": false}',
+        '{"ok": false, "data": "all well"}',
+        '{"status": "error"}',
+        '{"error": {"code": 7}}',
+        '{"errors": ["x"], "data": null}',
+        '{"isError": true, "content": [{"type": "text", "text": "x"}]}',
+        '{"code": 403, "msg": "x"}',
+        '{"statusCode": 500, "body": "x"}',
+        '{"timed_out": true, "stdout": "x", "stderr": ""}',
+        "HTTP/1.1 404 x",
+        "Status: 502 x",
+    ],
+)
+def test_who_wrapped_an_answer_says_that_it_failed(answer):
+    assert outcome(answer) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"title": "Missing persons", "year": 2013}',
+        '{"ok": true, "message": "an error was mended"}',
+        '{"error": null, "price": 7}',
+        '{"errors": 0, "lines": 12}',
+        '{"code": 404, "color": "red"}',
+        '[{"title": "The Trial", "note": "not found for years"}]',
+        "exit 1 is what the script says",
+        "main.c:429: return",
+        "404 files changed",
+        "ticket 429 was closed",
+        "Order 11 shipped. It is not insured.",
+        "Task created. Don't forget to assign it.",
+        "ok, cannot be reordered",
+    ],
+)
+def test_words_that_are_values_or_asides_are_no_failure(answer):
+    assert outcome(answer) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("text", ["It is not insured.", "not found", "cannot open it, sorry"])
+def test_a_denial_in_the_first_clause_is_a_failure(text):
+    assert outcome(text) is Outcome.FAILURE
+    assert outcome(f"Done. {text}") is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"id": "b", "status": "validating"}',
+        '{"phase": "ContainerCreating", "ready": 0}',
+        '"CREATE_IN_PROGRESS"',
+        "build\tpending\t0\thttps://ci/1",
+        "NAME    READY   STATUS\nweb-1   0/1     Pending   0",
+        "queued\t\tFix\tCI\tmain",
+        "JOBID PARTITION NAME USER ST TIME\n55 gpu train u PD 0:00",
+        '{"status": 503, "detail": "x"}',
+    ],
+)
+def test_a_state_says_that_work_is_under_way(answer):
+    assert outcome(answer) is Outcome.WAITING
+
+
+@pytest.mark.parametrize("state", ["missing", "existing", "working", "done", "ready"])
+def test_not_every_state_is_one_of_work(state):
+    assert outcome(json.dumps({"id": 7, "status": state})) is Outcome.SUCCESS
+
+
+def test_an_object_that_lists_nothing_is_empty_also_deep_inside():
+    found = json.dumps({"total_count": 0, "items": []})
+    for wrap in LAYERS.values():
+        assert outcome(json.dumps(wrap(found))) is Outcome.EMPTY
+
+
+def test_json_that_is_cut_or_too_long_is_a_text():
+    assert form_of('{"items": [1, 2').has_failed is None
+    assert form_of('{"exit_code": 3, "output": "x').has_failed
+    assert form_of(json.dumps({"a": "x" * 20_000})) == Form(json.dumps({"a": "x" * 20_000}))
+    assert form_of(json.dumps({"output": "x" * 20_000, "exit_code": 3})).has_failed
+
+
+def test_layers_without_end_are_a_text():
+    text = "3 files"
+    for _ in range(9):
+        text = json.dumps({"result": text})
+    assert form_of(text).text.startswith('{"result"')
+    assert outcome(json.dumps({"exit_code": 0, "output": ""})) is Outcome.SILENT
+    assert outcome(json.dumps({"type": "text", "text": "x", "annotations": {}})) is Outcome.SUCCESS
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["status", "error", "text", "content", "output", "exit_code", "type", "x"]
+                ),
+                inner,
+            )
+        ),
+    )
+)
+def test_any_object_is_read(value):
+    assert isinstance(form_of(json.dumps(value)), Form)
+    assert isinstance(form_of(json.dumps([value])), Form)

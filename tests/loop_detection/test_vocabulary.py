@@ -1,0 +1,10 @@
+"""The words of the rules are read out of the rules."""
+
+from antiloop.loop_detection._evidence.vocabulary import rule_words
+
+
+def test_words_come_out_of_patterns_tables_and_names():
+    rule_words.cache_clear()  # else who asked first decides what is tried here
+    words = rule_words()
+    assert {"error", "errors", "sleep", "scroll", "taskoutput", "task", "output"} <= words
+    assert all(word == word.lower() and len(word) > 1 for word in words)

@@ -1,0 +1,287 @@
+"""A wait and an act are judged by what they lead to, not by their own constant answers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop import LoopDetector, ToolCall, ToolPolicy, ToolResult
+from antiloop.loop_detection import RecurrenceDetector
+from antiloop.loop_detection._evidence.effect import changes_midway, seems_to_type
+from antiloop.loop_detection._evidence.waiting import has_ended, seems_to_wait
+
+PRESETS = [LoopDetector.default, LoopDetector.escalating]
+STOPS = {"block", "stop", "raise"}
+NOTHING_YET = ["", "(no output yet)", "Script running with cell ID 18", "running", "等待中"]
+ENDED = [
+    "Process exited with code 0",
+    "<status>completed</status>\nok",
+    '{"status": "succeeded", "id": 7}',
+    "No such process",
+    "exit status 1",
+]
+WAITS = [
+    ("wait", {"cell_id": "18", "yield_time_ms": 1000}),
+    ("wait_agent", {"targets": ["a"]}),
+    ("TaskOutput", {"task_id": "b1", "block": True}),
+    ("get_terminal_output", {"id": "t1"}),
+    ("write_stdin", {"session_id": 7, "chars": ""}),
+    ("execute_bash", {"command": ""}),
+    ("Bash", {"command": "sleep 60 && gh pr checks 12"}),
+    ("exec", {"raw": 'await tools.write_stdin({session_id: 7, chars: "", max: 9})'}),
+    ("exec", "const r = await tools.wait({cell_id: '3'})"),
+    ("computer", {"action": "wait", "seconds": 3}),
+    ("WAIT", {}),
+]
+NO_WAITS = [
+    ("write_stdin", {"session_id": 7, "chars": "y\n"}),
+    ("write_file", {"path": "a.py", "text": ""}),
+    ("Bash", {"command": "make && sleep 1"}),
+    ("get_page", {"id": "7"}),
+    ("search", {"query": "wait for it"}),
+    ("exec", "print('wait')"),
+    ("waiter", {}),
+    ("Bash", {"run_in_background": True, "command": "sleep 5; make"}),
+    ("Bash", {"command": "sleep 5; make", "run_in_background": True}),
+    ("send", {"data": {}, "text": ""}),
+]
+
+
+def verdicts(monitor, *rounds):
+    """Return the actions after rounds of ``(tool, arguments, result)``."""
+    actions = []
+    for each in rounds:
+        calls = [ToolCall(tool, arguments) for tool, arguments, _ in each]
+        results = [None if text is None else ToolResult(text) for _, _, text in each]
+        actions.append(monitor.after(calls, results).action.value)
+    return actions
+
+
+@pytest.mark.parametrize("call", WAITS, ids=str)
+def test_a_wait_is_told_by_what_it_asks(call):
+    assert seems_to_wait(*call)
+
+
+@pytest.mark.parametrize("call", NO_WAITS, ids=str)
+def test_what_has_something_to_say_is_not_a_wait(call):
+    assert not seems_to_wait(*call)
+
+
+@pytest.mark.parametrize("text", ENDED)
+def test_an_answer_says_that_the_work_has_ended(text):
+    assert has_ended(text)
+
+
+@pytest.mark.parametrize("text", NOTHING_YET)
+def test_other_answers_do_not(text):
+    assert not has_ended(text)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(WAITS), st.sampled_from(NOTHING_YET))
+def test_a_wait_is_no_evidence_for_a_dozen_rounds(preset, call, answer):
+    monitor = preset().monitor()
+    wait = [(*call, answer)]
+    assert verdicts(monitor, *[wait] * 11) == ["continue"] * 11
+    assert verdicts(monitor, wait) != ["continue"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(WAITS), st.integers(3, 11))
+def test_a_wait_starts_anew_when_anything_came(preset, call, before):
+    rounds = [[(*call, "")]] * before + [[(*call, "2 files compiled")]] + [[(*call, "")]] * 11
+    assert set(verdicts(preset().monitor(), *rounds)) == {"continue"}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(WAITS[:5]), st.sampled_from(ENDED))
+def test_to_wait_for_what_has_ended_is_a_repetition(preset, call, answer):
+    actions = verdicts(preset().monitor(), *[[(*call, answer)]] * 4)
+    assert actions[:2] == ["continue"] * 2
+    assert actions[3] != "continue"
+
+
+@pytest.mark.parametrize("answer", ENDED[:3])
+def test_a_declared_poll_of_what_has_ended_is_a_repetition(answer):
+    polls = {"look": ToolPolicy(poll=True)}
+    monitor = LoopDetector.default(tools=polls).monitor()
+    assert verdicts(monitor, *[[("look", {}, answer)]] * 3)[-1] == "raise"
+
+
+def timed(preset, gap, rounds, took=None, tools=None, call=WAITS[1]):
+    """Return the actions after unchanged waits; half of the run goes on in another process."""
+    monitor, made = preset(tools=tools).monitor(), []
+    for n in range(rounds):
+        if n == rounds // 2:
+            other = preset(tools=tools).monitor()
+            other.restore(monitor.snapshot())
+            monitor = other
+        began = None if gap is None else 1e9 + n * gap
+        result = ToolResult("nothing yet", duration_s=took)
+        made.append(monitor.after([ToolCall(*call, started_at=began)], [result]).action.value)
+    return made
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(WAITS), st.integers(1, 50), st.booleans())
+def test_a_wait_is_measured_by_the_clock_where_there_is_one(preset, call, gap, only_durations):
+    rounds = min(49, 600 // gap)  # one more ends after ten minutes
+    times = {"gap": None, "took": gap} if only_durations else {"gap": gap}
+    assert set(timed(preset, rounds=rounds, call=call, **times)) == {"continue"}
+
+
+@given(st.integers(50, 900), st.booleans())
+def test_after_ten_minutes_a_wait_is_noticed_and_ends_only_after_a_dozen(gap, only_durations):
+    times = {"gap": None, "took": gap} if only_durations else {"gap": gap}
+    actions = timed(LoopDetector.escalating, rounds=14, **times)
+    first = max(3, -(-600 // gap) + 1)
+    assert actions.index("notify") + 1 == min(first, 13)
+    assert not {"block", "stop"} & set(actions[:11])
+    assert "stop" in actions or gap < 60
+    assert set(timed(LoopDetector.default, rounds=11, **times)) == {"continue"}
+
+
+def test_a_declared_threshold_comes_before_the_clock():
+    declared = {"wait_agent": ToolPolicy(thresholds={"repeat": 4})}
+    actions = timed(LoopDetector.escalating, gap=1, rounds=6, tools=declared)
+    assert actions == ["continue"] * 3 + ["notify", "block", "stop"]
+
+
+def test_a_clock_that_goes_backwards_tells_nothing():
+    actions = timed(LoopDetector.escalating, gap=-60, rounds=12)
+    assert actions == ["continue"] * 11 + ["notify"]
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), "soon", True])
+def test_odd_times_are_no_times(odd):
+    monitor, made = LoopDetector.escalating().monitor(), []
+    for _ in range(12):
+        call = ToolCall("wait_agent", {}, started_at=odd)
+        made.append(monitor.after([call], [ToolResult("", duration_s=odd)]).action.value)
+    assert made[-1] in ("notify", "continue")
+    monitor.restore(monitor.snapshot())
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_laps_and_returns_of_a_wait_go_by_the_clock_too(preset):
+    def run(gap, laps, between):
+        monitor, made = preset().monitor(), []
+        for n in range(2 * laps):
+            wait = ToolCall("wait_agent", {"id": "a"}, started_at=n * gap)
+            look = ToolCall("list_agents", {} if between else {"n": n // 2}, started_at=n * gap)
+            found = "one agent" if between else f"agent {n * n}"
+            call, answer = (wait, "nothing yet") if n % 2 == 0 else (look, found)
+            made.append(monitor.after([call], [ToolResult(answer)]).action.value)
+        return made
+
+    for between in (True, False):
+        assert set(run(5, 12, between)) == {"continue"}
+        assert "stop" not in run(100, 11, between)
+
+
+ACTS = [
+    ("browser_press_key", {"key": "PageDown"}, "Pressed key PageDown"),
+    ("browser_click", {"ref": "e9"}, "Clicked"),
+    ("scroll_down", {}, "Scrolled down the page by one page"),
+    ("approve_next", {}, "Approved."),
+    ("go_back", {}, "Navigated back"),
+]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(ACTS), st.integers(5, 20))
+def test_an_act_is_left_alone_while_the_look_after_it_shows_something_new(preset, act, laps):
+    rounds = []
+    for lap in range(laps):
+        rounds += [
+            [act],
+            [("browser_snapshot", {}, f"- article {lap * 7}\n- article {lap * 7 + 1}")],
+        ]
+    assert set(verdicts(preset().monitor(), *rounds)) == {"continue"}
+
+
+@given(st.sampled_from(ACTS))
+def test_an_act_with_the_same_look_is_found_by_the_fourth_lap(act):
+    rounds = [[act], [("browser_snapshot", {}, "- the same article")]] * 4
+    assert "notify" in verdicts(LoopDetector.escalating().monitor(), *rounds)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(ACTS))
+def test_an_act_by_itself_needs_a_dozen_rounds(preset, act):
+    actions = verdicts(preset().monitor(), *[[act]] * 12)
+    assert actions[:11] == ["continue"] * 11
+    assert actions[11] != "continue"
+
+
+@pytest.mark.parametrize(
+    "call", [("bash", {"command": "git status"}, " M a.py"), ("todo", {}, "1.")]
+)
+def test_a_habit_beside_new_work_never_ends_the_run(call):
+    def rounds():
+        return [[call, ("read_file", {"path": f"f{n}"}, f"text {n * n}")] for n in range(24)]
+
+    assert set(verdicts(LoopDetector.default().monitor(), *rounds())) == {"continue"}
+    actions = verdicts(LoopDetector.escalating().monitor(), *rounds())
+    assert "notify" in actions
+    assert not STOPS & set(actions[:8])
+    assert "stop" not in actions
+
+
+def test_calls_without_known_results_need_more_rounds_if_others_lie_between():
+    found = RecurrenceDetector(3, unseen=5)
+    calls = [ToolCall("hotkey", {"keys": "enter"}), ToolCall("press", {"button": 1})] * 5
+    assert found.check(calls[:7], []) is None
+    assert found.check(calls[:9], []) is not None
+    with pytest.raises(ValueError, match="unseen must be 3 or more"):
+        RecurrenceDetector(3, unseen=2)
+
+
+@given(st.integers(2, 9))
+def test_a_key_after_each_new_text_is_work_where_nothing_is_known_of_either(count):
+    texts = [ToolCall("type", {"text": f"line {n}"}) for n in range(count)]
+    calls = [call for text in texts for call in (text, ToolCall("hotkey", {"keys": "enter"}))]
+    assert RecurrenceDetector(3, unseen=3).check(calls, []) is None
+
+
+def test_a_silent_program_that_is_run_again_is_found():
+    run = [("bash", {"command": "python exploit.py"}, "")]
+    look = [("bash", {"command": "cat out.txt"}, "cat: out.txt is not there")]
+    found = RecurrenceDetector(3)
+    calls = [ToolCall(tool, arguments) for [(tool, arguments, _)] in [run, look, run, look, run]]
+    results = [ToolResult(text) for [(_, _, text)] in [run, look, run, look, run]]
+    assert found.check(calls, results) is not None
+    assert found.check(calls[:3], results[:3]) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [
+        ("git stash && pytest a.py", True),
+        ("sed -i s/a/b/ a.py; make", True),
+        ("cd src && pytest a.py", False),
+        ("pytest a.py && git stash", False),
+        ("git stash", False),
+    ],
+)
+def test_a_part_before_the_end_of_a_line_may_change_something(line, changes):
+    assert changes_midway({"command": line}) is changes
+
+
+def test_a_test_that_fails_behind_a_change_is_no_round_without_one():
+    def lap(n):
+        failing = {"command": f"git stash && pytest t{n}.py"}
+        return [
+            [("bash", failing, "Error: 1 failed\nexit code 1")],
+            [("bash", {"command": "git stash pop"}, "On branch fix")],
+        ]
+
+    rounds = [each for n in range(4) for each in lap(n)]
+    calls = [ToolCall(tool, arguments) for [(tool, arguments, _)] in rounds]
+    results = [ToolResult(text) for [(_, _, text)] in rounds]
+    assert RecurrenceDetector(3).check(calls, results) is None
+
+
+def test_a_tool_that_types_is_not_one_that_asks():
+    assert [seems_to_type(name) for name in ("sendline", "type_text", "act", "get_page")] == [
+        *(True, True, False, False)
+    ]

@@ -1,0 +1,67 @@
+"""A clock that is set back, or tells nonsense, changes no verdict."""
+
+from dataclasses import replace
+from itertools import count
+
+from hypothesis import given
+from hypothesis import strategies as st
+from test_differential import runs
+from test_redaction import judged, recorded
+
+from antiloop.loop_detection.presets import PRESETS
+from antiloop.traces import RunRecorder, read_runs
+
+NAMES = st.sampled_from(sorted(PRESETS))
+NUMBERS = st.lists(st.floats(), min_size=1)
+JUMPS = st.lists(st.integers(-(10**6), 10**6), min_size=1)
+
+
+def timed(run, moments, durations):
+    """Return the run with these times."""
+    calls = tuple(replace(call, started_at=at) for call, at in zip(run.calls, moments))
+    results = tuple(
+        result and replace(result, duration_s=took) for result, took in zip(run.results, durations)
+    )
+    return replace(run, calls=calls, results=results)
+
+
+@given(NAMES, runs().map(recorded), st.floats(0.001, 1e6))
+def test_a_clock_that_runs_backwards_is_no_clock(preset, run, gap):
+    falling = (1_700_000_000 - number * gap for number in count())
+    never = (None for _ in count())
+    assert judged(timed(run, falling, never), preset) == judged(run, preset)
+
+
+@given(
+    NAMES,
+    runs().map(recorded),
+    st.lists(st.floats(), min_size=1),
+    st.lists(st.floats(), min_size=1),
+)
+def test_no_time_makes_a_detector_raise(preset, run, moments, durations):
+    def over(listed):
+        return (listed[number % len(listed)] for number in count())
+
+    judged(timed(run, over(moments), over(durations)), preset)
+
+
+@given(NAMES, runs().map(recorded), st.lists(st.integers(-(10**6), 10**6), min_size=1))
+def test_a_recording_by_a_clock_that_is_set_back_is_judged_like_the_run(
+    tmp_path_factory, preset, run, jumps
+):
+    path = tmp_path_factory.mktemp("clock") / "runs.jsonl"
+    moments = (1_700_000_000 + jumps[number % len(jumps)] for number in count())
+    turns = set(run.turn_starts)
+    with RunRecorder(path, run_id="a1", clock=lambda: next(moments)) as recorder:
+        for at, (call, result) in enumerate(zip(run.calls, run.results)):
+            if at in turns:
+                recorder.user_message()
+            said = None if result is None else result.text
+            failed = result is not None and result.is_error
+            recorder.tool_call(
+                call.tool_name, call.arguments, said, is_error=failed, round=call.round
+            )
+        if len(run.calls) in turns:
+            recorder.user_message()
+    [read] = read_runs(path)
+    assert judged(read, preset) == judged(run, preset)
