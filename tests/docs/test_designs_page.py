@@ -3,6 +3,7 @@
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ TEST = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 ROW = re.compile(r"^\| (?!criterion|---)(.*) \|$", re.MULTILINE)
 
 text = PAGE.read_text(encoding="utf-8")
+moving = (PAGE.parents[1] / "how-to" / "come-from-another-library.md").read_text(encoding="utf-8")
 rows = [row[1].split(" | ") for row in ROW.finditer(text)]
 
 
@@ -36,3 +38,29 @@ def test_each_design_has_its_criteria():
     assert sections == [*designs, "Beyond them"]
     for preset in ("literal", "budgeted", "patient", "cycles"):
         assert f"`LoopDetector.{preset}(" in text
+
+
+def before(design, language):
+    """Return what the page for those who come from a design shows as theirs."""
+    (section,) = re.findall(rf"^## {design}\n(.*?)(?=^## |\Z)", moving, re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(
+        rf"^Before:\n\n```{language}\n(.*?)^```", section, re.MULTILINE | re.DOTALL
+    )
+    return section, block
+
+
+def test_the_settings_of_openclaw_become_options_with_the_same_values():
+    section, settings = before("OpenClaw", "json5")
+    names = dict(re.findall(r"^\| `(\w+): \d+` \| `(\w+)=\d+` \|$", section, re.MULTILINE))
+    given = re.findall(r"(\w+): (\d+)", settings)
+    options = [f"{names[name]}={value}" for name, value in given if name != "historySize"]
+    assert f"LoopDetector.patient({', '.join(options)})" in section
+    assert ("historySize", "30") in given  # our default
+
+
+def test_the_events_of_attractor_are_read_as_its_text_says(capsys):
+    told = SimpleNamespace(kind="LOOP_DETECTION", data={"message": "Loop detected"})
+    other = SimpleNamespace(kind="TOOL_CALL_START", data={})
+    _, listening = before("Attractor", "py")
+    exec(listening, {"session": SimpleNamespace(events=lambda: [other, told])})
+    assert capsys.readouterr().out == "Loop detected\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from adapters import FRAMEWORKS, WARNINGS
+from looplens_page import looplens_page
 from page_models import page_models
 
 from antiloop.cli import main
@@ -26,9 +27,10 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 ENTRY = re.compile(r"^- \[([^]]+)\]\(([^)]+)\)", re.MULTILINE)
 _OLD_MODEL = "ignore:The model:DeprecationWarning"  # an SDK knows when a model goes out of use
 INDEX = ROOT / "docs" / "README.md"
-SERVED = {"real-models.md": page_models, "guard-your-own-loop.md": page_models}
+_MODELS = dict.fromkeys(("real-models.md", "guard-your-own-loop.md"), page_models)
+SERVED = {**_MODELS, "come-from-another-library.md": looplens_page}
 """What runs while the examples of a page do; it gives what stands for the addresses of the page."""
-NEEDS = {**FRAMEWORKS, **dict.fromkeys(SERVED, ("openai", "anthropic"))}
+NEEDS = {**FRAMEWORKS, **dict.fromkeys(_MODELS, ("openai", "anthropic"))}
 
 
 def named(path):

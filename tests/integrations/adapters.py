@@ -375,13 +375,13 @@ ADAPTERS = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """A page of lines that guard a framework without an adapter."""
+    """A page whose examples need a framework that has no adapter."""
 
     name: str
-    """Its page is ``docs/how-to/recipe-NAME.md``."""
+    """Its environment, and its page in ``docs/how-to``."""
     modules: Tuple[str, ...]
     """What the framework is imported as."""
-    package: str
+    packages: Tuple[str, ...]
     """What is installed for it."""
     python: Tuple[int, int] = (3, 10)
     """The oldest Python that the framework runs on."""
@@ -390,19 +390,25 @@ class Recipe:
 
     @property
     def page(self) -> str:
-        return f"recipe-{self.name}.md"
+        return f"{self.name}.md"
 
 
 RECIPES = (
-    Recipe("agno", ("agno",), "agno"),
-    Recipe("haystack", ("haystack",), "haystack-ai", (3, 11)),
+    Recipe("recipe-agno", ("agno",), ("agno",)),
+    Recipe("recipe-haystack", ("haystack",), ("haystack-ai",), (3, 11)),
     Recipe(
-        "llama-index",
+        "recipe-llama-index",
         ("llama_index.core",),
-        "llama-index-core",
+        ("llama-index-core",),
         warnings=("ignore::DeprecationWarning",),
     ),
-    Recipe("smolagents", ("smolagents",), "smolagents"),
+    Recipe("recipe-smolagents", ("smolagents",), ("smolagents",)),
+    Recipe(
+        "come-from-another-library",
+        ("selectools", "looplens", "xerxes"),
+        ("selectools", "looplens", "xerxes-agent"),
+        (3, 11),
+    ),
 )
 
 WARNINGS = {each.page: each.warnings for each in (*ADAPTERS.values(), *RECIPES) if each.warnings}
@@ -430,8 +436,8 @@ def environments(weekly: bool = False) -> Iterator[str]:
             yield " ".join((adapter.name, "oldest", *own, *adapter.oldest))
     for recipe in () if weekly else RECIPES:
         python = ".".join(map(str, recipe.python))
-        wanted = (recipe.package, ".[test]", recipe.package)
-        yield " ".join((f"recipe-{recipe.name}", "newest", python, recipe.page, *wanted))
+        wanted = (",".join(recipe.packages), ".[test]", *recipe.packages)
+        yield " ".join((recipe.name, "newest", python, recipe.page, *wanted))
 
 
 def absent() -> Iterator[str]:
