@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import time
 
 import pytest
 
@@ -49,10 +48,8 @@ def both(order):
 @pytest.mark.parametrize("is_async", [True, False])
 @pytest.mark.parametrize("order", [("ends", "waits"), ("waits", "ends")])
 def test_one_of_two_parallel_tools_ends_the_program(way, end, is_async, order, caplog):
-    began = time.monotonic()
     with pytest.raises(end):
         WAYS[way](Agent(tools_that(end, is_async), both(order)))
-    assert time.monotonic() - began < 10
     gc.collect()
     assert "never retrieved" not in caplog.text
 

@@ -5,11 +5,11 @@ import importlib
 import inspect
 import pkgutil
 import re
-import time
 from heapq import nlargest
 from pathlib import Path
 
 import pytest
+from growth import ATTEMPTS, NOTHING_S, seconds
 from pattern_inputs import hostile_texts
 
 import antiloop
@@ -25,11 +25,8 @@ A quadratic pattern takes about ten times its share where the text is ten times 
 where a part of its time is linear. Shorter texts only show patterns that are worse, and that would
 run for ever.
 """
-NOTHING_S = 0.0001
-"""Times below this are not compared: a pattern that is not linear needs far more for 2,000."""
 SLOWEST = 8
 """Texts of a length that are compared with shorter ones: the text in question is among them."""
-ATTEMPTS = 6
 
 MADE = {
     "loop_detection._evidence.tool_policy.field_values": field_values(("id", "took ms")),
@@ -106,12 +103,6 @@ def uses_of(name):
     is_passed_on = re.search(rf"\b{re.escape(variable)}\b(?!\.| = )", source)
     used = [way for way in WAYS if way in called]
     return ["search", "sub"] if is_passed_on or not used else used
-
-
-def seconds(use, pattern, text):
-    began = time.thread_time()
-    use(pattern, text)
-    return time.thread_time() - began
 
 
 def is_steep(use, pattern, short, long, share):

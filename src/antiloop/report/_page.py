@@ -39,7 +39,6 @@ from ._plain import plain_overview, plain_run
 
 Only = str
 """The runs that keep their texts: ``stuck``, ``warning`` or ``all``."""
-ONLY = ("stuck", "warning", "all")
 _STUCK = {HealthStatus.LIKELY_STUCK, HealthStatus.FAILED}
 _KEPT = {"stuck": _STUCK, "warning": {*_STUCK, HealthStatus.WARNING}}
 SHORT_BUDGET = 20_000

@@ -62,7 +62,6 @@ class _Aider:
         self._run = ListedRun(place, None, None)
         self._reply: List[str] = []
         self._asked: List[str] = []
-        self._is_begun = False
 
     def take(self, line: str) -> None:
         """Take a line: the user's after ``####``, the program's after ``>``, or a reply's."""
