@@ -1,5 +1,7 @@
 """Numbers and times, however they are written."""
 
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
 from antiloop._amounts import moment_s, number, whole_number
@@ -40,6 +42,9 @@ def test_what_is_too_large_to_be_added_up_is_unknown(value):
         (1_700_000_000.5, 1_700_000_000.5),
         ("1700000000", 1_700_000_000.0),
         (1_700_000_000_000_000_000, 1_700_000_000.0),
+        (datetime(1970, 1, 1, 0, 0, 1), 1.0),
+        (datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))), 0.0),
+        (datetime.min.replace(tzinfo=timezone(timedelta(hours=1))), -62135600400.0),
         ("12:99", None),
         ("yesterday", None),
         (None, None),

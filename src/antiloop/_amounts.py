@@ -29,13 +29,15 @@ def number(value: Any) -> Optional[float]:
 
 
 def moment_s(value: Any) -> Optional[float]:
-    """Read a time as seconds since 1970: ISO 8601 text, UTC unless it says so, or a number.
+    """Read a time as seconds since 1970: ISO 8601 text, UTC unless it says so, a number, an object.
 
     >>> moment_s("1970-01-01T00:01:00.5Z"), moment_s(1_700_000_000_000)
     (60.5, 1700000000.0)
     """
     if isinstance(value, str) and ":" in value:
         return _iso_moment_s(value)
+    if isinstance(value, datetime):
+        return _since_1970_s(value)
     seconds = number(value)
     while seconds is not None and seconds > _YEAR_5138_S:
         seconds /= 1000
@@ -46,10 +48,13 @@ def _iso_moment_s(text: str) -> Optional[float]:
     # Python before 3.11 reads neither a Z nor fractions of other than 3 or 6 digits.
     text = _FRACTION.sub(lambda match: "." + f"{match[1]:0<6}"[:6], text.strip(), count=1)
     try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
-    except (ValueError, OverflowError):
+        return _since_1970_s(datetime.fromisoformat(text.replace("Z", "+00:00")))
+    except ValueError:
         return None
+
+
+def _since_1970_s(moment: datetime) -> float:
+    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def total(amounts: Iterable[Optional[_Number]]) -> Optional[_Number]:

@@ -77,3 +77,35 @@ def test_an_answer_of_the_user_may_be_to_a_call_of_another_agent():
 )
 def test_what_holds_no_call_gives_none(event):
     assert from_adk([event]).calls == ()
+
+
+def compacts(until, name="end_timestamp"):
+    return {"author": "user", "actions": {"compaction": {name: until, "start_timestamp": 0}}}
+
+
+def called(times):
+    """Return events of a call each second, answered half a second later."""
+    for time in times:
+        yield asks("a", str(time), timestamp=float(time))
+        yield {**answers("a", str(time), output="x"), "timestamp": time + 0.5}
+
+
+def summaries(events):
+    return [each.position for each in from_adk(events).messages if each.is_summary]
+
+
+def test_what_a_compaction_took_away_is_forgotten_before_the_next_reply():
+    for name in ("end_timestamp", "endTimestamp"):
+        assert summaries([*called(range(9)), compacts(8.5, name), *called([9])]) == [9]
+    assert summaries([*called(range(8)), compacts(7.5), *called([8])]) == []
+    assert summaries([*called(range(9)), compacts(-1), *called([9])]) == []
+
+
+def test_a_session_that_is_compacted_each_round_forgets_every_ninth_call():
+    events = [each for at in range(30) for each in (*called([at]), compacts(at + 0.5))]
+    assert summaries(events) == [9, 18, 27]
+
+
+def test_times_of_calls_and_results_are_kept():
+    (call,), (result,) = (lambda read: (read.calls, read.results))(from_adk(called([7])))
+    assert (call.started_at, result.duration_s) == (7.0, 0.5)

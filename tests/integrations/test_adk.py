@@ -13,6 +13,7 @@ from contract import (
     detector,
     functions,
     last_words,
+    read_twice,
     same,
     unheard,
 )
@@ -29,6 +30,7 @@ from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
 from google.adk.models import BaseLlm, LlmResponse
+from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
@@ -276,35 +278,88 @@ def test_across_turns_each_round_is_still_judged_once():
 
 
 class Summarizer(BaseEventsSummarizer):
-    """Takes all events together as one sentence."""
+    """Takes all events together as one sentence, once there are enough of them."""
+
+    def __init__(self, least=1):
+        self.least = least
 
     async def maybe_summarize_events(self, *, events):
+        if len(events) < self.least:
+            return None
         summary = Content(role="model", parts=[Part(text="The user said go.")])
         times = {"start_timestamp": events[0].timestamp, "end_timestamp": events[-1].timestamp}
         compaction = EventCompaction(compacted_content=summary, **times)
         return Event(author="user", actions=EventActions(compaction=compaction))
 
 
-@pytest.mark.parametrize("retained", [0, 2])
-def test_a_session_that_is_compacted_by_tokens_is_judged(retained):
-    ran = Ran()
-    agent = made_agent(Script(()), ran)
-    agent.model = NextOf(model="scripted", script=Script(same(times=9)), ran=ran)
-    compaction = EventsCompactionConfig(
-        summarizer=Summarizer(), token_threshold=1, event_retention_size=retained
-    )
-    app = App(
-        name="app",
-        root_agent=agent,
-        plugins=[LoopGuard(detector(LoopPolicy.STOP))],
-        events_compaction_config=compaction,
+def compacted(script, summarizer, retained=0, **options):
+    """Carry out a script in a session that is compacted, and give its events."""
+    ran, plugins = Ran(), [LoopGuard(**options)]
+    agent = made_agent(script, ran)
+    agent.model = NextOf(model="scripted", script=script, ran=ran)
+    app = App(name="app", root_agent=agent, plugins=plugins)
+    app.events_compaction_config = EventsCompactionConfig(
+        summarizer=summarizer, token_threshold=1, event_retention_size=retained
     )
     runner = made_runner(app)
     *_, last = asyncio.run(drain(runner, new_message=GO))
     session = asyncio.run(runner.session_service.get_session(app_name="app", **WHERE))
-    assert any(event.actions.compaction for event in session.events)
-    assert last.content.parts[0].text.startswith("Stopped:")
+    count = sum(event.actions.compaction is not None for event in session.events)
+    return ran, last.content.parts[0].text, count
+
+
+@pytest.mark.parametrize("retained", [0, 2])
+def test_a_session_that_is_compacted_by_tokens_is_judged(retained):
+    script, found = Script(same(times=9)), detector(LoopPolicy.STOP)
+    ran, text, compactions = compacted(script, Summarizer(), retained, detector=found)
+    assert compactions > 1
+    assert text.startswith("Stopped:")
     assert ran.searches == 3
+
+
+@pytest.mark.parametrize("retained", [0, 2])
+@pytest.mark.parametrize(("least", "notices"), [(1, 0), (16, 0), (99, 1)])
+def test_what_is_read_again_after_a_compaction_is_no_loop(retained, least, notices):
+    hearer = Hearer()
+    summarizer = Summarizer(least)
+    ran, text, compactions = compacted(read_twice(), summarizer, retained, observers=[hearer])
+    assert (ran.searches, text, compactions > 0) == (18, "done", least < 99)
+    assert min(1, len(hearer.heard)) == notices
+
+
+@pytest.mark.parametrize("least", [1, 18, 99])
+def test_a_loop_across_a_compaction_is_ended(least):
+    reads = read_twice().rounds[:7]
+    script = Script([*reads, *same(times=12)], answers=[*read_twice().answers[:7], "nothing"])
+    ran, text, compactions = compacted(script, Summarizer(least))
+    assert compactions >= (least < 99)
+    assert text.startswith("Stopped:")
+    assert ran.searches <= 7 + 4 + (0 if least == 99 else 2)
+
+
+@pytest.mark.parametrize(("order", "notices"), [("filter first", 0), ("guard first", 1)])
+def test_what_is_read_again_after_a_filter_took_it_away_is_no_loop(order, notices):
+    ran, hearer = Ran(), Hearer()
+    agent = made_agent(read_twice(), ran)
+    agent.model = NextOf(model="scripted", script=read_twice(), ran=ran)
+    plugins = [ContextFilterPlugin(custom_filter=lambda contents: contents[-4:])]
+    plugins.insert(order == "filter first", LoopGuard(observers=[hearer]))
+    runner = made_runner(App(name="app", root_agent=agent, plugins=plugins))
+    asyncio.run(drain(runner, new_message=GO))
+    assert (ran.searches, min(1, len(hearer.heard))) == (18, notices)
+
+
+@pytest.mark.parametrize("kept", [2, 4, 99])
+def test_a_loop_in_filtered_requests_is_ended(kept):
+    reads, ran = read_twice(), Ran()
+    script = Script([*reads.rounds[:7], *same(times=12)], answers=[*reads.answers[:7], "nothing"])
+    agent = made_agent(script, ran)
+    agent.model = NextOf(model="scripted", script=script, ran=ran)
+    shortened = ContextFilterPlugin(custom_filter=lambda contents: contents[-kept:])
+    app = App(name="app", root_agent=agent, plugins=[shortened, LoopGuard()])
+    *_, last = asyncio.run(drain(made_runner(app), new_message=GO))
+    assert last.content.parts[0].text.startswith("Stopped:")
+    assert ran.searches <= 7 + 4 + (0 if kept == 99 else 2)
 
 
 class Rules(BaseModel):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from adapters import ADAPTERS
-from contract import Contract, Hearer, Ran, Script, detector, functions, same
+from contract import Contract, Hearer, Ran, Script, detector, functions, read_twice, same
 
 os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_TESTING="true")
 pytest.importorskip("crewai", reason="needs the extra 'crewai'")
@@ -21,6 +21,9 @@ from crewai.hooks import HookAborted, InterceptionPoint
 from crewai.hooks.dispatch import get_scoped_hooks, register_scoped, scoped_hooks
 from crewai.llms.base_llm import BaseLLM
 from crewai.tools import tool
+from crewai.utilities.exceptions.context_window_exceeding_exception import (
+    LLMContextLengthExceededError,
+)
 
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy, PingPongDetector, RepeatDetector
 from antiloop.integrations.crewai import LoopAborted, LoopGuard
@@ -61,10 +64,10 @@ def function_of(name, arguments):
     return {"name": name, "arguments": json.dumps(arguments)}
 
 
-def made_crew(script, ran, *, model=ScriptedModel, tools=None, **options):
+def made_crew(script, ran, *, model=ScriptedModel, tools=None, max_iter=25, **options):
     tools = tools or list(map(uncached, functions(script, ran)))
     told = {"role": "researcher", "goal": "find it", "backstory": "a reader"}
-    agent = Agent(**told, llm=model(script, ran), tools=tools)
+    agent = Agent(**told, llm=model(script, ran), tools=tools, max_iter=max_iter)
     task = Task(description="Go", expected_output="an answer", agent=agent)
     return Crew(agents=[agent], tasks=[task], **options)
 
@@ -213,6 +216,47 @@ def test_calls_that_are_written_in_words_are_seen():
     with pytest.raises(LoopAborted), LoopGuard(found).watch():
         made_crew(Script(words), ran, model=Writing).kickoff()
     assert ran.asked == 6
+
+
+def forgetting(most):
+    """Return a model that reads at most so many replies of its own, and then a summary of all."""
+
+    class Forgetting(ScriptedModel):
+        def __init__(self, script, ran):
+            super().__init__(script, ran)
+            self._said, ran.summaries = iter(range(99)), 0
+
+        def call(self, messages, *arguments, from_agent=None, **options):
+            if from_agent is None:
+                self._ran.summaries += 1
+                return "<summary>It was read.</summary>"
+            replies = [each for each in messages if each["role"] == "assistant"]
+            if len(replies) > most:
+                raise LLMContextLengthExceededError("maximum context length exceeded")
+            said = [{"role": "assistant", "content": ""}] * next(self._said)
+            return super().call(said)
+
+    return Forgetting
+
+
+@pytest.mark.parametrize(("most", "notices"), [(0, 0), (8, 0), (99, 1)])
+def test_what_is_read_again_after_a_summary_is_no_loop(most, notices):
+    ran, hearer = Ran(), Hearer()
+    with LoopGuard(observers=[hearer]).watch():
+        made_crew(read_twice(), ran, model=forgetting(most), max_iter=99).kickoff()
+    assert (ran.searches, ran.summaries > 0) == (18, most < 99)
+    assert min(1, len(hearer.heard)) == notices
+
+
+@pytest.mark.parametrize("most", [0, 8, 99])
+def test_a_loop_across_a_summary_is_ended(most):
+    reads, ran = read_twice(), Ran()
+    script = Script([*reads.rounds[:7], *same(times=12)], answers=[*reads.answers[:7], "nothing"])
+    crew = made_crew(script, ran, model=forgetting(most), max_iter=99)
+    with pytest.raises(LoopAborted), LoopGuard().watch():
+        crew.kickoff()
+    assert ran.summaries >= (most < 99)
+    assert ran.searches <= 7 + 4 + (0 if most == 99 else 2)
 
 
 def test_a_notice_stands_after_the_results_as_words_of_the_user():

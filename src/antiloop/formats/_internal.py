@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from ._content import text_of as text_of
     from ._content import texts_in as texts_in
     from ._content import thoughts_in as thoughts_in
+    from ._forgotten import has_forgotten as has_forgotten
     from ._history_builder import GrowingHistory as GrowingHistory
     from ._history_builder import keep_latest as keep_latest
+    from ._messages import adk as adk
     from ._messages import agent_framework as agent_framework
     from ._messages import anthropic as anthropic
     from ._messages import gemini as gemini
@@ -69,7 +71,9 @@ _HOMES = {
         "arguments_of field_of filled_field flag_of items_of optional_text"
         " tag_of text_of texts_in thoughts_in"
     ),
+    "_forgotten": "has_forgotten",
     "_history_builder": "GrowingHistory keep_latest",
+    "_messages.adk": "adk",
     "_messages.agent_framework": "agent_framework",
     "_messages.anthropic": "anthropic",
     "_messages.gemini": "gemini",

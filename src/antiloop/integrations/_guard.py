@@ -11,7 +11,7 @@ from .._latest import Latest
 from .._text.canonical import plain
 from .._text.shortening import visible
 from ..formats import History, TextMessage, rounds_of
-from ..formats._internal import without_thoughts
+from ..formats._internal import has_forgotten, without_thoughts
 from ..loop_detection import (
     CallLimitDetector,
     LoopAction,
@@ -34,8 +34,6 @@ WITHDRAWN = f"{REFUSED_MARKER} the tools are withdrawn."
 """The result of a call that a model makes instead of saying its last words."""
 
 _KEPT_WINDOWS = 4
-_FORGOTTEN_CALLS = 9
-"""Calls between two times that a model forgets: three laps of three calls are found in between."""
 _KEPT_OPINIONS = 1_000
 _JUDGED_ROUNDS = 20
 _HEARD = 12
@@ -256,9 +254,7 @@ def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:
 def heeded(monitor: LoopMonitor, mark: Any, held: int) -> int:
     """Forget what a model no longer sees, where a framework takes old messages away.
 
-    A summary takes them away at once, a window one by one. Once the conversation holds no call
-    from before a mark, all of them are forgotten. A conversation of which hardly anything is kept
-    is not forgotten each time, or no loop would ever be found in it.
+    `has_forgotten` says when.
 
     Args:
         monitor: that of the run, before it is shown the last round.
@@ -267,8 +263,7 @@ def heeded(monitor: LoopMonitor, mark: Any, held: int) -> int:
     """
     if not isinstance(mark, int) or not 0 < mark <= monitor.call_count:
         return monitor.call_count
-    since = monitor.call_count - mark
-    if since < _FORGOTTEN_CALLS or held > since:
+    if not has_forgotten(monitor.call_count, mark, held):
         return mark
     monitor.forgot()
     return monitor.call_count

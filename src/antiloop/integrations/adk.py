@@ -1,6 +1,7 @@
 """Google ADK agents."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from types import SimpleNamespace
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 try:
     from google.adk.models.llm_response import LlmResponse
@@ -20,6 +21,7 @@ except ImportError as _missing:
 
 from .._latest import Latest
 from ..formats import from_adk
+from ..formats._internal import adk as adk_events
 from ..loop_detection import LoopAction
 from ..stability import stable
 from ..types import ToolCall
@@ -28,6 +30,8 @@ from ._guard import Guard, stopped
 __all__ = ["LoopGuard"]
 
 _LAST_REQUESTS = 1_000  # of models that were asked for their last words and never replied
+_CUT_RUNS = 1_000  # of agents whose requests hold less than their session
+_CUTS = 1_000  # of one of them
 
 
 @stable
@@ -41,7 +45,8 @@ class LoopGuard(Guard, BasePlugin):
 
     All is read off the events of the session, those of the agent's own in its own branch, so one
     plugin serves all agents of an app, and a session that is resumed elsewhere goes on as the
-    unbroken one.
+    unbroken one. What a compaction of the session, or a filter before this plugin, takes away from
+    the model does not count as known.
     """
 
     own_tools = (
@@ -56,15 +61,19 @@ class LoopGuard(Guard, BasePlugin):
         BasePlugin.__init__(self, name="antiloop")
         # Why each run under way ends whose model is saying its last words.
         self._endings: Latest[Tuple[Any, ...], str] = Latest(_LAST_REQUESTS)
+        # For each run whose requests were filtered: after which event, and what was taken away.
+        self._cuts: Latest[Tuple[Any, ...], Latest[str, Any]] = Latest(_CUT_RUNS)
 
     async def before_model_callback(
         self, *, callback_context: Any, llm_request: Any
     ) -> Optional[LlmResponse]:
         """Judge the round whose results have just come in."""
         self._endings.pop(_place(callback_context), None)
-        own = _own_events(callback_context)
-        if not own or not _has_acted(own[-1]):
+        own = self._own_events(callback_context)
+        latest = next((event for event in reversed(own) if event.content is not None), None)
+        if latest is None or not _has_acted(latest):
             return None
+        self._note_filtered(callback_context, own, llm_request.contents)
         verdict = await self.ajudge(from_adk(self.recent(own)), callback_context.session.id)
         if verdict.action is LoopAction.RAISE:
             raise verdict.as_error()
@@ -96,22 +105,45 @@ class LoopGuard(Guard, BasePlugin):
     ) -> Optional[Dict[str, Any]]:
         """Answer a call that is refused."""
         call = ToolCall(tool.name, tool_args, tool_context.function_call_id)
-        verdict = self.before(from_adk(self.recent(_own_events(tool_context))), call)
+        verdict = self.before(from_adk(self.recent(self._own_events(tool_context))), call)
         return {"error": verdict.message} if verdict.action is LoopAction.BLOCK else None
 
+    def _own_events(self, context: Any) -> List[Any]:
+        """Return the events of an agent, what the user said, and where the context was cut down.
 
-def _own_events(context: Any) -> List[Any]:
-    """Return the events of an agent, and what the user said.
+        Agents share a session; one that runs side by side with itself has branches. A compaction is
+        an event of the user's without content: it may come after the results that are to be judged.
+        """
+        cuts: Mapping[str, Any] = self._cuts.get(_conversation(context)) or {}
+        own: List[Any] = []
+        for event in context.session.events:
+            if _is_own(event, context):
+                own.append(event)
+            if event.id in cuts:
+                own.append(cuts[event.id])
+        return own
 
-    Agents share a session; one that runs side by side with itself has branches. A compaction is an
-    event of the user's without content: it may come after the results that are to be judged.
-    """
-    return [event for event in context.session.events if _is_own(event, context)]
+    def _note_filtered(self, context: Any, own: Sequence[Any], contents: Iterable[Any]) -> None:
+        """Note as a compaction what the model knew and a request does not hold."""
+        held = sum(part.function_call is not None for each in contents for part in each.parts or ())
+        known = adk_events.held_calls(own)
+        if held < len(known):
+            compaction = SimpleNamespace(end_timestamp=known[len(known) - held - 1])
+            actions = SimpleNamespace(compaction=compaction)
+            cut = SimpleNamespace(author="user", content=None, partial=False, actions=actions)
+            cuts = self._cuts.get(_conversation(context)) or Latest(_CUTS)
+            cuts[context.session.events[-1].id] = cut
+            self._cuts[_conversation(context)] = cuts
 
 
 def _place(context: Any) -> Tuple[Any, ...]:
     """Return what identifies the run of one agent; sessions run side by side."""
     return (context.session.id, context.invocation_id, context.agent_name, context.branch)
+
+
+def _conversation(context: Any) -> Tuple[Any, ...]:
+    """Return what identifies the conversation of one agent, over all its turns."""
+    return (context.session.id, context.agent_name, context.branch)
 
 
 def _withdraw_tools(llm_request: Any) -> None:
@@ -128,7 +160,7 @@ def _has_acted(event: Any) -> bool:
 
 def _is_own(event: Any, context: Any) -> bool:
     if event.content is None:
-        return False
+        return adk_events.compaction_of(event) is not None
     said_here = event.author == context.agent_name and event.branch == context.branch
     return said_here or event.author == "user"
 

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
 try:
     from crewai.hooks.dispatch import (
@@ -24,6 +24,7 @@ from ..formats._internal import text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta, stable
 from ..types import ToolCall, ToolResult
+from ._guard import heeded
 from ._lookout import Lookout
 
 __all__ = ["LoopAborted", "LoopGuard"]
@@ -42,8 +43,8 @@ class LoopGuard(Lookout):
 
     Each round of an agent's task is judged before the next model call: the model gets a notice, or
     `LoopAborted` reaches the caller of ``kickoff``. Refused calls get the words of the refusal as
-    their result. Other crews of the process are not seen. One guard may watch several blocks, also
-    at the same time.
+    their result. What CrewAI summarizes away does not count as known. Other crews of the process
+    are not seen. One guard may watch several blocks, also at the same time.
     """
 
     can_ask = True
@@ -73,6 +74,8 @@ class _Run:
     lock: Any = field(default_factory=RLock)
     together: List[Tuple[ToolCall, ToolResult]] = field(default_factory=list)
     """The calls since the last reply of the model."""
+    mark: int = 0
+    """The number of calls made when the model last forgot something."""
 
     def refusal(self, call: ToolCall) -> Optional[str]:
         with self.lock:
@@ -83,9 +86,10 @@ class _Run:
         with self.lock:
             self.together.append((call, result))
 
-    def judged(self) -> LoopVerdict:
-        """Judge the calls since the last reply, as one round."""
+    def judged(self, held: int) -> LoopVerdict:
+        """Judge the calls since the last reply, as one round of those that a request holds."""
         with self.lock:
+            self.mark = heeded(self.monitor, self.mark, held - len(self.together))
             calls, results = zip(*self.together)
             self.together.clear()
             return self.monitor.after(calls, results)
@@ -118,7 +122,8 @@ class _Block:
         run = self._run(context)
         if run.together:
             run_id = _run_id(context)
-            verdict = self._guard.asked(run.monitor, run.judged(), run_id)
+            found = run.judged(_calls_in(context.messages))
+            verdict = self._guard.asked(run.monitor, found, run_id)
             self._guard.tell(verdict, run_id, run.monitor)
             self._carry_out(verdict, context.messages)
 
@@ -136,6 +141,8 @@ class _Block:
         if key not in self._runs:
             owners = (context.agent, context.task)
             self._runs[key] = _Run(owners, self._guard.monitor(_run_id(context)))
+            asked = text_of(getattr(context.task, "description", None))
+            self._runs[key].monitor.user_message(asked or None)
         return self._runs[key]
 
 
@@ -145,6 +152,12 @@ def _key(context: Any) -> Tuple[int, int]:
 
 def _run_id(context: Any) -> str:
     return str(getattr(context.crew, "id", ""))
+
+
+def _calls_in(messages: Iterable[Any]) -> int:
+    """Count the calls of a conversation; a reply in words counts as one that it may ask for."""
+    replies = (each for each in messages if each.get("role") == "assistant")
+    return sum(len(reply.get("tool_calls") or [reply]) for reply in replies)
 
 
 def _given(context: Any) -> str:

@@ -1,7 +1,7 @@
 """Gemini contents: parts such as ``functionCall`` and ``functionResponse``."""
 
 from dataclasses import replace
-from typing import Any, Iterable, List, Mapping
+from typing import Any, Iterable, List, Mapping, Optional
 
 from ..._text.canonical import plain
 from ...stability import beta
@@ -48,7 +48,12 @@ def from_gemini(contents: Iterable[Any]) -> History:
 
 
 def add_parts(
-    history: HistoryBuilder, content: Any, round_: int, *, only_answers: bool = False
+    history: HistoryBuilder,
+    content: Any,
+    round_: int,
+    *,
+    only_answers: bool = False,
+    at: Optional[float] = None,
 ) -> None:
     """Add the calls and the results that one content holds; or of those, what calls wait for."""
     add_result = history.answer if only_answers else history.add_result
@@ -60,11 +65,12 @@ def add_parts(
                 arguments_of(field_of(call, "args")),
                 optional_text(field_of(call, "id")),
                 round_,
+                at,
             )
         if response is not None:
             name, call_id = field_of(response, "name"), field_of(response, "id")
             result = _with_pictures(result_of(field_of(response, "response")), response)
-            add_result(result, optional_text(call_id), optional_text(name))
+            add_result(result, optional_text(call_id), optional_text(name), at)
 
 
 def parts_of(content: Any) -> List[Any]:
