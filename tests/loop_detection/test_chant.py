@@ -21,6 +21,15 @@ PARAGRAPH = (
     "Let me think about this once more. The test fails because the parser does not know the new"
     " keyword. I need to add the keyword to the grammar, and then run the test again. "
 )
+THOUGHTS = (
+    "Let me check the parser again.",
+    "Wait, the test may be wrong!",
+    "Should I look at the grammar first?",
+    "No, that is not it.",
+    "Actually, the keyword may be missing.",
+)
+SHUFFLED = [THOUGHTS[(n * n * n + n * n // 7) % 5] for n in range(60)]
+"""The same few sentences in an order without a period."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CHANTS = {
     "a sentence": SENTENCE * 60,
@@ -40,6 +49,8 @@ CHANTS = {
     "lines that begin with a space": (" " + SENTENCE.strip() + "\n") * 60,
     "words far apart": (SENTENCE + "    ") * 60,
     "in bold": "**Wait.** I have to look at this again. " * 40,
+    "sentences in changing order": " ".join(SHUFFLED),
+    "sentences a line in changing order": "\n".join(SHUFFLED),
     "a stretch of 390 words": " ".join(one + other for one in LETTERS for other in LETTERS[:15])
     + " ",
 }
@@ -121,6 +132,52 @@ def test_short_repetitions_are_left_alone():
     assert found_in(short * (400 // 13 + 2)) is not None
 
 
+@pytest.mark.parametrize("count", [47, 48])
+def test_few_sentences_in_changing_order_must_come_often(count):
+    found = found_in(" ".join(SHUFFLED[:count]))
+    assert (found is not None) == (count == 48)
+    assert found is None or found.repetitions == 9
+
+
+def test_few_sentences_in_changing_order_are_the_same_in_any_other():
+    found, other = (
+        found_in(CHANTS["sentences in changing order"]),
+        found_in(" ".join(SHUFFLED[::-1])),
+    )
+    assert found.identity == other.identity
+
+
+def test_short_answers_in_changing_order_are_left_alone():
+    assert found_in(" ".join(("Yes.", "No.", "Not yet.")[n * n % 7 % 3] for n in range(90))) is None
+
+
+def test_sentences_that_are_few_among_many_others_are_left_alone():
+    fresh = [f"Then comes {one}{other} of it." for one in LETTERS for other in LETTERS]
+    assert found_in(" ".join(f"{a} {b}" for a, b in zip(SHUFFLED, fresh))) is None
+
+
+def test_sentences_between_code_are_left_alone():
+    code = ["x = (y)", "return x[0]", "call(z)"]
+    assert (
+        found_in(
+            "\n".join(f"{a}\n{code[n % 3]}\n{code[n // 2 % 3]}" for n, a in enumerate(SHUFFLED))
+        )
+        is None
+    )
+
+
+def test_a_chant_is_not_found_once_more_as_sentences():
+    watch = ChantDetector().watch()
+    told = [watch.saying(piece) for piece in pieces(PARAGRAPH * 60, 10)]
+    assert len({each.identity for each in told if each}) == 1
+
+
+def test_sentences_in_changing_order_are_found_again_after_as_many_more():
+    watch = ChantDetector().watch()
+    told = [watch.saying(each + " ") for each in SHUFFLED * 4]
+    assert [n for n, each in enumerate(told) if each] == [47, 95, 143, 191, 239]
+
+
 def test_few_words_must_go_on_for_longer():
     assert found_in("well, " * 200) is None
     assert found_in("well, " * 400) is not None
@@ -163,7 +220,7 @@ def test_memory_does_not_grow_with_the_text():
         return len(pickle.dumps(scan))
 
     words = "".join(f"word{'abcdefghij'[n % 10]}{n} " for n in range(1_000))
-    assert size(words * 40) < 1.2 * size(words)
+    assert size(words * 80) < 1.2 * size(words * 20)
 
 
 def test_each_token_costs_the_same(monkeypatch):

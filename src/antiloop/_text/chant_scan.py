@@ -1,6 +1,12 @@
-"""One text, searched for a stretch that repeats, while it arrives."""
+"""One text, searched for a stretch that repeats, while it arrives.
 
-from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
+Two counts run side by side. A stretch that repeats exactly is found by the distance between equal
+tokens. A few sentences that repeat in changing order have no such distance, so the latest
+sentences are counted as well.
+"""
+
+from collections import Counter, deque
+from typing import Deque, Dict, Iterable, List, NamedTuple, Optional, Tuple
 from zlib import crc32
 
 from .text_tokens import TextTokens, Token
@@ -15,6 +21,10 @@ _ALIKE = 4
 """Equal tokens in a row that make a distance worth following."""
 _ENDS = tuple(".!?\n\u3002")
 """A sentence ends with one of these."""
+_FEW_SENTENCES = 8
+"""The number of different sentences that may come in changing order."""
+_SHOWN = 80
+"""Characters of each of them that are shown."""
 _BITS = 32
 _CODE = (1 << _BITS) - 1
 _KEY = (1 << _BITS * _ALIKE) - 1
@@ -29,6 +39,14 @@ class Chant(NamedTuple):
     """Equal keys mean the same stretch, also in another text, wherever in it one begins."""
     text: str
     """One lap of it."""
+
+
+class _Sentence(NamedTuple):
+    key: int
+    begin: str
+    length: int
+    prose: int
+    """The number of characters in words that are prose."""
 
 
 class ChantScan:
@@ -52,6 +70,7 @@ class ChantScan:
         self._keys = [0] * LONGEST_LAP
         self._latest: List[Token] = [Token("", is_prose=False)] * LONGEST_LAP
         self._seen: Dict[int, int] = {}
+        self._sentences = _Sentences(repetitions, 2 * length)
         self._follow(0)
 
     @property
@@ -73,7 +92,14 @@ class ChantScan:
             self._add(token)
             if self._chars >= self._next_look:
                 found = found or self._look()
+            few = self._sentences.add(token)
+            if few is not None and not self._is_chant:  # else they are those of the chant
+                found = found or few
         return found
+
+    @property
+    def _is_chant(self) -> bool:
+        return (self.laps or 0) >= self._repetitions
 
     def _add(self, token: Token) -> None:
         code = crc32(token.text.strip(" ").lower().encode("utf-8", "replace"))
@@ -127,6 +153,59 @@ class ChantScan:
             return None
         codes = (self._keys[place] & _CODE for place in places)
         return Chant(laps, tuple(sorted(codes)), _words_of(lap))
+
+
+class _Sentences:
+    """The latest sentences of a text, which may be a few that come again and again in any order.
+
+    Sentences of code and numbers count as well, so that they show a text that is about something.
+
+    Args:
+        repetitions: how often a sentence of them comes on average.
+        length: characters of words that they have at least, spaces aside.
+    """
+
+    def __init__(self, repetitions: int, length: int) -> None:
+        self._length = length
+        self._most = repetitions * _FEW_SENTENCES
+        self._open: List[Token] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._latest: Deque[_Sentence] = deque()
+        self._counts: Counter[int] = Counter()
+
+    def add(self, token: Token) -> Optional[Chant]:
+        """Take the next token, and return the sentences if too many of them came before."""
+        self._open.append(token)
+        if token.text[-1] not in _ENDS and len(self._open) < LONGEST_LAP:
+            return None
+        ended, self._open = self._open, []
+        return self._end(ended) if len(ended) > 1 else None  # else it is an empty line
+
+    def _end(self, ended: List[Token]) -> Optional[Chant]:
+        text = "".join(token.text for token in ended).strip()
+        prose = sum(len(token.text.strip()) for token in ended if token.is_prose)
+        key = crc32(text.lower().encode("utf-8", "replace"))
+        sentence = _Sentence(key, text[:_SHOWN], len(text), prose)
+        self._latest.append(sentence)
+        self._counts[sentence.key] += 1
+        if len(self._latest) > self._most:
+            oldest = self._latest.popleft()
+            self._counts[oldest.key] -= 1
+            if not self._counts[oldest.key]:
+                del self._counts[oldest.key]
+        is_few = len(self._latest) == self._most and len(self._counts) <= _FEW_SENTENCES
+        return self._found() if is_few else None
+
+    def _found(self) -> Optional[Chant]:
+        prose = sum(each.prose for each in self._latest)
+        if prose < max(self._length, _LEAST_PROSE * sum(each.length for each in self._latest)):
+            return None
+        laps = len(self._latest) // len(self._counts)
+        different = {each.key: each.begin for each in self._latest}
+        self._begin()  # so many must come once more before they are found again
+        return Chant(laps, tuple(sorted(different)), " ".join(different.values()))
 
 
 def _words_of(lap: List[Token]) -> str:
