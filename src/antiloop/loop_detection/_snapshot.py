@@ -96,7 +96,8 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
         evidence = [_evidence(step, tools, packed["keys"]) for step in steps]
         if not evidence:
             raise ValueError("a round without calls")
-        window.add(Round(packed["round"] if place == last else None, evidence))
+        calls = {item.features.call: item for item in evidence}
+        window.add(Round(packed["round"] if place == last else None, calls))
     window.call_count = int(packed["calls"])
     window.round_count = int(packed["seen"])
     window.turn_start = int(packed["turn"])
@@ -161,20 +162,20 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
         json.loads(shown.label)  # raises for what could not be read when it is asked for
     flags = int(bits)
     features = CallFeatures(
-        tool=tools[int(tool)],
-        call=call,
-        result=named["result"],
-        outcome=Outcome(letter),
-        keys={name: named[name] for name in declared},
-        has_texts=False,
-        arguments=None,
-        text=None,
-        shown=shown,
-        **{name: named[name] for name in _LOOSER},
-        **{name: bool(flags & place) for name, place in {**_OF_CALL, **_DERIVED}.items()},
+        {
+            "tool": tools[int(tool)],
+            "call": call,
+            "result": named["result"],
+            "outcome": Outcome(letter),
+            "keys": {name: named[name] for name in declared},
+            "has_texts": False,
+            "arguments": None,
+            "text": None,
+            "shown": shown,
+            **{name: named[name] for name in _LOOSER},
+            **{name: bool(flags & place) for name, place in {**_OF_CALL, **_DERIVED}.items()},
+        }
     )
     worth = {name: bool(flags & place) for name, place in _WORTH.items()}
-    ended_at = float(ended) if ended else None
-    return JudgedCall(
-        index=int(index), features=features, call_id=call_id, ended_at=ended_at, **worth
-    )
+    known = {"index": int(index), "features": features, "call_id": call_id}
+    return JudgedCall({**known, "ended_at": float(ended) if ended else None, **worth})

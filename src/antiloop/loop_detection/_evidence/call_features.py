@@ -38,7 +38,7 @@ from .effect import (
     seems_to_mutate,
     seems_to_type,
 )
-from .fingerprint import KEY_LENGTH, digest_of
+from .fingerprint import KEY_LENGTH
 from .kept_text import BEGINNING, KeptText, kept_text
 from .noise import (
     command_line,
@@ -119,7 +119,7 @@ class CallFeatures:
     """The beginning of the result and the number of its lines, which are quick to compare; None
     where the texts are no longer known."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -150,32 +150,37 @@ class CallFeatures:
         if (waits or (is_polled and kind is SUCCESS)) and has_ended(text or ""):
             waits = is_polled = False
         kept = None if text is None else _kept(text)
-        features = cls(
-            tool=asked.tool,
-            call=asked.call,
-            result=None if text is None else digest_of(text).hex()[:KEY_LENGTH],
-            outcome=WAITING if waits or (is_polled and kind is SUCCESS) else kind,
-            is_long=text is not None and len(text) > ACKNOWLEDGMENT_LENGTH,
-            is_polled=is_polled,
-            waits=waits,
-            finishes=seems_to_finish(asked.tool) or client.finishes_by(asked.tool, asked.arguments),
-            has_texts=True,
-            keys=declared_keys(rules, asked, text, kind.is_failure) if rules else {},
-            arguments=asked.arguments,
-            text=kept,
-            look=kept and (kept.begin[:_BEGIN], kept.begin.count("\n")),
-            _masking=masking,
-            _declared_to_mutate=policy.mutates,
-            _client=client,
-        )
-        return features._settled_of_long() if asked.is_long else features
+        fields = {
+            "tool": asked.tool,
+            "call": asked.call,
+            "result": None if text is None else key_of(text),
+            "outcome": WAITING if waits or (is_polled and kind is SUCCESS) else kind,
+            "is_long": text is not None and len(text) > ACKNOWLEDGMENT_LENGTH,
+            "is_polled": is_polled,
+            "waits": waits,
+            "finishes": seems_to_finish(asked.tool)
+            or client.finishes_by(asked.tool, asked.arguments),
+            "has_texts": True,
+            "keys": declared_keys(rules, asked, text, kind.is_failure) if rules else {},
+            "arguments": asked.arguments,
+            "text": kept,
+            "look": kept and (kept.begin[:_BEGIN], kept.begin.count("\n")),
+            "_masking": masking,
+            "_declared_to_mutate": policy.mutates,
+            "_client": client,
+        }
+        if asked.is_long:
+            # Too long to be kept, so all is derived at once.
+            shown = ShownArguments.of_long(asked.arguments, masking)
+            return cls({**fields, "shown": shown}).settled()
+        return cls(fields)
 
     def replaced(self, **fields: Any) -> "CallFeatures":
         """Return these features with other fields; nothing derived of the texts is kept."""
         kept = dict(self.__dict__)
         if self.has_texts:
             kept = {name: value for name, value in kept.items() if name not in DERIVED}
-        return CallFeatures(**{**kept, **fields})
+        return CallFeatures({**kept, **fields})
 
     def as_unique(self, index: int) -> "CallFeatures":
         """Return these features for a call that equals no other; an unknown result stays so."""
@@ -186,11 +191,6 @@ class CallFeatures:
         """Return the same features without the texts, with all that can be derived of them."""
         derived = {name: getattr(self, name) for name in DERIVED}
         return self.replaced(**derived, has_texts=False, arguments=None, text=None)
-
-    def _settled_of_long(self) -> "CallFeatures":
-        """Settle at once where the arguments are too long to be kept."""
-        shown = ShownArguments.of_long(self.arguments, self._masking)
-        return CallFeatures(**self.__dict__, shown=shown).settled()
 
     def refused(self) -> "CallFeatures":
         """Return these features as those of a call that was refused."""

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..._short_repr import counted, quoted, short_repr
 from ...stability import beta
@@ -35,7 +35,7 @@ class JudgedCall:
 
     Some tools run at the provider and never show their results: they give no evidence."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -43,7 +43,7 @@ class JudgedCall:
 
     def replaced(self, **fields: Any) -> "JudgedCall":
         """Return this call with other fields."""
-        return JudgedCall(**{**self.__dict__, **fields})
+        return JudgedCall({**self.__dict__, **fields})
 
     def __repr__(self) -> str:
         return short_repr(self, quoted(self.tool), f"index={self.index}", self.outcome.name)
@@ -119,12 +119,12 @@ class Round:
 
     Args:
         number: the number that the caller gave it, if any.
-        evidence: its calls.
+        calls: its calls by their fingerprints.
     """
 
-    def __init__(self, number: Optional[int], evidence: Iterable[JudgedCall]) -> None:
+    def __init__(self, number: Optional[int], calls: Dict[str, JudgedCall]) -> None:
         self.number = number
-        self.calls: Dict[str, JudgedCall] = {item.features.call: item for item in evidence}
+        self.calls: Dict[str, JudgedCall] = _with_unseen(calls)
         """By their fingerprints."""
         self.evidence: List[JudgedCall] = list(self.calls.values())
         """In the order of the reply."""
@@ -155,13 +155,13 @@ class Round:
         return any(item.brings_news for key, item in self.calls.items() if key != beside)
 
 
-def with_unseen(evidence: List[JudgedCall]) -> List[JudgedCall]:
+def _with_unseen(calls: Dict[str, JudgedCall]) -> Dict[str, JudgedCall]:
     """Mark the calls of a round whose answers are unknown while another one brings news."""
-    unknown = [item for item in evidence if item.features.result is None]
+    unknown = [key for key, item in calls.items() if item.features.result is None]
     # Where nothing in the round is known, its calls alone decide.
-    if not unknown or not any(item.brings_news for item in evidence):
-        return evidence
-    return [item.replaced(is_unseen=True) if item in unknown else item for item in evidence]
+    if not unknown or not any(item.brings_news for item in calls.values()):
+        return calls
+    return {**calls, **{key: calls[key].replaced(is_unseen=True) for key in unknown}}
 
 
 def sorted_by_fingerprint(calls: List[JudgedCall]) -> List[JudgedCall]:

@@ -6,7 +6,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Callable,
-    Counter,
     Dict,
     Iterable,
     Iterator,
@@ -26,7 +25,7 @@ from .call_features import CallFeatures
 from .compared import Asked, KeyRule, Result, asked_of, is_refusal
 from .fingerprint import kept_id, kept_name
 from .outcome import SILENT, SUCCESS, UNKNOWN, Outcome
-from .round import JudgedCall, Round, answer_order, with_unseen
+from .round import JudgedCall, Round, answer_order
 from .sameness import SEEN, is_step_forward, show_alike, without_random_ids
 from .tool_policy import NO_POLICY, ToolPolicy
 
@@ -38,19 +37,20 @@ class Occurrences:
     """Counts over the calls of a window, which settle most questions before texts are compared."""
 
     def __init__(self) -> None:
-        # Three counters, as most steps of a healthy run are settled by the first that is zero.
-        self._calls: Counter[str] = Counter()
-        self._answers: Counter[Tuple[str, Optional[str]]] = Counter()
-        self._endings: Counter[Tuple[str, Outcome]] = Counter()
+        # Three counts, as most steps of a healthy run are settled by the first that is zero.
+        self._calls: Dict[str, int] = {}
+        self._answers: Dict[Tuple[str, Optional[str]], int] = {}
+        self._endings: Dict[Tuple[str, Outcome], int] = {}
 
     def add(self, calls: Iterable[JudgedCall]) -> None:
         """Count calls that enter the window."""
         for item in calls:
             features = item.features
-            self._calls[features.call] += 1
-            self._answers[features.tool, features.result] += 1
+            self._calls[features.call] = self.came(features) + 1
+            self._answers[features.tool, features.result] = self.answered(features) + 1
             if features.outcome is not SUCCESS:
-                self._endings[features.tool, features.outcome] += 1
+                alike = self.ended_alike(features)
+                self._endings[features.tool, features.outcome] = alike + 1
 
     def remove(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""
@@ -63,15 +63,15 @@ class Occurrences:
 
     def came(self, features: CallFeatures) -> int:
         """Count the rounds that hold this call."""
-        return self._calls[features.call]
+        return self._calls.get(features.call, 0)
 
     def answered(self, features: CallFeatures) -> int:
         """Count the calls to which this tool gave this answer."""
-        return self._answers[features.tool, features.result]
+        return self._answers.get((features.tool, features.result), 0)
 
     def ended_alike(self, features: CallFeatures) -> int:
         """Count the calls of this tool that ended in the same way; not of a success."""
-        return self._endings[features.tool, features.outcome]
+        return self._endings.get((features.tool, features.outcome), 0)
 
     def count_possibly_alike(self, features: CallFeatures) -> int:
         """Count the calls that may say the same: with this answer, or ended in the same way."""
@@ -81,10 +81,10 @@ class Occurrences:
         return answered + self.ended_alike(features)
 
 
-def _take_one(counter: Counter[Any], key: Any) -> None:
-    counter[key] -= 1
-    if not counter[key]:  # else the counters would grow with the run
-        del counter[key]
+def _take_one(counts: Dict[Any, int], key: Any) -> None:
+    left = counts.pop(key) - 1
+    if left:  # else the counts would grow with the run
+        counts[key] = left
 
 
 Policies = Mapping[str, ToolPolicy]
@@ -191,7 +191,7 @@ class Window:
         """
         number = calls[0].round if calls else None
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
-        evidence = {item.features.call: item for item in (self._reopen() if joins else ())}
+        evidence = self._reopen() if joins else {}
         asked = asked or list(map(self.asked, calls))
         for index, (call, result, known) in enumerate(
             zip_longest(calls, results, asked), self.call_count
@@ -206,7 +206,7 @@ class Window:
             # A key that is pressed twice does two things, but it fails twice in one way.
             if policy.idempotent is False and not features.outcome.is_failure:
                 features = features.as_unique(index)
-            else:
+            elif self.occurrences.came(features) >= SEEN:
                 features = self._without_ids(features)
             earlier = evidence.get(features.call)
             # Equal calls of one reply come in any order, so to take the first would be chance.
@@ -218,7 +218,7 @@ class Window:
             self._count(calls)
         if evidence:
             self.round_count += not joins
-            self.add(Round(number, with_unseen(list(evidence.values()))))
+            self.add(Round(number, evidence))
 
     def asked(self, call: ToolCall) -> Asked:
         """Read a call as the window compares it."""
@@ -292,12 +292,12 @@ class Window:
                 in_run, in_turn = self.counts[tool]
                 self.counts[tool] = (in_run + 1, in_turn + 1)
 
-    def _reopen(self) -> List[JudgedCall]:
+    def _reopen(self) -> Dict[str, JudgedCall]:
         """Take back the last round."""
-        last = self.rounds.pop().evidence
-        self.occurrences.remove(last)
-        self._kept -= len(last)
-        return last
+        last = self.rounds.pop()
+        self.occurrences.remove(last.evidence)
+        self._kept -= len(last.evidence)
+        return dict(last.calls)
 
     def _ended_at(self, call: ToolCall, result: Result) -> Optional[float]:
         """Return when an answer came, and set the clock; None where the run does not say.
@@ -332,19 +332,19 @@ class Window:
         elif is_fresh and kind is not SUCCESS:
             is_fresh = kind.counts_down and self._is_step_forward(features)
         return JudgedCall(
-            index=index,
-            features=features,
-            call_id=None if call.id is None else kept_id(call.id),
-            ended_at=ended_at,
-            is_fresh=is_fresh,
-            is_new=is_new,
-            is_known=is_known,
-            is_unseen=False,
+            {
+                "index": index,
+                "features": features,
+                "call_id": None if call.id is None else kept_id(call.id),
+                "ended_at": ended_at,
+                "is_fresh": is_fresh,
+                "is_new": is_new,
+                "is_known": is_known,
+                "is_unseen": False,
+            }
         )
 
     def _without_ids(self, features: CallFeatures) -> CallFeatures:
-        if self.occurrences.came(features) < SEEN:
-            return features
         asked = (passed.calls.get(features.call) for passed in reversed(self.rounds))
         return without_random_ids(features, (item.features for item in asked if item))
 
@@ -370,9 +370,9 @@ class Window:
             if len(leaving) > surplus:
                 # Part of a round leaves in an order that does not depend on that of the reply.
                 leaving = oldest.sorted_evidence
-                gone = {item.features.call for item in leaving[:surplus]}
                 leaving = leaving[:surplus]
-                staying = [item for item in oldest.evidence if item.features.call not in gone]
+                gone = {item.features.call for item in leaving}
+                staying = {key: item for key, item in oldest.calls.items() if key not in gone}
                 self.rounds.insert(0, Round(oldest.number, staying))
             self.occurrences.remove(leaving)
             surplus -= len(leaving)
