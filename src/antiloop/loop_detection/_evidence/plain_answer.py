@@ -76,13 +76,18 @@ def telling_words(text: str) -> "frozenset[str]":
 def may_have_form(text: str) -> bool:
     """Whether a text may be an object, or say by a code how the call ended."""
     edges = f"{text[:STATE]}{text[-STATE:]}".lower()
-    if edges.lstrip()[:1] in ("{", "[") or contains_any(edges, _CODES):
+    if edges.lstrip()[:1] in ("{", "[") or may_have_code(edges):
         return True
     if contains_any(edges[:_START], _FORMAL):
         return True
     # At its beginning only: further on, an error may be what a log is about.
     before, error, _ = edges.partition("error")
     return bool(error) and not any(map(str.isalnum, before))
+
+
+def may_have_code(edges: str) -> bool:
+    """Whether the ends of a text, in lower case, may say with which code a program ended."""
+    return ("exit" in edges or "return" in edges) and contains_any(edges, _CODES)
 
 
 def may_be_running(text: str) -> bool:

@@ -16,6 +16,8 @@ import json
 import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from .plain_answer import may_have_code
+
 _MOST = 20_000  # characters of the longest JSON that is read
 _EDGE = 200
 """Characters at both ends of a text in which a status line or an exit code stands."""
@@ -101,8 +103,7 @@ def _of_text(text: str) -> Form:
     status = _HTTP.match(edges)
     if status is not None:
         return Form(text, True, is_busy=int(status[1]) in _BUSY)
-    lower = edges.lower()
-    code = _EXIT.search(edges) if "exit" in lower or "return" in lower else None
+    code = _EXIT.search(edges) if may_have_code(edges.lower()) else None
     if code is None:
         return Form(text)
     said = _REMARK.sub("", _EXIT.sub("", text)) if text is edges else text

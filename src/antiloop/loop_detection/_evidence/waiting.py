@@ -59,8 +59,10 @@ def seems_to_wait(tool: str, arguments: Any) -> bool:
         if value is True and "background" in str(name).lower():
             return False  # it returns at once, so nothing was waited for
         if isinstance(value, str):
-            is_blank = is_blank or not value or value.isspace()
-            waits = waits or (_is_verb(value) if value.isidentifier() else _waits_by_line(value))
+            if not value or value.isspace():
+                is_blank = True
+            elif not waits:
+                waits = _is_verb(value) if value.isidentifier() else _waits_by_line(value)
     return waits or (is_blank and _sends_nothing(arguments))
 
 
