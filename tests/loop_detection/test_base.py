@@ -40,6 +40,7 @@ STREAKS = [
 ALL = [each for each in LoopDetector.escalating().detectors if isinstance(each, WindowDetector)]
 IGNORING = [each for each in STREAKS + ALL if each.ignores_new_rounds]
 NEW = [step(tool, f"page {n}", n=n) for tool in ("look", "save", "finish") for n in range(3, 9)]
+NEW += [step("save", "saved", n=n) for n in range(9, 15)]
 
 
 @pytest.mark.parametrize("detector", STREAKS, ids=lambda each: each.name)
@@ -66,8 +67,17 @@ def test_a_call_that_finishes_the_run_is_never_new():
         assert window.ends_new is is_new
 
 
-def test_only_a_cycle_of_tool_names_may_end_with_a_new_round():
-    assert [each for each in STREAKS + ALL if not each.ignores_new_rounds] == [STREAKS[6]]
+def test_a_new_change_is_new_though_it_is_acknowledged_as_the_last_one():
+    window = Window()
+    for n in range(3):
+        for tool in ("look", "save"):
+            window.append([ToolCall(tool, {"n": n})], [f"{tool}: all well"])
+            assert window.ends_new is (n == 0 or tool == "save")
+
+
+def test_only_tool_names_or_results_alone_may_end_a_loop_with_a_new_round():
+    asked = [each for each in STREAKS + ALL if not each.ignores_new_rounds]
+    assert asked == [STREAKS[2], STREAKS[6]]
 
 
 def test_a_find_of_its_own_is_asked_after_every_round():

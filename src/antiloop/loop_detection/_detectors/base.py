@@ -73,8 +73,9 @@ class WindowDetector(Unchangeable, BaseDetector):
         return repr_of_options(self)
 
     ignores_new_rounds: bool = False
-    """Whether a round of new calls with new, successful answers never completes a loop, so that
-    `find` is not called. A subclass that overrides `find` declares it again."""
+    """Whether a round of new calls never completes a loop where each succeeded with a new answer or
+    changed the world, so that `find` is not called. A subclass that overrides `find` declares it
+    again."""
 
     keys: Mapping[str, KeyRule] = {}
     """Functions of a call and its result that give what the detector compares, by name.

@@ -38,7 +38,6 @@ class StallDetector(WindowDetector):
     """
 
     name = "stall"
-    ignores_new_rounds = True
 
     def __init__(
         self, threshold: int = 3, *, only_fruitless: bool = False, varied: Optional[int] = None
@@ -50,6 +49,11 @@ class StallDetector(WindowDetector):
         self.varied: int = threshold if varied is None else varied
         check_threshold("varied", self.varied, threshold)
         self.span: int = self.varied
+
+    @property
+    def ignores_new_rounds(self) -> bool:  # type: ignore[override]
+        """Whether a new round never completes a streak; changes may be acknowledged alike."""
+        return self.only_fruitless
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Check the streak of each result of the last round; report the longest."""

@@ -129,8 +129,8 @@ class Round:
         self.evidence: List[JudgedCall] = list(self.calls.values())
         """In the order of the reply."""
         self.is_new: bool = all(map(_is_new, self.evidence))
-        """Whether all its calls are new to the window, and succeeded with new answers; a call that
-        finishes the run is never new."""
+        """Whether all its calls are new to the window and succeeded, each with a new answer or with
+        a change of the world; a call that finishes the run is never new."""
 
     def __repr__(self) -> str:
         return short_repr(self, counted(len(self.evidence), "call"))
@@ -179,7 +179,7 @@ def answer_order(features: CallFeatures) -> Tuple[bool, str, str]:
 
 
 def _is_new(item: JudgedCall) -> bool:
-    if not (item.is_fresh and item.is_new and item.features.outcome is SUCCESS):
+    if not (item.is_new and item.features.outcome is SUCCESS):
         return False
     # However new its words are, `RepeatedFinishDetector` must see it.
-    return not item.features.finishes
+    return (item.is_fresh or item.is_change) and not item.features.finishes
