@@ -76,7 +76,6 @@ ANSWERS = {
         '\n{"data": {"items": [], "next": null}, "ok": true, "hasMore": false}',
         '{"spans": [], "message": "Found 0 code spans."}',
         '{"results": [], "errors": [], "note": ""}',
-        '{"query": "cats", "results": [], "page": 1, "took_ms": 12}',
     ),
     Outcome.SILENT: (
         "",
@@ -92,7 +91,7 @@ ANSWERS = {
         '{"output": "", "exit_code": 1}',
         ' {"stdout": "", "stderr": "", "returncode": 0}\n',
         '{"exitCode": 1, "output": null}',
-        "\n[exit code: 0]\n[took 3s]",
+        "\n[exit code: 0]\n",
     ),
     Outcome.FAILURE: (
         "Error: 404",

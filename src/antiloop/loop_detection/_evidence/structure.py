@@ -29,12 +29,6 @@ _VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
 _PRINTED = ("stdout", "stderr", "output")
 _SPOKEN = ("text", "message", "result", "msg", "reason", "error")
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
-_ASIDES = frozenset(  # fields of an empty answer that repeat the question, or are about the answer
-    """
-    code duration elapsed keyword keywords limit offset page page_size pagesize per_page perpage q
-    query request_id requestid search search_query size status took took_ms
-    """.split()
-)
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
 _UNDER_WAY = re.compile(
     r"(?:\w+[ _-])?in[ _-]progress|queued|scheduled|submitted"
@@ -49,7 +43,6 @@ _EXIT = re.compile(
     r"|\"(?:exit_?(?:code|status)|return_?code)\"\s*:\s*(-?\d{1,3})\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_REMARK = re.compile(r"^\[.*\]\s*$", re.MULTILINE)  # by the program that ran the tool: [took 3s]
 _HTTP = re.compile(
     r"\W{0,9}(?:http(?:/[\d.]+)?|status(?: code)?|error)\W{1,3}([45]\d\d)\b", re.IGNORECASE
 )
@@ -106,7 +99,7 @@ def _of_text(text: str) -> Form:
     code = _EXIT.search(edges) if may_have_code(edges.lower()) else None
     if code is None:
         return Form(text)
-    said = _REMARK.sub("", _EXIT.sub("", text)) if text is edges else text
+    said = _EXIT.sub("", text) if text is edges else text
     return _of_code(int(code[1] or code[2]), said)
 
 
@@ -202,8 +195,7 @@ def _is_hollow(value: Any) -> bool:
     """Whether an object lists nothing: ``{"results": [], "total": 0}``."""
     fields = list(_leaves(value))
     lists = [name for name, each in fields if each == [] and not _TROUBLE.search(name)]
-    said = [each for name, each in fields if name not in _ASIDES]
-    return not value or (bool(lists) and not any(map(_is_something, said)))
+    return not value or (bool(lists) and not any(_is_something(each) for _, each in fields))
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
