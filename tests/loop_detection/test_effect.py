@@ -86,8 +86,7 @@ def test_a_file_and_prose_are_not_a_verb(verb, place, text):
         ("bash", {"command": "grep -rn a src > found.txt"}, False),
         ("bash", {"command": "find . -name '*.pyc' -delete"}, False),
         ("bash", {"command": "find . -exec touch {} +"}, False),
-        ("bash", {"command": "find . -exec ./fix {} + | grep done"}, False),
-        ("bash", {"command": "find . -exec cat {} \\; -exec ./fix {} +"}, False),
+        ("bash", {"command": "find . -exec cat {} \\; -exec touch {} +"}, False),
         ("bash", {"command": "find . -name '*.bin' -exec strings {} \\; | grep key"}, True),
         ("bash", {"command": "find . -type d -execdir grep -l key {} +"}, True),
         ("ls", {"input": "ls -F | grep '.*env'"}, True),
@@ -111,7 +110,6 @@ def test_what_only_looks(tool, arguments, answer):
     [
         ("job", {}, True),
         ("command_status", {}, True),
-        ("get_build", {}, True),
         ("process", {"action": "poll"}, True),
         ("ci", {"method": "pipelines.status"}, True),
         ("ci", {"method": "status.create"}, False),
@@ -131,8 +129,7 @@ def test_a_duration_is_the_news_of_a_job_and_noise_in_the_answer_of_a_shell():
 
     ours = LoopDetector.default()
     assert not found("job", '{"output": "no", "duration_seconds": %d}')
-    assert not found("state", '{"job_id": 5, "duration_seconds": %d}')
-    assert not found("state", '{"phase": "build", "duration_seconds": %d}')
+    assert not found("state", '{"state": "running", "duration_seconds": %d}')
     assert found("shell", '{"output": "no", "duration_seconds": %d}')
 
 

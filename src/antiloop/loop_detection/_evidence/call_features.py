@@ -46,7 +46,6 @@ from .noise import (
     has_words,
     measures,
     near_arguments,
-    speaks_of_a_job,
     statement,
     template,
     without_ids,
@@ -310,7 +309,6 @@ class CallFeatures:
         if self.text is None:
             return None
         waits = self.outcome is WAITING or asks_of_a_job(self.tool, self.arguments)
-        waits = waits or speaks_of_a_job(self.text.begin)
         # A measurement is noise beside a verdict, and the answer of what measures.
         keeps_counts = waits or (self.outcome is SUCCESS and measures(self.text.begin))
         return key_of(self.text.without_noise(keeps_counts, self.outcome.is_failure))

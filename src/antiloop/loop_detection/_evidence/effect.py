@@ -39,7 +39,6 @@ _PLACES = frozenset(_VERBS)
 LONGEST_NAME = 100
 """Characters of a verb at most: what is longer is a line for a shell."""
 _JOBS = frozenset("job jobs poll progress status wait".split())
-_WORK = frozenset("build deployment execution operation pipeline process run task workflow".split())
 _CHANGING = frozenset(
     """
     apply apply_patch checkout chmod commit cp install ln merge mkdir mv patch reset restore revert
@@ -48,7 +47,6 @@ _CHANGING = frozenset(
 )
 _SEARCHING = frozenset("ack ag egrep fd fgrep find grep rg".split())
 _PRINTING = frozenset(_SEARCHING | set("cat file head ls od stat strings tail wc xxd".split()))
-_FOR_EACH = re.compile(r"-(?:exec|ok)(?:dir)?\s+(\S+)")
 _EDITORS = frozenset(("perl", "sed"))
 _REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
 _COMMANDS = re.compile(r"[|;&\n]\s*")
@@ -157,10 +155,8 @@ def _searches(tool_name: str, arguments: Any) -> bool:
     # A search in any part makes silence its answer. Without one, all parts must only print.
     if _SEARCHING.isdisjoint(first_words) and not _PRINTING.issuperset(first_words or [""]):
         return False
-    # `find -delete` and `sed -i` begin like a search and are none.
-    if "-delete" in command or command_changes(command):
-        return False
-    return "-" not in command or _PRINTING.issuperset(_FOR_EACH.findall(command))
+    # `find -delete`, `find -exec touch` and `sed -i` begin like a search and are none.
+    return not ("-delete" in command or command_changes(command))
 
 
 def _line_named_after(tool_name: str, arguments: Any) -> Optional[str]:
@@ -211,10 +207,7 @@ def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
 
 @lru_cache(maxsize=1024)
 def _is_about_a_job(name: str) -> bool:
-    parts = words_of(name)
-    # `get_build` asks how a build is, and `build` does it.
-    asks = not _READING.isdisjoint(parts[:1]) and not _WORK.isdisjoint(parts)
-    return asks or not _JOBS.isdisjoint(parts)
+    return not _JOBS.isdisjoint(words_of(name))
 
 
 def words_of(name: str) -> List[str]:

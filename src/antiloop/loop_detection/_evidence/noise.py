@@ -70,7 +70,6 @@ _NUMBERING = re.compile(
     r"nonce|uuid|timestamp|(?:req(?:uest)?|trace|span|correlation|idempotency|message)_?(?:id|key)",
     re.IGNORECASE,
 )
-_JOB_FIELDS = ('"job', '"task', '"phase"', '"stage"', '"progress"')
 _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
 _COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
 
@@ -116,11 +115,6 @@ def without_places(text: str) -> str:
 def has_words(text: str, start: int = 0) -> bool:
     """Whether a text holds a word from a place on."""
     return _LETTERS.search(text, start) is not None
-
-
-def speaks_of_a_job(text: str) -> bool:
-    """Whether a text is the JSON of some work that goes on, of which a duration is the news."""
-    return text.startswith("{") and any(field in text[:LONG] for field in _JOB_FIELDS)
 
 
 def statement(text: str, arguments: Any) -> str:
