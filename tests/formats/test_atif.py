@@ -46,6 +46,17 @@ def test_results_without_an_id_belong_to_the_latest_calls_in_order():
     assert told.results == (ToolResult("a"), ToolResult("b"))
 
 
+def test_times_are_those_of_the_steps_where_they_tell_apart():
+    asked = agent(call("1"), timestamp="1970-01-01T00:00:07Z")
+    later = {"source": "system", "observation": {"results": [{"content": "a"}]}}
+    told = from_atif({"steps": [asked, {**later, "timestamp": "1970-01-01T00:00:09.5Z"}]})
+    assert (told.calls[0].started_at, told.results[0].duration_s) == (7.0, 2.5)
+    # How long a call took is not known where its result stands in the same step.
+    beside = agent(call("1"), results=[("1", "a")], timestamp="1970-01-01T00:00:07Z")
+    told = from_atif({"steps": [beside]})
+    assert (told.calls[0].started_at, told.results[0].duration_s) == (7.0, None)
+
+
 def test_results_may_stand_in_a_later_step():
     later = {"source": "system", "observation": {"results": [{"content": "a"}]}}
     assert from_atif({"steps": [agent(call("1")), later]}).results == (ToolResult("a"),)

@@ -1,6 +1,7 @@
 """Pydantic AI messages, as a run has them and as they are dumped."""
 
 import json
+from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
@@ -91,6 +92,20 @@ def test_a_notice_of_ours_is_no_user_message():
     notice = request("user-prompt", f"{NOTICE_MARKER} you repeat yourself")
     assert from_pydantic_ai([notice]).turn_starts == ()
     assert from_pydantic_ai([request("user-prompt", ["look", {"url": "x"}])]).turn_starts == (0,)
+
+
+@pytest.mark.parametrize("kind", ["tool-return", "retry-prompt"])
+@pytest.mark.parametrize(
+    ("asked", "came"),
+    [
+        ("1970-01-01T00:00:07Z", "1970-01-01T00:00:09.5Z"),
+        (datetime(1970, 1, 1, 0, 0, 7), datetime(1970, 1, 1, 0, 0, 9, 500_000, timezone.utc)),
+    ],
+)
+def test_times_of_calls_and_results_are_kept(kind, asked, came):
+    answered = request(kind, "a", tool_name="t", tool_call_id="1", timestamp=came)
+    history = from_pydantic_ai([{**asks(("1", {})), "timestamp": asked}, answered])
+    assert (history.calls[0].started_at, history.results[0].duration_s) == (7.0, 2.5)
 
 
 def test_live_messages_are_read_like_dumps():

@@ -111,6 +111,29 @@ def test_tokens_and_replies_are_kept(read):
     assert (run.model, run.input_tokens) == ("n", None)
 
 
+@pytest.mark.parametrize(
+    ("id_", "completed", "begun", "took"),
+    [
+        ("c", "1970-01-01T00:00:12.5Z", 9.0, 3.5),
+        ("c", None, 9.0, None),
+        ("c2", "1970-01-01T00:00:12.5Z", None, None),
+        (None, "1970-01-01T00:00:12.5Z", None, None),
+    ],
+)
+def test_the_times_of_calls_stand_in_the_events(read, id_, completed, begun, took):
+    timestamp = "1970-01-01T00:00:09Z"
+    event = {"event": "tool", "id": id_, "timestamp": timestamp, "completed": completed}
+    (run,) = read(sample(events=[event, {"event": "info", "id": "c", "timestamp": timestamp}, 7]))
+    assert (run.calls[0].started_at, run.results[0].duration_s) == (begun, took)
+
+
+def test_a_call_without_a_result_has_the_time_of_its_beginning(read):
+    made = sample(events=[{"event": "tool", "id": "c", "timestamp": 9, "completed": 12}])
+    del made["messages"][2:]
+    (run,) = read(made)
+    assert (run.calls[0].started_at, run.results) == (9.0, (None,))
+
+
 def test_what_is_no_sample_is_told_and_passed_over(archive, read):
     indented, blank = json.dumps(sample(), indent=1), "\r\n"
     texts = {"a_epoch_1": indented, "b": "{", "c": "[1]", "d": blank}

@@ -2,6 +2,7 @@
 
 from typing import Any, Iterable, List, Optional
 
+from ..._amounts import moment_s
 from ...stability import beta
 from ...types import ToolResult
 from .._content import arguments_of, field_of, optional_text, tag_of, text_of
@@ -36,7 +37,7 @@ def from_pydantic_ai(messages: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, message in enumerate(messages):
-        _add(history, parts_of(message), index)
+        _add(history, parts_of(message), index, _time_of(message))
     return history.build()
 
 
@@ -46,7 +47,7 @@ def parts_of(message: Any) -> List[Any]:
     return list(parts) if isinstance(parts, (list, tuple)) else []
 
 
-def _add(history: HistoryBuilder, parts: List[Any], round_: int) -> None:
+def _add(history: HistoryBuilder, parts: List[Any], round_: int, at: Optional[float]) -> None:
     said = _texts_of("user-prompt", parts)
     answers = [part for part in parts if _is_answer(part)]
     history.add_thoughts(*_texts_of("thinking", parts))
@@ -54,11 +55,17 @@ def _add(history: HistoryBuilder, parts: List[Any], round_: int) -> None:
     for part in parts:
         if _kind(part).endswith("tool-call"):  # or builtin-tool-call, which the provider runs
             arguments = arguments_of(field_of(part, "args"))
-            history.add_call(_name(part), arguments, _call_id(part), round_)
+            history.add_call(_name(part), arguments, _call_id(part), round_, at)
     for part in answers:
-        history.add_result(_result(part, said), _call_id(part), _name(part) or None)
+        place = (_call_id(part), _name(part) or None, _time_of(part))
+        history.add_result(_result(part, said), *place)
     for text in () if answers else said:
         history.add_user_message(text)
+
+
+def _time_of(thing: Any) -> Optional[float]:
+    """Return when a response came, or when a tool returned."""
+    return moment_s(field_of(thing, "timestamp"))
 
 
 def _is_answer(part: Any) -> bool:

@@ -4,8 +4,9 @@ A step of the agent holds its ``tool_calls`` and, mostly, what came of them as `
 See https://harborframework.com/docs/trajectory-format.
 """
 
-from typing import Any, Iterator, Mapping, Tuple
+from typing import Any, Iterator, Mapping, Optional, Tuple
 
+from ..._amounts import moment_s
 from ...stability import beta
 from ...types import ToolResult
 from .._content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
@@ -34,29 +35,33 @@ def from_atif(trajectory: Any) -> History:
     """
     history = HistoryBuilder()
     for index, step in own_steps(trajectory):
+        at = moment_s(field_of(step, "timestamp"))
+        calls = items_of(field_of(step, "tool_calls"))
         if tag_of(step, "source") == "user":
             history.add_user_message(text_of(field_of(step, "message")))
         elif tag_of(step, "source") == "agent":
             history.add_thoughts(*texts_in(field_of(step, "reasoning_content")))
             history.add_reply(*texts_in(field_of(step, "message")))
-        for call in items_of(field_of(step, "tool_calls")):
+        for call in calls:
             history.add_call(
                 text_of(field_of(call, "function_name")),
                 arguments_of(field_of(call, "arguments")),
                 optional_text(field_of(call, "tool_call_id")),
                 index,
+                at,
             )
         for result in items_of(field_of(field_of(step, "observation"), "results")):
-            _add_result(history, result)
+            # Results beside their calls bear the time of the calls; when they came is not said.
+            _add_result(history, result, None if calls else at)
     return history.build()
 
 
-def _add_result(history: HistoryBuilder, result: Any) -> None:
+def _add_result(history: HistoryBuilder, result: Any, at: Optional[float]) -> None:
     # Without content it points at the trajectory of a subagent: the result is not recorded.
     content = field_of(result, "content")
     if content is not None:
         call_id = optional_text(field_of(result, "source_call_id"))
-        history.add_result(ToolResult(text_of(content)), call_id)
+        history.add_result(ToolResult(text_of(content)), call_id, ended_at=at)
 
 
 def own_steps(trajectory: Any) -> Iterator[Tuple[int, Mapping[str, Any]]]:

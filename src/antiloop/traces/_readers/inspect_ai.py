@@ -4,11 +4,13 @@ Long texts that several places share stand once in a sample, as attachments.
 """
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from ..._amounts import moment_s
 from ...formats import History, from_inspect
 from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of
+from ...types import ToolCall, ToolResult
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .._shared.records import OnTrouble, Record
@@ -85,7 +87,7 @@ def _attached(value: Any, texts: Dict[str, Any], levels: int = _LEVELS) -> int:
 
 def _run(sample: Dict[str, Any], texts: Dict[str, Any], source: str) -> RecordedRun:
     messages = _with_attachments(sample["messages"], texts)
-    history = from_inspect(messages)
+    history = _with_times(from_inspect(messages), sample)
     events = tuple(_replies(sample, messages, history))
     return RecordedRun(
         f"{text_of(sample['id'])}_epoch_{text_of(sample['epoch'])}",
@@ -95,6 +97,35 @@ def _run(sample: Dict[str, Any], texts: Dict[str, Any], source: str) -> Recorded
         **vars(history),
         **vars(_usage(sample)),
     )
+
+
+def _with_times(history: History, sample: Dict[str, Any]) -> History:
+    """Add the times of calls: the messages lack them, and the events of the tools have them."""
+    events = {
+        optional_text(field_of(event, "id")): event
+        for event in items_of(sample.get("events"))
+        if tag_of(event, "event") == "tool"
+    }
+    found = [events.get(call.id) if call.id else None for call in history.calls]
+    begun = [moment_s(field_of(event, "timestamp")) for event in found]
+    ended = [moment_s(field_of(event, "completed")) for event in found]
+    return replace(
+        history,
+        calls=tuple(map(_begun_at, history.calls, begun)),
+        results=tuple(map(_taking, history.results, begun, ended)),
+    )
+
+
+def _begun_at(call: ToolCall, begun: Optional[float]) -> ToolCall:
+    return call if begun is None else replace(call, started_at=begun)
+
+
+def _taking(
+    result: Optional[ToolResult], begun: Optional[float], ended: Optional[float]
+) -> Optional[ToolResult]:
+    if result is None or begun is None or ended is None:
+        return result
+    return replace(result, duration_s=max(0.0, ended - begun))
 
 
 def _with_attachments(value: Any, texts: Dict[str, Any], levels: int = _LEVELS) -> Any:
