@@ -129,6 +129,31 @@ def test_a_recording_that_grows_is_known_as_soon_as_its_tools_tell(folder):
     assert [step for _, step, _ in [*found, *lines.end()]][:1] == [2]
 
 
+def test_a_redacted_run_is_read_by_the_profile_and_does_not_name_it(folder, capsys):
+    chat(folder, said("Go"), *rounds())
+    assert main(["redact", "chat.json"]) == 0
+    redacted = json.loads(capsys.readouterr().out)
+    assert {step["result"] for step in redacted["steps"]} == {"nothing"}
+    assert redacted.get("client") is None
+    assert main(["redact", "--isolated", "chat.json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert len({step["result"] for step in steps}) == 4
+    (folder / "antiloop.toml").write_text("profiles = 7", "utf-8")
+    assert main(["redact", "chat.json"]) == 2
+    assert "profiles" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("client", "named"), [("codex", "codex"), ("ours", None), ("unknown", None)]
+)
+def test_a_redacted_run_names_a_known_client_alone(folder, capsys, client, named):
+    run = {"run_id": "r", "steps": [{"tool_name": "search", "arguments": {}}], "client": client}
+    (folder / "run.jsonl").write_text(json.dumps(run) + "\n", "utf-8")
+    for options in ([], ["--isolated"]):
+        assert main(["redact", *options, "run.jsonl"]) == 0
+        assert json.loads(capsys.readouterr().out).get("client") == named
+
+
 def test_its_name_is_written_and_read_again():
     run = OwnClients([OURS]).read(RecordedRun("r", (ToolCall("search"),), (ToolResult("no"),)))
     assert run.client == OURS

@@ -81,6 +81,50 @@ def test_fine(no_loops):
     )
 
 
+def test_runs_are_read_by_the_declared_profiles(run_tests, pytester):
+    tests = """
+NUMBERS = ["one", "two", "three", "four"]
+RUN = {"run_id": "r", "client": "ours", "steps": [
+    {"tool_name": "search", "arguments": {}, "result": f"took {each} hours: no"}
+    for each in NUMBERS
+]}
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+def test_json(elsewhere, no_loops):
+    no_loops(RUN)
+
+def test_file(tmp_path, no_loops):
+    import json
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps(RUN))
+    no_loops(path)
+
+def test_run(no_loops):
+    from antiloop.testing._given_runs import runs_of
+    no_loops(runs_of(RUN))
+
+def test_history(no_loops):
+    from antiloop.formats import History
+    from antiloop.testing._given_runs import runs_of
+    (run,) = runs_of(RUN)
+    no_loops(History(run.calls, run.results, (), ()))
+
+def test_agent(no_loops):
+    numbers = iter(NUMBERS)
+    def search():
+        return f"took {next(numbers)} hours: no"
+    provider = ScriptedProvider(repeating_script(ToolCall("search"), 4))
+    Agent([search], provider, AgentConfig(observers=[no_loops])).run("Go")
+"""
+    run_tests(tests).assert_outcomes(passed=5)
+    profile = "[profiles.ours]\ntools = ['search', 'b', 'c']\nwraps = ['^took [a-z]+ hours: ']\n"
+    pytester.path.joinpath("antiloop.toml").write_text(profile, "utf-8")
+    run_tests(tests).assert_outcomes(failed=5)
+
+
 def test_a_guard_that_found_a_loop_fails_its_test(run_tests):
     done = run_tests(
         """

@@ -34,12 +34,17 @@ def add_detector(parser: argparse.ArgumentParser) -> None:
         help="settings from FILE.toml, or a detector from JSON that calibrate or"
         " LoopDetector.to_config wrote; - is JSON from standard input",
     )
+    add_isolated(parser)
+    add_names(parser, "presets", _presets())
+
+
+def add_isolated(parser: argparse.ArgumentParser) -> None:
+    """Add the option to read no settings, alone to a command that takes no detector."""
     parser.add_argument(
         "--isolated",
         action="store_true",
         help="ignore antiloop.toml and pyproject.toml",
     )
-    add_names(parser, "presets", _presets())
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
@@ -48,8 +53,9 @@ def settings_of(args: argparse.Namespace) -> Settings:
     Raises:
         SettingsError: if the file is malformed.
     """
-    if isinstance(args.config, Settings):
-        return args.config
+    config = getattr(args, "config", None)
+    if isinstance(config, Settings):
+        return config
     return Settings() if args.isolated else Settings.read()
 
 

@@ -7,7 +7,7 @@ from .._text.masking import SECRETS
 from .._text.pseudonyms import Pseudonyms
 from ..formats import TextMessage
 from ..loop_detection import Opinion
-from ..loop_detection._internal import rule_words
+from ..loop_detection._internal import PROFILES, rule_words
 from ..traces import RecordedRun
 from ..types import ToolCall, ToolResult
 
@@ -34,7 +34,7 @@ class Redactor:
             run.turn_starts,
             opinions=tuple(map(self._opinion, run.opinions)),
             messages=tuple(map(self._message, run.messages)),
-            client=run.client,
+            client=_known_client(run),
         )
 
     def _call(self, call: ToolCall, begun: float) -> ToolCall:
@@ -65,3 +65,9 @@ class Redactor:
 
     def _text(self, text: str) -> str:
         return self._other.text(SECRETS.text(text))
+
+
+def _known_client(run: RecordedRun) -> Optional[str]:
+    """Return the name of a known client; the name that a user gave to another one is private."""
+    name = getattr(run.client, "name", run.client)
+    return name if name in PROFILES else None

@@ -1,5 +1,6 @@
 """Collect the runs of a test, as its fixture ``no_loops``."""
 
+import os
 from dataclasses import replace
 from typing import Any, Collection, Dict, List, Optional, TypeVar
 
@@ -8,7 +9,8 @@ from .._text.masking import SECRETS
 from .._text.shortening import visible
 from ..agent import AgentObserver, AgentResult
 from ..integrations._internal import Lookout
-from ..loop_detection import LoopDetection, LoopVerdict
+from ..loop_detection import ClientProfile, LoopDetection, LoopVerdict
+from ..loop_detection._internal import Settings, find_settings
 from ..stability import beta
 from ..traces import RecordedRun
 from ._assertion import said_of
@@ -35,8 +37,18 @@ class NoLoops(AgentObserver):
         self.preset: Preset = "default"
         self.allow: Collection[str] = ()
         self.runs: List[RecordedRun] = []
+        self._profiles: Collection[ClientProfile] = ()
         self._observed: List[RecordedRun] = []
         self._heard: Dict[str, Dict[str, LoopDetection]] = {}
+
+    @classmethod
+    def _of_project(cls, folder: str) -> "NoLoops":
+        """Make one that knows the clients that the settings of a project declare."""
+        watch, path = cls(), find_settings(folder)
+        if path is not None:
+            settings = Settings.read(os.path.join(folder, path))
+            watch._profiles = tuple(settings.profiles.values())
+        return watch
 
     def __repr__(self) -> str:
         return short_repr(self, counted(len(self.runs), "run"))
@@ -48,7 +60,7 @@ class NoLoops(AgentObserver):
         allow: Optional[Collection[str]] = None,
     ) -> None:
         """Fail at once if a run got stuck; see `assert_no_loops`."""
-        runs = runs_of(run)
+        runs = runs_of(run, self._profiles)
         self.runs += runs
         said = self._said_of(runs, preset or self.preset, self.allow if allow is None else allow)
         if said:
@@ -67,7 +79,9 @@ class NoLoops(AgentObserver):
 
     def on_run_end(self, run_id: str, result: AgentResult) -> None:
         """Take the run of an `Agent`."""
-        runs = [replace(run, run_id=run_id, source=run_id) for run in runs_of(result)]
+        runs = [
+            replace(run, run_id=run_id, source=run_id) for run in runs_of(result, self._profiles)
+        ]
         self._observed += runs
         self.runs += runs
 

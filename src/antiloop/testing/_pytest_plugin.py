@@ -46,7 +46,8 @@ def no_loops(request: pytest.FixtureRequest) -> "Iterator[NoLoops]":
     """
     from ._no_loops import NoLoops
 
-    watch = request.node.stash[_WATCH] = NoLoops()
+    project = NoLoops._of_project(str(request.config.rootpath))
+    watch = request.node.stash[_WATCH] = project
     yield watch
     for run in watch.runs:
         request.config.stash[_RUNS].append(_named(run, request.node.nodeid))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._live.live_session import LiveState as LiveState
     from ._live.live_session import by_trouble as by_trouble
     from ._live.live_sessions import LiveSessions as LiveSessions
+    from ._own_clients import OwnClients as OwnClients
     from ._pieces import PIECE as PIECE
     from ._pieces import Doubt as Doubt
     from ._pieces import Piece as Piece
@@ -32,6 +33,7 @@ _HOMES = {
     "_live.live_lines": "LiveLines LiveVerdict",
     "_live.live_session": "LiveSession LiveState by_trouble",
     "_live.live_sessions": "LiveSessions",
+    "_own_clients": "OwnClients",
     "_pieces": "Doubt PIECE Piece pieces_of read_piece",
     "_readers.otlp": "event_of handoff",
     "_reading": "read_lines",

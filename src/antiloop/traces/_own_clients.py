@@ -22,6 +22,11 @@ class OwnClients:
     def __bool__(self) -> bool:
         return bool(self._profiles)
 
+    @property
+    def profiles(self) -> Collection[ClientProfile]:
+        """The declared ones, one of a name."""
+        return self._profiles.values()
+
     def known(self, client: Client, tools: Collection[str] = ()) -> Client:
         """Return the declared profile of a run's client, else the name of a known one, or None.
 

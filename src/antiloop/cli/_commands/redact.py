@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from ..._replaced_file import named_folders, replaced_file
 from .._command import COULD_NOT_RUN, add_command, reason_of
+from .._detector import add_isolated, profiles_of
 from .._output.terminal import complain, counted, line_of, note, say
 from .._recordings import Recordings, add_recordings, path_to_write
 
@@ -40,11 +41,12 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="file to write (default: standard output)",
     )
+    add_isolated(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the redacted runs, one a line."""
-    recordings = Recordings(args.paths, args.source)
+    recordings = Recordings(args.paths, args.source, profiles_of(args))
     redacted = _lines(recordings)
     first = list(islice(redacted, 1))
     if not first and recordings.is_incomplete:
