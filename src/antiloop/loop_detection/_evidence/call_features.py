@@ -359,17 +359,21 @@ class CallFeatures:
         # Where nothing is changed, the numbers are the answer.
         return key_of(template(self.text.begin)) if self.text and self.mutates else None
 
+    @property
+    def may_state(self) -> bool:
+        """Whether the answer may be a statement, by what is quick to find out."""
+        if self.text is None or self.outcome is not SUCCESS or self.text.rest:
+            return False
+        is_data = self.text.begin[:1] in _DATA
+        return not (is_data or self.is_command or self.changes_world)
+
     @cached_property
     def statement(self) -> Optional[str]:
         """The answer without echoes and addresses; None where it is data, or acknowledges an act.
 
         It begins with what is quick to compare, so most that differ need not be made for it.
         """
-        if self.text is None or self.outcome is not SUCCESS or self.text.rest:
-            return None
-        if self.text.begin[:1] in _DATA or self.is_command or self.changes_world:
-            return None
-        said = statement(self.text.begin, self.arguments)
+        said = self.text and self.may_state and statement(self.text.begin, self.arguments)
         return key_of(f"{self.look} {said}") if said else None
 
     @cached_property

@@ -126,12 +126,18 @@ def statement(text: str, arguments: Any) -> str:
     >>> statement("https://a.example/?q=3\n[3] Wait here until we know who you are", {"index": 3})
     'wait here until we know who you are'
     """
-    lines = [line for line in text[:LONG].lower().splitlines() if "://" not in line]
-    said = _LOWER_VOLATILE.sub(" ", _ADDRESS.sub(" ", "\n".join(lines)))
-    echoed = set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
-    kept = [term for term in _terms(said) if term and not echoed.issuperset(term.split())]
+    kept = list(stated(text, arguments))
     # Different words: a page of one line over and over says no more than that line.
     return " ".join(kept) if len(set(kept)) >= _SENTENCE else ""
+
+
+def stated(text: str, arguments: Any) -> Iterator[str]:
+    """Yield the terms of a statement, line by line: most texts that differ do so soon."""
+    echoed = set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
+    for line in text[:LONG].lower().splitlines():
+        if "://" not in line:
+            said = _LOWER_VOLATILE.sub(" ", _ADDRESS.sub(" ", line))
+            yield from (term for term in _terms(said) if not echoed.issuperset(term.split()))
 
 
 def measures(text: str) -> bool:

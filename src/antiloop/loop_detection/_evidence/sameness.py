@@ -1,9 +1,10 @@
 """Whether two answers are the same, and whether they are known to differ."""
 
-from itertools import islice
+from itertools import islice, starmap
 from typing import Iterable, List
 
 from .call_features import CallFeatures
+from .noise import stated
 from .outcome import REFUSED, SUCCESS, WAITING
 
 SEEN = 3
@@ -34,9 +35,13 @@ def show_alike(one: CallFeatures, other: CallFeatures) -> bool:
     """Whether two answers show the same sentence or page, whatever was asked."""
     if one.outcome is not SUCCESS or other.outcome is not SUCCESS:
         return False
-    # Where the texts are known, most differ at once, and their statements need not be made.
-    if one.look != other.look and one.look is not None and other.look is not None:
-        return False
+    # Where the texts are known, most differ soon, and their statements need not be made.
+    if one.text is not None and other.text is not None:
+        if one.look != other.look or not one.may_state:
+            return False
+        texts = (one.text.begin, one.arguments), (other.text.begin, other.arguments)
+        if one.result != other.result and any(a != b for a, b in zip(*starmap(stated, texts))):
+            return False
     return one.statement is not None and one.statement == other.statement
 
 
