@@ -17,7 +17,6 @@ from ._evidence.window import Window
 from ._monitor import LoopMonitor
 from ._presets import PresetOptions, arguments_of
 from ._profiles import ClientProfile, client_of
-from ._project.settings import Settings
 from ._registry import DETECTORS, PRESETS
 from ._run.listeners import Listener
 from ._second_opinion.opinion import Opinion
@@ -198,6 +197,9 @@ class LoopDetector(DetectorSettings):
         if preset not in PRESETS:
             raise ValueError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")
         check_flag("required", required)
+        # Most detectors are made in code, which needs neither the schema of the file nor prices.
+        from ._project.settings import Settings
+
         settings = Settings.read(path, required=required)
         detector = settings.detector(cls, preset)
         settings.log(preset, detector)
