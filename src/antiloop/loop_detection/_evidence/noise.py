@@ -38,7 +38,6 @@ _CLOCKS = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK})")
 _DAYS = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
 _VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
-_LOWER_VOLATILE = re.compile(_VOLATILE.pattern)
 # a.py:12:5, a.ts(12,5), line 12: an edit moves what is below it.
 _PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d+", re.IGNORECASE)
 # A mean, a time per something, or nothing but a time under its name.
@@ -136,7 +135,7 @@ def stated(text: str, arguments: Any) -> Iterator[str]:
     echoed = set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
     for line in text[:LONG].lower().splitlines():
         if "://" not in line:
-            said = _LOWER_VOLATILE.sub(" ", _ADDRESS.sub(" ", line))
+            said = _VOLATILE.sub(" ", _ADDRESS.sub(" ", line))
             yield from (term for term in _terms(said) if not echoed.issuperset(term.split()))
 
 
