@@ -44,7 +44,6 @@ def _fits(text: str) -> bool:
 
 KEY_LENGTH = 10
 """Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
-_KEY_BYTES = KEY_LENGTH // 2
 
 
 def call_fingerprint(tool_name: Any, arguments: Any) -> str:
@@ -55,12 +54,7 @@ def call_fingerprint(tool_name: Any, arguments: Any) -> str:
 
 def text_fingerprint(text: str) -> str:
     """Return the SHA-256 of a text, as hexadecimal digits; lone surrogates are allowed."""
-    return digest_of(text).hex()
-
-
-def digest_of(text: str) -> bytes:
-    """Return the SHA-256 of a text, which no text equals; lone surrogates are allowed."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def short_call_fingerprint(tool: str, arguments: str) -> str:
@@ -72,9 +66,8 @@ def short_call_fingerprint(tool: str, arguments: str) -> str:
         tool: the name of the tool.
         arguments: as canonical JSON.
     """
-    digest = digest_of(arguments)
-    number = int.from_bytes(digest[:_KEY_BYTES], "big") ^ _half_key(tool)
-    return number.to_bytes(_KEY_BYTES, "big").hex()
+    number = int(text_fingerprint(arguments)[:KEY_LENGTH], 16) ^ _half_key(tool)
+    return f"{number:0{KEY_LENGTH}x}"
 
 
 @lru_cache(maxsize=1024)

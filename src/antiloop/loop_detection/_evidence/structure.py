@@ -68,8 +68,8 @@ class Form(NamedTuple):
 _NOTHING_LEFT = re.compile(r"\b(?:no|0|zero|nothing)\b")
 
 
-def form_of(text: str) -> Form:
-    r"""Read the form of an answer.
+def form_of(text: str, layers: int = _LAYERS) -> Form:
+    r"""Read the form of an answer, and of what is wrapped in it at most so many layers deep.
 
     >>> form_of('{"stdout": "", "stderr": "no space left", "exit_code": 28}').has_failed
     True
@@ -78,10 +78,6 @@ def form_of(text: str) -> Form:
     >>> form_of('{"content": [{"type": "text", "text": "3 files"}]}').text
     '3 files'
     """
-    return _form(text, _LAYERS)
-
-
-def _form(text: str, layers: int) -> Form:
     if layers and len(text) <= _MOST and text.lstrip()[:1] in ("{", "["):
         try:
             value = json.loads(text)
@@ -111,7 +107,7 @@ def _of_code(code: int, said: str) -> Form:
 def _of_list(value: List[Any], layers: int) -> Form:
     texts = [_text_of_block(each) for each in value]
     if texts and None not in texts:
-        return _form("\n".join(map(str, texts)), layers - 1)
+        return form_of("\n".join(map(str, texts)), layers - 1)
     return Form("", is_empty=not value, is_data=True)
 
 
@@ -126,13 +122,13 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
     code = next((fields[name] for name in _CODES if type(fields.get(name)) is int), None)
     if code is not None and not fields.get("timed_out"):
         said = "\n".join(printed or _texts(fields, _SPOKEN))
-        return _form(said, layers - 1) if code == 0 and said else _of_code(code, said)
+        return form_of(said, layers - 1) if code == 0 and said else _of_code(code, said)
     if _has_failed(fields):
         said = " ".join(printed or _texts(fields, _SPOKEN))
         return Form(said, True, is_busy=any(fields.get(name) in _BUSY for name in _STATUSES))
     inner = None if _verdicts(fields) else _inner(fields, printed)
     if inner is not None:
-        return _form(inner, layers - 1)
+        return form_of(inner, layers - 1)
     if isinstance(fields.get("content"), list) and fields["content"]:
         return _of_list(fields["content"], layers)
     states = _texts(fields, _STATES)
