@@ -27,6 +27,7 @@ from antiloop.loop_detection import (
     CallLimitDetector,
     Escalation,
     LoopAction,
+    LoopMonitor,
     LoopSeverity,
     MonologueDetector,
     NearRepeatDetector,
@@ -831,6 +832,79 @@ def test_a_loop_that_goes_on_after_a_compaction_climbs_on():
     monitor.forgot()
     actions += [monitor.after([LOOK], ["same"]).action.value for _ in range(3)]
     assert actions == ["continue", "continue", "notify", "block", "continue", "continue", "stop"]
+
+
+def step_of_stop(period, every):
+    """Return the step at which a loop is stopped that is compacted time and again."""
+    monitor = LoopDetector.escalating().monitor()
+    for step in range(60):
+        path = f"{step % period}.py"
+        call, result = ToolCall("read", {"path": path}), ToolResult(f"the text of {path}")
+        if monitor.after([call], [result]).action.value == "stop":
+            return step
+        if (step + 1) % every == 0:
+            monitor.forgot()
+    return None
+
+
+@given(st.integers(1, 9), st.integers(1, 20))
+def test_a_loop_that_is_compacted_again_and_again_is_stopped(period, every):
+    stopped = step_of_stop(period, every)
+    assert stopped is not None
+    assert stopped <= step_of_stop(period, 99) + max(2 * period, every)
+
+
+def reads(monitor, count, answer="the text of"):
+    """Read files, and return what is done about it."""
+    calls = [ToolCall("read", {"path": f"{number}.py"}) for number in range(count)]
+    results = [ToolResult(f"{answer} {number}.py") for number in range(count)]
+    actions = {monitor.after([each], [given]).action.value for each, given in zip(calls, results)}
+    return actions - {"continue"}
+
+
+@given(st.integers(1, 40))
+def test_a_second_pass_after_a_compaction_is_no_loop_and_a_third_is(count):
+    monitor = LoopDetector.escalating().monitor()
+    found = []
+    for _ in range(6):
+        found.append(bool(reads(monitor, count)))
+        monitor.forgot()
+    assert found[:2] == [False, False]
+    # Two longer laps do not fit into a window.
+    assert any(found) or count > 20
+
+
+@pytest.mark.parametrize("progress", [LoopMonitor.mark_progress, LoopMonitor.user_message])
+def test_after_new_calls_answers_or_progress_a_compaction_counts_again(progress):
+    monitor = LoopDetector.escalating().monitor()
+    for number in range(5):
+        assert not reads(monitor, 9, answer=f"version {number} of")
+        monitor.forgot()
+    for _ in range(3):
+        assert not reads(monitor, 9)
+        monitor.forgot()
+        assert not reads(monitor, 9)
+        progress(monitor)
+
+
+def test_what_was_known_at_a_compaction_survives_a_snapshot_and_is_bounded():
+    detector = LoopDetector.escalating()
+    monitor = detector.monitor()
+    reads(monitor, 40)
+    monitor.forgot()
+    snapshot = monitor.snapshot()
+    assert len(snapshot["window"]["known"].split()) == 40
+    other = detector.monitor()
+    other.restore(json.loads(json.dumps(snapshot)))
+    reads(other, 40)
+    other.forgot()  # nothing new came
+    assert reads(other, 40)
+    reads(monitor, 40, "other text of")
+    monitor.forgot()
+    assert len(monitor.snapshot()["window"]["known"].split()) == 40
+    del snapshot["window"]["known"]
+    other.restore(snapshot)
+    assert other.snapshot()["window"]["known"] == ""
 
 
 class Kept:

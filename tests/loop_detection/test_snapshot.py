@@ -178,6 +178,7 @@ def test_an_empty_window_comes_back():
         "rounds": [],
         "round": None,
         "keys": [],
+        "known": "",
     }
     again = restored(Window(50))
     assert (again.rounds, again.call_count) == ([], 0)

@@ -1,7 +1,7 @@
 """The state of one run, and the verdict on each of its rounds."""
 
 from copy import deepcopy
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Union
 
 from .._decision_time import Measure
 from .._short_repr import counted, short_repr
@@ -12,6 +12,7 @@ from ._arguments import check_call, check_name, check_round, checked_words, time
 from ._detection import LoopDetection
 from ._detectors.custom import CallCopies
 from ._evidence.compared import Result
+from ._evidence.forgetting import known_after
 from ._evidence.suspicion import Suspicion
 from ._evidence.window import Policies, Window
 from ._ladder import Ladder
@@ -117,11 +118,7 @@ class LoopMonitor:
         return self._speech.counts()
 
     def before(self, call: ToolCall) -> LoopVerdict:
-        """Return whether a call may run; nothing is recorded.
-
-        Returns:
-            A verdict with the action ``block`` and the text of the refusal, or with ``continue``.
-        """
+        """Return ``block`` with the text of the refusal, or ``continue``; nothing is recorded."""
         check_call(call)
         if not self.enabled:
             return GO_ON
@@ -268,15 +265,21 @@ class LoopMonitor:
     def mark_progress(self) -> None:
         """Declare progress: earlier calls no longer count; each loop keeps its ladder position."""
         self._speech.moved()
-        self.forgot()
+        self._forget(frozenset())
 
     def forgot(self) -> None:
         """Report that the model no longer sees what came before: a compaction, a summary, a trim.
 
         Earlier calls no longer count as known, so reading something again does not repeat it. A
-        loop that goes on is found again as a new one, which keeps its ladder position.
+        loop that goes on is found again and keeps its ladder position. Nothing is forgotten if no
+        new call and no new answer came since the last time.
         """
-        self._window.clear()
+        known = known_after(self._window)
+        if known is not None:
+            self._forget(known)
+
+    def _forget(self, known: FrozenSet[str]) -> None:
+        self._window.clear(known)
         self._copies.clear()
         self._ladder.blocks.clear()
         self._suspicion.clear()

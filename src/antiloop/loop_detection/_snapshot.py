@@ -78,6 +78,7 @@ def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
         "rounds": list(_rounds(window, tools, shown)),
         "round": window.rounds[-1].number if window.rounds else None,
         "keys": sorted(window.keys),
+        "known": " ".join(sorted(window.known)),
     }
 
 
@@ -102,6 +103,8 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     window.round_count = int(packed["seen"])
     window.turn_start = int(packed["turn"])
     window.clock = float(packed["clock"])
+    # Snapshots of before have none.
+    window.known = frozenset(str(packed.get("known", "")).split())
     counts = {str(key): (int(run), int(turn)) for key, (run, turn) in packed["counts"].items()}
     window.counts = {name: counts.get(_tool_key(name), (0, 0)) for name in window.counts}
 

@@ -7,6 +7,7 @@ from typing import (
     Any,
     Callable,
     Dict,
+    FrozenSet,
     Iterable,
     Iterator,
     List,
@@ -134,6 +135,8 @@ class Window:
         self.clock: float = 0.0
         """The time of the last answer whose time is known; a run without times stays at 0."""
         self._kept = 0
+        self.known: FrozenSet[str] = frozenset()
+        """The calls and answers of before the last compaction."""
         self.occurrences: Occurrences = Occurrences()
         """The number of times that each of its calls came, and the outcomes."""
         self._lowest: Dict[Tuple[str, int], int] = {}
@@ -255,9 +258,10 @@ class Window:
         self.turn_start = self.call_count
         self.counts = {name: (in_run, 0) for name, (in_run, _) in self.counts.items()}
 
-    def clear(self) -> None:
-        """Forget the calls, not how many they were."""
+    def clear(self, known: FrozenSet[str] = frozenset()) -> None:
+        """Forget the calls but those that were `known`, not how many they were."""
         self.rounds.clear()
+        self.known = known
         # The numbers of calls and rounds go on: opinions and ladders name moments by them.
         self.occurrences = Occurrences()
         self._kept = 0

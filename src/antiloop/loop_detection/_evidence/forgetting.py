@@ -1,0 +1,24 @@
+"""The calls that a model knew at a compaction, and whether it has made a new one since.
+
+At a compaction what came before stops counting. A loop that is compacted in each of its laps would
+never be found. A further compaction therefore counts only if the agent has made a call since the
+last one, or got an answer, that was not known then.
+"""
+
+from typing import FrozenSet, Optional
+
+from .window import Window
+
+_DIGITS = 8
+"""Of the fingerprints of a call and of its result: a state file may hold fifty of both."""
+
+
+def known_after(window: Window) -> Optional[FrozenSet[str]]:
+    """Return what is known of a run after a compaction; None if it does not count."""
+    made = frozenset(
+        item.features.call[:_DIGITS] + (item.features.result or "")[:_DIGITS] for item in window
+    )
+    if made and made <= window.known:
+        return None
+    known = made | window.known
+    return known if window.size is None or len(known) <= window.size else made
