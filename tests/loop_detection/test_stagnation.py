@@ -57,6 +57,14 @@ def test_the_last_rounds_must_all_bear_evidence():
     assert ask(StagnationDetector(3), *in_vain(8), edit, *in_vain(10)[8:]) is None
 
 
+def test_the_last_rounds_count_however_much_evidence_there_was_before():
+    edit, again = step("edit_file", "saved", text="new"), in_vain(1)
+    assert ask(StagnationDetector(), *again * 9) is not None
+    assert ask(StagnationDetector(), *again * 9, edit) is None
+    assert ask(StagnationDetector(), *again * 9, edit, *again) is None
+    assert ask(StagnationDetector(), *again * 9, edit, *again * 2) is not None
+
+
 def test_a_tool_may_have_a_threshold_of_its_own():
     policies = {"search": ToolPolicy(thresholds={"stagnation": 9})}
     calls, results = zip(*in_vain(8))

@@ -65,6 +65,10 @@ RUNS = {
         [[*nothing(word), *news(word)] for word in WORDS[:5]],
         [0] * 5,
     ),
+    "news beside the same failure": (
+        [[*news(word), failed("get", "Error: boom", id=1)] for word in WORDS[:5]],
+        [0, 0, 0.148, 0.901, 0.99],
+    ),
     "news between searches in vain": (
         [*map(nothing, WORDS[:4]), news("a"), nothing("y"), news("b")],
         [0, 0.055, 0.273, 0.491, 0.245, 0.491, 0.245],
