@@ -73,6 +73,7 @@ def test_what_is_left_out_has_its_default():
         ({**WHOLE, "notice_role": "king"}, "notice_role: unknown role 'king'; choose from sy"),
         ({**WHOLE, "mask": "all"}, "mask: unknown mask 'all'; choose from secrets, arguments"),
         ({**WHOLE, "mask": 7}, "mask: unknown mask 7; choose from secrets, arguments"),
+        ({**WHOLE, "mask": []}, r"mask: unknown mask \[\]; choose from secrets, arguments"),
         ({**WHOLE, "window": 2}, "repeat looks at 3 rounds, but the window holds 2"),
     ],
 )

@@ -44,6 +44,15 @@ def test_pages_are_different_pages():
     assert ask(NearRepeatDetector(4), *run) is None
 
 
+def test_a_number_may_be_the_question_so_it_takes_six_equal_answers():
+    heads = [step("read", "the same page of the book", count=20 + n) for n in range(8)]
+    for threshold in (2, 6):
+        assert ask(NearRepeatDetector(threshold), *heads[:5]) is None
+        assert ask(NearRepeatDetector(threshold), *heads[:6]).repetitions == 6
+    assert ask(NearRepeatDetector(8), *heads[:7]) is None
+    assert ask(NearRepeatDetector(8), *heads).repetitions == 8
+
+
 def test_the_same_arguments_of_different_tools_are_different_questions():
     run = [step(name, "Error: is missing", q="why?") for name in ("ask", "look", "read", "find")]
     assert ask(NearRepeatDetector(4), *run) is None

@@ -58,6 +58,11 @@ def test_one_call_over_and_over_is_a_repeat_and_no_cycle():
     assert ask(PingPongDetector(8, 2), *[A] * 40) is None
 
 
+def test_one_call_over_and_over_after_another_is_no_cycle():
+    assert ask(PingPongDetector(4, 3), B, *[A] * 8) is None
+    assert ask(PingPongDetector(4, 3), B, C, *[A] * 10) is None
+
+
 def test_a_cycle_may_hold_the_same_call_twice():
     found = ask(PingPongDetector(3, 3), *[A, A, B] * 3)
     assert found.details["cycle"] == ["alpha", "alpha", "beta"]

@@ -221,6 +221,15 @@ def test_looks_acts_finishes_and_agents_are_told_apart():
     assert ClientProfile.named("gemini-cli").starts_agent("invoke_agent")
 
 
+def test_a_call_is_one_of_those_named_if_it_matches_any_pattern():
+    several = (CallPattern("press"), CallPattern("computer", {"action": "click"}))
+    profile = ClientProfile("mine", acts=several, looks=several, finishes=several)
+    for named in (profile.acts_by, profile.looks_by, profile.finishes_by):
+        assert named("press", {})
+        assert named("computer", {"action": "click"})
+        assert not named("computer", {"action": "drag"})
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from runs import ask, ask_rounds, call, in_a_row, step
+from runs import ask, ask_rounds, call, in_a_row, step, verdicts
 
-from antiloop import RepeatDetector, ToolCall, ToolResult
+from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
+from antiloop.loop_detection import Escalation
 
 LS = step("ls", path=".")
 CAT = step("cat", path="a")
@@ -255,6 +256,12 @@ class TestBesideNewWork:
         assert ask_rounds(self.detector, *self.rounds(5, same, new)) is None
         found = ask_rounds(self.detector, *self.rounds(6, same, new))
         assert (found.repetitions, found.may_end_run) == (6, False)
+
+    def test_it_is_said_again_only_eight_rounds_later(self):
+        detector = LoopDetector([self.detector], Escalation(("notify", "block")))
+        found = verdicts(detector, *self.rounds(14, 1, 1))
+        told = [(at, each.action.value) for at, each in enumerate(found, 1) if each.detection]
+        assert told == [(6, "notify"), (14, "block")]
 
     def test_less_does_not(self):
         assert ask_rounds(self.detector, *self.rounds(2, 2, 1)) is None

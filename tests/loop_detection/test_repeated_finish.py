@@ -35,6 +35,13 @@ def test_an_edit_that_failed_is_none():
     assert ask(RepeatedFinishDetector(3), *run).repetitions == 3
 
 
+def test_a_finish_that_is_refused_and_one_that_is_not_are_different_ends():
+    refused = failed("task_done", "Error: the tests fail", message="Summary 1")
+    assert ask(RepeatedFinishDetector(2), refused, done(1)) is None
+    assert ask(RepeatedFinishDetector(2), done(1), refused) is None
+    assert ask(RepeatedFinishDetector(2), done(1), refused, refused).repetitions == 2
+
+
 @pytest.mark.parametrize("tool", ["complete_order", "done_list", "finish_line_search"])
 def test_tools_whose_names_only_begin_so_are_left_alone(tool):
     assert ask(RepeatedFinishDetector(2), *(done(n, tool) for n in range(5))) is None

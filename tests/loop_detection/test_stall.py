@@ -6,6 +6,7 @@ import pytest
 from runs import ask, ask_rounds, in_a_row, step
 
 from antiloop import StallDetector, ToolResult
+from antiloop.loop_detection._evidence.fingerprint import text_fingerprint
 
 PAGES = [step("get", "the same old page", url=f"/{name}") for name in "abcdefghijkl"]
 
@@ -140,7 +141,9 @@ class TestOnlyFruitless:
     def test_the_same_failure_counts_whatever_it_echoes(self):
         run = [step("get", f"Error: page {name} not found", page=name) for name in NAMES[:5]]
         assert ask(self.detector, *run[:4]) is None
-        assert ask(self.detector, *run).repetitions == 5
+        found = ask(self.detector, *run)
+        assert found.repetitions == 5
+        assert found.details["result_hash"] == text_fingerprint(run[-1][1])[:10]
 
     def test_the_same_failure_of_nearly_the_same_call_counts_earlier(self):
         run = [step("get", "Error: 404", page="a", request_id=n) for n in range(3)]

@@ -69,6 +69,8 @@ def test_one_new_call_or_result_begins_another_stretch():
     same = [ToolCall("a")] * 4
     assert detector.check(same, ["x"] * 4).message == "4 rounds in a row brought nothing new."
     assert detector.check(same, ["x", "x", "x", "y"]) is None
+    in_turn = detector.check([ToolCall("a"), ToolCall("b")] * 2, ["x"] * 4)
+    assert (detector.check(same, ["x"] * 4).period, in_turn.period) == (1, 2)
     assert detector.check([*same[:3], ToolCall("b")], ["x"] * 4) is None
     assert detector.check(same[:3], ["x"] * 3) is None
 

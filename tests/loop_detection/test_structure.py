@@ -139,11 +139,16 @@ def test_json_that_is_cut_or_too_long_is_a_text():
     assert form_of(json.dumps({"output": "x" * 20_000, "exit_code": 3})).has_failed
 
 
-def test_layers_without_end_are_a_text():
+@pytest.mark.parametrize("name", LAYERS)
+def test_four_layers_of_any_kind_are_taken_off_and_no_more(name):
     text = "3 files"
-    for _ in range(9):
-        text = json.dumps({"result": text})
-    assert form_of(text).text.startswith('{"result"')
+    for _ in range(4):
+        text = json.dumps(LAYERS[name](text))
+    assert form_of(text).text == "3 files"
+    assert form_of(json.dumps(LAYERS[name](text))).text.startswith(("{", "["))
+
+
+def test_an_object_that_prints_nothing_is_silent_and_one_with_words_is_not():
     assert outcome(json.dumps({"exit_code": 0, "output": ""})) is Outcome.SILENT
     assert outcome(json.dumps({"type": "text", "text": "x", "annotations": {}})) is Outcome.SUCCESS
 
