@@ -71,7 +71,10 @@ class TestBlocking:
         monitor = over_budget(CallLimitDetector(per_tool={"read": 2}), READS)
         for number in range(60):
             monitor.record_call("search", {"q": number}, f"found {number}")
-        assert monitor.before(self.read).action.value == "block"
+        verdict = monitor.before(self.read)
+        assert verdict.action.value == "block"
+        # None of the three calls that used it up is left, so it points at the last call alone.
+        assert verdict.detection.indices == (62,)
 
     def test_a_refused_call_is_refused_again(self):
         monitor = over_budget(CallLimitDetector(per_tool={"read": 2}), READS)

@@ -915,6 +915,15 @@ class Kept:
         self.told.append((run_id, verdict.action.value))
 
 
+def test_the_last_reply_is_told_once_and_those_before_it_are_not():
+    monitor = monitor_of()
+    for number in range(3):
+        monitor.after([ToolCall("look", {"n": number})], [f"page {number}"])
+    [(event, (calls, _))] = monitor.last_reply()
+    assert (event, [call.arguments for call in calls]) == ("on_round", [{"n": 2}])
+    assert monitor.last_reply() == []
+
+
 def test_an_observer_hears_of_every_round_and_of_its_run():
     observer = Kept()
     monitor = LoopDetector([RepeatDetector(3)], "stop").monitor(run_id="r1")

@@ -43,6 +43,7 @@ def test_the_same_page_after_six_clicks_on_other_elements_is_found():
     assert DETECTOR.check(*shown(PAGE, ["click"], 5)) is None
     found = DETECTOR.check(*shown(PAGE, ["click"], 6))
     assert found.message == "6 different calls brought the same page or sentence."
+    assert found.summary.startswith('click "fir", the last of 6 calls that brought the same: "')
     assert not found.may_end_run
 
 

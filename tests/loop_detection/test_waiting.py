@@ -176,6 +176,8 @@ def test_laps_and_returns_of_a_wait_go_by_the_clock_too(preset):
     for between in (True, False):
         assert set(run(5, 12, between)) == {"continue"}
         assert "stop" not in run(100, 11, between)
+    # Laps that took long enough are told of, where the preset looks for laps.
+    assert ("notify" in run(100, 11, True)) == (preset == LoopDetector.escalating)
 
 
 ACTS = [
