@@ -17,7 +17,7 @@ from antiloop import (
     ToolResult,
 )
 from antiloop.formats import History, TextMessage, from_langchain
-from antiloop.integrations._guard import Guard, stopped, without_round_of
+from antiloop.integrations._guard import Guard, heeded, stopped, without_round_of
 from antiloop.loop_detection import (
     CallLimitDetector,
     ChantDetector,
@@ -500,3 +500,31 @@ def test_one_observer_instead_of_a_list_is_refused(observers):
 def test_a_class_of_observers_is_refused():
     with pytest.raises(TypeError, match="an observer is a class; pass an instance: AgentObserver"):
         Guard(observers=[AgentObserver])
+
+
+def step_of_stop(period, held_after):
+    """Return when a loop is stopped in a conversation of which a framework keeps so many calls."""
+    monitor, mark, held = LoopDetector.escalating().monitor(), None, 0
+    for step in range(80):
+        mark = heeded(monitor, mark, held)
+        path = f"{step % period}.py"
+        call, result = ToolCall("read", {"path": path}), ToolResult(f"the text of {path}")
+        if monitor.after([call], [result]).action.value == "stop":
+            return step
+        held = held_after(step, held + 1)
+    return None
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize("kept", [0, 1, 4, 9, 12])
+def test_no_way_to_shorten_a_conversation_hides_a_loop(period, kept):
+    unbroken = step_of_stop(period, lambda step, held: held)
+    shortened = {
+        "each round": lambda step, held: min(held, kept),
+        "each third round": lambda step, held: held if step % 3 else min(held, kept),
+        "each ninth round": lambda step, held: held if step % 9 else min(held, kept),
+    }
+    for name, held_after in shortened.items():
+        stopped = step_of_stop(period, held_after)
+        assert stopped is not None, name
+        assert stopped <= unbroken + (0 if period < 4 else 2 * 9), name
