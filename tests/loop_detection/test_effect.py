@@ -252,6 +252,13 @@ def test_what_says_nothing_was_done_for_its_effect(tool, arguments, is_silent, a
     assert features.changes_world is answer
 
 
+def test_words_of_a_busy_host_in_what_was_written_put_nothing_off():
+    edit = ToolCall("edit_file", {"path": "a.py"})
+    saved = '{"saved": true, "lines": ["429", "too many requests, try again later"]}'
+    assert features_of(edit, saved).changes_world
+    assert not features_of(edit, "Too many requests, try again later.").changes_world
+
+
 def test_only_the_first_word_of_a_command_says_that_it_searches():
     assert seems_to_look("bash", {"command": "ls; grep a b"})
     assert not seems_to_look("bash", {"command": "echo grep a b"})

@@ -924,6 +924,31 @@ def test_the_last_reply_is_told_once_and_those_before_it_are_not():
     assert monitor.last_reply() == []
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        "on_user_message",
+        "on_said",
+        "on_second_opinion",
+        "on_round",
+        "on_verdict",
+        "on_tool_loop_detected",
+        "on_decision_time",
+    ],
+)
+def test_an_observer_has_any_one_of_the_methods_and_none_that_is_async(event):
+    def heard(self, *told):
+        pass
+
+    async def awaited(self, *told):
+        pass
+
+    monitor = monitor_of()
+    monitor.add_listener(type("Observer", (), {event: heard})())
+    with pytest.raises(TypeError, match="async"):
+        monitor.add_listener(type("Observer", (), {event: awaited})())
+
+
 def test_an_observer_hears_of_every_round_and_of_its_run():
     observer = Kept()
     monitor = LoopDetector([RepeatDetector(3)], "stop").monitor(run_id="r1")

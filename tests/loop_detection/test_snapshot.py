@@ -15,6 +15,7 @@ from antiloop.loop_detection import (
     SecondOpinion,
     ToolPolicy,
 )
+from antiloop.loop_detection._evidence.outcome import Outcome
 from antiloop.loop_detection._evidence.window import Window
 from antiloop.loop_detection._snapshot import _DERIVED, _OF_CALL, _WORTH, pack, unpack
 
@@ -65,6 +66,12 @@ def restored(window, shown=()):
     again = Window(50, POLICIES, ["look", "x"])
     unpack(json.loads(json.dumps(pack(window, shown))), again)
     return again
+
+
+def test_each_kind_of_answer_is_kept_as_a_letter_of_its_own():
+    letters = [each.value for each in Outcome]
+    assert len(set(letters)) == len(letters)
+    assert set(map(len, letters)) == {1}
 
 
 @pytest.mark.parametrize("place", [0, 1])
