@@ -25,8 +25,9 @@ pytest.importorskip("litellm.proxy.proxy_server", reason="needs the extra 'litel
 
 import litellm
 from litellm.proxy.proxy_server import app
+from litellm.types.utils import Delta, ModelResponseStream, StreamingChoices
 
-from antiloop import LoopPolicy
+from antiloop import LoopDetector, LoopPolicy
 from antiloop.integrations.litellm import LoopGuard, handler
 
 # The proxy runs in this process, where a warning that is an error would break a request.
@@ -125,3 +126,47 @@ def test_what_goes_wrong_harms_no_request(monkeypatch, caplog):
     monkeypatch.setattr(guard, "ajudge_request", lambda *_: 1 / 0)
     assert hooked(chat(repeated(3)), "acompletion", guard) is None
     assert "could not be judged" in caplog.text
+
+
+CHANT = "I should look at the file again before I go on. "
+
+
+def streamed(guard, pieces):
+    """Return the parts that a client gets of a stream, and how many were left unread."""
+    waiting = [
+        ModelResponseStream(choices=[StreamingChoices(index=0, delta=Delta(**piece))])
+        for piece in pieces
+    ]
+
+    async def response():
+        while waiting:
+            yield waiting.pop(0)
+
+    async def read():
+        asked = {"litellm_session_id": "session-1"}
+        parts = guard.async_post_call_streaming_iterator_hook(None, response(), asked)
+        return [part.choices[0] async for part in parts]
+
+    return asyncio.run(read()), len(waiting)
+
+
+def test_a_stream_of_thoughts_that_repeat_ends_for_its_length():
+    hearer = Hearer()
+    given, unread = streamed(LoopGuard(observers=[hearer]), [{"reasoning_content": CHANT}] * 60)
+    assert unread == 60 - len(given) > 40
+    assert [each.finish_reason for each in given] == [None] * (len(given) - 1) + ["length"]
+    assert given[-1].delta.reasoning_content == CHANT
+    assert hearer.runs == ["session-1"]
+
+
+def test_a_stream_that_says_something_new_is_read_to_its_end():
+    pieces = [{"reasoning_content": f"Part {n} comes now. "} for n in range(60)]
+    pieces += [{"content": CHANT}] * 60  # the next request is judged by it, and it may hold calls
+    given, unread = streamed(LoopGuard(), pieces)
+    assert (len(given), unread) == (120, 0)
+    assert {each.finish_reason for each in given} == {None}
+
+
+def test_a_stream_is_read_to_its_end_where_nothing_is_to_be_done():
+    guard = LoopGuard(LoopDetector.escalating(shadow=True))
+    assert len(streamed(guard, [{"reasoning_content": CHANT}] * 60)[0]) == 60

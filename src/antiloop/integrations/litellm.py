@@ -13,7 +13,8 @@ except ImportError as _missing:
         'antiloop.integrations.litellm needs litellm[proxy]: pip install "antiloop[litellm]"'
     ) from _missing
 
-from ..formats._internal import field_of, items_of
+from ..formats._internal import field_of, items_of, text_of
+from ..loop_detection import LoopAction
 from ..stability import stable
 from ._request_answers import Answer
 from .gateway import GatewayGuard
@@ -38,6 +39,9 @@ class LoopGuard(GatewayGuard, CustomLogger):
 
     A request is judged before it is sent on: it gets a notice, or no tool may be called, or the
     client is answered and the model is not asked, or the client gets an error with the status 400.
+
+    A chat completion that is streamed ends as one that has reached the limit of its length where
+    the model repeats itself without end in its thoughts.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -53,13 +57,13 @@ class LoopGuard(GatewayGuard, CustomLogger):
             return None
         judged = await self._judge_or_pass(data, kind, _run_of(data))
         if judged.answer is not None:
-            raise _ended(judged.answer, data)
+            raise _instead(judged.answer, data)
         return None if judged.body is data else dict(judged.body)
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: Any
     ) -> AsyncIterator[Any]:
-        """Stream an answer of ours as the API does.
+        """Stream an answer of ours as the API does, and end one that thinks in circles.
 
         LiteLLM would say that a filter has ended a chat completion, and send an answer in the form
         of Anthropic in one piece.
@@ -68,15 +72,26 @@ class LoopGuard(GatewayGuard, CustomLogger):
         if isinstance(answer, Answer) and answer.kind == "anthropic":
             yield answer.content(int(time.time())).decode()
             return
+        run_id = _run_of(request_data or {})
+        monitor = self.monitor(run_id)
         async for chunk in response:
-            yield chunk if answer is None else _ended_by_itself(chunk)
+            if answer is not None:
+                yield _ended(chunk, "stop")
+                continue
+            verdict = monitor.thinking(_thought(chunk))
+            is_stuck = verdict.action is not LoopAction.CONTINUE
+            yield _ended(chunk, "length", at_once=True) if is_stuck else chunk
+            if is_stuck:
+                self.tell(verdict, run_id, monitor)
+                await _close(response)
+                return
 
 
 def _run_of(data: Dict[str, Any]) -> str:
     return next((str(data[name]) for name in _RUN_IDS if data.get(name)), "")
 
 
-def _ended(answer: Answer, data: Dict[str, Any]) -> Exception:
+def _instead(answer: Answer, data: Dict[str, Any]) -> Exception:
     """Return the exception with which LiteLLM answers in place of the model."""
     if answer.status != 200:
         body = answer.body(0)["error"]
@@ -90,12 +105,25 @@ def _ended(answer: Answer, data: Dict[str, Any]) -> Exception:
     return ModifyResponseException(answer.text, answer.model, {**data, **noted})
 
 
-def _ended_by_itself(chunk: Any) -> Any:
-    """Mark a part of a chat completion as the regular end of the answer."""
+def _thought(chunk: Any) -> str:
+    """Return the piece of the model's thoughts in a part of a chat completion."""
+    choices = items_of(field_of(chunk, "choices"))[:1]  # others are other answers
+    return "".join(text_of(field_of(each.delta, "reasoning_content")) for each in choices)
+
+
+def _ended(chunk: Any, reason: str, *, at_once: bool = False) -> Any:
+    """Set why a chat completion ends, in the part that ends it, and return the part."""
     for choice in items_of(field_of(chunk, "choices")):
-        if choice.finish_reason is not None:
-            choice.finish_reason = "stop"
+        if at_once or choice.finish_reason is not None:
+            choice.finish_reason = reason
     return chunk
+
+
+async def _close(response: Any) -> None:
+    """Leave a stream, so that the model stops writing; not every one can be left."""
+    close = getattr(response, "aclose", None)
+    if close is not None:
+        await close()
 
 
 handler = LoopGuard()
