@@ -57,8 +57,8 @@ def with_thresholds(config: Mapping[str, Any], thresholds: Mapping[str, Any]) ->
 
     Args:
         config: the configuration, e.g. of a preset.
-        thresholds: by detector name: a number, or several options of the detector. Other counts of
-            the detector that a number exceeds are raised to it.
+        thresholds: by detector name: a number, or several options of the detector. A number
+            also raises the counts in `NOT_BELOW` that are lower.
 
     Raises:
         ValueError: if there is no such detector or option; the message names the place.

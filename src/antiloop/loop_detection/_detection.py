@@ -60,8 +60,8 @@ class LoopDetection:
     spacing: int = 1
     """Rounds that must pass before the same loop takes the next rung, 1 or more."""
     inherits: bool = True
-    """Whether it has the position of a loop that was found after it began. False for
-    several different calls, which need not have been part of that loop."""
+    """Whether this loop continues on the rung of an overlapping loop that was found earlier. False
+    for several different calls, which need not have been part of that loop."""
     may_end_run: bool = True
     """Whether the ladder may end the run over it. False for what may be a habit beside work."""
     is_certain: bool = True

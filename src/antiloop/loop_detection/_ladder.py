@@ -3,13 +3,19 @@
 A finding is weighed in this order:
 
 1. Its loop took a rung too few rounds ago: nothing. After a notice, less than a lap says nothing.
-2. Its rung is the highest of these: its own, that of a loop with one of its calls, and that of a
-   loop that was found after this one began, unless it inherits none. So a loop that
-   other detectors see otherwise, or that was forgotten, never starts again at the bottom while the
-   same calls go on.
-3. The action of that rung is taken, with three exceptions: a notice is not repeated on the last
-   rung, a block that could refuse nothing gives way to the last action, and a run that has used up
-   its interventions is stopped.
+2. Its rung is the highest of these:
+
+   * its own rung;
+   * the rung of a loop that shares a call with it;
+   * the rung of a loop that was found after this one began, if ``inherits`` is set.
+
+   So a loop never starts again at the bottom while the same calls go on, even if another detector
+   finds it or it was forgotten.
+3. The action of that rung is taken, with three exceptions:
+
+   * a notice is not repeated on the last rung;
+   * a block that could refuse nothing gives way to the last action;
+   * a run that has used up its interventions is stopped.
 4. The strongest action of a round counts, and every loop that reached its block is blocked.
 """
 
@@ -67,10 +73,10 @@ class _Step:
 class Climb:
     """The loops that climb one `Escalation`.
 
-    A loop that shares calls with an earlier loop, perhaps from another detector, continues at the
-    position of that loop, and so does one that was under way when the earlier loop was found: of
-    calls in turn, detectors find now these, now those. Forgotten loops pass their position on to
-    new ones, so a run that meets new loops again and again climbs as well.
+    A loop continues at the position of an earlier loop, perhaps from another detector, if it shares
+    calls with that loop or was under way when that loop was found. The reason: when calls take
+    turns, detectors find sometimes these calls and sometimes those. Forgotten loops pass their
+    position on to new ones, so a run that meets new loops again and again climbs as well.
     """
 
     def __init__(self, escalation: Escalation) -> None:

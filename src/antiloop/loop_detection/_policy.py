@@ -59,9 +59,9 @@ class Escalation:
 
     Args:
         actions: from mild to strong, at least one; none may be milder than the one before.
-        every: rounds of a loop between two detections, 1 or more; once the run should have ended,
-            whole laps of a cycle.
-        per_lap: count ``every`` in whole laps of a cycle from the beginning.
+        every: rounds between two detections of one loop, 1 or more. After an action that ends the
+            run it counts whole laps.
+        per_lap: whether ``every`` counts whole laps of a cycle from the beginning.
         resumes: whether a loop that the agent returns to keeps its position on the ladder. False:
             it starts at the first action.
         max_interventions: number of notices and blocks in one run, over all loops, after which the

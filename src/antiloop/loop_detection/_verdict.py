@@ -26,7 +26,8 @@ class LoopVerdict:
     detection: Optional[LoopDetection] = None
     """The loop that was found; None if there is nothing to do."""
     message: str = ""
-    """The message to the model: the notice, or the result of the blocked call."""
+    """The message to the model: for ``notify`` the notice, for the ``block`` of
+    `LoopMonitor.before` the result of the refused call, and otherwise only the finding."""
     suspicion: float = 0.0
     """The evidence that the run is stuck, from 0 (none) to 1 (a detector found a loop)."""
     case: Optional[CaseFile] = None

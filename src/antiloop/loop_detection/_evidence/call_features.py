@@ -1,6 +1,6 @@
 """A call and its answer as they are compared: a value that never changes.
 
-Fingerprints and the outcome are there from the beginning. All else is derived of the texts when a
+Fingerprints and the outcome are there from the beginning. All else is derived from the texts when a
 detector first asks for it, because most steps of a healthy run are never compared that far: at
 most a few kB of the texts are kept for this. `CallFeatures.settled` derives everything and lets go
 of the texts; that is what a snapshot holds.
@@ -109,7 +109,7 @@ class CallFeatures:
     keys: Mapping[str, Optional[str]]
     """The keys that detectors declare, by name."""
     has_texts: bool
-    """Whether the texts are still known, so that more can be derived of them."""
+    """Whether the texts are still known, so that more can be derived from them."""
     arguments: Any
     """As plain JSON."""
     text: Optional[KeptText]
@@ -175,7 +175,7 @@ class CallFeatures:
         return cls(fields)
 
     def replaced(self, **fields: Any) -> "CallFeatures":
-        """Return these features with other fields; nothing derived of the texts is kept."""
+        """Return these features with other fields; nothing derived from the texts is kept."""
         kept = dict(self.__dict__)
         if self.has_texts:
             kept = {name: value for name, value in kept.items() if name not in DERIVED}
@@ -187,7 +187,7 @@ class CallFeatures:
         return self.replaced(call=key, result=None if self.result is None else key)
 
     def settled(self) -> "CallFeatures":
-        """Return the same features without the texts, with all that can be derived of them."""
+        """Return the same features without the texts, with all that can be derived from them."""
         derived = {name: getattr(self, name) for name in DERIVED}
         return self.replaced(**derived, has_texts=False, arguments=None, text=None)
 

@@ -1,8 +1,8 @@
 """The parts of a call and of its result that are compared: the user's declarations come first.
 
-A call and a result are compared by their fingerprints alone, which are made here, once, when they
-arrive. A run that was resumed elsewhere knows nothing else of its earlier calls, so any second way
-to compare would let it decide otherwise than the unbroken run.
+For equality, a call and a result are compared by their fingerprints alone, which are made here,
+once, when they arrive. A resumed run has only the fingerprints of its earlier calls, so with any
+other test of equality it would decide differently from a run without a break.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""The outcome of a call: the least that the text of an answer must be read to judge it."""
+"""The outcome of a call, judged from as little of the answer's text as possible."""
 
 import re
 from typing import AbstractSet, Optional

@@ -1,8 +1,8 @@
 """The words by which the rules recognize what a call does and how it ended.
 
-They are read out of the rules themselves, so a rule that learns a word needs no second list. For
-who hides what runs were about: these words say nothing of that, and without them a run would be
-judged otherwise.
+They are read out of the rules themselves, so a rule that learns a word needs no second list.
+Redaction keeps these words: they reveal nothing about a run, and without them it would be judged
+differently.
 """
 
 import re

@@ -154,10 +154,10 @@ _SETTINGS: Dict[str, Any] = {
     "ignore": _said(_NAMES, "Tools whose calls do not count."),
     "profiles": _map(_PROFILE, "Clients by name; of a known one, what is added to its profile."),
     "shadow": _said(_FLAG, "Report what would be done, and do nothing."),
-    "mask": {"description": "What of arguments is hidden.", "enum": list(MASKINGS)},
-    "window": _count(2, "How many recent calls are looked at."),
+    "mask": {"description": "Which arguments are hidden.", "enum": list(MASKINGS)},
+    "window": _count(2, "Number of recent calls that are compared."),
     "notice_role": {
-        "description": "Who says a notice.",
+        "description": "Role of the notice: system or user.",
         "enum": [Role.SYSTEM.value, Role.USER.value],
     },
     "inject_message": _said(_TEXT, "The words of a notice, instead of ours."),
