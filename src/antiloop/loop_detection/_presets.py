@@ -27,8 +27,8 @@ class PresetOptions(TypedDict, total=False):
     policy: Union[LoopPolicy, Escalation, str, None]
     """The response to a loop; replaces all ladders of the preset."""
     thresholds: Optional[Mapping[str, Union[int, Mapping[str, Any]]]]
-    """By detector name: its threshold, or several of its options. A number also raises ``patience``,
-    ``unseen``, ``varied`` and ``in_a_row`` where they are lower."""
+    """By detector name: its threshold, or several of its options. A number also raises the
+    options ``patience``, ``unseen``, ``varied`` and ``in_a_row`` where they are lower."""
     tools: Optional[Mapping[str, ToolPolicy]]
     """Policies by tool name; they are added to those of the preset."""
     window: Optional[int]
