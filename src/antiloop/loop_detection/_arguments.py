@@ -61,7 +61,7 @@ def opinions_of(given: Any) -> Dict[int, Opinion]:
     return opinions
 
 
-def words_of(given: Any) -> Any:
+def message_rule_of(given: Any) -> Any:
     """Return the rule for the text of a notice; raises TypeError for any other value."""
     if not (given is None or isinstance(given, str) or callable(given)):
         raise TypeError(f"inject_message must be a text, a function or None, got {given!r}")

@@ -8,7 +8,7 @@ from .._frozen import FrozenDict, Unchangeable
 from .._short_repr import short_repr
 from .._text.masking import Masking, MaskRule, masking_of
 from ..types import Role, ToolCall
-from ._arguments import detectors_of, ladders_of, tools_of, words_of
+from ._arguments import detectors_of, ladders_of, message_rule_of, tools_of
 from ._detection import LoopDetection
 from ._detectors.base import BaseDetector, WindowDetector, keys_of
 from ._detectors.custom import completed, hint_at_results
@@ -55,7 +55,7 @@ class DetectorSettings(Unchangeable):
             policy.escalation if isinstance(policy, LoopPolicy) else policy
         )
         self.escalations: Mapping[str, Escalation] = FrozenDict(ladders_of(escalations))
-        self.inject_message: MessageRule = words_of(inject_message)
+        self.inject_message: MessageRule = message_rule_of(inject_message)
         self.window = window
         self.tools: Mapping[str, ToolPolicy] = FrozenDict(tools_of(tools))
         self.notice_role: Role = choice_of(Role, notice_role, "notice_role", choices=NOTICE_ROLES)

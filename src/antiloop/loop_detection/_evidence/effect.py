@@ -101,7 +101,7 @@ def asks_of_a_job(tool_name: str, arguments: Any) -> bool:
 @lru_cache(maxsize=1024)
 def seems_to_finish(tool_name: str) -> bool:
     """Guess from its name whether a tool ends the run: its last word, or that people take over."""
-    parts = words_of(tool_name)
+    parts = name_parts(tool_name)
     # The last word only: `complete_order` is a step of the work.
     if not _FINISHING.isdisjoint(parts[-1:]):
         return True
@@ -118,7 +118,7 @@ def names_one_of_many(tool_name: str, arguments: Any) -> bool:
     """
     if not isinstance(arguments, dict):
         return False
-    parts = words_of(tool_name)
+    parts = name_parts(tool_name)
     return any(
         type(value) in (int, str)
         and len(str(value)[: LONGEST_NAME + 1].split()) == 1
@@ -130,7 +130,7 @@ def names_one_of_many(tool_name: str, arguments: Any) -> bool:
 @lru_cache(maxsize=1024)
 def seems_to_type(tool_name: str) -> bool:
     """Guess from its name whether a tool types into a program or sends something."""
-    parts = words_of(tool_name)
+    parts = name_parts(tool_name)
     return not _TYPED.isdisjoint(parts) or any(part.startswith(("send", "type")) for part in parts)
 
 
@@ -141,7 +141,7 @@ def seems_to_move(tool_name: str) -> bool:
     >>> [name for name in ("scroll_down", "cd", "press_key", "write_file") if seems_to_move(name)]
     ['scroll_down', 'cd', 'press_key']
     """
-    parts = words_of(tool_name)
+    parts = name_parts(tool_name)
     # `get_next_page` says where it is, `next` does not.
     return not _MOVING.isdisjoint(parts) and _READING.isdisjoint(parts[:1])
 
@@ -196,20 +196,20 @@ def _last_name(verb: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
-    parts = words_of(name)
+    parts = name_parts(name)
     if not _READING.isdisjoint(parts[:1]):
         return False
     changes = _MUTATING.intersection(parts)
     # "send keys to the terminal" does what is typed, and that may be to look.
-    is_typing = changes <= _SENDING and not _TYPED.isdisjoint([*parts, *words_of(of_tool)])
+    is_typing = changes <= _SENDING and not _TYPED.isdisjoint([*parts, *name_parts(of_tool)])
     return True if changes and not is_typing else None
 
 
 @lru_cache(maxsize=1024)
 def _is_about_a_job(name: str) -> bool:
-    return not _JOBS.isdisjoint(words_of(name))
+    return not _JOBS.isdisjoint(name_parts(name))
 
 
-def words_of(name: str) -> List[str]:
+def name_parts(name: str) -> List[str]:
     """Split a name into its words, in lower case."""
     return [part.lower() for part in _PARTS.findall(name)]

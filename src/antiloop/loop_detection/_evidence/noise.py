@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Iterator, List, Optional, Tuple
 
 from ..._text.canonical import canonical_json
-from .plain_answer import words as words_of
+from .plain_answer import ascii_words
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _TIME = r"[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?"
@@ -233,7 +233,7 @@ def command_line(arguments: Any) -> Optional[str]:
 
 def words(text: str) -> List[str]:
     """Split a text into lower-case words and numbers."""
-    return words_of(text) if text.isascii() else _WORDS.findall(text.lower())
+    return ascii_words(text) if text.isascii() else _WORDS.findall(text.lower())
 
 
 def _stems(text: str) -> str:

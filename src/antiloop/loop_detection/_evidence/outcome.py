@@ -16,10 +16,10 @@ from .plain_answer import (
     SILENCE_WORDS,
     STATE,
     WORK_WORDS,
+    ascii_words,
     contains_any,
     may_be_running,
     telling_words,
-    words,
 )
 from .structure import form_of
 
@@ -224,9 +224,9 @@ def _speaks_of_failure(head: str) -> bool:
         stated = " ".join([part for part in parts if part.isalpha() or not _NAME.search(part)])
     if contains_any(stated, _BENIGN_PARTS):
         stated = _BENIGN.sub(" ", stated)
-    said = NEGATIVE.intersection(words(stated))
+    said = NEGATIVE.intersection(ascii_words(stated))
     if said and said <= DENIALS:  # "Order 11 shipped. It is not insured."
-        said = NEGATIVE.intersection(words(_CLAUSE.split(stated, 1)[0]))
+        said = NEGATIVE.intersection(ascii_words(_CLAUSE.split(stated, 1)[0]))
     return bool(said)
 
 

@@ -70,7 +70,7 @@ def is_plain_success(text: str, is_error: bool = False) -> bool:
 
 def telling_words(text: str) -> "frozenset[str]":
     """Return those of the first words that may say how a call ended; most answers have none."""
-    return _TELLING.intersection(words(text[:HEAD]) or ("",))
+    return _TELLING.intersection(ascii_words(text[:HEAD]) or ("",))
 
 
 def may_have_form(text: str) -> bool:
@@ -101,7 +101,7 @@ def contains_any(text: str, parts: "tuple[str, ...]") -> bool:
     return any(map(text.__contains__, parts))
 
 
-def words(text: str) -> "list[str]":
+def ascii_words(text: str) -> "list[str]":
     """Split a text into lower-case words; beyond ASCII, every character is part of one."""
     if text.isascii():
         return text.encode().translate(_SPACED).decode().split()

@@ -12,7 +12,7 @@ from typing import Any, FrozenSet, Iterator
 
 from .. import _profile_table
 from . import amount, effect, noise, outcome, plain_answer, structure, waiting
-from .effect import words_of
+from .effect import name_parts
 
 _RULES = (amount, effect, noise, outcome, plain_answer, structure, waiting, _profile_table)
 _ESCAPE = re.compile(r"\\.")
@@ -41,7 +41,7 @@ def _words_in(value: Any) -> Iterator[str]:
             yield word
             if literal.endswith("?"):  # errors?
                 yield word[:-1]
-            yield from words_of(word)
+            yield from name_parts(word)
     elif isinstance(value, dict):
         for pair in value.items():
             yield from _words_in(pair)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Mapping
 
 from .._profile_table import PROFILES
-from .effect import words_of
+from .effect import name_parts
 
 _WAITING = frozenset("await sleep wait waiting".split())
 _OF_CLIENTS = frozenset(
@@ -120,9 +120,9 @@ def _sends_nothing(arguments: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_lasting(name: str) -> bool:
-    return not _LASTING.isdisjoint(words_of(name))
+    return not _LASTING.isdisjoint(name_parts(name))
 
 
 @lru_cache(maxsize=1024)
 def _is_named_wait(name: str) -> bool:
-    return name.lower() in _OF_CLIENTS or not _WAITING.isdisjoint(words_of(name))
+    return name.lower() in _OF_CLIENTS or not _WAITING.isdisjoint(name_parts(name))
