@@ -18,7 +18,7 @@ from typing import (
 from ..._checks import check_text
 from ..._short_repr import quoted, short_repr
 from ...loop_detection import ToolPolicy
-from ...loop_detection._internal import KeyRule, StripRule
+from ...loop_detection._internal import KeyOption, StripRule
 from ...stability import beta, stable
 from .._config import check_prompt, check_seconds
 from ..providers._protocol import ToolSchema
@@ -43,7 +43,7 @@ class ToolOptions(TypedDict, total=False):
     exempt: bool
     mutates: Optional[bool]
     idempotent: Optional[bool]
-    key: Optional[KeyRule]
+    key: Optional[KeyOption]
     strip: Optional[StripRule]
     thresholds: Mapping[str, int]
 

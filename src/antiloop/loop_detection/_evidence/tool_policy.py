@@ -10,7 +10,7 @@ from ..._frozen import frozen
 from ..._short_repr import repr_of_fields
 from ...stability import stable
 
-KeyRule = Union[Sequence[str], Callable[[Any], Any]]
+KeyOption = Union[Sequence[str], Callable[[Any], Any]]
 StripRule = Union[Sequence[str], Callable[[str], str]]
 _LISTS = (list, tuple, set, frozenset)
 
@@ -43,7 +43,7 @@ class ToolPolicy:
     exempt: bool = False
     mutates: Optional[bool] = None
     idempotent: Optional[bool] = None
-    key: Optional[KeyRule] = None
+    key: Optional[KeyOption] = None
     strip: Optional[StripRule] = None
     thresholds: Mapping[str, int] = field(default_factory=dict)
 
