@@ -138,7 +138,7 @@ class LoopMonitor:
             return GO_ON
         with self._one_thread, self._listeners.measure():
             verdict = self._after(tool_calls, tool_results)
-        return self._listeners.listed(verdict)
+        return self._listeners.tell_observers(verdict)
 
     def _after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         new = self._reported.new(tool_calls, tool_results, self._window)
@@ -159,7 +159,7 @@ class LoopMonitor:
         is_quiet = refused_by is None and self._suspicion.is_zero and not self._inquiry.is_held
         if is_quiet and self._detector.ignores_new_rounds and self._window.ends_new:
             return GO_ON
-        return self._listeners.report(self._judge())
+        return self._listeners.tell_functions(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
         """Take a judge's answer about the case of the last verdict, and return the final verdict.
@@ -172,14 +172,14 @@ class LoopMonitor:
         if question is None:
             return GO_ON
         said = opinion_of(opinion)
-        self._listeners.tell("on_second_opinion", question.case, said)
+        self._listeners.tell_event("on_second_opinion", question.case, said)
         found = self._inquiry.answered(question.ask, said, self._window)
         verdict = question.verdict
         if found is not None:
             self._ladder = question.ladder
             verdict = self._climbed(found, verdict.suspicion)
-        verdict = stronger(self._listeners.report(verdict), question.words)
-        return self._listeners.listed(verdict)
+        verdict = stronger(self._listeners.tell_functions(verdict), question.words)
+        return self._listeners.tell_observers(verdict)
 
     def said(self, text: Optional[str]) -> LoopVerdict:
         """Check a complete reply of the model, before the calls that it requests.
@@ -193,7 +193,7 @@ class LoopMonitor:
         with self._listeners.measure():
             self._inquiry.said(words)
             self._listeners.said("on_said", words)
-            return self._listeners.heard(self._heard(self._speech.said(words)))
+            return self._listeners.report_words(self._heard(self._speech.said(words)))
 
     def saying(self, piece: Optional[str]) -> LoopVerdict:
         """Check a reply while it arrives, piece by piece, None for no text; `said` ends it.
@@ -216,7 +216,7 @@ class LoopMonitor:
         words = checked_words(method, piece)
         if not self.enabled:
             return GO_ON
-        return self._listeners.heard(self._heard(count(words)))
+        return self._listeners.report_words(self._heard(count(words)))
 
     def with_words(self, verdict: LoopVerdict, words: LoopVerdict) -> LoopVerdict:
         """Return the verdict on a whole reply: the stronger one on its round and on its words.
@@ -386,7 +386,7 @@ class LoopMonitor:
         """Close a question that got no answer."""
         question = self._inquiry.close()
         if question is not None:
-            self._listeners.listed(self._listeners.report(question.verdict))
+            self._listeners.tell_observers(self._listeners.tell_functions(question.verdict))
 
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
         """Climb with findings about a reply."""

@@ -105,7 +105,7 @@ class Listeners:
         if any(name != "on_user_message" for name, _ in self._reply):
             self._reply.clear()
         self._reply.append((event, (text,)))
-        self.tell(event, text)
+        self.tell_event(event, text)
 
     def round(self, calls: Any, results: Any) -> None:
         """Note a round, which the observers receive with its verdict."""
@@ -120,19 +120,19 @@ class Listeners:
         reply, self._reply = self._reply, []
         return [(name, _known(*given) if name == "on_round" else given) for name, given in reply]
 
-    def listed(self, verdict: LoopVerdict) -> LoopVerdict:
+    def tell_observers(self, verdict: LoopVerdict) -> LoopVerdict:
         """Report a round and its verdict to the observers, unless its question is open."""
         if not self._observers or verdict.case is not None:
             return verdict
         if self._untold:
-            self.tell("on_round", *_known(*self._untold))
+            self.tell_event("on_round", *_known(*self._untold))
             self._untold = ()
         for event, arguments in events_of(verdict):
-            self.tell(event, *arguments)
+            self.tell_event(event, *arguments)
         return verdict
 
-    def tell(self, event: str, *arguments: Any) -> None:
-        """Call a method of each observer that has it; what it raises is logged."""
+    def tell_event(self, event: str, *arguments: Any) -> None:
+        """Call a method of each observer that has it, and log what it raises."""
         for observer in self._observers:
             hear = getattr(observer, event, None)
             try:
@@ -148,7 +148,7 @@ class Listeners:
         verdict = replace(verdict, run_id=self.run_id)
         return _shadowed(verdict) if self._shadow else verdict
 
-    def report(self, verdict: LoopVerdict) -> LoopVerdict:
+    def tell_functions(self, verdict: LoopVerdict) -> LoopVerdict:
         """Report a verdict to log and functions, unless it says continue; return the one to act on.
 
         A verdict with an open question is reported when the question is closed.
@@ -167,10 +167,10 @@ class Listeners:
                 _logger.exception("listener %r raised; the run goes on", listener)
         return verdict
 
-    def heard(self, verdict: LoopVerdict) -> LoopVerdict:
+    def report_words(self, verdict: LoopVerdict) -> LoopVerdict:
         """Report a verdict on words, also to the observers where it says more than continue."""
-        verdict = self.report(verdict)
-        return verdict if verdict.decision.action is _CONTINUE else self.listed(verdict)
+        verdict = self.tell_functions(verdict)
+        return verdict if verdict.decision.action is _CONTINUE else self.tell_observers(verdict)
 
 
 def check_is_sync(listener: Any) -> None:
