@@ -145,18 +145,19 @@ class LoopMonitor:
         if not new:
             return GO_ON
         calls, results, asked = zip(*new)
-        if self._inquiry.is_held:
+        if self._inquiry.counts_opinions:
             self._settle()  # the host goes on without an answer to the last question
         self._listeners.round(calls, results)
         # Before the round: what is found in it refuses no call of it.
         refused_by = self._ladder.blocks.refusing if self._ladder.blocks else None
         self._window.append(calls, results, asked, refused_by)
-        if self._inquiry.is_held:
+        if self._inquiry.counts_opinions:
             self._inquiry.record(self._window, calls, results)
         self._copies.add(calls, results)
         self._speech.moved()
         # As after most rounds: no detector can find anything in it, so the verdict stays.
-        is_quiet = refused_by is None and self._suspicion.is_zero and not self._inquiry.is_held
+        counts_opinions = self._inquiry.counts_opinions
+        is_quiet = refused_by is None and self._suspicion.is_zero and not counts_opinions
         if is_quiet and self._detector.ignores_new_rounds and self._window.ends_new:
             return GO_ON
         return self._listeners.tell_functions(self._judge())

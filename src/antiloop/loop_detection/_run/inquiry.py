@@ -65,7 +65,7 @@ class Ask:
 
 
 @dataclass
-class _Open:
+class _Question:
     """A question that waits for its answer."""
 
     ask: Ask
@@ -141,11 +141,11 @@ class Inquiry:
     ) -> None:
         self._can_ask = self._has_judge = options is not None and can_ask
         # A replay without a judge follows the recorded opinions, and needs no texts to show.
-        self.is_held = self._has_judge or bool(recorded)
+        self.counts_opinions = self._has_judge or bool(recorded)
         """Whether opinions count in this run."""
         self.opinions: Dict[int, Opinion] = {}
         """The opinions that counted so far, by the step after which they were given."""
-        self._question: Optional[_Open] = None
+        self._question: Optional[_Question] = None
         self._options = options or SecondOpinion(_no_opinion)
         self._run_id = run_id
         self._recorded = recorded
@@ -207,7 +207,7 @@ class Inquiry:
         self, found: Sequence[LoopDetection], suspicion: float, window: Window, ladder: Ladder
     ) -> Union[Act, Ask]:
         """Return what to do after a round; a question about it may be answered by the records."""
-        if not (self.is_held and window.rounds):
+        if not (self.counts_opinions and window.rounds):
             return Act(found)
         # What was answered before comes first: a replay must give the same verdicts without asking.
         known = self._known(window.call_count - 1)
@@ -249,10 +249,10 @@ class Inquiry:
         found = ask.found[0] if ask.found else None
         suspicion = max(verdict.suspicion, self._doubt)
         case = case_of(self._run_id, suspicion, found, window, self._excerpts)
-        self._question = _Open(ask, ladder, verdict, case)
+        self._question = _Question(ask, ladder, verdict, case)
         return replace(verdict, case=case)
 
-    def close(self) -> Optional[_Open]:
+    def close(self) -> Optional[_Question]:
         """Return the open question, and close it."""
         question, self._question = self._question, None
         return question
@@ -263,7 +263,7 @@ class Inquiry:
         It shows the last one, which may lie many calls back. Of calls of one round, any may be left
         when the round leaves the window in part.
         """
-        if not self.is_held or not window.rounds:
+        if not self.counts_opinions or not window.rounds:
             return []
         concerned = _concerned_in(window)
         last = next(each for each in reversed(window.rounds) if concerned[-1] in each.evidence)
@@ -271,7 +271,7 @@ class Inquiry:
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON; empty if opinions do not count in this run."""
-        if not self.is_held:
+        if not self.counts_opinions:
             return {}
         one = self._episode
         inquiry = {
@@ -286,7 +286,7 @@ class Inquiry:
         """Take over a state that `to_dict` gave."""
         if self._has_judge and snapshot.get("excerpts"):
             self._excerpts.load(snapshot["excerpts"])
-        if not self.is_held or "inquiry" not in snapshot:
+        if not self.counts_opinions or "inquiry" not in snapshot:
             return
         state = snapshot["inquiry"]
         self._asked, self._next, self._quiet_until = (int(number) for number in state["asked"])
