@@ -1,9 +1,12 @@
 """What the owner of a tool declares overrules what is inferred."""
 
+import json
 import logging
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import in_a_row, step
 
 from antiloop import LoopDetector, PingPongDetector, RepeatDetector, StallDetector, ToolCall
@@ -148,9 +151,24 @@ class TestKey:
         assert "the key= declared for tool 'job' raised" in caplog.text
 
 
+ANSWERS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda held: st.lists(held, max_size=3) | st.dictionaries(st.text(), held, max_size=3),
+    max_leaves=5,
+)
+
+
 class TestStrip:
     @pytest.mark.parametrize(
-        "answer", ['{{"lease": "{}", "ok": 1}}', "lease: {}, ok", "ok lease={}", '{{"lease":[{}]}}']
+        "answer",
+        [
+            '{{"lease": "{}", "ok": 1}}',
+            "lease: {}, ok",
+            "ok lease={}",
+            '{{"lease":[{}]}}',
+            "{{'ok': 1, 'lease': '{}'}}",
+            '{{"job": {{"lease": {{"holder": ["{}", {{"n": []}}]}}}}}}',
+        ],
     )
     def test_named_fields_are_noise(self, answer):
         run = [step("job", answer.format(word)) for word in ("ab", "cd", "ef")]
@@ -160,6 +178,31 @@ class TestStrip:
     def test_nothing_is_stripped_unless_it_is_declared(self):
         assert ToolPolicy().compared_text("lease: a") == "lease: a"
         assert ToolPolicy(strip=["lease"]).compared_text("lease: a") == "lease: #"
+
+    @given(
+        ANSWERS, ANSWERS, ANSWERS, st.lists(st.sampled_from(["a", "b"])), st.sampled_from([None, 2])
+    )
+    def test_a_named_field_of_json_is_noise_at_any_depth_with_any_value(
+        self, answer, first, second, path, indent
+    ):
+        def said(value):
+            whole = {"answer": answer, "lease": value}
+            for name in path:
+                whole = {name: [whole]}
+            return json.dumps(whole, indent=indent)
+
+        policy = ToolPolicy(strip=["lease"])
+        assert policy.compared_text(said(first)) == policy.compared_text(said(second))
+        other = said(first).replace("answer", "answers")
+        assert policy.compared_text(said(first)) != policy.compared_text(other)
+
+    @given(st.text() | ANSWERS.map(json.dumps), st.sampled_from([(), [], set()]))
+    def test_an_empty_list_of_names_strips_nothing(self, text, names):
+        assert ToolPolicy(strip=names).compared_text(text) == text
+
+    @pytest.mark.parametrize("text", ["", " ", "null", "7", "[" * 5_000, '{"n": ' + "9" * 5_000])
+    def test_a_text_without_the_field_stays(self, text):
+        assert ToolPolicy(strip=["lease"]).compared_text(text) == text
 
     def test_other_fields_are_not(self):
         run = [step("job", f'{{"releases": "{word}"}}') for word in ("ab", "cd", "ef")]

@@ -29,7 +29,7 @@ SLOWEST = 8
 """Texts of a length that are compared with shorter ones: the text in question is among them."""
 
 MADE = {
-    "loop_detection._evidence.tool_policy.field_values": field_values(("id", "took ms")),
+    "loop_detection._evidence.tool_policy.field_values": field_values(frozenset(("id", "took ms"))),
     **{
         f"integrations._hooks.first_look._text.{number}": re.compile(wrap, re.MULTILINE)
         for number, wrap in enumerate(each for p in ClientProfile.all() for each in p.wraps)

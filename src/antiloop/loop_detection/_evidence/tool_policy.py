@@ -3,11 +3,12 @@
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Callable, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, FrozenSet, Mapping, Optional, Sequence, Union
 
 from ..._checks import check_flag, check_threshold
 from ..._frozen import frozen
 from ..._short_repr import repr_of_fields
+from ..._text.canonical import parsed_arguments, readable_json
 from ...stability import stable
 
 KeyOption = Union[Sequence[str], Callable[[Any], Any]]
@@ -30,8 +31,8 @@ class ToolPolicy:
             call has a separate effect (`press_key`), so only failures count.
         key: the arguments that make two calls equal: names, or a function that takes the parsed
             arguments and returns a value to compare.
-        strip: the noise in results: names of fields (``name: value``, ``name=value``, JSON), or a
-            function that takes the text and returns the text to compare.
+        strip: the noise in results: names of fields (``name: value``, ``name=value``; in JSON at
+            any depth), or a function that takes the text and returns the text to compare.
         thresholds: thresholds for this tool by detector name, e.g. ``{"repeat": 10}``.
 
     Raises:
@@ -89,21 +90,36 @@ class ToolPolicy:
 
     def compared_text(self, text: str) -> str:
         """Return the part of a result that is compared."""
-        if self.strip is None:
-            return text
         if callable(self.strip):
             return self.strip(text)
-        return field_values(tuple(self.strip)).sub(r"\1#", text)
+        if not self.strip:
+            return text  # no name at all would be a pattern of every field
+        names = frozenset(self.strip)
+        parsed = parsed_arguments(text) if text.lstrip()[:1] in ("{", "[") else text
+        if isinstance(parsed, (dict, list)):
+            # A pattern does not see where a value with values in it ends.
+            return readable_json(_without_values(parsed, names))
+        return field_values(names).sub(r"\1#", text)
 
 
 @lru_cache(maxsize=256)
-def field_values(names: Tuple[str, ...]) -> "re.Pattern[str]":
+def field_values(names: FrozenSet[str]) -> "re.Pattern[str]":
     """Return the pattern of fields with these names; its first group ends before the value."""
-    named = "|".join(map(re.escape, names))
+    named = "|".join(map(re.escape, sorted(names)))
     # A list ends where another one begins: to look for its end further would take for ever in a
     # text that opens many.
     value = r"\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\]|[^\s,;}]+"
-    return re.compile(rf"(\b(?:{named})\b\"?\s*[:=]\s*)(?:{value})")
+    return re.compile(rf"(\b(?:{named})\b[\"']?\s*[:=]\s*)(?:{value})")
+
+
+def _without_values(value: Any, names: FrozenSet[str]) -> Any:
+    """Return a parsed value with a sign in the place of the values of these fields."""
+    if isinstance(value, dict):
+        return {
+            name: "#" if name in names else _without_values(item, names)
+            for name, item in value.items()
+        }
+    return [_without_values(item, names) for item in value] if isinstance(value, list) else value
 
 
 def _are_names(rule: Any) -> bool:
