@@ -65,6 +65,17 @@ def test_the_last_rounds_count_however_much_evidence_there_was_before():
     assert ask(StagnationDetector(), *again * 9, edit, *again * 2) is not None
 
 
+@given(st.integers(13, 30))
+def test_more_rounds_may_be_asked_for_than_are_added_up(threshold):
+    run = [
+        step("search", "No results found.", q=f"{word} {other}")
+        for word in WORDS[:3]
+        for other in WORDS
+    ]
+    assert ask(StagnationDetector(threshold), *run[: threshold - 1]) is None
+    assert ask(StagnationDetector(threshold), *run[:threshold]).details["count"] == 12
+
+
 def test_a_tool_may_have_a_threshold_of_its_own():
     policies = {"search": ToolPolicy(thresholds={"stagnation": 9})}
     calls, results = zip(*in_vain(8))

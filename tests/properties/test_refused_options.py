@@ -33,12 +33,14 @@ from antiloop.integrations import gateway
 from antiloop.integrations._guard import Guard
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection import (
+    BaseDetector,
     CallLimitDetector,
     Escalation,
     RecurrenceDetector,
     SecondOpinion,
     ToolPolicy,
 )
+from antiloop.loop_detection._registry import DETECTORS
 from antiloop.traces import RecordedRun
 
 DETECTOR = LoopDetector.default()
@@ -239,6 +241,10 @@ def test_a_result_in_the_list_may_be_anything(value):
     assert monitor.call_count == 2
 
 
+BY_NAME = {
+    "call_limit": CallLimitDetector(5),
+    **{each.name: each for each in LoopDetector.escalating().detectors},
+}
 NAMES = {each.name for each in LoopDetector.escalating().detectors}
 
 
@@ -253,12 +259,60 @@ def test_a_threshold_of_a_run_names_a_detector_that_exists(name):
         Agent([tool(look, name="look", **declared)], ScriptedProvider(["Hello!"]), config)
 
 
-@given(st.sampled_from(sorted(NAMES)))
+@given(st.sampled_from(sorted(NAMES - {"chant", "monologue"})))
 def test_a_tool_may_serve_several_detectors(name):
     policy = ToolPolicy(thresholds={name: 5})
     assert LoopDetector.default().monitor({"look": policy}).call_count == 0
     mine = LoopDetector([RepeatDetector(name="mine")])
     assert mine.monitor({"look": ToolPolicy(thresholds={"mine": 5})}).call_count == 0
+
+
+class Own(BaseDetector):
+    name = "own"
+
+    def check(self, tool_calls, tool_results):
+        return None
+
+
+@given(
+    st.sampled_from([*(BY_NAME[each] for each in ("chant", "monologue", "call_limit")), Own()]),
+    st.integers(2, 50),
+    st.booleans(),
+)
+def test_a_threshold_of_a_tool_is_refused_where_nobody_looks_at_it(detector, threshold, is_first):
+    tools = {"look": ToolPolicy(thresholds={detector.name: threshold})}
+    told = rf"^tools: look: {detector.name} has no thresholds of tools"
+    with pytest.raises(ValueError, match=told):
+        LoopDetector([detector], tools=tools)
+    if detector.name in DETECTORS:
+        listed = [detector] if is_first else [RepeatDetector()]
+        with pytest.raises(ValueError, match=told):
+            LoopDetector(listed).monitor(tools)
+
+
+LEAST_CALLS = {"ping_pong": 2}
+"""By detector: the calls that a threshold of 1 stands for at least; 1 of all others."""
+
+
+@given(
+    st.sampled_from(sorted(NAMES - {"chant", "monologue"})),
+    st.integers(40, 60),
+    st.integers(0, 9),
+    st.booleans(),
+)
+def test_a_threshold_of_a_tool_fits_into_the_window(name, room, missing, of_run):
+    needed = room * LEAST_CALLS.get(name, 1)
+    tools = {"look": ToolPolicy(thresholds={name: room})}
+
+    def make(window):
+        own = {"tools": tools} if not of_run else {}
+        return LoopDetector.escalating(window=window, **own).monitor(tools if of_run else None)
+
+    assert make(needed + missing).call_count == 0
+    if needed - 1 - missing >= 36:  # what the preset needs by itself
+        told = rf"^tools: look: threshold {room} of {name} is more .*; set window={needed} or more$"
+        with pytest.raises(ValueError, match=told):
+            make(needed - 1 - missing)
 
 
 @given(st.one_of(st.none(), st.integers(), st.binary(), st.booleans()))

@@ -277,8 +277,8 @@ class LoopDetector(DetectorSettings):
                 list.
 
         Raises:
-            ValueError: if a policy has a threshold for a detector that does not exist, or no
-                profile has that name.
+            ValueError: if a policy has a threshold that cannot count, e.g. for a detector that does
+                not exist, or no profile has that name.
             TypeError: if a policy is not a `ToolPolicy`, an opinion not an `Opinion`, a flag not
                 True or False, or observers not a list of them.
         """
@@ -286,7 +286,7 @@ class LoopDetector(DetectorSettings):
             check_flag(name, flag)
         declared = tools_of(tools)
         # A tool may serve several detectors, so it may name one of ours that is not among these.
-        self._validate_names(declared, DETECTORS)
+        self._check_thresholds(declared, DETECTORS)
         if not hasattr(observers, "__iter__"):
             raise TypeError(f"observers must be a list of observers, got {observers!r}")
         monitor = LoopMonitor(

@@ -1,7 +1,7 @@
 """The settings of a `LoopDetector`: its detectors, and what to do about their findings."""
 
 import logging
-from typing import Collection, FrozenSet, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import FrozenSet, Iterator, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from .._checks import check_flag, check_threshold, choice_of
 from .._frozen import FrozenDict, Unchangeable
@@ -11,7 +11,9 @@ from ..types import Role, ToolCall
 from ._arguments import detectors_of, ladders_of, message_rule_of, tools_of
 from ._detection import LoopDetection
 from ._detectors.base import BaseDetector, WindowDetector, keys_of
+from ._detectors.call_limit import CallLimitDetector
 from ._detectors.custom import completed, hint_at_results
+from ._detectors.ping_pong import PingPongDetector
 from ._detectors.text_detector import TextDetector
 from ._evidence.compared import KeyRule, Result
 from ._evidence.tool_policy import ToolPolicy
@@ -67,7 +69,7 @@ class DetectorSettings(Unchangeable):
         self.second_opinion: Optional[SecondOpinion] = second_opinion_of(second_opinion)
         self.shadow = shadow
         self._validate()
-        self._validate_tools()
+        self._check_thresholds(self.tools, {})
         of_calls = [each for each in self.detectors if not isinstance(each, TextDetector)]
         self._asked = [(each, isinstance(each, WindowDetector)) for each in of_calls]
         self._asked_if_new = [
@@ -110,25 +112,33 @@ class DetectorSettings(Unchangeable):
         ladder = " -> ".join(LoopAction(action).value for action in self.escalation.actions)
         return short_repr(self, f"[{names}]", ladder, *(["shadow"] if self.shadow else []))
 
-    def _validate_names(
-        self, tools: Mapping[str, ToolPolicy], others: Collection[str] = ()
+    def _check_thresholds(
+        self, tools: Mapping[str, ToolPolicy], others: Mapping[str, Type[BaseDetector]]
     ) -> None:
-        """Refuse a threshold for a detector that is neither one of these nor one of the others."""
-        names = [detector.name for detector in self.detectors]
-        for tool, policy in tools.items():
-            for name in policy.thresholds:
-                if name not in names and name not in others:
-                    known = ", ".join(names)
-                    raise ValueError(f"tools: {tool}: no detector {name!r}; there are {known}")
+        """Refuse thresholds of tools that cannot count.
 
-    def _validate_tools(self) -> None:
-        self._validate_names(self.tools)
-        for tool, policy in self.tools.items():
+        Args:
+            tools: the policies.
+            others: further detectors that the policies may name, which are not asked here.
+        """
+        asked = {detector.name: detector for detector in self.detectors}
+        for tool, policy in tools.items():
             for name, threshold in policy.thresholds.items():
-                if threshold > self.window:
+                detector = asked.get(name)
+                kind = others.get(name) if detector is None else type(detector)
+                if kind is None:
+                    known = ", ".join(asked)
+                    raise ValueError(f"tools: {tool}: no detector {name!r}; there are {known}")
+                if not issubclass(kind, WindowDetector) or issubclass(kind, CallLimitDetector):
+                    raise ValueError(
+                        f"tools: {tool}: {name} has no thresholds of tools{_instead(kind, tool)}"
+                    )
+                # A lap of a cycle is two calls or more.
+                needed = threshold * (2 if issubclass(kind, PingPongDetector) else 1)
+                if detector is not None and needed > self.window:
                     raise ValueError(
                         f"tools: {tool}: threshold {threshold} of {name} is more than the"
-                        f" window holds; set window={threshold} or more"
+                        f" window holds; set window={needed} or more"
                     )
 
     def _validate(self) -> None:
@@ -151,3 +161,10 @@ class DetectorSettings(Unchangeable):
                     f"{detector.name} looks at {span} rounds, but the window holds {self.window}"
                     f" calls; set window={span} or more"
                 )
+
+
+def _instead(kind: Type[BaseDetector], tool: str) -> str:
+    """Return a hint to what does for a tool what its threshold would not do."""
+    if not issubclass(kind, CallLimitDetector):
+        return ""
+    return f"; pass CallLimitDetector(per_tool={{{tool!r}: ...}})"

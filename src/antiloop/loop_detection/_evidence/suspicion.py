@@ -101,8 +101,8 @@ def evidence_of(window: Window, rounds: int) -> float:
     0 if one of so many last rounds bears none, or if all of it is failures in other words: another
     answer to the same call is new.
     """
-    recent = window.rounds[-KEPT_ROUNDS:]
-    if len(recent) < rounds or not all(map(bears_evidence, recent[-rounds:])):
+    last, recent = window.rounds[-rounds:], window.rounds[-KEPT_ROUNDS:]
+    if len(last) < rounds or not all(map(bears_evidence, last)):
         return 0.0
     numbered = enumerate(map(_traits_of, recent), window.round_count - len(recent) + 1)
     traits = [pair for pair in numbered if pair[1]]

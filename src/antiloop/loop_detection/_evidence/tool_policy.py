@@ -33,7 +33,8 @@ class ToolPolicy:
             arguments and returns a value to compare.
         strip: the noise in results: names of fields (``name: value``, ``name=value``; in JSON at
             any depth), or a function that takes the text and returns the text to compare.
-        thresholds: thresholds for this tool by detector name, e.g. ``{"repeat": 10}``.
+        thresholds: thresholds for this tool by detector name, e.g. ``{"repeat": 10}``. Detectors
+            of replies have none, and a call limit has its own option `per_tool`.
 
     Raises:
         ValueError: if a threshold is below 2, or a list is expected and something else is given.
