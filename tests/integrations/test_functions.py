@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from contract import Contract, Hearer, Judge, Ran, asking, detector, functions
 from hand_loop import carry_out, ended_by
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop import LoopDetectedError, LoopDetector, LoopPolicy
 from antiloop.exceptions import CallRefused
@@ -21,6 +23,16 @@ from antiloop.loop_detection._messages import NOTICE_MARKER
 BLOCK = detector(Escalation(("block",)))
 NOTIFY = detector(LoopPolicy.INJECT_MESSAGE)
 STOP = detector(LoopPolicy.STOP)
+
+
+class Search:
+    def __call__(self):
+        return "nothing found"
+
+
+def named(function, name="search"):
+    function.__name__ = name
+    return function
 
 
 def sync_loop(guard, script, ran):
@@ -144,11 +156,31 @@ def test_a_function_that_does_not_tell_its_parameters_is_guarded_too():
         largest("ab", key=ord)
 
 
-def test_what_can_be_called_and_has_no_name_is_named_by_its_kind():
-    search = guarded(functools.partial("nothing found {}".format, 1), detector=STOP)
+NAMELESS = st.sampled_from(
+    [
+        lambda: "nothing found",
+        functools.partial("nothing found {}".format, 1),
+        functools.partial(named(lambda where: "nothing found", "search"), "here"),
+        Search(),
+    ]
+)
+
+
+@given(st.lists(NAMELESS, min_size=1, max_size=3))
+def test_what_has_no_name_gets_one_before_it_is_guarded(functions):
+    with pytest.raises(TypeError, match=r" has no name; set its __name__, or define it with def$"):
+        guarded(*functions, detector=STOP)
+    guard, copies = LoopGuard(STOP), [functools.partial(each) for each in functions]
+    for _ in range(2):  # several tools, called in turn, are no loop
+        assert all(guard(named(each, name))() for each, name in zip(copies, "abc"))
+
+
+def test_what_can_be_called_goes_by_the_name_that_it_is_given():
+    search = named(functools.partial("nothing found {}".format, 1))
+    search = guarded(search, detector=STOP)
     for _ in range(2):
         assert search() == "nothing found 1"
-    with pytest.raises(LoopDetectedError, match="'partial'"):
+    with pytest.raises(LoopDetectedError, match="'search'"):
         search()
 
 
@@ -189,8 +221,8 @@ def test_a_refusal_is_returned_where_a_text_can_be(kind):
 
 def test_a_notice_waits_for_a_text_or_for_who_takes_it():
     guard = LoopGuard(NOTIFY)
-    rows = guard(lambda table: [])
-    look = guard(lambda: "something")
+    rows = guard(named(lambda table: [], "rows"))
+    look = guard(named(lambda: "something", "look"))
     assert [rows("t") for _ in range(3)] == [[], [], []]
     assert look().count(NOTICE_MARKER) == 1
     assert look() == "something"
@@ -198,7 +230,7 @@ def test_a_notice_waits_for_a_text_or_for_who_takes_it():
 
 
 def test_a_notice_is_no_part_of_what_is_compared():
-    search = guarded(lambda query: "nothing found", detector=LoopDetector.escalating())
+    search = guarded(named(lambda query: "nothing found"), detector=LoopDetector.escalating())
     for _ in range(4):
         search("a")
     with pytest.raises(LoopDetectedError):
@@ -208,7 +240,7 @@ def test_a_notice_is_no_part_of_what_is_compared():
 
 def test_equal_calls_of_one_reply_are_one_piece_of_evidence():
     guard = LoopGuard(STOP)
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
     for _ in range(2):
         with guard.round():
             for _ in range(5):
@@ -220,7 +252,7 @@ def test_equal_calls_of_one_reply_are_one_piece_of_evidence():
 def test_an_async_block_is_one_round_and_waits_for_the_judge():
     judge = Judge()
     guard = LoopGuard(asking(judge.later))
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
 
     async def go_on():
         for word in "abcde":
@@ -234,7 +266,7 @@ def test_an_async_block_is_one_round_and_waits_for_the_judge():
 
 def test_an_exception_in_an_async_block_is_not_replaced():
     guard = LoopGuard(STOP)
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
 
     async def fail():
         async with guard.round():
@@ -256,7 +288,7 @@ def test_an_answer_that_comes_too_late_is_left_out(meanwhile):
         return True
 
     steps, guard = [], LoopGuard(asking(judge))
-    search = guard(lambda query: "nothing found" if query in "abcde" else "12 results")
+    search = guard(named(lambda query: "nothing found" if query in "abcde" else "12 results"))
     others = {
         "reset": guard.reset,
         "user_message": guard.user_message,
@@ -269,7 +301,7 @@ def test_an_answer_that_comes_too_late_is_left_out(meanwhile):
 
 def test_an_exception_in_a_round_is_not_replaced():
     guard = LoopGuard(STOP)
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
     for _ in range(2):
         search("a")
     with pytest.raises(KeyError), guard.round():
@@ -296,7 +328,7 @@ def test_calls_in_threads_at_the_same_time_are_one_round():
 
 def test_a_call_that_never_ends_does_not_keep_the_others_unjudged():
     guard = LoopGuard(STOP)
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
 
     async def run():
         wait = guard(asyncio.Event().wait)
@@ -331,7 +363,7 @@ def test_a_cancelled_call_stays_cancelled():
 
 def test_a_call_cancelled_before_it_runs_keeps_no_round_open():
     guard = LoopGuard(STOP)
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
 
     @guard
     async def wait():
@@ -405,7 +437,7 @@ def test_what_a_plain_function_has_under_way_is_awaited():
     async def fetched(url):
         return "nothing found"
 
-    fetch = guarded(lambda url: fetched(url), detector=STOP)
+    fetch = guarded(named(lambda url: fetched(url)), detector=STOP)
     for _ in range(2):
         assert asyncio.run(fetch("a")) == "nothing found"
     with pytest.raises(LoopDetectedError):
@@ -413,7 +445,7 @@ def test_what_a_plain_function_has_under_way_is_awaited():
 
 
 def test_several_functions_are_one_run_that_begins_with_the_block():
-    functions = guarded(lambda: "a", lambda: "b", detector=STOP)
+    functions = guarded(named(lambda: "a", "first"), named(lambda: "b", "second"), detector=STOP)
     assert isinstance(functions, GuardedFunctions)
     for _ in range(3):
         with functions as (first, second):
@@ -423,7 +455,7 @@ def test_several_functions_are_one_run_that_begins_with_the_block():
 
 def test_a_run_begins_with_the_block_of_its_guard():
     guard = LoopGuard(STOP)
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
     for _ in range(3):
         with guard as same:
             assert same is guard
@@ -467,7 +499,7 @@ def test_the_users_word_is_progress_and_makes_a_notice_stale():
 
 def test_observers_are_notified_which_run_it_was():
     hearer = Hearer()
-    search = guarded(lambda query: "", detector=BLOCK, observers=[hearer], run_id="run-7")
+    search = guarded(named(lambda query: ""), detector=BLOCK, observers=[hearer], run_id="run-7")
     for _ in range(3):
         search("a")
     assert hearer.runs == ["run-7"]
@@ -476,7 +508,7 @@ def test_observers_are_notified_which_run_it_was():
 def test_a_listener_may_ask_the_guard():
     guard, heard = LoopGuard(NOTIFY), []
     guard.run.add_listener(lambda verdict: heard.append(guard.take_notice()))
-    search = guard(lambda query: "nothing found")
+    search = guard(named(lambda query: "nothing found"))
     assert search("a") == search("a") == "nothing found"
     assert NOTICE_MARKER in search("a")
     assert heard == [""]

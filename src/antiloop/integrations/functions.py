@@ -43,16 +43,17 @@ class LoopGuard(CallGuard):
         """Return the function with its calls watched.
 
         Raises:
-            TypeError: if it is not a function, or it yields.
+            TypeError: if it is not a function, it has no name, as a lambda, or it yields.
         """
         if not callable(function):
             raise TypeError(
                 f"{function!r} cannot be called; put @guard below @classmethod and @staticmethod"
             )
+        name = getattr(function, "__name__", "<lambda>")
+        if name == "<lambda>":  # two of them would be one tool
+            raise TypeError(f"{function!r} has no name; set its __name__, or define it with def")
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(
-                f"{_name_of(function)} yields; guard a function that returns its result"
-            )
+            raise TypeError(f"{name} yields; guard a function that returns its result")
         is_async = inspect.iscoroutinefunction(function)
         guarded_function = self._async(function) if is_async else self._sync(function)
         functools.update_wrapper(guarded_function, function)
@@ -150,11 +151,6 @@ def guarded(*functions: Callable[..., Any], **options: Any) -> Any:
     return made[0] if len(made) == 1 else GuardedFunctions(made)
 
 
-def _name_of(function: Callable[..., Any]) -> str:
-    """Name a function, or what else can be called, by its kind."""
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
 def _refuser_of(function: Callable[..., Any]) -> Callable[[str], str]:
     """Return what handles a refusal: return its text if the function returns text, else raise."""
 
@@ -168,7 +164,7 @@ def _refuser_of(function: Callable[..., Any]) -> Callable[[str], str]:
 
 def _call_maker_of(function: Callable[..., Any]) -> Callable[[Any, Any], ToolCall]:
     """Return what makes a call of arguments, the same by position and by name."""
-    name, signature = _name_of(function), _signature(function)
+    name, signature = str(function.__name__), _signature(function)
 
     def call_of(args: Any, kwargs: Any) -> ToolCall:
         return ToolCall(name, _arguments(signature, args, kwargs))
