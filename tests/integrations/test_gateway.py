@@ -348,6 +348,13 @@ def test_what_is_no_conversation_is_survived_and_never_changed(kind, messages, m
     json.dumps(judged.body)
 
 
+@kinds
+@given(body=JUNK)
+def test_what_is_no_request_is_sent_on_as_it_came(kind, body):
+    judged = judge_request(body, kind)
+    assert (judged.body is body, judged.answer) == (True, None)
+
+
 ROUNDS = st.lists(
     st.lists(
         st.tuples(

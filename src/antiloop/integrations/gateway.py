@@ -118,6 +118,8 @@ class GatewayGuard(Guard):
 
     def _request(self, body: Mapping[str, Any], kind: str) -> Request:
         form = _form(kind)
+        if not isinstance(body, Mapping):
+            return Request(body, kind, (), self.across_turns)
         messages = form.to_judge(self.recent(form.conversation(body)))
         return Request(body, kind, messages, self.across_turns, form.profile(body, self._profiles))
 
