@@ -1,8 +1,9 @@
 """Checks of the arguments of `LoopDetector` and `LoopMonitor`."""
 
 from dataclasses import replace
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, cast
 
+from .._text.canonical import text_of
 from ..types import ToolCall, ToolResult
 from ._detectors.base import BaseDetector
 from ._evidence.compared import Result
@@ -72,7 +73,8 @@ def timed(result: Result, duration_s: Optional[float]) -> Result:
     """Return a result with the time that its call took, where both are known."""
     if duration_s is None or result is None:
         return result
-    known = ToolResult(result) if isinstance(result, str) else result
+    is_whole = issubclass(type(result), ToolResult)
+    known = cast(ToolResult, result) if is_whole else ToolResult(text_of(result))
     return replace(known, duration_s=duration_s)
 
 

@@ -1,7 +1,6 @@
 """The recent calls of a run, in rounds: the input of a detector."""
 
 from itertools import zip_longest
-from math import isfinite
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -32,6 +31,9 @@ from .tool_policy import NO_POLICY, ToolPolicy
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard
+
+_MOST_S = 1e12
+"""A larger number is not a time: it lies 30,000 years away."""
 
 
 class Occurrences:
@@ -383,8 +385,9 @@ class Window:
 
 
 def _is_time(value: Any) -> "TypeGuard[float]":
-    # Recordings hold any value in these fields, and JSON knows infinite numbers.
-    return isinstance(value, (int, float)) and isfinite(value)
+    # Recordings hold any value in these fields. JSON knows infinite numbers, and whole ones that no
+    # float holds; the sum of two times must stay finite, too.
+    return isinstance(value, (int, float)) and abs(value) < _MOST_S
 
 
 def _round_bounds(calls: Sequence[ToolCall], start: int) -> Iterator[Tuple[int, int]]:
