@@ -16,7 +16,7 @@ from antiloop.cli._review.labels import Label, Reviewed, read_labels, review
 from antiloop.cli._review.policies import with_policies
 from antiloop.cli._review.recall import recall_of
 from antiloop.cli._review.settings_text import toml_of
-from antiloop.loop_detection._internal import Settings
+from antiloop.loop_detection._internal import ProjectSettings
 from antiloop.traces import RecordedRun
 from antiloop.types import ToolResult
 
@@ -116,7 +116,7 @@ def test_tools_are_declared_where_thresholds_would_not_do(waits, tmp_path, capsy
     assert settings.read_text() == (
         'preset = "default"\n\n[tools.queue]\npoll = true\n\n[tools.tick]\nexempt = true\n'
     )
-    assert Settings.read(str(settings)).detector(LoopDetector).to_config() == (
+    assert ProjectSettings.read(str(settings)).detector(LoopDetector).to_config() == (
         LoopDetector.from_config(done["config"]).to_config()
     )
 
@@ -361,5 +361,5 @@ def test_calibrated_settings_make_the_calibrated_detector(reviewed, tmp_path, ca
     capsys.readouterr()
     main(["calibrate", path, "--labels", labels, "-o", out, "--format", "json"])
     config = json.loads(capsys.readouterr().out)["config"]
-    fitted = Settings.read(out).detector(LoopDetector)
+    fitted = ProjectSettings.read(out).detector(LoopDetector)
     assert fitted.to_config() == LoopDetector.from_config(config).to_config()

@@ -15,7 +15,7 @@ from antiloop.loop_detection import Escalation, LoopPolicy
 from antiloop.loop_detection import _blocks as blocks
 from antiloop.loop_detection import _ladder as ladder
 from antiloop.loop_detection._project.schema import settings_schema
-from antiloop.loop_detection._project.settings import Settings
+from antiloop.loop_detection._project.settings import ProjectSettings
 from antiloop.loop_detection._registry import DETECTORS as TYPES
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -140,4 +140,4 @@ def test_the_settings_on_a_page_are_ones(page, tmp_path):
     assert blocks
     for block in blocks:
         (tmp_path / "antiloop.toml").write_text(block, encoding="utf-8")
-        Settings.read(str(tmp_path / "antiloop.toml"))
+        ProjectSettings.read(str(tmp_path / "antiloop.toml"))

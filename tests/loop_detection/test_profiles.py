@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from antiloop.exceptions import SettingsError
 from antiloop.loop_detection import CallPattern, ClientProfile
-from antiloop.loop_detection._project.settings import Settings, SettingsFile
+from antiloop.loop_detection._project.settings import ProjectSettings, SettingsFile
 
 ALL = ClientProfile.all()
 each = pytest.mark.parametrize("profile", ALL, ids=lambda profile: profile.name)
@@ -325,10 +325,10 @@ def test_an_unknown_profile_is_refused_with_the_choices():
 
 def test_a_profile_of_the_settings_is_added_to_what_is_known():
     values = {"profiles": {"codex": {"wraps": [r"^took \d+ ms\n"]}, "ours": {"tools": ["look"]}}}
-    found = Settings(SettingsFile("antiloop.toml", values)).profiles
+    found = ProjectSettings(SettingsFile("antiloop.toml", values)).profiles
     assert found["codex"].unwrapped("took 3 ms\nWall time: 3 seconds\nok") == "ok"
     assert found["ours"] == ClientProfile("ours", tools=("look",))
-    assert Settings().profiles == {}
+    assert ProjectSettings().profiles == {}
 
 
 @pytest.mark.parametrize(
@@ -341,4 +341,4 @@ def test_a_profile_of_the_settings_is_added_to_what_is_known():
 )
 def test_a_malformed_profile_in_the_settings_is_refused(profile, words):
     with pytest.raises(SettingsError, match=words):
-        Settings(SettingsFile("antiloop.toml", {"profiles": {"ours": profile}})).profiles  # noqa: B018
+        ProjectSettings(SettingsFile("antiloop.toml", {"profiles": {"ours": profile}})).profiles  # noqa: B018

@@ -17,7 +17,7 @@ from antiloop.exceptions import SettingsError
 from antiloop.loop_detection import Escalation, ToolPolicy
 from antiloop.loop_detection._project import schema
 from antiloop.loop_detection._project.schema import settings_schema
-from antiloop.loop_detection._project.settings import Settings, SettingsFile
+from antiloop.loop_detection._project.settings import ProjectSettings, SettingsFile
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.prices import Price
 
@@ -26,7 +26,7 @@ SHIPPED = Path(antiloop.__file__).with_name("antiloop.schema.json")
 
 
 def settings_of(**values):
-    return Settings(SettingsFile("antiloop.toml", values))
+    return ProjectSettings(SettingsFile("antiloop.toml", values))
 
 
 def refused(**values):
@@ -37,9 +37,11 @@ def refused(**values):
 
 
 def test_no_file_leaves_everything_as_it_is():
-    assert Settings().detector(LoopDetector).to_config() == LoopDetector.default().to_config()
     assert (
-        Settings().detector(LoopDetector, "escalating").to_config()
+        ProjectSettings().detector(LoopDetector).to_config() == LoopDetector.default().to_config()
+    )
+    assert (
+        ProjectSettings().detector(LoopDetector, "escalating").to_config()
         == LoopDetector.escalating().to_config()
     )
 
@@ -95,14 +97,14 @@ def test_a_calibrated_configuration_is_read_beside_the_file(tmp_path):
     config = LoopDetector([RepeatDetector(7)]).to_config()
     (tmp_path / "fitted.json").write_text(json.dumps(config), "utf-8")
     file = SettingsFile(str(tmp_path / "antiloop.toml"), {"config": "fitted.json"})
-    assert Settings(file).detector(LoopDetector).to_config() == config
+    assert ProjectSettings(file).detector(LoopDetector).to_config() == config
 
 
 def test_what_stands_in_a_configuration_is_checked_with_its_place(tmp_path):
     (tmp_path / "fitted.json").write_text("{}", "utf-8")
     file = SettingsFile(str(tmp_path / "antiloop.toml"), {"config": "fitted.json"})
     with pytest.raises(SettingsError, match=r"toml: config: .*fitted\.json: version must"):
-        Settings(file).detector(LoopDetector)
+        ProjectSettings(file).detector(LoopDetector)
     assert "config: gone.json: No such file" in refused(config="gone.json")
 
 
@@ -206,7 +208,7 @@ def test_every_key_of_the_schema_has_an_effect(name, tmp_path):
     if name == "config":
         value = str(tmp_path / "x.json")
         Path(value).write_text(json.dumps(LoopDetector([RepeatDetector(9)]).to_config()), "utf-8")
-    without, found = Settings(), settings_of(**{name: value})
+    without, found = ProjectSettings(), settings_of(**{name: value})
     one, other = [
         (
             *(each.detector(LoopDetector).to_config(), each.ignore, each.baseline),
@@ -224,10 +226,10 @@ def test_prices_stand_in_the_settings_or_in_a_file_beside_them(tmp_path):
         '{"small": {"input_cost_per_token": 3e-6, "output_cost_per_token": 1e-5}}', "utf-8"
     )
     file = SettingsFile(str(tmp_path / "antiloop.toml"), {"prices": "prices.json"})
-    assert Settings(file).prices.price("small").input == pytest.approx(3)
+    assert ProjectSettings(file).prices.price("small").input == pytest.approx(3)
     (tmp_path / "prices.json").write_text("{}", "utf-8")
     with pytest.raises(SettingsError, match=r"toml: prices: .*prices\.json: no prices; expected"):
-        str(Settings(file).prices)
+        str(ProjectSettings(file).prices)
     with pytest.raises(SettingsError, match=r"antiloop\.toml: prices: gone\.json: No such file"):
         str(settings_of(prices="gone.json").prices)
     with pytest.raises(SettingsError, match=r"prices\.small\.output: missing"):
@@ -329,19 +331,19 @@ def test_settings_of_a_tool_add_to_those_of_the_preset():
     assert tools["process.poll"] == ToolPolicy(poll=True, strip=clock, exempt=True)
     assert tools["look"] == ToolPolicy(exempt=True)
     assert said.ignore == ("process.poll", "look")
-    assert Settings().ignore == ()
+    assert ProjectSettings().ignore == ()
 
 
 def test_a_baseline_stands_beside_the_file():
     assert settings_of(baseline="known.jsonl").baseline == "known.jsonl"
     file = SettingsFile("some/antiloop.toml", {"baseline": "../known.jsonl"})
-    assert Path(Settings(file).baseline) == Path("known.jsonl")
-    assert Settings().baseline is None
-    assert Settings().prices is None
+    assert Path(ProjectSettings(file).baseline) == Path("known.jsonl")
+    assert ProjectSettings().baseline is None
+    assert ProjectSettings().prices is None
 
 
 def test_a_configuration_may_begin_with_a_byte_order_mark(tmp_path):
     config = LoopDetector([RepeatDetector(7, name="über")]).to_config()
     (tmp_path / "fitted.json").write_text(json.dumps(config, ensure_ascii=False), "utf-8-sig")
     file = SettingsFile(str(tmp_path / "antiloop.toml"), {"config": "fitted.json"})
-    assert Settings(file).detector(LoopDetector).to_config() == config
+    assert ProjectSettings(file).detector(LoopDetector).to_config() == config

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antiloop.exceptions import SettingsError
 from antiloop.loop_detection._project import find_settings
-from antiloop.loop_detection._project.settings import Settings, SettingsFile, read_settings
+from antiloop.loop_detection._project.settings import ProjectSettings, SettingsFile, read_settings
 
 
 def written(folder, name, text):
@@ -81,7 +81,7 @@ def test_settings_in_another_encoding_are_named(tmp_path, monkeypatch, encoding)
     for name in ("pyproject.toml", "antiloop.toml"):
         (tmp_path / name).write_bytes("\ufeff[project]\r\n[tool.antiloop]\r\n".encode(encoding))
         with pytest.raises(SettingsError, match=f"^{name}: not a text in UTF-8"):
-            Settings.read()
+            ProjectSettings.read()
 
 
 def test_a_link_to_nothing_is_named(tmp_path, monkeypatch):
@@ -90,7 +90,7 @@ def test_a_link_to_nothing_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "a")
     (tmp_path / "a" / "antiloop.toml").symlink_to("nowhere")
     with pytest.raises(SettingsError, match=r"^antiloop\.toml: a link to nothing"):
-        Settings.read()
+        ProjectSettings.read()
 
 
 def test_beside_a_project_a_file_of_ours_counts(tmp_path):
@@ -122,7 +122,7 @@ def test_a_search_for_settings_does_not_wait_on_a_pipe(links):
         assert os.path.realpath(str(find_settings(below))) == above
         os.mkfifo(os.path.join(below, "antiloop.toml"))
         with pytest.raises(SettingsError, match=r"antiloop\.toml: a named pipe"):
-            Settings.read(os.path.join(below, str(find_settings(below))))
+            ProjectSettings.read(os.path.join(below, str(find_settings(below))))
 
 
 def test_a_path_in_it_is_relative_to_the_file():

@@ -9,13 +9,13 @@ from typing import Iterator, Optional, Tuple, Union
 from .._regular_file import opener
 from ..exceptions import SettingsError
 from ..loop_detection import ClientProfile, LoopDetector
-from ..loop_detection._internal import Settings
+from ..loop_detection._internal import ProjectSettings
 from ..loop_detection.presets import PRESETS
 from ..prices import Prices
 from ._command import add_names, reason_of
 from ._named_judge import with_judge
 
-Config = Union[LoopDetector, Settings]
+Config = Union[LoopDetector, ProjectSettings]
 
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
@@ -47,16 +47,16 @@ def add_isolated(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def settings_of(args: argparse.Namespace) -> Settings:
+def settings_of(args: argparse.Namespace) -> ProjectSettings:
     """Read the settings that hold for a command.
 
     Raises:
         SettingsError: if the file is malformed.
     """
     config = getattr(args, "config", None)
-    if isinstance(config, Settings):
+    if isinstance(config, ProjectSettings):
         return config
-    return Settings() if args.isolated else Settings.read()
+    return ProjectSettings() if args.isolated else ProjectSettings.read()
 
 
 def profiles_of(args: argparse.Namespace) -> Tuple[ClientProfile, ...]:
@@ -124,7 +124,7 @@ def read_config(path: str) -> Config:
     """Read a configuration or settings; report a malformed one as a wrong argument."""
     try:
         if path.endswith(".toml"):
-            return Settings.read(path)
+            return ProjectSettings.read(path)
         return LoopDetector.from_config(json.loads(_read(path)))
     except SettingsError as error:
         raise argparse.ArgumentTypeError(str(error)) from error

@@ -19,7 +19,7 @@ from ..loop_detection import (
     LoopVerdict,
     system_notice,
 )
-from ..loop_detection._internal import NOTICE_MARKER, Settings
+from ..loop_detection._internal import NOTICE_MARKER, ProjectSettings
 from ..stability import beta
 from ._guard import Guard, reason_of, stopped
 from ._request_answers import Answer
@@ -73,7 +73,7 @@ class GatewayGuard(Guard):
     ) -> None:
         own = {each.name: each for each in profiles}
         if detector is None:
-            settings = Settings.read()
+            settings = ProjectSettings.read()
             detector = settings.detector(LoopDetector, "escalating")
             own = {**settings.profiles, **own}
         known = {each.name: each for each in ClientProfile.all()}

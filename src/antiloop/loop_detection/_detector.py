@@ -198,9 +198,9 @@ class LoopDetector(DetectorSettings):
             raise ValueError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")
         check_flag("required", required)
         # Most detectors are made in code, which needs neither the schema of the file nor prices.
-        from ._project.settings import Settings
+        from ._project.settings import ProjectSettings
 
-        settings = Settings.read(path, required=required)
+        settings = ProjectSettings.read(path, required=required)
         detector = settings.detector(cls, preset)
         settings.log(preset, detector)
         return detector

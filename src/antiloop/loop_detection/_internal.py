@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._project.environment import is_on as is_on
     from ._project.schema import settings_schema as settings_schema
     from ._project.settings import DETECTING as DETECTING
-    from ._project.settings import Settings as Settings
+    from ._project.settings import ProjectSettings as ProjectSettings
     from ._run.listeners import EVENTS as EVENTS
     from ._run.listeners import check_is_sync as check_is_sync
     from ._run.listeners import events_of as events_of
@@ -52,7 +52,7 @@ _HOMES = {
     "_project": "find_settings",
     "_project.environment": "DISABLED SHADOW is_on",
     "_project.schema": "settings_schema",
-    "_project.settings": "DETECTING Settings",
+    "_project.settings": "DETECTING ProjectSettings",
     "_run.listeners": "EVENTS check_is_sync events_of",
     "_second_opinion.opinion": "recorded_opinion",
     "_verdict": "GO_ON",

@@ -10,7 +10,7 @@ from .._text.shortening import visible
 from ..agent import AgentObserver, AgentResult
 from ..integrations._internal import Lookout
 from ..loop_detection import ClientProfile, LoopDetection, LoopVerdict
-from ..loop_detection._internal import Settings, find_settings
+from ..loop_detection._internal import ProjectSettings, find_settings
 from ..stability import beta
 from ..traces import RecordedRun
 from ._assertion import said_of
@@ -46,7 +46,7 @@ class NoLoops(AgentObserver):
         """Make one that knows the clients that the settings of a project declare."""
         watch, path = cls(), find_settings(folder)
         if path is not None:
-            settings = Settings.read(os.path.join(folder, path))
+            settings = ProjectSettings.read(os.path.join(folder, path))
             watch._profiles = tuple(settings.profiles.values())
         return watch
 

@@ -9,7 +9,7 @@ from ...loop_detection._internal import (
     DETECTING,
     DISABLED,
     SHADOW,
-    Settings,
+    ProjectSettings,
     is_on,
     settings_schema,
 )
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listed(
-    args: argparse.Namespace, settings: Settings, detector: LoopDetector
+    args: argparse.Namespace, settings: ProjectSettings, detector: LoopDetector
 ) -> Iterator[Setting]:
     is_given = isinstance(args.config, LoopDetector)
     is_chosen = args.preset is not None or is_given
@@ -104,7 +104,7 @@ def _is_set(values: Any, name: str) -> bool:
 
 
 def _in_force(
-    args: argparse.Namespace, settings: Settings, detector: LoopDetector
+    args: argparse.Namespace, settings: ProjectSettings, detector: LoopDetector
 ) -> Dict[str, Any]:
     config = detector.to_config()
     ladder: Escalation = detector.escalation

@@ -237,14 +237,14 @@ def _detector(file: SessionFile, options: Options) -> "Any":
 def _read(options: Options, settings: "Optional[str]") -> "Tuple[Any, Any]":
     """Read the configuration of the detector, and the profiles of clients, as plain JSON."""
     from ...loop_detection import LoopDetector, presets
-    from ...loop_detection._internal import Settings
+    from ...loop_detection._internal import ProjectSettings
 
     instead = None
     if options.config is not None and options.config != settings:
         instead = _read_config(options.config)
     elif options.preset is not None:
         instead = presets.PRESETS[options.preset]()
-    found = Settings() if settings is None else Settings.read(settings)
+    found = ProjectSettings() if settings is None else ProjectSettings.read(settings)
     detector = found.detector(LoopDetector, PRESET, instead, shadow=options.shadow)
     profiles = found.profiles and found.values["profiles"]  # the first raises for a malformed one
     return detector.to_config(), profiles

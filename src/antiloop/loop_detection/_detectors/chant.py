@@ -14,7 +14,7 @@ from .text_detector import TextDetector, TextWatch, text_detection
 if TYPE_CHECKING:
     from ..._text.chant_scan import Chant, ChantScan
 
-Settings = Tuple[int, int]
+Options = Tuple[int, int]
 """The options of a detector."""
 
 
@@ -30,17 +30,17 @@ class KnownTexts:
 
     def __init__(self, size: int) -> None:
         self._lock = Lock()
-        self._laps: Latest[Tuple[Settings, str], Optional[int]] = Latest(size)
+        self._laps: Latest[Tuple[Options, str], Optional[int]] = Latest(size)
 
-    def get(self, text: str, settings: Settings) -> Sequence[Optional[int]]:
-        """Return what is known of a text with these settings, as the only item if anything."""
-        key = (settings, text_fingerprint(text))
+    def get(self, text: str, options: Options) -> Sequence[Optional[int]]:
+        """Return what is known of a text with these options, as the only item if anything."""
+        key = (options, text_fingerprint(text))
         with self._lock:
             return (self._laps[key],) if key in self._laps else ()
 
-    def note(self, text: str, settings: Settings, laps: Optional[int]) -> None:
+    def note(self, text: str, options: Options, laps: Optional[int]) -> None:
         """Remember a text."""
-        key = (settings, text_fingerprint(text))
+        key = (options, text_fingerprint(text))
         with self._lock:
             self._laps[key] = laps
 
@@ -118,18 +118,18 @@ class _Text(TextWatch):
         if len(text) <= self._detector.length:
             self._laps = None
             return None  # too short to repeat anything for long enough, as most replies are
-        settings = (self._detector.repetitions, self._detector.length)
-        known = _HEALTHY.get(text, settings)
+        options = (self._detector.repetitions, self._detector.length)
+        known = _HEALTHY.get(text, options)
         if known:  # the text belongs to a conversation that is read again
             self._laps = known[0]
             return None
-        return self._read(text, settings)
+        return self._read(text, options)
 
-    def _read(self, text: str, settings: Settings) -> Optional[LoopDetection]:
+    def _read(self, text: str, options: Options) -> Optional[LoopDetection]:
         scan = self._new_scan()
         found = self._found(scan, scan.add(text)) or self._found(scan, scan.end())
         if found is None:
-            _HEALTHY.note(text, settings, scan.laps)
+            _HEALTHY.note(text, options, scan.laps)
         return found
 
     def moved(self) -> None:

@@ -84,7 +84,7 @@ _COPIED = ("policy", "shadow", "mask", "window", "notice_role", "inject_message"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProjectSettings:
     """Checked settings; empty without a file.
 
     Raises:
@@ -101,7 +101,7 @@ class Settings:
             raise self._error("preset and config exclude each other: remove one of them")
 
     @classmethod
-    def read(cls, path: Optional[str] = None, *, required: bool = False) -> "Settings":
+    def read(cls, path: Optional[str] = None, *, required: bool = False) -> "ProjectSettings":
         """Read a file; None means the nearest one from the working folder upwards.
 
         Raises:
