@@ -74,7 +74,7 @@ def test_the_page_tells_what_stopped_and_what_was_raised(runs, capsys):
         ["3", "good", "runs", "before", "after"],
         ["received", "a", "notice", "0", "0"],
         ["blocked,", "stopped", "or", "raised", "2", "0"],
-        ["share", "supported", "at", "95", "%", "98.3", "%", "63.2", "%"],
+        ["true", "share", "at", "most", "(95", "%", "sure)", "98.3", "%", "63.2", "%"],
     ]
     assert "  repeat          2 runs: r0, r2" in lines
     assert "  repeat, threshold           3 -> 5" in lines

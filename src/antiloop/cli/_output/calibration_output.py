@@ -136,7 +136,7 @@ def _figures(done: "Calibration") -> List[str]:
         _row("  received a notice", before.notified, after.notified),
         _row("  blocked, stopped or raised", len(before.stops), len(after.stops)),
         _row(
-            f"  share supported at {_percent(done.confidence)}",
+            f"  true share at most ({_percent(done.confidence)} sure)",
             _percent(done.share_before),
             _percent(done.share_after),
         ),
