@@ -240,8 +240,13 @@ class LoopDetector(DetectorSettings):
         """
         check_lists("check", tool_calls, tool_results, self.window)
         window = Window.of(
-            *(tool_calls, tool_results, self.window, self.tools, self.counted),
-            *(self.masking, self.keys),
+            tool_calls,
+            tool_results,
+            size=self.window,
+            policies=self.tools,
+            counted=self.counted,
+            masking=self.masking,
+            keys=self.keys,
         )
         return next(self.findings(window, tool_calls, tool_results), None)
 

@@ -24,7 +24,7 @@ from ._run.listeners import Event, Listener, Listeners
 from ._run.reported import OneThread, Reported
 from ._run.speech import Counts, Speech
 from ._second_opinion.opinion import Answer, Opinion, opinion_of
-from ._settings import DetectorSettings
+from ._settings import DetectorSettings, new_window
 from ._snapshot import DAMAGE, check_version, pack, unpack
 from ._verdict import GO_ON, LoopVerdict, stronger, verdict_about
 
@@ -67,10 +67,7 @@ class LoopMonitor:
 
     def _start(self) -> None:
         detector = self._detector
-        self._window = Window(
-            *(detector.window, self._tools, detector.counted),
-            *(detector.masking, detector.keys, self._client),
-        )
+        self._window = new_window(detector, self._tools, self._client)
         self._ladder = Ladder(detector.escalation, detector.escalations)
         self._reported = Reported(detector.window)
         self._speech = Speech(detector.detectors, detector.masking)

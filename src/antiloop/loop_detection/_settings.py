@@ -17,9 +17,10 @@ from ._detectors.ping_pong import PingPongDetector
 from ._detectors.text_detector import TextDetector
 from ._evidence.compared import KeyRule, Result
 from ._evidence.tool_policy import ToolPolicy
-from ._evidence.window import Window
+from ._evidence.window import Policies, Window
 from ._messages import MessageRule
 from ._policy import Escalation, LoopAction, LoopPolicy
+from ._profiles import ClientProfile
 from ._second_opinion.opinion import Judge, SecondOpinion, second_opinion_of
 
 NOTICE_ROLES = (Role.SYSTEM, Role.USER)
@@ -168,3 +169,15 @@ def _instead(kind: Type[BaseDetector], tool: str) -> str:
     if not issubclass(kind, CallLimitDetector):
         return ""
     return f"; pass CallLimitDetector(per_tool={{{tool!r}: ...}})"
+
+
+def new_window(settings: DetectorSettings, tools: Policies, client: ClientProfile) -> Window:
+    """Make the empty window of a run."""
+    return Window(
+        size=settings.window,
+        policies=tools,
+        counted=settings.counted,
+        masking=settings.masking,
+        keys=settings.keys,
+        client=client,
+    )
