@@ -107,8 +107,8 @@ class Blocks(Latest[str, Block]):
         """Return the blocked loops with a call refused again, and end the blocks that were left.
 
         Args:
-            window: what the last round is in.
-            found: what the detectors found in this round.
+            window: the window that ends with the last round.
+            found: the findings of the detectors in this round.
         """
         again = []
         known = {each.identity for each in found}
@@ -129,7 +129,7 @@ class Blocks(Latest[str, Block]):
     def shown(self, window: Window) -> List[int]:
         """Return the indices of the calls that a refusal may show: of each block, the last ones.
 
-        Of calls of one round, any may be left when the round leaves the window in part.
+        When a round leaves the window in part, any of its calls may be left.
         """
         indices: List[int] = []
         for block in self.values():

@@ -21,8 +21,8 @@ Options = Tuple[int, int]
 class KnownTexts:
     """Complete texts without a finding, and how often the latest stretch of each came.
 
-    A conversation that is read again with each request would else be scanned as often. One object
-    serves all runs of a process; the texts themselves are not kept.
+    Without them, a conversation that is read again with each request would be scanned each time.
+    One object serves all runs of a process; the texts themselves are not kept.
 
     Args:
         size: how many texts are remembered.

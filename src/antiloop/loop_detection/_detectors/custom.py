@@ -1,4 +1,4 @@
-"""Custom detectors of calls: what they are given of a run, and what is made of their findings.
+"""Custom detectors of calls: the copies that they are given, and the handling of their findings.
 
 They see calls and results as these came, not the window, so a monitor keeps copies for them. What
 they find is untrusted: it is masked, and completed by what the ladder needs.
@@ -23,7 +23,7 @@ from .text_detector import TextDetector
 
 _logger = logging.getLogger("antiloop")
 _HINTED: "WeakSet[type]" = WeakSet()
-"""Classes of detectors for which the log says already what results are."""
+"""Classes of detectors for which the log has already explained what results are."""
 
 
 class CallCopies:
@@ -96,7 +96,7 @@ def completed(found: LoopDetection, window: Window, given: int, masking: Masking
 
 
 def hint_at_results(detector: BaseDetector, error: Exception, results: Sequence[Result]) -> None:
-    """Log once what results are, where a detector may have taken them for texts."""
+    """Explain in the log, once, what results are, if a detector may have taken them for texts."""
     kind = type(detector)
     if kind in _HINTED or not isinstance(error, (AttributeError, TypeError)):
         return

@@ -30,8 +30,8 @@ from .base import WindowDetector, detection
 PATIENCE = 12
 """Rounds with the same answer if it is not a failure."""
 ROW_SPACING = 2
-"""Rounds between two detections of a streak over any tools: no block comes before its stop, which
-is so as many rounds after the notice as that of other loops."""
+"""Rounds between two detections of a streak over any tools. Such a streak is never blocked, so this
+spacing lets its stop come as late after the notice as that of other loops."""
 TOOL_SPACING = 2
 """Rounds between two rungs if a block refuses a whole tool, and its calls differed."""
 # One captcha or quota answers every question alike, in any language. Four equal answers also come
@@ -72,7 +72,7 @@ class FailureStreakDetector(WindowDetector):
             default 12, or the threshold if that is more.
         in_a_row: unproductive rounds in a row, over any tools, 2 or more. Such a streak is weaker
             evidence, so it is reported again only two rounds later. If each round looks for
-            something else and finds nothing, only as many rounds later as it has to be long.
+            something else and finds nothing, it is reported again `in_a_row` rounds later.
         repeats: rounds of such a streak that must repeat an earlier answer, including the last
             one, 0 or more; a streak of twice the length needs none. An agent whose attempts all
             fail in different ways explores.

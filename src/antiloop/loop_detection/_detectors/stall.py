@@ -70,7 +70,7 @@ class StallDetector(WindowDetector):
         return self._detection(longest) if longest else None
 
     def _may_be_enough(self, window: Window, latest: CallFeatures) -> bool:
-        """Compare the kinds of results before their text; this is cheap and usually enough."""
+        """Compare the kinds of results before their texts, which is cheap and usually enough."""
         least = window.threshold(self.name, latest.tool, self.threshold)
         for passed in window.rounds[-least:-1]:
             kinds = [i.features.outcome for i in passed.evidence if i.features.tool == latest.tool]

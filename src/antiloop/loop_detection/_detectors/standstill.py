@@ -14,15 +14,15 @@ from .base import WindowDetector, detection
 
 @beta
 class StandstillDetector(WindowDetector):
-    """Find a long stretch of rounds that holds no call, and no result, only once.
+    """Find a long stretch of rounds in which every call with its result comes at least twice.
 
     A circuit breaker below other detectors: it needs no order. Laps of any length, laps that
     overlap and calls that come at random all count as long as each call with its result comes
     again within the stretch. One new call, or one new result, begins another stretch.
 
     Args:
-        threshold: rounds in the stretch, 2 or more; of a tool with a separate threshold, that one
-            counts if it is higher.
+        threshold: rounds in the stretch, 2 or more. If one of its tools has a higher threshold,
+            that one counts.
 
     Raises:
         ValueError: if threshold is below 2.

@@ -1,8 +1,8 @@
 """The calls that a model knew at a compaction, and whether it has made a new one since.
 
-At a compaction what came before stops counting. A loop that is compacted in each of its laps would
-never be found. A further compaction therefore counts only if the agent has made a call since the
-last one, or got an answer, that was not known then.
+At a compaction, earlier calls stop counting, so a loop with a compaction in each lap would never be
+found. A further compaction therefore counts only if a new call or a new answer came since the last
+one.
 """
 
 from typing import FrozenSet, Optional

@@ -14,8 +14,8 @@ SEEN = 3
 def say_alike(one: CallFeatures, other: CallFeatures) -> bool:
     """Whether two answers say the same.
 
-    Failures do, and answers that ask to wait, if only echoes and numbers differ; but between
-    answers to the same call numbers count, and to nearly the same where it waits.
+    Failures, and answers that ask to wait, say the same if only echoes and numbers differ. Numbers
+    count between two answers to the same call, and to nearly the same call if it waits.
     """
     if one.result == other.result:
         return one.result is not None
@@ -56,7 +56,7 @@ def differ(one: CallFeatures, other: CallFeatures, exactly: bool = False) -> boo
 
 
 def is_step_forward(features: CallFeatures, earlier: Iterable[List[CallFeatures]]) -> bool:
-    """Whether less is left to do than when this was answered last, to whatever question.
+    """Whether less is left to do than the last such answer said, whatever the call was.
 
     Args:
         features: of the answer.
@@ -79,7 +79,7 @@ def is_step_forward(features: CallFeatures, earlier: Iterable[List[CallFeatures]
 
 
 def without_random_ids(features: CallFeatures, earlier: Iterable[CallFeatures]) -> CallFeatures:
-    """Take an id for noise that differed in each of the last answers to a call.
+    """Treat an id as noise if it differed in each of the last answers to a call.
 
     It was seen to differ three times with nothing else, so it says nothing. Small numbers and
     names do not count as ids: they may be what the agent asks for.

@@ -1,4 +1,4 @@
-"""Calls of one kind, as long as little new comes in between."""
+"""Streaks: calls of one kind with little that is new in between."""
 
 from bisect import bisect
 from typing import Callable, List, Optional, Protocol, Sequence
@@ -17,10 +17,9 @@ def streak_of(
 ) -> List[JudgedCall]:
     """Return the latest calls that match, oldest first, while little new comes in between.
 
-    Of each round, one matching call counts. Going back from the last round, the streak is over
-    at a call that changed the world in a new way, at a step forward or at what `ends` it, and
-    where the rounds with something new beside or between the matching calls are more than
-    `fresh_per_match` for each of these.
+    One matching call counts for each round. Going back from the last round, the streak ends at
+    a call that changed the world in a new way, at a step forward, at a call that `ends` it, and
+    where something new came in more than `fresh_per_match` rounds for each matching call.
     """
     found: List[JudgedCall] = []
     fresh = 0
@@ -61,7 +60,7 @@ def is_paced(window: Window, streak: Sequence[JudgedCall]) -> bool:
 
 
 class Patient(Protocol):
-    """A detector that gives calls more rounds that wait for work elsewhere."""
+    """A detector that allows more rounds for calls that wait for work elsewhere."""
 
     name: str
     patience: int
@@ -69,7 +68,7 @@ class Patient(Protocol):
 
 
 def rounds_needed(detector: Patient, streak: Sequence[JudgedCall], usual: int) -> int:
-    """Return how many rounds a streak needs, by what is known of the time that it took.
+    """Return how many rounds a streak needs, given the time that it took, if that is known.
 
     Args:
         detector: what needs them.
@@ -82,7 +81,7 @@ def rounds_needed(detector: Patient, streak: Sequence[JudgedCall], usual: int) -
     took = seconds_of(streak) if waits else None
     if took is None or detector.patience_s is None:
         return detector.patience
-    # One more than there are: not yet.
+    # Until the time has passed, no number of rounds is enough: one more than there are.
     return usual if took >= detector.patience_s else len(streak) + 1
 
 

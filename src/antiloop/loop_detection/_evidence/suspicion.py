@@ -21,11 +21,11 @@ _FULL = 5.5
 _FRUITFUL = 0.5
 """The weight that the evidence keeps after a round that brought something new."""
 _LEAD = 0.14
-"""The amount by which one round alone must exceed what two rounds have to reach."""
+"""One round alone must exceed the bound for two rounds by this amount."""
 _FEW = 1.5
 """Below this sum, what is costly to count is left out."""
 _MOST = 0.99
-"""The most that counting alone amounts to; 1 is kept for a detector that speaks."""
+"""The largest suspicion from counting alone; 1 is kept for a finding of a detector."""
 
 _UNPRODUCTIVE, _KNOWN, _VAIN, _FAILED = 1, 2, 4, 8
 
@@ -62,7 +62,7 @@ class Suspicion:
 
     @property
     def is_zero(self) -> bool:
-        """Whether there is none; a new round leaves it so, and need not be taken in."""
+        """Whether there is none; then a round of new calls changes nothing and may be left out."""
         return not self._value
 
     @property
@@ -96,10 +96,10 @@ class Suspicion:
 
 
 def evidence_of(window: Window, rounds: int) -> float:
-    """Return how much evidence the last rounds of a window hold, 1 for as much as there need be.
+    """Return the evidence in the last rounds of a window; 1 is enough for a finding.
 
-    0 if one of so many last rounds bears none, or if all of it is failures in other words: another
-    answer to the same call is new.
+    0 if one of the last `rounds` rounds bears none, or if all of it is failures in different words:
+    another answer to the same call is new.
     """
     last, recent = window.rounds[-rounds:], window.rounds[-KEPT_ROUNDS:]
     if len(last) < rounds or not all(map(bears_evidence, last)):
@@ -228,5 +228,5 @@ def _count(traits: List[int], bit: int) -> int:
 
 
 def _share(count: int, usual: int, span: int) -> float:
-    """Return how far a count is on its way from what is usual to what is too much, 0 to 1."""
+    """Return the position of a count between a usual one (0) and one that is too much (1)."""
     return 0.0 if count <= usual else min(1.0, (count - usual) / span)

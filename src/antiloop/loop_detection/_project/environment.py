@@ -1,4 +1,4 @@
-"""Two switches of the environment, for a process that must not be changed to be switched.
+"""Two environment variables that switch a process without a change of its code.
 
 They hold for every live monitor, however its detector was made; a replay is as it always is.
 """
@@ -6,7 +6,7 @@ They hold for every live monitor, however its detector was made; a replay is as 
 import os
 
 SHADOW = "ANTILOOP_SHADOW"
-"""Verdicts are reported, and none is acted on."""
+"""Verdicts are reported, and no action is taken."""
 DISABLED = "ANTILOOP_DISABLED"
 """Monitors record nothing, and every verdict says continue."""
 _OFF = ("", "0", "false", "no", "off")

@@ -116,7 +116,7 @@ class ProjectSettings:
         return cls() if found is None else cls(read_settings(found))
 
     def log(self, preset: str, detector: DetectorSettings) -> None:
-        """Log which file was taken; without one this is a warning, as it may be missed."""
+        """Log which file was taken; without a file, warn, because one may have been expected."""
         ladder = detector.escalation.actions
         done = ", ".join(str(getattr(each, "value", each)) for each in ladder)
         if self.file.path:

@@ -157,7 +157,7 @@ class Inquiry:
         self._episode: Optional[_Episode] = None
 
     def recall(self, known: Sequence[Optional[Opinion]], *, can_ask: bool) -> None:
-        """Set, before a round is replayed, the opinion that it got when it was new."""
+        """Set the opinion that a round got when it was new, before the round is replayed."""
         self._recalled = known
         self._can_ask = can_ask and self._has_judge
 
@@ -200,7 +200,7 @@ class Inquiry:
         self._quiet_until = 0
 
     def run_ended(self, window: Window) -> None:
-        """Pause twice as long after the end of the run was called for; recordings go on."""
+        """Pause twice as long after a verdict that ends the run; a recording may go on."""
         self._next = max(self._next, window.round_count + 2 * self._options.gap)
 
     def decide(
@@ -260,8 +260,8 @@ class Inquiry:
     def shown(self, window: Window) -> List[int]:
         """Return the indices of the calls that a detection may show, unless later ones come.
 
-        It shows the last one, which may lie many calls back. Of calls of one round, any may be left
-        when the round leaves the window in part.
+        It shows the last one, which may lie many calls back. When a round leaves the window in
+        part, any of its calls may be left.
         """
         if not self.counts_opinions or not window.rounds:
             return []

@@ -1,4 +1,4 @@
-"""The words of the model in one run, as far as detectors look at them."""
+"""The words of the model in one run, as detectors read them."""
 
 from dataclasses import replace
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
@@ -8,7 +8,7 @@ from .._detection import LoopDetection
 from .._detectors.text_detector import TextDetector, TextWatch
 
 Counts = Iterator[Tuple[TextDetector, Optional[int]]]
-"""Detectors of words, and how often each has counted the words in question."""
+"""Each detector of words, and how often it has counted the repeated words."""
 
 
 class Speech:

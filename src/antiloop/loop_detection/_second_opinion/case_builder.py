@@ -1,4 +1,4 @@
-"""Making a case of what is known of a run: of a repeat it shows only what differs."""
+"""The case file of a run; a call that resembles an earlier one shows only the difference."""
 
 from itertools import groupby
 from typing import Callable, Dict, Iterator, List, Optional, Tuple
@@ -62,7 +62,7 @@ def shows_enough(window: Window) -> bool:
 
 
 def _counted(found: LoopDetection) -> str:
-    """Say what a detector counted, and not what it means: the judge is to find that out."""
+    """State what a detector counted but not what it means, which the judge is to find out."""
     # Hints such as "nothing new" made readers call honest work stuck.
     numbers = ", ".join(f"#{index}" for index in found.indices[-8:])
     of = f", the last ones {numbers}" if numbers else ""
