@@ -27,7 +27,6 @@ _GUIDANCE = (
 _GEMINI_SHELL = (r"^(?:Background PIDs|Process Group PGID): .*\n?", r"</?untrusted_context>\n?")
 _GEMINI_HOST = (
     *(r"<session_context>", r"This is the (?:Gemini CLI|Qwen Code)", r"<hook_context>"),
-    r"System: Potential loop detected",
     *(r"Please continue\.?\s*$", r"<system-reminder>", r"System: Potential loop detected"),
 )
 _PROGRAM_THAT_WAITS = (
