@@ -227,6 +227,190 @@ def test_looks_acts_finishes_and_agents_are_told_apart():
     assert ClientProfile.named("gemini-cli").starts_agent("invoke_agent")
 
 
+TOLD_BY_NAME = [
+    (
+        "claude-code",
+        "one of its tools",
+        "Bash Read Edit Write Grep Glob Task Agent TodoWrite TaskCreate WebFetch NotebookEdit "
+        "ExitPlanMode AskUserQuestion",
+    ),
+    (
+        "claude-code",
+        "a plan",
+        "TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate AskUserQuestion "
+        "EnterPlanMode ExitPlanMode Skill ToolSearch StructuredOutput",
+    ),
+    ("claude-code", "a wait", "TaskOutput BashOutput AgentOutputTool Monitor"),
+    ("claude-code", "a look", "Read Grep Glob LS NotebookRead WebFetch WebSearch"),
+    ("claude-code", "a finish", "StructuredOutput ExitPlanMode"),
+    ("claude-code", "an agent", "Agent Task"),
+    (
+        "codex",
+        "one of its tools",
+        "exec_command write_stdin apply_patch update_plan view_image exec shell_command "
+        "spawn_agent wait_agent wait local_shell",
+    ),
+    ("codex", "a plan", "update_plan request_user_input"),
+    ("codex", "a wait", "wait wait_agent"),
+    ("codex", "a look", "view_image read_file list_dir grep_files"),
+    ("codex", "an agent", "spawn_agent"),
+    (
+        "copilot",
+        "one of its tools",
+        "bash read_bash write_bash stop_bash view create edit report_intent list_bash task "
+        "powershell read_powershell rg sql",
+    ),
+    ("copilot", "a plan", "report_intent update_todo ask_user exit_plan_mode task_complete"),
+    ("copilot", "a wait", "read_bash read_powershell read_agent"),
+    ("copilot", "a look", "view rg grep glob web_fetch list_bash"),
+    ("copilot", "a finish", "task_complete"),
+    ("copilot", "an agent", "task"),
+    (
+        "gemini-cli",
+        "one of its tools",
+        "run_shell_command read_file write_file replace list_directory grep_search "
+        "search_file_content glob google_web_search web_fetch write_todos invoke_agent "
+        "activate_skill read_background_output",
+    ),
+    (
+        "gemini-cli",
+        "a plan",
+        "write_todos ask_user enter_plan_mode exit_plan_mode activate_skill update_topic "
+        "complete_task",
+    ),
+    ("gemini-cli", "a wait", "read_background_output"),
+    (
+        "gemini-cli",
+        "a look",
+        "read_file read_many_files list_directory grep_search glob search_file_content "
+        "google_web_search web_fetch",
+    ),
+    ("gemini-cli", "a finish", "complete_task"),
+    ("gemini-cli", "an agent", "invoke_agent codebase_investigator"),
+    (
+        "qwen-code",
+        "one of its tools",
+        "run_shell_command read_file write_file edit list_directory grep_search glob "
+        "todo_write save_memory task web_fetch skill",
+    ),
+    ("qwen-code", "a plan", "todo_write exit_plan_mode ask_user_question skill"),
+    ("qwen-code", "a look", "read_file read_many_files list_directory grep_search glob"),
+    ("qwen-code", "an agent", "task agent"),
+    (
+        "opencode",
+        "one of its tools",
+        "bash read edit write glob grep list webfetch task todowrite todoread patch skill question",
+    ),
+    ("opencode", "a plan", "todowrite todoread question skill plan_enter plan_exit"),
+    ("opencode", "a look", "read glob grep list webfetch websearch lsp"),
+    ("opencode", "an agent", "task"),
+    (
+        "openhands",
+        "one of its tools",
+        "execute_bash str_replace_editor finish think terminal file_editor task_tracker "
+        "execute_ipython_cell browser edit_file",
+    ),
+    ("openhands", "a plan", "think finish task_tracker"),
+    ("openhands", "a finish", "finish"),
+    (
+        "cline",
+        "one of its tools",
+        "execute_command read_file write_to_file replace_in_file apply_diff search_files "
+        "list_files attempt_completion ask_followup_question list_code_definition_names "
+        "browser_action update_todo_list new_task",
+    ),
+    ("cline", "a plan", "ask_followup_question plan_mode_respond update_todo_list switch_mode"),
+    ("cline", "a look", "read_file search_files list_files list_code_definition_names"),
+    ("cline", "a finish", "attempt_completion"),
+    ("cline", "an agent", "new_task"),
+    (
+        "copilot-chat",
+        "one of its tools",
+        "run_in_terminal get_terminal_output read_file insert_edit_into_file "
+        "replace_string_in_file create_file semantic_search get_errors list_dir file_search "
+        "grep_search apply_patch manage_todo_list",
+    ),
+    ("copilot-chat", "a plan", "manage_todo_list"),
+    ("copilot-chat", "a wait", "get_terminal_output"),
+    ("copilot-chat", "a look", "read_file list_dir file_search grep_search semantic_search"),
+    (
+        "playwright-mcp",
+        "one of its tools",
+        "browser_navigate browser_snapshot browser_click browser_type",
+    ),
+    ("playwright-mcp", "a wait", "browser_wait_for"),
+    (
+        "playwright-mcp",
+        "a look",
+        "browser_snapshot browser_take_screenshot browser_console_messages "
+        "browser_network_requests browser_tab_list",
+    ),
+    (
+        "playwright-mcp",
+        "an act",
+        "browser_click browser_type browser_press_key browser_hover browser_drag "
+        "browser_select_option browser_navigate browser_navigate_back "
+        "browser_navigate_forward browser_fill_form browser_mouse_wheel",
+    ),
+    ("playwright-mcp", "a finish", "browser_close"),
+    (
+        "browser-use",
+        "one of its tools",
+        "click_element_by_index click_element go_to_url input_text scroll_down "
+        "extract_content extract_structured_data switch_tab go_back done",
+    ),
+    ("browser-use", "a wait", "wait"),
+    (
+        "browser-use",
+        "a look",
+        "extract_content extract_structured_data get_dropdown_options screenshot",
+    ),
+    (
+        "browser-use",
+        "an act",
+        "click_element_by_index click_element input_text scroll_down scroll_up scroll "
+        "send_keys go_back go_to_url switch_tab open_tab close_tab select_dropdown_option "
+        "scroll_to_text",
+    ),
+    ("browser-use", "a finish", "done"),
+    ("computer-use", "one of its tools", "computer"),
+]
+TOLD = {
+    "one of its tools": lambda profile, tool: tool in profile.tools,
+    "a plan": lambda profile, tool: tool in profile.plans,
+    "a wait": lambda profile, tool: profile.wait_in(tool, {}) is not None,
+    "a look": lambda profile, tool: profile.looks_by(tool, {}),
+    "an act": lambda profile, tool: profile.acts_by(tool, {}),
+    "a finish": lambda profile, tool: profile.finishes_by(tool, {}),
+    "an agent": lambda profile, tool: profile.starts_agent(tool),
+}
+
+
+@pytest.mark.parametrize(("name", "what", "tools"), TOLD_BY_NAME)
+def test_what_a_tool_is_for_is_told_by_its_name(name, what, tools):
+    profile, is_told = ClientProfile.named(name), TOLD[what]
+    assert [tool for tool in tools.split() if not is_told(profile, tool)] == []
+    assert not is_told(profile, "mine")
+
+
+@pytest.mark.parametrize(
+    "action",
+    "key hold_key type mouse_move scroll left_click double_click left_click_drag left_mouse_down"
+    " left_mouse_up".split(),
+)
+def test_an_action_of_the_mouse_or_the_keyboard_is_an_act(action):
+    computer = ClientProfile.named("computer-use")
+    assert computer.acts_by("computer", {"action": action})
+    assert not computer.looks_by("computer", {"action": action})
+
+
+@pytest.mark.parametrize("action", ["screenshot", "cursor_position", "zoom"])
+def test_an_action_that_only_shows_the_screen_is_a_look(action):
+    computer = ClientProfile.named("computer-use")
+    assert computer.looks_by("computer", {"action": action})
+    assert not computer.acts_by("computer", {"action": action})
+
+
 def test_a_call_is_one_of_those_named_if_it_matches_any_pattern():
     several = (CallPattern("press"), CallPattern("computer", {"action": "click"}))
     profile = ClientProfile("mine", acts=several, looks=several, finishes=several)

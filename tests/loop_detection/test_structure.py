@@ -77,6 +77,40 @@ def test_who_wrapped_an_answer_says_that_it_failed(answer):
 
 
 @pytest.mark.parametrize(
+    ("names", "value"),
+    [
+        ("exit_code exitcode exitCode exit-code exit_status return_code returncode exit", 3),
+        ("status status_code statuscode statusCode code http_status httpstatus httpStatus", 500),
+        ("success ok succeeded successful is_success", False),
+    ],
+)
+def test_each_field_of_a_verdict_says_that_a_call_failed(names, value):
+    for name in names.split():
+        form = form_of(json.dumps({name: value, "message": "the page"}))
+        assert (name, form.text, form.has_failed) == (name, "the page", True)
+
+
+@pytest.mark.parametrize(
+    "name", "status status_code statuscode code http_status httpstatus".split()
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_each_field_of_a_status_says_that_the_other_side_is_busy(name, status):
+    assert form_of(json.dumps({name: status, "message": "the page"})).is_busy
+
+
+@pytest.mark.parametrize("name", ["status", "state", "phase"])
+def test_each_field_of_a_state_says_that_work_is_under_way(name):
+    assert form_of(json.dumps({"id": 7, name: "queued"})).is_under_way
+
+
+@pytest.mark.parametrize(
+    "name", "stdout stderr output text message result msg reason error".split()
+)
+def test_each_field_of_words_says_why_a_call_failed(name):
+    assert form_of(json.dumps({"ok": False, "took": 3, name: "a page"})).text == "a page"
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         '{"title": "Missing persons", "year": 2013}',
