@@ -382,6 +382,14 @@ def test_arguments_of_two_thousand_characters_are_given_whole(length, is_whole):
     assert (arguments == {"q": "x" * length}) is is_whole
 
 
+@pytest.mark.parametrize("length", [3, 9_000])
+def test_a_refused_call_does_not_say_that_its_tool_is_missing(length):
+    """Also where that was read before, because the arguments are too long to be kept."""
+    features = features_of(ToolCall("frob", {"q": "x" * length}), "Error: unknown tool 'frob'")
+    assert features.is_missing
+    assert not features.refused().is_missing
+
+
 def test_a_refused_call_whose_arguments_are_no_longer_kept_compares_as_before():
     call = ToolCall("write", {"text": "word " * 2_000})
     features = features_of(call, "done")

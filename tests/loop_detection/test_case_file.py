@@ -379,6 +379,20 @@ def test_texts_of_a_case_are_shortened_and_those_shown_before_more_so():
     assert (again.near, again.near_result) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("first", "others", "between"),
+    [("saved", [], 0), ("Error: read-only", [], 0), ("saved", ["b.py", "c.py"], 2)],
+)
+def test_changes_between_two_equal_calls_are_those_of_other_calls(first, others, between):
+    def write(path, answer):
+        return [("write_file", {"path": path, "text": "x"}, answer)]
+
+    rounds = [write("a.py", first), *(write(path, "saved") for path in others)]
+    case = case_of([*rounds, write("a.py", "saved")])
+    *_, last = (call for each in case.rounds for call in each.calls if call.same)
+    assert (last.tool, last.same, last.changes_between) == ("write_file", (3,), between)
+
+
 def test_the_most_similar_earlier_call_is_the_one_compared_with():
     begin = "pytest tests/agent/test_core.py tests/traces/test_readers.py --quiet"
     commands = [f"{begin} -k one", f"{begin} -k two", f"{begin} -k ones"]

@@ -271,6 +271,18 @@ def test_most_successes_are_plain(text):
     assert not plain_answer.is_plain_success(f"status: running\n{text * 300}")
 
 
+def test_ascii_characters_that_are_no_letters_or_digits_end_a_word():
+    for character in map(chr, range(128)):
+        parts = [f"a{character.lower()}b"] if character.isalnum() else ["a", "b"]
+        assert plain_answer.ascii_words(f"a{character}b") == parts
+
+
+@pytest.mark.parametrize("character", ["\x80", "\u0100", "\u2026", "\ud800"])
+def test_a_character_beyond_ascii_is_part_of_a_word(character):
+    text = f"a{character.lower()}b"
+    assert plain_answer.ascii_words(text) == [text]
+
+
 @given(st.text(), st.booleans())
 def test_any_text_is_judged(text, is_error):
     assert outcome(text, is_error) is not Outcome.UNKNOWN

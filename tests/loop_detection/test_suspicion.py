@@ -47,6 +47,10 @@ RUNS = {
         [[failed("get", f"Error: {word} boom", id=number)] for number, word in enumerate(WORDS)],
         [0, 0.055, 0.203, 0.351, 0.499, 0.647, 0.74, 0.779, 0.818, 0.818, 0.818, 0.818],
     ),
+    "different failures, some of one call": (
+        [[failed("get", f"Error: {word} boom", id=n)] for word, n in zip(WORDS, (1, 2, 1, 3, 1))],
+        [0, 0.055, 0.203, 0.351, 0.635],
+    ),
     "the same call": ([LS] * 6, [0, 0, 0.164, 0.736, 0.99, 0.99]),
     "two calls in turn": ([LS, CAT] * 4, [0, 0, 0, 0.164, 0.595, 0.814, 0.99, 0.99]),
     "waiting": (

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, ToolCall, ToolPolicy, ToolResult
-from antiloop.loop_detection import RecurrenceDetector
+from antiloop.loop_detection import RecurrenceDetector, RepeatDetector
 from antiloop.loop_detection._evidence.effect import changes_midway, seems_to_type
 from antiloop.loop_detection._evidence.waiting import has_ended, seems_to_wait
 
@@ -159,6 +159,34 @@ def test_odd_times_are_no_times(odd):
         made.append(monitor.after([call], [ToolResult("", duration_s=odd)]).action.value)
     assert made[-1] in ("notify", "continue")
     monitor.restore(monitor.snapshot())
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf"), "soon", None])
+def test_a_wait_without_a_time_is_measured_in_rounds(odd):
+    actions = timed(LoopDetector.escalating, gap=None, rounds=12, took=odd)
+    assert actions == ["continue"] * 11 + ["notify"]
+    monitor, made = LoopDetector.escalating().monitor(), []
+    for _ in range(12):
+        call = ToolCall(*WAITS[1], started_at=odd)
+        made.append(monitor.after([call], ["nothing yet"]).action.value)
+    assert made == actions
+
+
+@pytest.mark.parametrize(
+    ("call", "gap", "rounds", "may_end_run"),
+    [
+        (WAITS[1], 300, 3, False),
+        (WAITS[1], 300, 11, False),
+        (WAITS[1], 300, 12, True),
+        (WAITS[1], None, 12, True),
+        (("read_file", {"path": "a.py"}), 300, 3, True),
+    ],
+)
+def test_a_wait_that_only_the_clock_calls_long_ends_no_run(call, gap, rounds, may_end_run):
+    times = [None if gap is None else 1e9 + n * gap for n in range(rounds)]
+    calls = [ToolCall(*call, started_at=began) for began in times]
+    found = RepeatDetector(3, patience=12, patience_s=600).check(calls, ["nothing yet"] * rounds)
+    assert found.may_end_run is may_end_run
 
 
 @pytest.mark.parametrize("preset", PRESETS)
