@@ -6,7 +6,7 @@ import pytest
 from runs import ask, ask_rounds, step, verdicts
 
 from antiloop import LoopDetector, LoopPolicy, ToolCall
-from antiloop.loop_detection import CallLimitDetector, Escalation
+from antiloop.loop_detection import CallLimitDetector, Escalation, LoopAction
 
 READS = [step("read", f"page {n}", n=n) for n in range(120)]
 
@@ -141,3 +141,18 @@ def test_a_tool_has_its_own_count_in_the_turn():
         verdict = monitor.record_call("read", {"n": number}, "x")
     assert verdict.action.value == "continue"
     assert monitor.record_call("read", {"n": 9}, "x").action.value == "stop"
+
+
+@pytest.mark.parametrize("per_turn", [False, True])
+def test_a_compaction_gives_no_call_back_and_progress_does(per_turn):
+    detector = LoopDetector([CallLimitDetector(3, per_turn=per_turn)], LoopPolicy.BLOCK)
+    monitor, ran = detector.monitor(), 0
+    for number, (call, result) in enumerate(READS[:30]):
+        if number % 5 == 0:
+            monitor.forgot()
+        if monitor.before(call).action is LoopAction.CONTINUE:
+            monitor.after([call], [result])
+            ran += 1
+    assert ran == 4  # the call beyond the limit is what blocks those after it
+    monitor.mark_progress()
+    assert monitor.before(call).action is LoopAction.CONTINUE

@@ -192,6 +192,19 @@ def test_a_run_has_a_budget_of_interventions():
     assert [actions(monitor, rounds)[-1] for rounds in stuck] == ["notify", "notify", "stop"]
 
 
+def test_a_spent_budget_of_interventions_ends_no_run_over_a_habit():
+    ladder = Escalation(("notify", "block", "stop"), max_interventions=1)
+    monitor = LoopDetector.escalating(policy=ladder).monitor()
+    status = ToolCall("git_status")
+    rounds = (
+        ([status, ToolCall("read_file", {"path": str(n)})], ["clean", f"page {n} of many"])
+        for n in range(40)
+    )
+    said = {monitor.after(*each).action.value for each in rounds}
+    assert "stop" not in said
+    assert said > {"continue"}
+
+
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [

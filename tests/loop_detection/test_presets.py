@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from antiloop import LoopDetector, Role, ToolCall
-from antiloop.loop_detection import presets
+from antiloop.loop_detection import Escalation, presets
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import RecordedRun, replay
 
@@ -400,3 +400,17 @@ def test_each_preset_in_full(name, shadow):
 def test_the_laps_of_cycles_are_yours_to_choose(laps):
     repeat, cycle = presets.cycles(laps).detectors
     assert (repeat.threshold, cycle.repetitions, cycle.cycle_length) == (laps, laps, 3)
+
+
+def test_another_policy_replaces_all_ladders_of_a_preset():
+    for detector in (
+        LoopDetector.budgeted(policy="stop"),
+        LoopDetector.budgeted().with_options(policy="stop"),
+    ):
+        assert detector.escalations == {}
+        monitor = detector.monitor()
+        said = [monitor.record_call("search", {"q": "cats"}).action.value for _ in range(3)]
+        assert said == ["continue", "continue", "stop"]
+    ladders = {"repeat": Escalation(("notify",))}
+    chosen = LoopDetector.budgeted().with_options(policy="stop", escalations=ladders)
+    assert chosen.escalations == ladders

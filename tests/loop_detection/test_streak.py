@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop import ToolCall
+from antiloop import LoopDetector, ToolCall
 from antiloop.loop_detection._evidence.sameness import say_alike
 from antiloop.loop_detection._evidence.streak import may_be_streak, streak_of
 from antiloop.loop_detection._evidence.window import Window
@@ -34,3 +34,13 @@ def test_what_may_not_be_a_streak_is_none(run, fresh_per_match):
         )
         if streak:
             assert may_be_streak(window, latest, len(streak), fresh_per_match)
+
+
+def test_a_wait_beside_a_look_is_a_wait_between_no_two_of_them_in_either_order():
+    look, wait = (ToolCall("get_job"), "count 2"), (ToolCall("wait_for_job"), "ok")
+    said = []
+    for first in ([look, wait], [wait, look]):
+        monitor = LoopDetector.escalating().monitor()
+        monitor.after(*zip(*first))
+        said.append([monitor.after([call], [told]).action for call, told in (look, wait, look)])
+    assert said[0] == said[1]

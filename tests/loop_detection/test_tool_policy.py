@@ -18,6 +18,7 @@ from antiloop.loop_detection import (
     ToolPolicy,
     UnknownToolDetector,
 )
+from antiloop.loop_detection.presets import PRESETS
 
 
 def check(detectors, policy, *steps, tool="job"):
@@ -106,6 +107,13 @@ class TestIdempotent:
         assert check(REPEAT, ToolPolicy(), *run) is None
         assert check(REPEAT, ToolPolicy(idempotent=True), *run).repetitions == 3
 
+    @pytest.mark.parametrize("preset", sorted(PRESETS))
+    def test_other_calls_bring_something_new(self, preset):
+        look = {"read": ToolPolicy(idempotent=True)}
+        monitor = PRESETS[preset]().monitor(look)
+        said = [monitor.record_call("read", {"n": n}, f"text {n}") for n in range(20)]
+        assert {verdict.action.value for verdict in said} == {"continue"}
+
     def test_a_failure_stays_what_it_says(self):
         run = [step("job", f"Error: {word} is wrong") for word in ("name", "date", "place")]
         assert check(REPEAT, ToolPolicy(idempotent=True), *run) is None
@@ -119,6 +127,15 @@ class TestKey:
         run = [step("job", "same", command="ls", label=f"noop{n}") for n in range(3)]
         assert check(REPEAT, ToolPolicy(), *run) is None
         assert check(REPEAT, ToolPolicy(key=["command"]), *run).repetitions == 3
+
+    def test_what_a_call_does_is_read_from_all_its_arguments(self):
+        poll = ToolPolicy(poll={"action": ["poll"]}, key=["session"])
+        run = [step("job", "same", session=1, action="poll") for _ in range(5)]
+        assert check(REPEAT, poll, *run) is None
+        sends = [step("job", "sent", to="bob", action="send", text="x") for _ in range(3)]
+        assert check([NoEffectDetector()], ToolPolicy(key=["to"]), *sends) is not None
+        waits = [step("job", "same", id=7, seconds=60, action="wait") for _ in range(5)]
+        assert check(REPEAT, ToolPolicy(key=["id"]), *waits) is None
 
     def test_other_commands_stay_other_commands(self):
         run = [step("job", "same", command=name) for name in "abc"]

@@ -17,6 +17,7 @@ from ._detectors.base import detection
 from ._evidence.call_features import CallFeatures
 from ._evidence.outcome import REFUSED
 from ._evidence.refusal import is_refused
+from ._evidence.round import JudgedCall
 from ._evidence.window import Window
 from ._messages import refusal
 from ._policy import LoopAction
@@ -50,16 +51,12 @@ class Block:
         """Whether this call is refused."""
         return is_refused(features, self.refused)
 
-    def finding(self, window: Window) -> LoopDetection:
+    def finding(self, window: Window, refused: JudgedCall) -> LoopDetection:
         """Return the blocked loop as the window shows it now."""
-        # The window may hold none of them any more, as after a compaction.
         found = [item for item in window if self.refuses(item.features)]
-        again = detection(
-            self.detector,
-            self.reason,
-            found or list(window)[-1:],
-            refused=self.refused,
-        )
+        # The window may hold none of them any more, and nothing at all after a compaction.
+        shown = found or list(window)[-1:] or [refused]
+        again = detection(self.detector, self.reason, shown, refused=self.refused)
         return replace(
             again,
             identity=self.identity,
@@ -86,6 +83,12 @@ class Blocks(Latest[str, Block]):
             found.identity, found.detector_name, refused, found.is_lasting, reason
         )
 
+    def end_passing(self) -> None:
+        """End the blocks that another call would end; a budget stays used up."""
+        for block in list(self.values()):
+            if not block.is_lasting:
+                del self[block.identity]
+
     def refusing(self, features: CallFeatures) -> Optional[Block]:
         """Return the block that refuses this call; None if it may run."""
         return next((block for block in self.values() if block.refuses(features)), None)
@@ -99,7 +102,7 @@ class Blocks(Latest[str, Block]):
         block = self.refusing(features)
         if block is None:
             return GO_ON
-        found = block.finding(window)
+        found = block.finding(window, JudgedCall.unasked(window.call_count, features))
         words = refusal(found, features.tool, features.shown.label)
         return LoopVerdict(LoopAction.BLOCK, found, words, suspicion=1.0)
 
@@ -123,7 +126,7 @@ class Blocks(Latest[str, Block]):
             # matter.
             was_refused = any(item.features.outcome is REFUSED for item in members)
             if was_refused and block.identity not in known:
-                again.append(block.finding(window))
+                again.append(block.finding(window, members[-1]))
         return again
 
     def shown(self, window: Window) -> List[int]:

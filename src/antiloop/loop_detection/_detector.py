@@ -158,7 +158,8 @@ class LoopDetector(DetectorSettings):
             same_call_critical: equal calls in a row that are blocked.
             pingpong_warning: calls of two alternating tools for a warning; the next even number.
             pingpong_critical: calls of two alternating tools that are blocked.
-            max_tool_calls_per_turn: calls from one user message to the next that may run.
+            max_tool_calls_per_turn: calls from one user message to the next. The first beyond them
+                still runs, as do those beside it; all later ones are refused.
             options: see `PresetOptions`.
 
         Raises:
@@ -208,11 +209,16 @@ class LoopDetector(DetectorSettings):
     def with_options(self, **options: Any) -> "LoopDetector":
         """Make another detector that differs in some arguments; see the class for their names.
 
+        As for a preset, a `policy` replaces the separate ladders of detectors as well.
+
         >>> LoopDetector.default().with_options(shadow=True)
         LoopDetector([repeat, stall, ping_pong], raise, shadow)
         """
         names = list(signature(DetectorSettings.__init__).parameters)[1:]
-        return type(self)(**{**{name: getattr(self, name) for name in names}, **options})
+        kept = {name: getattr(self, name) for name in names}
+        if "policy" in options:
+            del kept["escalations"]
+        return type(self)(**{**kept, **options})
 
     def to_config(self) -> Dict[str, Any]:
         """Return the configuration as plain JSON, for `from_config`.

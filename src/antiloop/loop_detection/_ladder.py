@@ -268,7 +268,7 @@ class Ladder:
         for climb, found, step in zip(climbs, findings, steps):
             if step.action is LoopAction.BLOCK:
                 self.blocks.add(found)
-            action = self._within_budget(step)
+            action = self._within_budget(step, found)
             if RANK[action] > RANK[best[0]]:
                 best = (action, climb.whole(found), step.rung)
         self._interventions += best[1] is not None
@@ -292,9 +292,10 @@ class Ladder:
         self._interventions = int(state["interventions"])
         self.blocks.load(state["blocks"])
 
-    def _within_budget(self, step: _Step) -> LoopAction:
+    def _within_budget(self, step: _Step, found: LoopDetection) -> LoopAction:
         """Return the action of a step; stop if the run has used up its interventions."""
         # A budget is for runs that ignore what they read; what ends the run needs none.
         is_mild = step.action in (LoopAction.NOTIFY, LoopAction.BLOCK)
         is_spent = self._budget is not None and self._interventions >= self._budget
-        return LoopAction.STOP if is_mild and is_spent else step.action
+        ends = is_mild and is_spent and found.may_end_run
+        return LoopAction.STOP if ends else step.action

@@ -264,22 +264,22 @@ class LoopMonitor:
         """Declare progress: earlier calls no longer count; each loop keeps its ladder position."""
         self._speech.moved()
         self._forget(frozenset())
+        self._ladder.blocks.clear()
 
     def forgot(self) -> None:
         """Report that the model no longer sees what came before: a compaction, a summary, a trim.
 
         Earlier calls no longer count as known, so reading something again does not repeat it. A
-        loop that goes on is found again and keeps its ladder position. Nothing is forgotten if no
-        new call and no new answer came since the last time.
+        loop that goes on is found again and keeps its ladder position, and a budget of calls stays
+        used up. Nothing is forgotten if no new call and no new answer came since the last time.
         """
-        known = known_after(self._window)
-        if known is not None:
+        if (known := known_after(self._window)) is not None:
             self._forget(known)
 
     def _forget(self, known: FrozenSet[str]) -> None:
         self._window.clear(known)
         self._copies.clear()
-        self._ladder.blocks.clear()
+        self._ladder.blocks.end_passing()
         self._suspicion.clear()
         self._settle()
         self._inquiry.progress()

@@ -173,6 +173,7 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
             "keys": {name: named[name] for name in declared},
             "has_texts": False,
             "arguments": None,
+            "compared": None,
             "text": None,
             "shown": shown,
             **{name: named[name] for name in _LOOSER},

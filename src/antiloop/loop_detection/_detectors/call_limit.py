@@ -22,8 +22,9 @@ class CallLimitDetector(WindowDetector):
     preset that looks for loops has a limit, and the message of this detector names the budget.
 
     Args:
-        limit: allowed number of calls, 1 or more; None for no limit.
-        per_tool: allowed number of calls for each tool, by its name.
+        limit: number of calls, 1 or more; None for no limit. The first beyond it still runs, and is
+            what the detector reports.
+        per_tool: number of calls for each tool, by its name.
         per_turn: count from the last user message instead of the start of the run.
 
     Raises:

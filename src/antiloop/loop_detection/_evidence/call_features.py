@@ -112,6 +112,8 @@ class CallFeatures:
     """Whether the texts are still known, so that more can be derived from them."""
     arguments: Any
     """As plain JSON."""
+    compared: Any
+    """The arguments that make calls equal; all of them, unless the user declares others."""
     text: Optional[KeptText]
     """The result, None where it is not known."""
     look: Optional[Tuple[str, int]] = None
@@ -162,6 +164,7 @@ class CallFeatures:
             "has_texts": True,
             "keys": declared_keys(rules, asked, text, kind.is_failure) if rules else {},
             "arguments": asked.arguments,
+            "compared": asked.compared,
             "text": kept,
             "look": kept and (kept.begin[:_BEGIN], kept.begin.count("\n")),
             "_masking": masking,
@@ -189,7 +192,7 @@ class CallFeatures:
     def settled(self) -> "CallFeatures":
         """Return the same features without the texts, with all that can be derived from them."""
         derived = {name: getattr(self, name) for name in DERIVED}
-        return self.replaced(**derived, has_texts=False, arguments=None, text=None)
+        return self.replaced(**derived, has_texts=False, arguments=None, compared=None, text=None)
 
     def refused(self) -> "CallFeatures":
         """Return these features as those of a call that was refused."""
@@ -346,12 +349,12 @@ class CallFeatures:
     @cached_property
     def near(self) -> str:
         """The arguments without cosmetic differences."""
-        return key_of(near_arguments(self.arguments))
+        return key_of(near_arguments(self.compared))
 
     @cached_property
     def shape(self) -> str:
         """The arguments without cosmetic differences and numbers: ``head -20``, ``head -21``."""
-        return key_of(without_numbers(near_arguments(self.arguments)))
+        return key_of(without_numbers(near_arguments(self.compared)))
 
     @cached_property
     def template(self) -> Optional[str]:

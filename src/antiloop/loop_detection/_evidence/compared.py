@@ -29,6 +29,8 @@ KEPT = 8_000
 MOST = 16**KEY_LENGTH - 1
 """The largest number that a key may be."""
 
+# A key with digits might look like a random id, which is masked as noise.
+_NO_DIGITS = str.maketrans("0123456789", "ghijklmnop")
 _logger = logging.getLogger("antiloop")
 
 
@@ -40,7 +42,9 @@ class Asked(NamedTuple):
     call: str
     """The fingerprint: equal for equal calls. Waits are equal if they wait for the same."""
     arguments: Any
-    """The compared arguments as plain JSON; there is no other reference to them."""
+    """The arguments as plain JSON; there is no other reference to them."""
+    compared: Any
+    """Those of them that make calls equal, as the user declares it; usually all."""
     is_long: bool
     """Whether the arguments are too long to be kept."""
     waits: bool
@@ -59,19 +63,21 @@ def asked_of(
     The arguments are copied, because the caller may change them in place at any time.
     """
     name = call.tool_name if type(call.tool_name) is str else text_of(call.tool_name)
-    arguments = copied(parsed_arguments(call.arguments))
+    # What a call does, all its arguments say; which calls are equal, those that are declared.
+    arguments = compared = copied(parsed_arguments(call.arguments))
+    text = equal = plain_json(arguments)
     if policy.key is not None:
-        arguments = copied(plain(_declared(policy.compared_arguments, arguments, name, "key")))
-    tool, text = kept_name(name), plain_json(arguments)
+        compared = copied(plain(_declared(policy.compared_arguments, arguments, name, "key")))
+        equal = plain_json(compared)
+    tool = kept_name(name)
     wait = client.wait_in(name, arguments) if client.waits else None
     waits = wait is not None or seems_to_wait(name, arguments)
-    compared = text
     # A key that the user declares is the last word on which calls are equal.
     if waits and policy.key is None:
         handle = "" if wait is None else wait.waited_for(arguments)
-        compared = plain_json(handle or waited_for(arguments))
-    key = short_call_fingerprint(tool, compared)
-    return Asked(tool, key, arguments, len(text) > KEPT, waits, policy, client)
+        equal = plain_json(handle or waited_for(arguments))
+    key = short_call_fingerprint(tool, equal)
+    return Asked(tool, key, arguments, compared, len(text) > KEPT, waits, policy, client)
 
 
 def is_refusal(result: Result) -> bool:
@@ -96,9 +102,9 @@ def answer_of(asked: Asked, result: Result) -> Tuple[Optional[str], Outcome]:
     policy = asked.policy
     if policy.strip is not None:
         text = text_of(_declared(policy.compared_text, text, asked.tool, "strip"))
-    # All its answers count as the same one, so a further call brings nothing new.
+    # Its call stands for its answer, so the same call brings nothing new, and another one does.
     if policy.idempotent and not kind.is_failure:
-        text = ""
+        text = asked.call.translate(_NO_DIGITS)
     return text, kind
 
 

@@ -41,6 +41,13 @@ class JudgedCall:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"the worth of a call does not change: {name}")
 
+    @classmethod
+    def unasked(cls, index: int, features: CallFeatures) -> "JudgedCall":
+        """Return a call that was refused before it ran, so that nothing is known of its worth."""
+        worth = dict.fromkeys(("is_fresh", "is_new", "is_known", "is_unseen"), False)
+        none = dict.fromkeys(("call_id", "ended_at"))
+        return cls({"index": index, "features": features, **none, **worth})
+
     def replaced(self, **fields: Any) -> "JudgedCall":
         """Return this call with other fields."""
         return JudgedCall({**self.__dict__, **fields})
