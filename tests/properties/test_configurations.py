@@ -70,7 +70,7 @@ TOOLS = st.builds(
 )
 OPTIONS = {
     "policy": st.one_of(LADDERS, st.sampled_from(LoopPolicy), st.sampled_from(["stop", "RAISE"])),
-    "inject_message": st.one_of(st.none(), st.text(max_size=5)),
+    "inject_message": st.one_of(st.none(), st.text(max_size=5).filter(str.strip)),
     "window": st.integers(80, 99),
     "tools": st.dictionaries(NAMES, TOOLS, max_size=2),
     "notice_role": st.sampled_from([Role.SYSTEM, Role.USER, "user"]),
@@ -89,7 +89,8 @@ def loop_detectors(draw):
     listed = listed or [DETECTORS["repeat"]()]
     own = draw(st.dictionaries(st.sampled_from([each.name for each in listed]), LADDERS))
     own = {name: ladder for name, ladder in own.items() if ladder.max_interventions is None}
-    policies = draw(st.dictionaries(NAMES, st.sampled_from([each.name for each in listed])))
+    asked = [each.name for each in listed if each.name not in ("call_limit", "chant", "monologue")]
+    policies = draw(st.dictionaries(NAMES, st.sampled_from(asked))) if asked else {}
     tools = {tool: ToolPolicy(thresholds={name: 7}) for tool, name in policies.items()}
     options = {"tools": tools, "window": 50, **draw(CHOSEN)}
     # A window that a detector does not fit into is refused.
