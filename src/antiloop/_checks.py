@@ -6,14 +6,14 @@ from typing import Any, Collection, Type, TypeVar
 T = TypeVar("T", bound=Enum)
 
 
-def check_threshold(name: str, value: int, least: int = 2) -> None:
+def check_threshold(name: str, value: Any, least: int = 2) -> None:
     """Refuse a threshold that could not mean anything.
 
     Raises:
         ValueError: with the name and the number.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be {least} or more, got {value!r}")
+        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
 
 def check_flag(name: str, value: Any) -> None:

@@ -38,7 +38,8 @@ def _errors(value: Any, schema: Any, path: str) -> Iterator[str]:
         choices = ", ".join(repr(choice) for choice in schema["enum"])
         yield f"{path}: expected one of {choices}, got {_show(value)}"
     if "minimum" in schema and _is_number(value) and value < schema["minimum"]:
-        yield f"{path}: expected {schema['minimum']} or more, got {_show(value)}"
+        kind = "a whole number of " if schema.get("type") == "integer" else ""
+        yield f"{path}: expected {kind}{schema['minimum']} or more, got {_show(value)}"
     if "anyOf" in schema:
         yield from _any_of_errors(value, schema["anyOf"], path)
     if isinstance(value, Mapping):
@@ -110,6 +111,15 @@ def _is_number(value: Any) -> bool:
 def _is_integer(value: Any) -> bool:
     # JSON has one kind of number: 3.0 is an integer.
     return _is_number(value) and (isinstance(value, int) or value.is_integer())
+
+
+def with_whole_numbers(value: Any) -> Any:
+    """Return JSON data in which numbers like 3.0 are whole ones, as JSON has one kind of number."""
+    if isinstance(value, Mapping):
+        return {name: with_whole_numbers(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [with_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _TYPES: Dict[str, Callable[[Any], bool]] = {

@@ -14,13 +14,17 @@ def test_the_defaults_detect_no_loops_and_run_calls_in_parallel():
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, True, "3"])
 def test_iterations_below_one_are_refused_with_the_number(value):
-    with pytest.raises(ValueError, match=f"max_iterations must be 1 or more, got {value!r}"):
+    with pytest.raises(
+        ValueError, match=f"max_iterations must be a whole number, 1 or more, got {value!r}"
+    ):
         AgentConfig(max_iterations=value)
 
 
 @pytest.mark.parametrize("value", [-1, True, 0.5])
 def test_negative_retries_are_refused_with_the_number(value):
-    with pytest.raises(ValueError, match=f"max_structured_retries must be 0 or more, got {value}"):
+    with pytest.raises(
+        ValueError, match=f"max_structured_retries must be a whole number, 0 or more, got {value}"
+    ):
         AgentConfig(max_structured_retries=value)
 
 

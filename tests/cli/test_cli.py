@@ -211,7 +211,10 @@ def test_a_configuration_may_come_from_standard_input(runs, monkeypatch, capsys)
         ('{"version": 0}', "version must be 1, got 0"),
         ('{"version": 1, "detectors": []}', "at least one detector, got none"),
         ('{"version": 1, "detectors": [{"type": "\\u001b"}]}', "number 1: unknown type '\\x1b'"),
-        ('{"version": 1, "detectors": [{"type": "repeat", "threshold": 1}]}', "must be 2 or more"),
+        (
+            '{"version": 1, "detectors": [{"type": "repeat", "threshold": 1}]}',
+            "must be a whole number, 2 or more",
+        ),
         ('{"version": 1, "detectors": [{"type": "repeat", "name": []}]}', "name must be a text"),
         ('{"version": 1, "detectors": [{"type": []}]}', "detectors: number 1: unknown type []"),
     ],

@@ -81,7 +81,7 @@ def test_runs_are_apart_and_the_latest_are_remembered():
 
 
 def test_a_watch_of_no_runs_is_refused():
-    with pytest.raises(ValueError, match="runs must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="runs must be a whole number, 1 or more, got 0"):
         HealthWatch(runs=0)
 
 

@@ -429,7 +429,7 @@ def test_spans_of_agents_that_are_no_calls_tell_the_conversation_only():
 
 
 def test_at_least_one_run_is_remembered():
-    with pytest.raises(ValueError, match="runs must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="runs must be a whole number, 1 or more, got 0"):
         LoopSpanProcessor(runs=0)
 
 

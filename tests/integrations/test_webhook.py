@@ -405,8 +405,8 @@ def test_only_the_host_is_shown():
         (["file:///etc/passwd"], {}, "url must begin with https"),
         (["https://"], {}, "and name a host"),
         (["https://x", "teams"], {}, "unknown template 'teams'; choose from json, slack"),
-        (["https://x"], {"queue_size": 0}, "queue_size must be 1 or more, got 0"),
-        (["https://x"], {"retries": -1}, "retries must be 0 or more, got -1"),
+        (["https://x"], {"queue_size": 0}, "queue_size must be a whole number, 1 or more, got 0"),
+        (["https://x"], {"retries": -1}, "retries must be a whole number, 0 or more, got -1"),
         (["https://x"], {"actions": ("shout",)}, "unknown action 'shout'; choose from continue"),
     ],
 )

@@ -55,7 +55,10 @@ def test_what_is_left_out_has_its_default():
             {**WHOLE, "detectors": [{"type": "magic"}]},
             "unknown type 'magic'; choose from",
         ),
-        ({**WHOLE, "detectors": [{"type": "repeat", "threshold": 1}]}, "must be 2 or more, got 1"),
+        (
+            {**WHOLE, "detectors": [{"type": "repeat", "threshold": 1}]},
+            "must be a whole number, 2 or more, got 1",
+        ),
         (
             {**WHOLE, "detectors": [{"type": "repeat", "speed": 1}]},
             "unknown option 'speed'; there are threshold,",
@@ -66,7 +69,7 @@ def test_what_is_left_out_has_its_default():
         ({**WHOLE, "policy": {"actions": ["shout"]}}, "policy: unknown action 'shout'"),
         (
             {**WHOLE, "escalations": {"repeat": {"every": 0}}},
-            "escalations: repeat: every must be 1",
+            "escalations: repeat: every must be a whole number, 1",
         ),
         ({**WHOLE, "tools": {"look": {"color": 1}}}, "tools: look: unknown option 'color'"),
         ({**WHOLE, "tools": []}, "tools: must be an object, got list"),

@@ -277,7 +277,7 @@ class TestConstructor:
 
     @pytest.mark.parametrize("window", [1, 0, -5, True, 10.0, None])
     def test_a_window_that_could_mean_nothing_is_refused(self, window):
-        with pytest.raises(ValueError, match="window must be 2 or more, got"):
+        with pytest.raises(ValueError, match="window must be a whole number, 2 or more, got"):
             LoopDetector([RepeatDetector(2)], window=window)
 
     @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_nothing_is_found_in_nothing():
 @pytest.mark.parametrize("numbers", [{"threshold": 1}, {"in_a_row": 1}])
 def test_numbers_that_could_mean_nothing_are_refused(numbers):
     (name,) = numbers
-    with pytest.raises(ValueError, match=f"{name} must be 2 or more, got 1"):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number, 2 or more, got 1"):
         FailureStreakDetector(**numbers)
 
 
@@ -246,7 +246,7 @@ class TestRepeatsOfARow:
         assert (ask(self.detector, *run) is not None) == is_found
 
     def test_fewer_repeats_than_none_are_refused(self):
-        with pytest.raises(ValueError, match="repeats must be 0 or more, got -1"):
+        with pytest.raises(ValueError, match="repeats must be a whole number, 0 or more, got -1"):
             FailureStreakDetector(repeats=-1)
 
 

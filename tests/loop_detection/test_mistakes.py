@@ -113,7 +113,7 @@ MISTAKES = {
         lambda: LoopDetector(ONE).monitor().add_listener(3),
         TypeError("add_listener takes a function or an observer with on_verdict, got 3"),
     ),
-    "a window": (detector(window=1), ValueError("window must be 2 or more, got 1")),
+    "a window": (detector(window=1), ValueError("window must be a whole number, 2 or more, got 1")),
     "too small a window": (
         detector(window=2),
         ValueError("repeat looks at 3 rounds, but the window holds 2 calls; set window=3 or more"),
@@ -216,7 +216,10 @@ MISTAKES = {
         lambda: LoopDetector(ONE).check([ToolCall("look"), "look"], ["a", "a"]),
         TypeError("check takes a list of ToolCall, got 'look' in it"),
     ),
-    "one lap": (lambda: presets.cycles(laps=1), ValueError("laps must be 2 or more, got 1")),
+    "one lap": (
+        lambda: presets.cycles(laps=1),
+        ValueError("laps must be a whole number, 2 or more, got 1"),
+    ),
     "a preset that no file names": (
         lambda: LoopDetector.from_file(preset="strict"),
         ValueError(
@@ -326,42 +329,45 @@ MISTAKES = {
     ),
     # the arguments of each detector
     "no limit": (CallLimitDetector, ValueError("give limit, per_tool or both")),
-    "a limit": (lambda: CallLimitDetector(0), ValueError("limit must be 1 or more, got 0")),
+    "a limit": (
+        lambda: CallLimitDetector(0),
+        ValueError("limit must be a whole number, 1 or more, got 0"),
+    ),
     "a limit of a tool": (
         lambda: CallLimitDetector(per_tool={"look": 0}),
-        ValueError("limit of 'look' must be 1 or more, got 0"),
+        ValueError("limit of 'look' must be a whole number, 1 or more, got 0"),
     ),
     "repetitions of a chant": (
         lambda: ChantDetector(2),
-        ValueError("repetitions must be 3 or more, got 2"),
+        ValueError("repetitions must be a whole number, 3 or more, got 2"),
     ),
     "length of a chant": (
         lambda: ChantDetector(length=99),
-        ValueError("length must be 100 or more, got 99"),
+        ValueError("length must be a whole number, 100 or more, got 99"),
     ),
     "rounds in a row": (
         lambda: FailureStreakDetector(in_a_row=1),
-        ValueError("in_a_row must be 2 or more, got 1"),
+        ValueError("in_a_row must be a whole number, 2 or more, got 1"),
     ),
     "repeats": (
         lambda: FailureStreakDetector(repeats=-1),
-        ValueError("repeats must be 0 or more, got -1"),
+        ValueError("repeats must be a whole number, 0 or more, got -1"),
     ),
     "patience of a failure streak": (
         lambda: FailureStreakDetector(5, patience=4),
-        ValueError("patience must be 5 or more, got 4"),
+        ValueError("patience must be a whole number, 5 or more, got 4"),
     ),
     "patience of near repeats": (
         lambda: NearRepeatDetector(5, patience=4),
-        ValueError("patience must be 5 or more, got 4"),
+        ValueError("patience must be a whole number, 5 or more, got 4"),
     ),
     "seconds of patience": (
         lambda: RecurrenceDetector(5, patience_s=0),
-        ValueError("patience_s must be 1 or more, got 0"),
+        ValueError("patience_s must be a whole number, 1 or more, got 0"),
     ),
     "patience of recurrence": (
         lambda: RecurrenceDetector(5, patience=4),
-        ValueError("patience must be 5 or more, got 4"),
+        ValueError("patience must be a whole number, 5 or more, got 4"),
     ),
     "a way to match": (
         lambda: PingPongDetector(match="names"),
@@ -369,12 +375,12 @@ MISTAKES = {
     ),
     "varied": (
         lambda: StallDetector(4, varied=3),
-        ValueError("varied must be 4 or more, got 3"),
+        ValueError("varied must be a whole number, 4 or more, got 3"),
     ),
     **{
         f"threshold of {kind.name}": (
             lambda kind=kind: kind(1),
-            ValueError("threshold must be 2 or more, got 1"),
+            ValueError("threshold must be a whole number, 2 or more, got 1"),
         )
         for kind in (
             FailureStreakDetector,
@@ -397,10 +403,13 @@ MISTAKES = {
         lambda: SecondOpinion(print, suspicion=1.1),
         ValueError("suspicion must be above 0 and at most 1, got 1.1"),
     ),
-    "a gap": (lambda: SecondOpinion(print, gap=0), ValueError("gap must be 1 or more, got 0")),
+    "a gap": (
+        lambda: SecondOpinion(print, gap=0),
+        ValueError("gap must be a whole number, 1 or more, got 0"),
+    ),
     "a limit of questions": (
         lambda: SecondOpinion(print, limit=0),
-        ValueError("limit must be 1 or more, got 0"),
+        ValueError("limit must be a whole number, 1 or more, got 0"),
     ),
     "a timeout": (
         lambda: SecondOpinion(print, timeout=0),

@@ -89,7 +89,7 @@ def test_a_reply_on_its_way_is_no_reply():
 
 
 def test_a_threshold_below_two_is_refused():
-    with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         MonologueDetector(1)
 
 

@@ -106,9 +106,9 @@ def test_siblings_count_once():
 
 
 def test_numbers_that_could_mean_nothing_are_refused():
-    with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         NearRepeatDetector(1)
-    with pytest.raises(ValueError, match="patience must be 4 or more, got 3"):
+    with pytest.raises(ValueError, match="patience must be a whole number, 4 or more, got 3"):
         NearRepeatDetector(4, patience=3)
 
 

@@ -59,5 +59,5 @@ def test_siblings_count_once():
 
 
 def test_a_threshold_that_could_mean_nothing_is_refused():
-    with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         NoEffectDetector(1)

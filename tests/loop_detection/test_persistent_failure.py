@@ -96,7 +96,7 @@ def test_nothing_is_found_where_nothing_was_called():
 
 
 def test_a_threshold_below_two_is_refused():
-    with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         PersistentFailureDetector(1)
 
 

@@ -216,12 +216,12 @@ class TestPatience:
 @pytest.mark.parametrize("number", [1, 0, True, 2.0, None])
 @pytest.mark.parametrize("name", ["cycle_length", "repetitions"])
 def test_a_number_that_could_mean_nothing_is_refused(name, number):
-    with pytest.raises(ValueError, match=f"{name} must be 2 or more, got"):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number, 2 or more, got"):
         PingPongDetector(**{name: number})
 
 
 def test_patience_below_the_repetitions_is_refused():
-    with pytest.raises(ValueError, match="patience must be 3 or more, got 2"):
+    with pytest.raises(ValueError, match="patience must be a whole number, 3 or more, got 2"):
         PingPongDetector(2, 3, patience=2)
 
 

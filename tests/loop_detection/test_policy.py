@@ -37,8 +37,8 @@ def test_the_same_action_may_be_taken_again():
         ({"actions": (STOP, NOTIFY)}, "actions must not become milder, got stop, notify"),
         ({"actions": ("shout",)}, "unknown action 'shout'; choose from notify, block, .*raise"),
         ({"actions": ("continue",)}, "unknown action 'continue'; choose from"),
-        ({"every": 0}, "every must be 1 or more, got 0"),
-        ({"max_interventions": 0}, "max_interventions must be 1 or more, got 0"),
+        ({"every": 0}, "every must be a whole number, 1 or more, got 0"),
+        ({"max_interventions": 0}, "max_interventions must be a whole number, 1 or more, got 0"),
     ],
 )
 def test_a_ladder_that_could_not_be_meant_is_refused(options, words):

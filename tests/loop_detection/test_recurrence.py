@@ -112,9 +112,9 @@ def test_a_round_that_brings_something_else_is_left_alone(beside):
 
 
 def test_numbers_that_could_mean_nothing_are_refused():
-    with pytest.raises(ValueError, match="threshold must be 2 or more, got 1"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         RecurrenceDetector(1)
-    with pytest.raises(ValueError, match="patience must be 4 or more, got 3"):
+    with pytest.raises(ValueError, match="patience must be a whole number, 4 or more, got 3"):
         RecurrenceDetector(4, patience=3)
 
 

@@ -86,8 +86,12 @@ class TestEveryPreset:
 
     def test_what_does_not_exist_is_refused(self, name):
         make = presets.PRESETS[name]
-        with pytest.raises(TypeError, match="unexpected keyword argument 'color'"):
+        with pytest.raises(TypeError, match=r"^unknown option 'color'; there are .*policy, "):
             make(color=1)
+        with pytest.raises(TypeError, match=r"^unknown option 'windo'; did you mean 'window'\?$"):
+            make(windo=3)
+        with pytest.raises(TypeError, match=r"^unknown option 'shadw'; did you mean 'shadow'\?$"):
+            make().with_options(shadw=True)
         with pytest.raises(ValueError, match=r"^thresholds.repeet: no such .* mean 'repeat'\?$"):
             make(thresholds={"repeet": 4})
         with pytest.raises(ValueError, match=r"^thresholds.repeat: unknown option 'speed'"):
@@ -145,10 +149,16 @@ def test_the_thresholds_of_the_patient_design():
     ("make", "complaint"),
     [
         (lambda: LoopDetector.budgeted(same_call_critical=2), "same_call_warning 3, same_call_cr"),
-        (lambda: LoopDetector.budgeted(pingpong_warning=1), "pingpong_warning must be 2 or more"),
-        (lambda: LoopDetector.budgeted(max_tool_calls_per_turn=0), "per_turn must be 1 or more"),
+        (
+            lambda: LoopDetector.budgeted(pingpong_warning=1),
+            "pingpong_warning must be a whole number, 2 or more",
+        ),
+        (
+            lambda: LoopDetector.budgeted(max_tool_calls_per_turn=0),
+            "per_turn must be a whole number, 1 or more",
+        ),
         (lambda: LoopDetector.patient(warning_threshold=25), "warning_threshold 25, critical_th"),
-        (lambda: LoopDetector.cycles(1), "laps must be 2 or more, got 1"),
+        (lambda: LoopDetector.cycles(1), "laps must be a whole number, 2 or more, got 1"),
     ],
 )
 def test_counts_that_contradict_each_other_are_refused(make, complaint):

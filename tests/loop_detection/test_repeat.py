@@ -102,13 +102,13 @@ def test_a_detector_keeps_no_state():
 
 @pytest.mark.parametrize("threshold", [1, 0, -3, True, 2.0, "3", None])
 def test_a_threshold_that_could_mean_nothing_is_refused(threshold):
-    with pytest.raises(ValueError, match="threshold must be 2 or more, got"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got"):
         RepeatDetector(threshold)
 
 
 @pytest.mark.parametrize("patience", [2, 0, True, 4.0])
 def test_patience_below_the_threshold_is_refused(patience):
-    with pytest.raises(ValueError, match="patience must be 3 or more, got"):
+    with pytest.raises(ValueError, match="patience must be a whole number, 3 or more, got"):
         RepeatDetector(3, patience=patience)
 
 

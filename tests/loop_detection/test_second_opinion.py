@@ -453,8 +453,8 @@ class TestArguments:
         [
             ({"suspicion": 0}, "suspicion must be above 0"),
             ({"suspicion": True}, "suspicion must be above 0"),
-            ({"gap": 0}, "gap must be 1 or more"),
-            ({"limit": 0}, "limit must be 1 or more"),
+            ({"gap": 0}, "gap must be a whole number, 1 or more"),
+            ({"limit": 0}, "limit must be a whole number, 1 or more"),
             ({"timeout": 0}, "timeout must be seconds above 0"),
             ({"timeout": float("nan")}, "timeout must be seconds above 0"),
         ],

@@ -18,6 +18,7 @@ from antiloop.loop_detection import Escalation, ToolPolicy
 from antiloop.loop_detection._project import schema
 from antiloop.loop_detection._project.schema import settings_schema
 from antiloop.loop_detection._project.settings import ProjectSettings, SettingsFile
+from antiloop.loop_detection._registry import DETECTORS, threshold_of
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.prices import Price
 
@@ -121,14 +122,17 @@ def test_another_detector_takes_the_place_of_what_is_said_about_detectors():
         ({"tresholds": {}}, "tresholds: unexpected; did you mean 'thresholds'?"),
         ({"preset": "escalate"}, "preset: expected one of 'default', 'escalating'"),
         ({"shadow": "no"}, "shadow: expected a boolean, got 'no'"),
-        ({"window": 1}, "window: expected 2 or more, got 1"),
+        ({"window": 1}, "window: expected a whole number of 2 or more, got 1"),
         ({"ignore": "todo"}, "ignore: expected an array, got 'todo'"),
         ({"thresholds": {"repeet": 4}}, "thresholds.repeet: no such detector here; did you mean"),
         (
             {"thresholds": {"xyz": 4}},
             "xyz: no such detector here; there are repeat, stall, ping_po",
         ),
-        ({"thresholds": {"repeat": 1}}, "thresholds.repeat: expected 2 or more or an object"),
+        (
+            {"thresholds": {"repeat": 1}},
+            "thresholds.repeat: expected a whole number of 2 or more or a table, got 1",
+        ),
         ({"thresholds": {"repeat": {"type": "stall"}}}, "thresholds.repeat.type: unexpected"),
         (
             {"thresholds": {"repeat": {"patiense": 9}}},
@@ -136,7 +140,7 @@ def test_another_detector_takes_the_place_of_what_is_said_about_detectors():
         ),
         (
             {"thresholds": {"stall": {"threshold": 9}}},
-            "thresholds.stall: varied must be 9 or more, got 5",
+            "thresholds.stall: varied must be a whole number, 9 or more, got 5",
         ),
         ({"thresholds": {"ping_pong": 40}}, "ping_pong looks at 480 rounds"),
         ({"tools": {"x": {"pol": True}}}, "tools.x.pol: unexpected; did you mean 'poll'?"),
@@ -347,3 +351,34 @@ def test_a_configuration_may_begin_with_a_byte_order_mark(tmp_path):
     (tmp_path / "fitted.json").write_text(json.dumps(config, ensure_ascii=False), "utf-8-sig")
     file = SettingsFile(str(tmp_path / "antiloop.toml"), {"config": "fitted.json"})
     assert ProjectSettings(file).detector(LoopDetector).to_config() == config
+
+
+@pytest.mark.parametrize("name", sorted(DETECTORS))
+@given(st.integers(0, 20), st.booleans())
+def test_a_threshold_is_refused_in_a_file_where_it_is_in_code(name, number, is_float):
+    option, names = threshold_of(name), [each.name for each in LoopDetector.escalating().detectors]
+    try:
+        DETECTORS[name](**{option: number})
+    except ValueError:
+        is_refused = True
+    else:
+        is_refused = False
+    schema = settings_schema()["properties"]["thresholds"]["properties"][name]
+    errors = schema_errors(float(number) if is_float else number, schema, name)
+    assert bool(errors) == is_refused
+    assert all(" or a" in error and "expected a whole number of " in error for error in errors)
+    if not is_refused and name in names and number <= 4:
+        said = settings_of(preset="escalating", window=60.0, thresholds={name: float(number)})
+        made = said.detector(LoopDetector)
+        found = next(each for each in made.detectors if each.name == name)
+        assert (getattr(found, option), made.window) == (number, 60)
+
+
+@pytest.mark.parametrize("words", ["", " ", "\n"])
+def test_a_notice_is_not_blank(words):
+    told = "must not be blank"
+    with pytest.raises(ValueError, match=told):
+        LoopDetector.default(inject_message=words)
+    assert told in refused(inject_message=words)
+    with pytest.raises(ValueError, match=r"^inject_message: the text must be a text, got 5"):
+        LoopDetector.from_config({**LoopDetector.default().to_config(), "inject_message": 5})

@@ -88,12 +88,12 @@ def test_a_text_and_a_result_that_succeeded_are_the_same():
 
 @pytest.mark.parametrize("threshold", [1, 0, True, 2.0, "3", None])
 def test_a_threshold_that_could_mean_nothing_is_refused(threshold):
-    with pytest.raises(ValueError, match="threshold must be 2 or more, got"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got"):
         StallDetector(threshold)
 
 
 def test_less_patience_with_other_arguments_than_with_the_same_is_refused():
-    with pytest.raises(ValueError, match="varied must be 4 or more, got 3"):
+    with pytest.raises(ValueError, match="varied must be a whole number, 4 or more, got 3"):
         StallDetector(4, varied=3)
 
 

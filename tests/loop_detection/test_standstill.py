@@ -84,5 +84,5 @@ def test_a_tool_may_have_a_higher_or_a_lower_threshold():
 
 @pytest.mark.parametrize("threshold", [1, 0, True, "6"])
 def test_a_stretch_of_less_than_two_is_refused(threshold):
-    with pytest.raises(ValueError, match="threshold must be 2 or more"):
+    with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more"):
         StandstillDetector(threshold)

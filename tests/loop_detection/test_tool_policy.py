@@ -289,7 +289,9 @@ class TestThresholds:
         assert check(REPEAT, policy, *[step("ls", "same")] * 3).repetitions == 3
 
     def test_a_threshold_that_could_mean_nothing_is_refused(self):
-        with pytest.raises(ValueError, match="threshold of 'repeat' must be 2 or more, got 1"):
+        with pytest.raises(
+            ValueError, match="threshold of 'repeat' must be a whole number, 2 or more, got 1"
+        ):
             ToolPolicy(thresholds={"repeat": 1})
 
 

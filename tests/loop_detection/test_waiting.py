@@ -262,7 +262,7 @@ def test_calls_without_known_results_need_more_rounds_if_others_lie_between():
     calls = [ToolCall("hotkey", {"keys": "enter"}), ToolCall("press", {"button": 1})] * 5
     assert found.check(calls[:7], []) is None
     assert found.check(calls[:9], []) is not None
-    with pytest.raises(ValueError, match="unseen must be 3 or more"):
+    with pytest.raises(ValueError, match="unseen must be a whole number, 3 or more"):
         RecurrenceDetector(3, unseen=2)
 
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Optional, Sequence, Tuple, Union
 
-from .._checks import check_flag
+from .._checks import check_flag, check_threshold
 from .._short_repr import short_repr, shown
 from ..loop_detection import LoopDetector
 from ..stability import stable
@@ -39,8 +39,8 @@ class AgentConfig:
     """Put before the conversation, unless that already begins with a system message."""
 
     def __post_init__(self) -> None:
-        check_count("max_iterations", self.max_iterations, least=1)
-        check_count("max_structured_retries", self.max_structured_retries, least=0)
+        check_threshold("max_iterations", self.max_iterations, least=1)
+        check_threshold("max_structured_retries", self.max_structured_retries, least=0)
         check_flag("parallel_tool_execution", self.parallel_tool_execution)
         check_seconds("tool_timeout_s", self.tool_timeout_s)
         if not isinstance(self.loop_detector, (LoopDetector, type(None))):
@@ -82,12 +82,6 @@ def _checked_observers(observers: Any) -> Tuple[Any, ...]:
         if not any(hasattr(each, name) for name in EVENTS):
             raise TypeError(f"observers[{at}] must be an AgentObserver, got {each!r}; subclass it")
     return listed
-
-
-def check_count(name: str, value: Any, least: int) -> None:
-    """Raise unless the value is a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be {least} or more, got {value!r}")
 
 
 def check_seconds(name: str, value: Any) -> None:

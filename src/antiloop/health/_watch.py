@@ -4,6 +4,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any, Callable, Optional, Sequence
 
+from .._checks import check_threshold
 from .._latest import Latest
 from .._short_repr import counted, short_repr
 from ..formats import History, rounds_of
@@ -48,8 +49,7 @@ class HealthWatch:
     """
 
     def __init__(self, profile: Optional[HealthProfile] = None, *, runs: int = 1_000) -> None:
-        if runs < 1:
-            raise ValueError(f"runs must be 1 or more, got {runs}")
+        check_threshold("runs", runs, 1)
         self._profile = profile
         self._lock = RLock()
         self._runs: Latest[str, _WatchedRun] = Latest(runs)

@@ -13,6 +13,7 @@ except ImportError as _missing:
         'antiloop.integrations.otel needs opentelemetry-sdk: pip install "antiloop[otel]"'
     ) from _missing
 
+from .._checks import check_threshold
 from .._latest import Latest
 from .._text.shortening import visible
 from .._trace import to_plain
@@ -62,8 +63,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        if runs < 1:
-            raise ValueError(f"runs must be 1 or more, got {runs}")
+        check_threshold("runs", runs, 1)
         self._health = health
         self._lock = RLock()  # what is logged meanwhile may make spans
         self._open: Latest[_Key, Any] = Latest(_OPEN_REMEMBERED)

@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from .._checks import choice_of
+from .._checks import check_threshold, choice_of
 from .._short_repr import quoted, short_repr
 from .._text.masking import SECRETS
 from .._text.shortening import visible
@@ -97,8 +97,7 @@ class Webhook(AgentObserver):
             known = ", ".join(_TEMPLATES)
             raise ValueError(f"unknown template {template!r}; choose from {known}, or a function")
         for name, value, least in (("queue_size", queue_size, 1), ("retries", retries, 0)):
-            if value < least:
-                raise ValueError(f"{name} must be {least} or more, got {value}")
+            check_threshold(name, value, least)
         if isinstance(actions, str):
             raise TypeError(f"actions must be a list of actions, got {actions!r}")
         _check_headers(headers or {})

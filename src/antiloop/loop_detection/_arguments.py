@@ -1,8 +1,10 @@
 """Checks of the arguments of `LoopDetector` and `LoopMonitor`."""
 
 from dataclasses import replace
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, cast
+from typing import Any, Collection, Dict, Iterable, Mapping, Optional, Sequence, Tuple, cast
 
+from .._checks import check_text
+from .._json_schema import nearest
 from .._text.canonical import text_of
 from ..types import ToolCall, ToolResult
 from ._detectors.base import BaseDetector
@@ -63,10 +65,27 @@ def opinions_of(given: Any) -> Dict[int, Opinion]:
 
 
 def message_rule_of(given: Any) -> Any:
-    """Return the rule for the text of a notice; raises TypeError for any other value."""
+    """Return the rule for the text of a notice; raises unless it can be one."""
     if not (given is None or isinstance(given, str) or callable(given)):
         raise TypeError(f"inject_message must be a text, a function or None, got {given!r}")
+    if isinstance(given, str):
+        # A blank notice would not be given, and still be counted by the ladder.
+        check_text("inject_message", given)
     return given
+
+
+def check_options(given: Iterable[str], known: Collection[str], shown: Collection[str]) -> None:
+    """Raise TypeError for an option that does not exist; the message has a hint to the right one.
+
+    Args:
+        given: the names.
+        known: the names that exist.
+        shown: the names for the message.
+    """
+    for name in given:
+        if name not in known:
+            hint = nearest(name, shown) or f"; there are {', '.join(shown)}"
+            raise TypeError(f"unknown option {name!r}{hint}")
 
 
 def timed(result: Result, duration_s: Optional[float]) -> Result:

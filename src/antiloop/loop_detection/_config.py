@@ -5,8 +5,8 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Union
 
-from .._checks import choice_of
-from .._json_schema import nearest
+from .._checks import check_text, choice_of
+from .._json_schema import nearest, with_whole_numbers
 from .._text.masking import MASKINGS
 from ..types import Role
 from ._detectors.base import BaseDetector
@@ -41,7 +41,7 @@ def write_config(detector: DetectorSettings) -> Dict[str, Any]:
 
 def read_config(config: Mapping[str, Any]) -> Dict[str, Any]:
     """Read a configuration as the arguments of a `LoopDetector`; raises ValueError."""
-    parts = _read("a configuration", _object, config)
+    parts = with_whole_numbers(_read("a configuration", _object, config))
     version = parts.pop("version", None)
     if version != CONFIG_VERSION:
         raise ValueError(f"version must be {CONFIG_VERSION}, got {version!r}")
@@ -182,6 +182,12 @@ def _read_each(reader: Callable[[Any], Any], value: Any) -> Dict[str, Any]:
     return {name: _read(str(name), reader, each) for name, each in _object(value).items()}
 
 
+def _read_words(value: Any) -> Any:
+    if value is not None:
+        check_text("the text", value)
+    return value
+
+
 def _read_mask(value: Any) -> str:
     if not isinstance(value, str) or value not in MASKINGS:
         raise ValueError(f"unknown mask {value!r}; choose from {', '.join(MASKINGS)}")
@@ -213,7 +219,7 @@ _READERS: Dict[str, Callable[[Any], Any]] = {
     "detectors": _read_detectors,
     "policy": _read_policy,
     "escalations": _read_ladders,
-    "inject_message": lambda value: None if value is None else str(value),
+    "inject_message": _read_words,
     "window": lambda value: value,
     "tools": _read_tools,
     "notice_role": lambda value: choice_of(Role, value, "role", choices=NOTICE_ROLES),

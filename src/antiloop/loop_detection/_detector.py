@@ -8,7 +8,7 @@ from .._decision_time import Measure
 from ..stability import stable
 from ..types import ToolCall
 from . import _presets as presets
-from ._arguments import check_lists, opinions_of, tools_of
+from ._arguments import check_lists, check_options, opinions_of, tools_of
 from ._config import read_config, write_config
 from ._detection import LoopDetection
 from ._evidence.compared import Result
@@ -118,7 +118,8 @@ class LoopDetector(DetectorSettings):
         """
         breaker = global_circuit_breaker_threshold
         preset = presets.patient(warning_threshold, critical_threshold, breaker)
-        return cls(**arguments_of(preset, options))
+        own = ("warning_threshold", "critical_threshold", "global_circuit_breaker_threshold")
+        return cls(**arguments_of(preset, options, own))
 
     @classmethod
     def cycles(cls, laps: int = 3, **options: "Unpack[PresetOptions]") -> "LoopDetector":
@@ -134,7 +135,7 @@ class LoopDetector(DetectorSettings):
         Raises:
             ValueError: if laps is below 2.
         """
-        return cls(**arguments_of(presets.cycles(laps), options))
+        return cls(**arguments_of(presets.cycles(laps), options, ("laps",)))
 
     @classmethod
     def budgeted(
@@ -167,7 +168,11 @@ class LoopDetector(DetectorSettings):
         """
         same, turns = (same_call_warning, same_call_critical), (pingpong_warning, pingpong_critical)
         preset = presets.budgeted(*same, *turns, max_tool_calls_per_turn)
-        return cls(**arguments_of(preset, options))
+        own = (
+            *("same_call_warning", "same_call_critical", "pingpong_warning", "pingpong_critical"),
+            "max_tool_calls_per_turn",
+        )
+        return cls(**arguments_of(preset, options, own))
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "LoopDetector":
@@ -215,6 +220,7 @@ class LoopDetector(DetectorSettings):
         LoopDetector([repeat, stall, ping_pong], raise, shadow)
         """
         names = list(signature(DetectorSettings.__init__).parameters)[1:]
+        check_options(options, names, names)
         kept = {name: getattr(self, name) for name in names}
         if "policy" in options:
             del kept["escalations"]

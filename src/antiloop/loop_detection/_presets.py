@@ -1,12 +1,12 @@
 """The options that all presets take, and the arguments of `LoopDetector` that they lead to."""
 
-from typing import Any, Dict, Mapping, Optional, TypedDict, Union
+from typing import Any, Dict, Iterable, Mapping, Optional, TypedDict, Union
 
 from .._checks import check_threshold
 from .._text.masking import MaskRule
 from ..stability import beta
 from ..types import Role
-from ._arguments import tools_of
+from ._arguments import check_options, tools_of
 from ._config import CONFIG_VERSION, read_config, with_thresholds
 from ._evidence.tool_policy import ToolPolicy
 from ._messages import MessageRule
@@ -53,18 +53,23 @@ _FLAGS = ("log_verdicts", "shadow")
 
 
 def arguments_of(
-    preset: Mapping[str, Any], options: Optional[Mapping[str, Any]] = None
+    preset: Mapping[str, Any],
+    options: Optional[Mapping[str, Any]] = None,
+    own: Iterable[str] = (),
 ) -> Dict[str, Any]:
     """Return the arguments of `LoopDetector` for a preset.
 
     Args:
         preset: its configuration, as in the registry.
         options: those of `PresetOptions`.
+        own: further options of the preset, for the message.
 
     Raises:
         ValueError: if the thresholds name a detector or an option that does not exist.
-        TypeError: if a tool policy is not a `ToolPolicy`.
+        TypeError: if there is no such option, or a tool policy is not a `ToolPolicy`.
     """
+    known = PresetOptions.__annotations__
+    check_options(options or {}, known, (*own, *known))
     given = {
         name: value
         for name, value in (options or {}).items()

@@ -1,5 +1,6 @@
 """The JSON schema of a settings file."""
 
+from itertools import count
 from typing import Any, Dict, Mapping, Optional
 
 from ..._text.masking import MASKINGS
@@ -74,7 +75,19 @@ def _threshold(name: str) -> Dict[str, Any]:
         for option, parameter in options_of(name).items()
         if option != "name"
     }
-    return {"anyOf": [_count(2, f"Its {threshold_of(name)}."), _object(options, "Its options.")]}
+    number = _count(_least(name), f"Its {threshold_of(name)}.")
+    return {"anyOf": [number, _object(options, "Its options.")]}
+
+
+def _least(name: str) -> int:
+    """Return the lowest threshold that a detector takes."""
+    for number in count(1):
+        try:
+            DETECTORS[name](**{threshold_of(name): number})
+        except ValueError:
+            continue
+        break
+    return number
 
 
 _TOOL = _object(

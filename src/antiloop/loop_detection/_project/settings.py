@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar
 
-from ..._json_schema import schema_errors
+from ..._json_schema import schema_errors, with_whole_numbers
 from ..._regular_file import opener, what_it_is
 from ...exceptions import SettingsError
 from ...prices import Price, Prices
@@ -96,7 +96,8 @@ class ProjectSettings:
     def __post_init__(self) -> None:
         errors = self.values and schema_errors(self.values, settings_schema(), "")
         if errors:
-            raise self._error(errors[0].lstrip("."))
+            # TOML says table where JSON says object.
+            raise self._error(errors[0].lstrip(".").replace("an object", "a table"))
         if "preset" in self.file.values and "config" in self.file.values:
             raise self._error("preset and config exclude each other: remove one of them")
 
@@ -127,8 +128,9 @@ class ProjectSettings:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The values in the file."""
-        return self.file.values
+        """The values in the file; 3.0 is a whole number, as the schema has it."""
+        values: Mapping[str, Any] = with_whole_numbers(self.file.values)
+        return values
 
     @property
     def ignore(self) -> Tuple[str, ...]:
