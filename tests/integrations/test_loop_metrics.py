@@ -319,7 +319,9 @@ from antiloop.integrations.functions import LoopGuard
 from antiloop.integrations.prometheus import PrometheusMetrics
 metrics = PrometheusMetrics("mine")
 guard = LoopGuard(LoopDetector.escalating(), observers=[metrics])
-look = guard(lambda: "nothing")
+@guard
+def look():
+    return "nothing"
 for _ in range(3):
     look()
 print(metrics.text())
