@@ -20,7 +20,14 @@ from antiloop import (
     ToolCall,
     ToolResult,
 )
-from antiloop.loop_detection import Escalation, RecurrenceDetector, ToolPolicy
+from antiloop.loop_detection import (
+    CallLimitDetector,
+    ChantDetector,
+    Escalation,
+    MonologueDetector,
+    RecurrenceDetector,
+    ToolPolicy,
+)
 
 LS, CAT = step("ls", "a b", path="."), step("cat", "hello", path="a")
 
@@ -323,3 +330,17 @@ class TestConstructor:
     def test_an_unknown_role_is_refused(self):
         with pytest.raises(ValueError, match="shouter"):
             LoopDetector([RepeatDetector()], notice_role="shouter")
+
+
+@pytest.mark.parametrize(
+    ("detector", "remedy"),
+    [
+        (CallLimitDetector(5), r"; pass CallLimitDetector\(per_tool=\{'search': \.\.\.\}\)$"),
+        (MonologueDetector(), "has no thresholds of tools$"),
+        (ChantDetector(), "has no thresholds of tools$"),
+    ],
+)
+def test_a_threshold_of_a_tool_that_nothing_would_read_is_refused(detector, remedy):
+    tools = {"search": ToolPolicy(thresholds={detector.name: 3})}
+    with pytest.raises(ValueError, match=remedy):
+        LoopDetector([RepeatDetector(), detector], tools=tools)

@@ -1029,3 +1029,11 @@ def test_two_threads_that_use_a_monitor_at_once_are_told():
     in_other_thread()  # one after the other is no mistake
     assert (len(raised), monitor.call_count) == (1, 3)
     assert pickle.loads(pickle.dumps(monitor_of(RepeatDetector(3)))).call_count == 0
+
+
+@pytest.mark.parametrize("result", ["text", [1, 2], ToolResult("text"), None])
+def test_a_result_of_any_kind_may_come_with_the_time_that_it_took(result):
+    timed, timeless = (LoopDetector.default().monitor() for _ in range(2))
+    for _ in range(3):
+        said = timed.record_call("look", {}, result, duration_s=2.0).action
+        assert said is timeless.record_call("look", {}, result).action

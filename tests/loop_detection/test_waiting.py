@@ -27,6 +27,7 @@ WAITS = [
     ("write_stdin", {"session_id": 7, "chars": ""}),
     ("execute_bash", {"command": ""}),
     ("Bash", {"command": "sleep 60 && gh pr checks 12"}),
+    ("Bash", {"command": "sleep 60", "description": "look again later"}),
     ("exec", {"raw": 'await tools.write_stdin({session_id: 7, chars: "", max: 9})'}),
     ("exec", "const r = await tools.wait({cell_id: '3'})"),
     ("computer", {"action": "wait", "seconds": 3}),

@@ -1,6 +1,5 @@
 """The JSON schema of a settings file."""
 
-from itertools import count
 from typing import Any, Dict, Mapping, Optional
 
 from ..._text.masking import MASKINGS
@@ -81,13 +80,18 @@ def _threshold(name: str) -> Dict[str, Any]:
 
 def _least(name: str) -> int:
     """Return the lowest threshold that a detector takes."""
-    for number in count(1):
-        try:
-            DETECTORS[name](**{threshold_of(name): number})
-        except ValueError:
-            continue
-        break
+    number = 1
+    while not _is_taken(name, number):
+        number += 1
     return number
+
+
+def _is_taken(name: str, threshold: int) -> bool:
+    try:
+        DETECTORS[name](**{threshold_of(name): threshold})
+    except ValueError:
+        return False
+    return True
 
 
 _TOOL = _object(
