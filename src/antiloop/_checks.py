@@ -1,7 +1,7 @@
 """Numbers, flags and names that must mean something."""
 
 from enum import Enum
-from typing import Any, Collection, Type, TypeVar
+from typing import Any, Collection, Tuple, Type, TypeVar, Union
 
 T = TypeVar("T", bound=Enum)
 
@@ -37,6 +37,23 @@ def check_text(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be a text, got {value!r}")
     if not value.strip():
         raise ValueError(f"{name} must not be blank, got {value!r}")
+
+
+def check_kind(sentence: str, value: Any, kind: Union[type, Tuple[type, ...]], remedy: str) -> None:
+    """Refuse what is not of a class; a class where an instance is meant is named as such.
+
+    Args:
+        sentence: where it was given, and what belongs there.
+        value: what was given.
+        kind: the class, or several.
+        remedy: what to pass instead.
+
+    Raises:
+        TypeError: for any other value.
+    """
+    if not isinstance(value, kind):
+        got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        raise TypeError(f"{sentence}, got {got}; {remedy}")
 
 
 def choice_of(

@@ -487,7 +487,7 @@ def test_each_verdict_is_logged_once_however_often_a_conversation_is_replayed(wo
 
 @pytest.mark.parametrize("detector", [{}, RepeatDetector(3), LoopDetector, "default", False])
 def test_a_detector_that_is_none_is_refused(detector):
-    with pytest.raises(TypeError, match="detector must be a LoopDetector or None, got"):
+    with pytest.raises(TypeError, match=r"detector must be a LoopDetector, got .*; pass"):
         Guard(detector)
 
 

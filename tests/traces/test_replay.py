@@ -2,26 +2,32 @@
 
 import pytest
 
-from antiloop.loop_detection import LoopAction, LoopDetector
+from antiloop.loop_detection import LoopAction, LoopDetector, RepeatDetector
 from antiloop.traces import RecordedRun, replay
 from antiloop.types import ToolCall, ToolResult
 
 
 class Listener:
-    """A detector, monitor and verdict in one, which notes what it is given."""
+    """A monitor and verdict in one, which notes what it is given."""
 
     def __init__(self, *actions):
         self.action = LoopAction.CONTINUE
         self.seen = []
         self._actions = list(actions)
 
-    def monitor(self, **options):
-        return self
-
     def after(self, calls, results):
         self.seen.append((len(calls), len(results)))
         self.action = self._actions.pop(0) if self._actions else LoopAction.CONTINUE
         return self
+
+
+class ListeningDetector(LoopDetector):
+    def __init__(self, listener):
+        super().__init__([RepeatDetector(3)])
+        self._listener = listener
+
+    def monitor(self, **options):
+        return self._listener
 
 
 def run_of(*rounds, turn_starts=()):
@@ -31,13 +37,14 @@ def run_of(*rounds, turn_starts=()):
 
 def test_rounds_are_fed_whole_and_in_order():
     listener = Listener()
-    assert list(replay(run_of(0, 0, 1, None, None), listener)) == []
+    assert list(replay(run_of(0, 0, 1, None, None), ListeningDetector(listener))) == []
     assert listener.seen == [(2, 2), (1, 1), (1, 1), (1, 1)]
 
 
 def test_a_verdict_stands_at_the_last_step_of_its_round():
     listener = Listener(LoopAction.CONTINUE, LoopAction.NOTIFY, LoopAction.RAISE)
-    assert [step for step, _ in replay(run_of(0, 0, 1, 1, 2), listener)] == [3, 4]
+    verdicts = replay(run_of(0, 0, 1, 1, 2), ListeningDetector(listener))
+    assert [step for step, _ in verdicts] == [3, 4]
 
 
 def test_a_recorded_run_goes_on_after_a_verdict():

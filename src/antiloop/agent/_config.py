@@ -7,6 +7,7 @@ from typing import Any, Optional, Sequence, Tuple, Union
 from .._checks import check_flag, check_threshold
 from .._short_repr import short_repr, shown
 from ..loop_detection import LoopDetector
+from ..loop_detection._internal import check_detector
 from ..stability import stable
 from ._observer import EVENTS, AgentObserver, AsyncAgentObserver
 
@@ -43,10 +44,8 @@ class AgentConfig:
         check_threshold("max_structured_retries", self.max_structured_retries, least=0)
         check_flag("parallel_tool_execution", self.parallel_tool_execution)
         check_seconds("tool_timeout_s", self.tool_timeout_s)
-        if not isinstance(self.loop_detector, (LoopDetector, type(None))):
-            raise TypeError(
-                f"loop_detector must be a LoopDetector or None, got {self.loop_detector!r}"
-            )
+        if self.loop_detector is not None:
+            check_detector("loop_detector must be", self.loop_detector)
         check_prompt("system_prompt", self.system_prompt)
         object.__setattr__(self, "observers", _checked_observers(self.observers))
 

@@ -5,10 +5,13 @@ from itertools import islice
 from math import inf
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
+from .._checks import check_kind
 from .._short_repr import repr_of_fields
 from ..loop_detection import LoopDetector, ToolPolicy
+from ..loop_detection._internal import check_detector
 from ..stability import beta
 from ..traces import RecordedRun
+from ..traces._internal import check_run
 from ._bound import runs_needed, stops_allowed, upper_bound
 from ._tally import FalseStop, Tally, false_stops, tally
 from ._thresholds import Change, Thresholds, changes
@@ -101,13 +104,18 @@ def calibrate(
         on_progress: called now and then with a short text about the current work.
 
     Raises:
-        TypeError: for anything but recorded runs.
+        TypeError: for anything but recorded runs, a detector and declarations by name.
         ValueError: for a share or confidence outside 0 to 1, a `max_raise` of 1 or less, or a
             detector that holds code.
     """
+    check_detector("calibrate takes", detector)
     if not max_raise > 1:
         raise ValueError(f"max_raise must be more than 1, got {max_raise}")
     runs = list(runs)
+    for each in runs:
+        check_run("calibrate", each)
+    remedy = "pass {name: ToolPolicy(...)}"
+    check_kind("policies must be a mapping", policies, (Mapping, type(None)), remedy)
     allowed = max(0, stops_allowed(len(runs), max_false_stops, confidence))
     declared = {**detector.tools, **(policies or {})}
     thresholds = Thresholds(detector.with_options(tools=declared), max_raise)

@@ -5,8 +5,10 @@ from typing import Dict, Iterable, Iterator, Optional, Tuple, cast
 
 from .._short_repr import repr_of_fields
 from ..loop_detection import LoopAction, LoopDetection, LoopDetector
+from ..loop_detection._internal import check_detector
 from ..stability import beta
 from ..traces import RecordedRun, replay
+from ..traces._internal import check_run
 
 
 @beta
@@ -43,8 +45,16 @@ class Tally:
 
 @beta
 def tally(runs: Iterable[RecordedRun], detector: LoopDetector) -> Tally:
-    """Replay runs, each up to its first stop, and count."""
-    outcomes = [_outcome(run, detector) for run in runs]
+    """Replay runs, each up to its first stop, and count.
+
+    Raises:
+        TypeError: for anything but recorded runs and a detector.
+    """
+    check_detector("tally takes", detector)
+    outcomes = []
+    for run in runs:
+        check_run("tally", run)
+        outcomes.append(_outcome(run, detector))
     return Tally(
         runs=len(outcomes),
         notified=sum(is_notified for is_notified, _ in outcomes),

@@ -4,15 +4,17 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Iterator, List, Optional, Tuple
 
+from .._checks import check_kind
 from .._lazy import lazy_method
 from .._short_repr import repr_of_fields
 from .._text.masking import Masking
 from ..formats import TextMessage
 from ..formats._internal import Moment, judged, moments_of, step_of, without_thoughts
 from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
-from ..loop_detection._internal import GO_ON, RANK
+from ..loop_detection._internal import GO_ON, RANK, check_detector
 from ..stability import beta
 from ..traces import RecordedRun, replay
+from ..traces._internal import check_run
 from ._counting import Count, counts_of
 from ._matching import Match, matches_in
 from ._rungs import Rung, rungs_of
@@ -64,8 +66,13 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
             with a verdict, or else the last one.
 
     Raises:
+        TypeError: for anything but a recorded run, a detector and a whole number.
         ValueError: if the run has no such step.
     """
+    check_run("explain", run)
+    check_detector("explain takes", detector)
+    kinds = (int, type(None))
+    check_kind("step must be a whole number or None", step, kinds, "steps are counted from 0")
     run = replace(run, messages=tuple(without_thoughts(run.messages)))
     count = len(run) or bool(run.messages)
     if not count:

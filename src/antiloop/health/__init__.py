@@ -16,9 +16,10 @@ from ..formats import TextMessage
 from ..formats._internal import Moment, moments_of
 from ..stability import beta
 from ..traces import RecordedRun, RunEvent
+from ..traces._internal import check_run
 from ._monitor import HealthMonitor
 from ._numbers import budget_from_environment
-from ._profile import HealthProfile
+from ._profile import HealthProfile, check_profile
 from ._report import HealthReport, HealthStatus, HealthWarning
 from ._rules import RULES, HealthRule, is_of_call
 from ._watch import HealthWatch
@@ -54,12 +55,13 @@ def evaluate(
             ``ANTILOOP_COST_BUDGET`` says, or no budget.
 
     Raises:
-        TypeError: for anything but a recorded run, or if `literal` is not True or False.
+        TypeError: for anything but a recorded run and a `HealthProfile`, or if `literal` is not
+            True or False.
         ValueError: if the environment variable is needed and is not a number.
     """
-    if not isinstance(run, RecordedRun):
-        raise TypeError(f"evaluate takes a RecordedRun, got {run!r}; read_runs(path) yields them")
+    check_run("evaluate", run)
     check_flag("literal", literal)
+    check_profile(profile)
     chosen = profile or HealthProfile()
     chosen = chosen.literal() if literal else chosen
     if cost_budget is None:

@@ -15,7 +15,7 @@ from ..stability import beta
 from ..traces import RunEvent
 from ..types import Role, ToolCall
 from ._counting import Counter, Item, RaisedWarning, Tally
-from ._profile import HealthProfile
+from ._profile import HealthProfile, check_profile
 from ._report import HealthReport, HealthStatus
 from ._rules import PROGRESS, HealthRule, loop_rule, step_of
 from ._run_so_far import RunSoFar, SeenCall, Several, handed_to
@@ -40,8 +40,7 @@ class HealthMonitor:
     """
 
     def __init__(self, profile: Optional[HealthProfile] = None) -> None:
-        if not isinstance(profile, (HealthProfile, type(None))):
-            raise TypeError(f"profile must be a HealthProfile or None, got {profile!r}")
+        check_profile(profile)
         self._profile = profile or HealthProfile()
         rules = self._profile.rules
         self._of_calls = [(Counter(rule), rule.of_call) for rule in rules if rule.of_call]

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional, Tuple
 
+from .._checks import check_kind
 from .._short_repr import repr_of_fields
 from ..loop_detection import LoopDetector
+from ..loop_detection._internal import check_detector
 from ..prices import Prices
 from ..stability import beta
 from ._numbers import HealthNumbers
@@ -27,6 +29,7 @@ class HealthProfile(HealthNumbers):
 
     Raises:
         ValueError: for a number out of its limits, and two rules of one name.
+        TypeError: for anything but rules, and a detector.
     """
 
     rules: Tuple[HealthRule, ...] = RULES
@@ -40,6 +43,11 @@ class HealthProfile(HealthNumbers):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_detector("detector must be", self.detector)
+        remedy = "change those of RULES with with_rule and without"
+        check_kind("rules must be a tuple of HealthRule", self.rules, (tuple, list), remedy)
+        for at, rule in enumerate(self.rules):
+            check_kind(f"rules[{at}] must be a HealthRule", rule, HealthRule, remedy)
         names = [rule.name for rule in self.rules]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
@@ -77,3 +85,9 @@ class HealthProfile(HealthNumbers):
         names = [rule.name for rule in self.rules]
         if name not in names:
             raise ValueError(f"no rule {name!r}; there are {', '.join(names)}")
+
+
+def check_profile(given: Any) -> None:
+    """Raise TypeError for anything but a `HealthProfile` or None."""
+    kinds = (HealthProfile, type(None))
+    check_kind("profile must be a HealthProfile or None", given, kinds, "pass HealthProfile(...)")

@@ -23,6 +23,7 @@ from ..loop_detection._internal import (
     EVENTS,
     NO_CLIENT,
     NOTICE_MARKER,
+    check_detector,
     check_is_sync,
     events_of,
     last_words,
@@ -69,8 +70,8 @@ class Lookout:
     ) -> None:
         if isinstance(ignore, str):
             raise TypeError(f"ignore takes a list of tool names, not a text: [{ignore!r}]")
-        if not isinstance(detector, (LoopDetector, type(None))):
-            raise TypeError(f"detector must be a LoopDetector or None, got {detector!r}")
+        if detector is not None:
+            check_detector("detector must be", detector)
         if not hasattr(observers, "__iter__"):
             raise TypeError(f"observers must be a list of observers, got {observers!r}")
         self.detector: LoopDetector = detector or LoopDetector.escalating()

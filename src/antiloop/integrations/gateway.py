@@ -183,7 +183,8 @@ def judge_request(
 
     >>> judge_request({"messages": [{"role": "user", "content": "Go"}]}, "openai_chat").answer
     """
-    detector = detector or LoopDetector.escalating()
+    if detector is None:
+        detector = LoopDetector.escalating()
     guard = GatewayGuard(detector, ignore=ignore, across_turns=across_turns)
     return guard.judge_request(body, kind)
 

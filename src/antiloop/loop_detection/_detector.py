@@ -3,7 +3,7 @@
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional, Sequence, Union
 
-from .._checks import check_flag
+from .._checks import check_flag, check_kind
 from .._decision_time import Measure
 from ..stability import stable
 from ..types import ToolCall
@@ -320,3 +320,8 @@ class LoopDetector(DetectorSettings):
         for each in observers:
             monitor.add_listener(each)
         return monitor
+
+
+def check_detector(sentence: str, given: Any) -> None:
+    """Raise TypeError for anything but a `LoopDetector`; the sentence says where it was given."""
+    check_kind(f"{sentence} a LoopDetector", given, LoopDetector, "pass LoopDetector.default()")

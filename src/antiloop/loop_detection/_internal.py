@@ -4,6 +4,7 @@ from .._lazy import TYPE_CHECKING, by_name, lazily
 
 if TYPE_CHECKING:
     from ._detection import named_calls as named_calls
+    from ._detector import check_detector as check_detector
     from ._evidence.call_features import CallFeatures as CallFeatures
     from ._evidence.compared import Result as Result
     from ._evidence.compared import asked_of as asked_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "_detection": "named_calls",
+    "_detector": "check_detector",
     "_evidence.call_features": "CallFeatures",
     "_evidence.compared": "Result asked_of",
     "_evidence.fingerprint": "call_fingerprint",

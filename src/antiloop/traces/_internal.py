@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._readers.otlp import event_of as event_of
     from ._readers.otlp import handoff as handoff
     from ._reading import read_lines as read_lines
+    from ._recorded_run import check_run as check_run
     from ._shared.run_under_way import RunUnderWay as RunUnderWay
 
 _HOMES = {
@@ -37,6 +38,7 @@ _HOMES = {
     "_pieces": "Doubt PIECE Piece pieces_of read_piece",
     "_readers.otlp": "event_of handoff",
     "_reading": "read_lines",
+    "_recorded_run": "check_run",
     "_shared.run_under_way": "RunUnderWay",
 }
 

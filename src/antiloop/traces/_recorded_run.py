@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
+from .._checks import check_kind
 from .._lazy import lazy_method
 from .._short_repr import counted, quoted, short_repr
 from .._text.canonical import plain
@@ -116,10 +117,8 @@ def check_run(function: str, given: Any) -> None:
         function: what takes it, for the message.
         given: what it was called with.
     """
-    if not isinstance(given, RecordedRun):
-        raise TypeError(
-            f"{function} takes a RecordedRun, got {given!r}; read_runs(path) yields them"
-        )
+    remedy = "read_runs(path) yields them"
+    check_kind(f"{function} takes a RecordedRun", given, RecordedRun, remedy)
 
 
 def _message(message: TextMessage) -> Dict[str, Any]:

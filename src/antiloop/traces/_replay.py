@@ -4,6 +4,7 @@ from typing import Iterator, Tuple
 
 from ..formats._internal import verdicts_of
 from ..loop_detection import LoopDetector, LoopVerdict
+from ..loop_detection._internal import check_detector
 from ..stability import stable
 from ._recorded_run import RecordedRun, check_run
 
@@ -23,10 +24,7 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
         TypeError: for anything but a recorded run and a detector, at the first step.
     """
     check_run("replay", run)
-    if not hasattr(detector, "monitor"):
-        raise TypeError(
-            f"replay takes a LoopDetector, got {detector!r}; pass LoopDetector.default()"
-        )
+    check_detector("replay takes", detector)
     monitor = detector.monitor(
         client=run.client,
         run_id=run.run_id,

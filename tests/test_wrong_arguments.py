@@ -1,0 +1,102 @@
+"""Whoever passes something that cannot work reads where it was, what it was, and what to do."""
+
+import pytest
+
+from antiloop import AgentConfig, LoopDetector, RepeatDetector, ToolCall
+from antiloop.calibration import calibrate, tally
+from antiloop.explanation import explain
+from antiloop.health import HealthMonitor, HealthProfile, evaluate
+from antiloop.integrations.functions import LoopGuard
+from antiloop.integrations.gateway import judge_request
+from antiloop.traces import RecordedRun, replay
+
+RUN = RecordedRun("r", (ToolCall("look"),))
+DETECTOR = LoopDetector.default()
+NO_DETECTORS = {
+    "7": 7,
+    "[]": [],
+    repr(RepeatDetector(3)): RepeatDetector(3),
+    "the class LoopDetector": LoopDetector,
+}
+"""What is no detector of whole runs, by how a message names it."""
+TAKES_A_DETECTOR = [
+    ("replay takes", lambda given: next(replay(RUN, given))),
+    ("explain takes", lambda given: explain(RUN, given)),
+    ("calibrate takes", lambda given: calibrate([RUN], given)),
+    ("tally takes", lambda given: tally([RUN], given)),
+    ("detector must be", lambda given: HealthProfile(detector=given)),
+    ("detector must be", LoopGuard),
+    ("detector must be", lambda given: judge_request({"messages": []}, "openai_chat", given)),
+    ("loop_detector must be", lambda given: AgentConfig(loop_detector=given)),
+]
+
+
+@pytest.mark.parametrize("named", NO_DETECTORS)
+@pytest.mark.parametrize(("place", "function"), TAKES_A_DETECTOR)
+def test_what_is_no_detector_is_refused_where_it_was_given(place, function, named):
+    with pytest.raises(TypeError) as raised:
+        function(NO_DETECTORS[named])
+    told = f"{place} a LoopDetector, got {named}; pass LoopDetector.default()"
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    {
+        "replay": lambda given: next(replay(given, DETECTOR)),
+        "explain": lambda given: explain(given, DETECTOR),
+        "calibrate": lambda given: calibrate([RUN, given], DETECTOR),
+        "tally": lambda given: tally([RUN, given], DETECTOR),
+        "evaluate": evaluate,
+    }.items(),
+)
+@pytest.mark.parametrize("given", ["runs.jsonl", [RUN], None, RecordedRun])
+def test_what_is_no_run_is_refused_where_it_was_given(name, function, given):
+    got = "the class RecordedRun" if given is RecordedRun else repr(given)
+    with pytest.raises(TypeError) as raised:
+        function(given)
+    told = f"{name} takes a RecordedRun, got {got}; read_runs(path) yields them"
+    assert str(raised.value) == told
+
+
+MISTAKES = {
+    "a step in a list": (
+        lambda: explain(RUN, DETECTOR, [1]),
+        TypeError("step must be a whole number or None, got [1]; steps are counted from 0"),
+    ),
+    "declarations in a list": (
+        lambda: calibrate([RUN], DETECTOR, policies=[7]),
+        TypeError("policies must be a mapping, got [7]; pass {name: ToolPolicy(...)}"),
+    ),
+    "a profile": (
+        lambda: HealthMonitor([]),
+        TypeError("profile must be a HealthProfile or None, got []; pass HealthProfile(...)"),
+    ),
+    "a profile of a run": (
+        lambda: evaluate(RUN, profile={}),
+        TypeError("profile must be a HealthProfile or None, got {}; pass HealthProfile(...)"),
+    ),
+    "rules": (
+        lambda: HealthProfile(rules={}),
+        TypeError(
+            "rules must be a tuple of HealthRule, got {};"
+            " change those of RULES with with_rule and without"
+        ),
+    ),
+    "a rule": (
+        lambda: HealthProfile(rules=["loop"]),
+        TypeError(
+            "rules[0] must be a HealthRule, got 'loop';"
+            " change those of RULES with with_rule and without"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_in_full(name):
+    make, expected = MISTAKES[name]
+    with pytest.raises(type(expected)) as raised:
+        make()
+    assert type(raised.value) is type(expected)
+    assert str(raised.value) == str(expected)
