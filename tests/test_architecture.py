@@ -59,7 +59,7 @@ WITHIN_FOUNDATION = {
     "_latest": set(),
     "_json_schema": set(),
     "_waste": {"_latest"},
-    "prices": {"_regular_file", "_short_repr", "stability"},
+    "prices": {"_checks", "_regular_file", "_short_repr", "stability"},
     "_regular_file": set(),
     "_replaced_file": {"_regular_file", "_signals"},
     "_signals": set(),

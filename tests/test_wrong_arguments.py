@@ -1,14 +1,21 @@
 """Whoever passes something that cannot work reads where it was, what it was, and what to do."""
 
+import re
+
 import pytest
 
 from antiloop import AgentConfig, LoopDetector, RepeatDetector, ToolCall
+from antiloop.agent.providers import OpenAIProvider
 from antiloop.calibration import calibrate, tally
 from antiloop.explanation import explain
 from antiloop.health import HealthMonitor, HealthProfile, evaluate
+from antiloop.integrations import asgi
 from antiloop.integrations.functions import LoopGuard
 from antiloop.integrations.gateway import judge_request
-from antiloop.traces import RecordedRun, replay
+from antiloop.loop_detection import ClientProfile
+from antiloop.prices import Prices
+from antiloop.testing import NoLoops, assert_no_loops, loop_score
+from antiloop.traces import RecordedRun, read_runs, replay
 
 RUN = RecordedRun("r", (ToolCall("look"),))
 DETECTOR = LoopDetector.default()
@@ -59,7 +66,71 @@ def test_what_is_no_run_is_refused_where_it_was_given(name, function, given):
     assert str(raised.value) == told
 
 
+NAMES = {
+    "preset": [
+        lambda given: assert_no_loops(RUN, given),
+        lambda given: loop_score(RUN, given),
+        lambda given: NoLoops()(RUN, given),
+        lambda given: LoopDetector.from_file(preset=given),
+    ],
+    "profile": [ClientProfile.named],
+    "source": [lambda given: read_runs("docs/examples/runs.jsonl", source=given)],
+    "kind": [
+        lambda given: judge_request({"messages": []}, given),
+        lambda given: asgi.LoopGuard(None, paths={"/chat": given}),
+    ],
+    "api": [lambda given: OpenAIProvider("gpt-5", api=given, client=object())],
+}
+"""What takes one of several names, by what the argument is called."""
+
+
+@pytest.mark.parametrize("given", [[], {}, 7, ["default"], LoopDetector])
+@pytest.mark.parametrize(
+    ("name", "function"), [(name, each) for name, listed in NAMES.items() for each in listed]
+)
+def test_a_name_that_is_not_a_text_is_refused_with_the_names_that_there_are(name, function, given):
+    told = rf"^{name} must be a text, got {re.escape(repr(given))}; choose from \w+"
+    with pytest.raises(TypeError, match=told):
+        function(given)
+    with pytest.raises(ValueError, match=rf"^unknown {name} 'nope'; choose from \w+"):
+        function("nope")
+
+
+LISTS = [
+    ("allow", lambda given: assert_no_loops(RUN, allow=given)),
+    ("allow", lambda given: NoLoops()(RUN, allow=given)),
+    ("ignore", lambda given: LoopGuard(ignore=given)),
+    ("ignore", lambda given: judge_request({"messages": []}, "openai_chat", ignore=given)),
+]
+
+
+@pytest.mark.parametrize(("name", "function"), LISTS)
+def test_a_list_of_names_holds_names(name, function):
+    function(["look"])
+    function(each for each in ["look"])
+    with pytest.raises(TypeError, match=rf"^{name} takes a list of tool names, got 7$"):
+        function(7)
+    with pytest.raises(TypeError, match=rf"^{name} takes a list of tool names, got \['a'\] in it$"):
+        function([["a"]])
+    with pytest.raises(
+        TypeError, match=rf"^{name} takes a list of tool names, not a text: \['a'\]"
+    ):
+        function("a")
+
+
 MISTAKES = {
+    "the price of a list": (
+        lambda: Prices().price([]),
+        TypeError("price takes the name of a model, got []; None stands for an unknown one"),
+    ),
+    "paths in a list": (
+        lambda: asgi.LoopGuard(None, paths=["/chat"]),
+        TypeError("paths must be a mapping, got ['/chat']; pass {path: kind}"),
+    ),
+    "a header that is not a text": (
+        lambda: asgi.LoopGuard(None, session_header=7),
+        TypeError("session_header must be a text, got 7"),
+    ),
     "a step in a list": (
         lambda: explain(RUN, DETECTOR, [1]),
         TypeError("step must be a whole number or None, got [1]; steps are counted from 0"),

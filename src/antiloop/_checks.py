@@ -56,6 +56,44 @@ def check_kind(sentence: str, value: Any, kind: Union[type, Tuple[type, ...]], r
         raise TypeError(f"{sentence}, got {got}; {remedy}")
 
 
+def check_choice(what: str, value: Any, choices: Collection[str], instead: str = "") -> None:
+    """Refuse a name that is not among these.
+
+    Args:
+        what: what is chosen, as the argument is called.
+        value: what was given.
+        choices: the names.
+        instead: what else may be passed, for the message.
+
+    Raises:
+        TypeError: if it is not a text, which a table could not even be asked for.
+        ValueError: for any other name; the message lists the choices.
+    """
+    remedy = f"choose from {', '.join(choices)}{instead}"
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a text, got {value!r}; {remedy}")
+    if value not in choices:
+        raise ValueError(f"unknown {what} {value!r}; {remedy}")
+
+
+def tool_names(option: str, given: Any) -> Tuple[str, ...]:
+    """Return the names of tools in a list.
+
+    Raises:
+        TypeError: for one name where several are meant, and for what is not a name.
+    """
+    wanted = f"{option} takes a list of tool names"
+    if isinstance(given, str):
+        raise TypeError(f"{wanted}, not a text: [{given!r}]")
+    if not hasattr(given, "__iter__"):
+        raise TypeError(f"{wanted}, got {given!r}")
+    names = tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{wanted}, got {name!r} in it")
+    return names
+
+
 def choice_of(
     kind: Type[T], value: Any, what: str, instead: str = "", choices: Collection[T] = ()
 ) -> T:

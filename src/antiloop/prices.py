@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional
 
+from ._checks import check_kind
 from ._regular_file import opener
 from ._short_repr import counted, short_repr
 from .stability import beta
@@ -94,9 +95,14 @@ class Prices:
         return short_repr(self, counted(len(self), "model"))
 
     def price(self, model: Optional[str]) -> Optional[Price]:
-        """Return the price of a model; None if it is unknown."""
+        """Return the price of a model; None if it is unknown.
+
+        Raises:
+            TypeError: for what is not a name or None.
+        """
         if model is None:
             return None
+        check_kind("price takes the name of a model", model, str, "None stands for an unknown one")
         return self._models.get(model) or self._plain.get(_plain(model))
 
     def cost(

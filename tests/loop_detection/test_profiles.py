@@ -517,7 +517,7 @@ def test_a_malformed_profile_is_refused_with_the_place(values, words):
 
 
 def test_an_unknown_profile_is_refused_with_the_choices():
-    with pytest.raises(ValueError, match="no profile 'codx'; choose from claude-code, codex"):
+    with pytest.raises(ValueError, match="unknown profile 'codx'; choose from claude-code, codex"):
         ClientProfile.named("codx")
 
 

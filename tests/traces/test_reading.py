@@ -203,7 +203,7 @@ def test_what_is_no_path_is_refused_at_once(path):
 
 
 def test_an_unknown_format_is_refused_at_once():
-    with pytest.raises(ValueError, match="unknown format 'csv'; choose from antiloop, "):
+    with pytest.raises(ValueError, match="unknown source 'csv'; choose from antiloop, "):
         read_runs("f", source="csv")
 
 

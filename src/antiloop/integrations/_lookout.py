@@ -5,6 +5,7 @@ import logging
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
 
+from .._checks import tool_names
 from .._decision_time import measure_for
 from .._short_repr import short_repr
 from .._text.canonical import canonical_json
@@ -68,8 +69,6 @@ class Lookout:
         ignore: Iterable[str] = (),
         observers: "Iterable[AgentObserver]" = (),
     ) -> None:
-        if isinstance(ignore, str):
-            raise TypeError(f"ignore takes a list of tool names, not a text: [{ignore!r}]")
         if detector is not None:
             check_detector("detector must be", detector)
         if not hasattr(observers, "__iter__"):
@@ -82,7 +81,7 @@ class Lookout:
             if not any(hasattr(each, name) for name in EVENTS):
                 raise TypeError(f"an observer must be an AgentObserver, got {each!r}; subclass it")
             check_is_sync(each)
-        names = (*self.own_tools, *ignore)
+        names = (*self.own_tools, *tool_names("ignore", ignore))
         self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in names}
 
     def __repr__(self) -> str:

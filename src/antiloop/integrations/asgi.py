@@ -6,6 +6,7 @@ from itertools import chain, repeat
 from secrets import token_hex
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple
 
+from .._checks import check_kind, check_text
 from ..loop_detection import LoopDetector
 from ..stability import stable
 from ._request_answers import Answer
@@ -54,6 +55,9 @@ class LoopGuard(GatewayGuard):
         **options: Any,
     ) -> None:
         super().__init__(detector, **options)
+        check_text("session_header", session_header)
+        kinds = (Mapping, type(None))
+        check_kind("paths must be a mapping", paths, kinds, "pass {path: kind}")
         self._app = app
         self._paths: Dict[str, str] = dict(_PATHS if paths is None else paths)
         self._session_header = session_header.lower().encode("latin-1")

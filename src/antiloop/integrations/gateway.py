@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
 
+from .._checks import check_choice
 from .._text.shortening import visible
 from ..formats import History
 from ..loop_detection import (
@@ -180,6 +181,7 @@ def judge_request(
 
     Raises:
         ValueError: for another ``kind``.
+        TypeError: if it is not a text, or the detector is not a `LoopDetector`.
 
     >>> judge_request({"messages": [{"role": "user", "content": "Go"}]}, "openai_chat").answer
     """
@@ -196,8 +198,7 @@ def _block_of(monitor: LoopMonitor, history: History) -> LoopVerdict:
 
 
 def _form(kind: str) -> Form:
-    if kind not in FORMS:
-        raise ValueError(f"unknown kind {kind!r}; choose from {', '.join(FORMS)}")
+    check_choice("kind", kind, FORMS)
     return FORMS[kind]
 
 

@@ -18,6 +18,7 @@ except ImportError as _missing:
         ' pip install "antiloop[inspect]"'
     ) from _missing
 
+from .._checks import check_choice, tool_names
 from ..formats import from_inspect
 from ..formats._internal import verdicts_of
 from ..loop_detection import LoopAction, ToolPolicy
@@ -138,11 +139,11 @@ def loop_free(preset: str = "default", ignore: Sequence[str] = ()) -> Scorer:
 
     Raises:
         ValueError: if the preset does not exist.
+        TypeError: if its name is not a text, or `ignore` not a list of names.
     """
-    if preset not in PRESETS:
-        raise ValueError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")
+    check_choice("preset", preset, PRESETS)
     detector = PRESETS[preset]()
-    ignored = {name: ToolPolicy(exempt=True) for name in ignore}
+    ignored = {name: ToolPolicy(exempt=True) for name in tool_names("ignore", ignore)}
 
     async def score(state: TaskState, target: Target) -> Score:
         monitor = detector.monitor(ignored, live=False)

@@ -3,7 +3,7 @@
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional, Sequence, Union
 
-from .._checks import check_flag, check_kind
+from .._checks import check_choice, check_flag, check_kind
 from .._decision_time import Measure
 from ..stability import stable
 from ..types import ToolCall
@@ -199,9 +199,9 @@ class LoopDetector(DetectorSettings):
             SettingsError: if the file is malformed, or required and not there; the message names
                 file, key and remedy.
             ValueError: if the preset does not exist.
+            TypeError: if its name is not a text.
         """
-        if preset not in PRESETS:
-            raise ValueError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")
+        check_choice("preset", preset, PRESETS)
         check_flag("required", required)
         # Most detectors are made in code, which needs neither the schema of the file nor prices.
         from ._project.settings import ProjectSettings

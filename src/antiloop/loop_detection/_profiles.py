@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
+from .._checks import check_choice
 from .._short_repr import repr_of_fields
 from .._text.canonical import parsed_arguments, text_of
 from ..exceptions import SettingsError
@@ -125,9 +126,9 @@ class ClientProfile:
 
         Raises:
             ValueError: for an unknown profile; the message lists the known ones.
+            TypeError: if the name is not a text.
         """
-        if name not in PROFILES:
-            raise ValueError(f"no profile {name!r}; choose from {', '.join(PROFILES)}")
+        check_choice("profile", name, PROFILES)
         return cls.from_dict(name, PROFILES[name])
 
     @classmethod

@@ -22,6 +22,7 @@ def assert_no_loops(run: Any, preset: Preset = "default", allow: Collection[str]
         AssertionError: if there is a loop.
         TraceUnreadable: if it holds no run, or cannot be read completely.
         ValueError: if the preset does not exist.
+        TypeError: if `preset` is neither a name nor a detector, or `allow` not a list of names.
 
     >>> assert_no_loops("docs/examples/runs.jsonl")
     Traceback (most recent call last):

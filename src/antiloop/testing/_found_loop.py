@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Collection, Dict, Iterator, List, Union
 
+from .._checks import check_choice, tool_names
 from .._short_repr import counted
 from .._text.canonical import parsed_arguments, readable_json
 from .._text.shortening import NAME_LENGTH, visible
@@ -62,23 +63,12 @@ def detector_of(preset: Preset) -> LoopDetector:
 
     Raises:
         ValueError: if the preset does not exist.
+        TypeError: for what is neither a name nor a detector.
     """
     if isinstance(preset, LoopDetector):
         return preset
-    if preset not in PRESETS:
-        raise ValueError(f"unknown preset {preset!r}; choose from {', '.join(PRESETS)}")
+    check_choice("preset", preset, PRESETS, ", or pass a LoopDetector")
     return PRESETS[preset]()
-
-
-def names_in(allow: Collection[str]) -> Collection[str]:
-    """Return the names of tools that were given.
-
-    Raises:
-        TypeError: for one name where several are meant.
-    """
-    if isinstance(allow, str):
-        raise TypeError(f"allow takes a list of tool names, not a text: [{allow!r}]")
-    return allow
 
 
 def loops_in(run: RecordedRun, preset: Preset, allow: Collection[str] = ()) -> List[FoundLoop]:
@@ -90,10 +80,10 @@ def loops_in(run: RecordedRun, preset: Preset, allow: Collection[str] = ()) -> L
         allow: names of tools that may be called over and over.
 
     Raises:
-        TypeError: for one name where several are meant.
+        TypeError: for one name where several are meant, and for what is not a name.
     """
     detector = detector_of(preset)
-    exempt = {name: ToolPolicy(exempt=True) for name in names_in(allow)}
+    exempt = {name: ToolPolicy(exempt=True) for name in tool_names("allow", allow)}
     found: Dict[str, FoundLoop] = {}
     monitor = detector.monitor(
         exempt,

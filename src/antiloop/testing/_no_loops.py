@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from typing import Any, Collection, Dict, List, Optional, TypeVar
 
+from .._checks import tool_names
 from .._short_repr import counted, short_repr
 from .._text.masking import SECRETS
 from .._text.shortening import visible
@@ -14,7 +15,7 @@ from ..loop_detection._internal import ProjectSettings, find_settings
 from ..stability import beta
 from ..traces import RecordedRun
 from ._assertion import said_of
-from ._found_loop import Preset, loops_in, names_in
+from ._found_loop import Preset, loops_in
 from ._given_runs import runs_of
 
 _Guard = TypeVar("_Guard", bound=Lookout)
@@ -62,7 +63,11 @@ class NoLoops(AgentObserver):
         """Fail at once if a run got stuck; see `assert_no_loops`."""
         runs = runs_of(run, self._profiles)
         self.runs += runs
-        said = self._said_of(runs, preset or self.preset, self.allow if allow is None else allow)
+        said = self._said_of(
+            runs,
+            self.preset if preset is None else preset,
+            self.allow if allow is None else allow,
+        )
         if said:
             raise AssertionError(said)
 
@@ -87,7 +92,7 @@ class NoLoops(AgentObserver):
 
     def end(self) -> None:
         """Fail if there was a loop in what was observed."""
-        names_in(self.allow)
+        tool_names("allow", self.allow)
         said = self._said_of(self._observed, self.preset, self.allow)
         heard = [line for run_id in self._heard for line in self._lines(run_id, said)]
         if said or heard:

@@ -36,6 +36,7 @@ def loop_score(run: Any, preset: Preset = "default", allow: Collection[str] = ()
     Raises:
         TraceUnreadable: if it holds no run, or cannot be read completely.
         ValueError: if there are several runs, or the preset does not exist.
+        TypeError: if `preset` is neither a name nor a detector, or `allow` not a list of names.
     """
     runs = runs_of(run)
     if len(runs) > 1:

@@ -5,6 +5,7 @@ import os
 from itertools import chain
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple, Union
 
+from .._checks import check_choice
 from ..exceptions import NoTrace, TraceUnreadable
 from ..loop_detection import ClientProfile
 from ..stability import stable
@@ -43,10 +44,10 @@ def read_runs(
         TraceUnreadable: if it holds no recorded run at all (`NoTrace`), or the file cannot be
             read (on); then after the runs that could be read.
         ValueError: if the format does not exist.
-        TypeError: if the path is not one.
+        TypeError: if the path is not one, or the format's name not a text.
     """
-    if source is not None and source not in FORMATS:
-        raise ValueError(f"unknown format {source!r}; choose from {', '.join(FORMATS)}")
+    if source is not None:
+        check_choice("source", source, FORMATS)
     return _read_runs(os.fsdecode(path), source, on_trouble, OwnClients(profiles))
 
 

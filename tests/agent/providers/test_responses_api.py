@@ -111,7 +111,7 @@ def test_what_every_request_sets_is_no_option(option):
 
 
 def test_an_api_that_is_not_known_is_refused():
-    with pytest.raises(ValueError, match="api must be 'chat' or 'responses', got 'assistants'"):
+    with pytest.raises(ValueError, match="unknown api 'assistants'; choose from chat, responses"):
         OpenAIProvider("m", api="assistants", client=object())
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Callable, Dict, Mapping, Optional, Type, Union
 
-from ..._checks import check_flag
+from ..._checks import check_choice, check_flag
 from ...stability import beta
 from ._openai_chat import ChatApi
 from ._openai_responses import ResponsesApi
@@ -41,7 +41,9 @@ class OpenAIProvider(SdkProvider):
 
     Raises:
         ImportError: if the SDK is needed and not installed; it says what to install.
-        ValueError: if an option is one that every request sets for itself, or for another API.
+        ValueError: if there is no such API, or an option is one that every request sets for
+            itself, or for another API.
+        TypeError: if `api` is not a text.
 
     Nothing is kept at OpenAI: the Responses API gets the whole conversation each time, with the
     encrypted reasoning in it, and ``store=False``.
@@ -66,8 +68,7 @@ class OpenAIProvider(SdkProvider):
         check_flag("native_schema", native_schema)
         check_flag("has_end_mark", has_end_mark)
         check_flag("takes_images", takes_images)
-        if api not in _APIS:
-            raise ValueError(f"api must be {' or '.join(map(repr, _APIS))}, got {api!r}")
+        check_choice("api", api, _APIS)
         if client is None and async_client is None:
             _sdk()
         self._model = model
