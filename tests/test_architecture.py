@@ -57,7 +57,7 @@ WITHIN_FOUNDATION = {
     "version": set(),
     "_amounts": set(),
     "_latest": set(),
-    "_json_schema": set(),
+    "_json_schema": {"_checks"},
     "_waste": {"_latest"},
     "prices": {"_checks", "_regular_file", "_short_repr", "stability"},
     "_regular_file": set(),

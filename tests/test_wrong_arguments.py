@@ -1,18 +1,20 @@
 """Whoever passes something that cannot work reads where it was, what it was, and what to do."""
 
+import math
 import re
 
 import pytest
 
 from antiloop import AgentConfig, LoopDetector, RepeatDetector, ToolCall
-from antiloop.agent.providers import OpenAIProvider
-from antiloop.calibration import calibrate, tally
+from antiloop.agent.providers import AnthropicProvider, OpenAIProvider
+from antiloop.calibration import calibrate, runs_needed, stops_allowed, tally, upper_bound
 from antiloop.explanation import explain
 from antiloop.health import HealthMonitor, HealthProfile, evaluate
 from antiloop.integrations import asgi
 from antiloop.integrations.functions import LoopGuard
 from antiloop.integrations.gateway import judge_request
-from antiloop.loop_detection import ClientProfile
+from antiloop.integrations.webhook import Webhook
+from antiloop.loop_detection import ClientProfile, Escalation
 from antiloop.prices import Prices
 from antiloop.testing import NoLoops, assert_no_loops, loop_score
 from antiloop.traces import RecordedRun, read_runs, replay
@@ -118,7 +120,105 @@ def test_a_list_of_names_holds_names(name, function):
         function("a")
 
 
+NO_WHOLE_NUMBERS = (-3, 1.5, True, math.nan, "3", None)
+NO_TIMES = (-1, True, math.nan, math.inf, "3", [])
+NUMBERS = [
+    ("runs", NO_WHOLE_NUMBERS, lambda given: stops_allowed(given, 0.1)),
+    ("runs", NO_WHOLE_NUMBERS, lambda given: upper_bound(0, given)),
+    ("stops", NO_WHOLE_NUMBERS, lambda given: upper_bound(given, 10)),
+    ("stops", NO_WHOLE_NUMBERS, lambda given: runs_needed(given, 0.1)),
+    ("share", (0, 1, *NO_TIMES), lambda given: stops_allowed(10, given)),
+    ("share", (0, 1, *NO_TIMES), lambda given: runs_needed(0, given)),
+    ("confidence", (0, 1, *NO_TIMES), lambda given: upper_bound(0, 10, given)),
+    (
+        "max_raise",
+        (1, -1, True, math.nan, "3"),
+        lambda given: calibrate([], DETECTOR, max_raise=given),
+    ),
+    ("timeout_s", (0, None, *NO_TIMES), lambda given: Webhook("https://x", timeout_s=given)),
+    ("timeout_s", (None, *NO_TIMES), lambda given: Webhook("https://x").close(given)),
+    ("backoff_s", (None, *NO_TIMES), lambda given: Webhook("https://x", backoff_s=given)),
+    ("max_tokens", (0, 1.5, True, "3"), lambda given: AnthropicProvider("m", max_tokens=given)),
+    (
+        "penalty",
+        (True, -1, "3"),
+        lambda given: HealthProfile().with_rule("no_progress", penalty=given),
+    ),
+    (
+        "threshold",
+        (True, 0, 2.5),
+        lambda given: HealthProfile().with_rule("no_progress", threshold=given),
+    ),
+    ("recovery", (True, -1, "3"), lambda given: HealthProfile(recovery=given)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "function"),
+    [(name, value, function) for name, values, function in NUMBERS for value in values],
+)
+def test_a_number_that_cannot_be_meant_is_refused(name, value, function):
+    with pytest.raises(ValueError, match=rf"^{name} must be .*, got {re.escape(repr(value))}"):
+        function(value)
+
+
+def test_the_smallest_numbers_that_can_be_meant_are_taken():
+    assert stops_allowed(0, 0.1) == -1
+    assert upper_bound(0, 0) == 1
+    assert Webhook("https://x", backoff_s=0, timeout_s=0.001).close(0)
+
+
 MISTAKES = {
+    "more stops than runs": (
+        lambda: upper_bound(3, 2),
+        ValueError("stops must be from 0 to the number of runs, got 3 of 2"),
+    ),
+    "a URL that is not a text": (
+        lambda: Webhook(b"https://secret@x"),
+        TypeError("url must be a text, got bytes"),
+    ),
+    "a template in a list": (
+        lambda: Webhook("https://x", ["slack"]),
+        TypeError(
+            "template must be a text, got ['slack']; choose from json, slack, or pass a function"
+        ),
+    ),
+    "headers in a list": (
+        lambda: Webhook("https://x", headers=["Authorization: secret"]),
+        TypeError("headers must be a mapping of names, got list"),
+    ),
+    "an answer to what is dropped": (
+        lambda: Webhook("https://x", on_dropped=1),
+        TypeError("on_dropped must be a function or None, got 1"),
+    ),
+    **{
+        f"{given!r} as actions of a webhook": (
+            lambda given=given: Webhook("https://x", actions=given),
+            expected,
+        )
+        for given, expected in (
+            ([], ValueError("actions must name at least one action, got none")),
+            (7, TypeError("actions must be a list of actions, got 7")),
+            ({"stop": 1}, TypeError("actions must be a list of actions, got {'stop': 1}")),
+            (
+                ("continue",),
+                ValueError(
+                    "unknown action 'continue'; choose from notify, block, conclude, stop, raise"
+                ),
+            ),
+        )
+    },
+    **{
+        f"{given!r} as a ladder": (lambda given=given: Escalation(given), TypeError(told))
+        for given, told in (
+            ({"stop"}, "actions must be a list: a set has no order, got {'stop'}"),
+            (
+                frozenset(["stop"]),
+                "actions must be a list: a set has no order, got frozenset({'stop'})",
+            ),
+            ({"stop": 1}, "actions must be a list of actions, got {'stop': 1}"),
+        )
+    },
     "the price of a list": (
         lambda: Prices().price([]),
         TypeError("price takes the name of a model, got []; None stands for an unknown one"),

@@ -1,5 +1,6 @@
 """Numbers, flags and names that must mean something."""
 
+import math
 from enum import Enum
 from typing import Any, Collection, Tuple, Type, TypeVar, Union
 
@@ -14,6 +15,24 @@ def check_threshold(name: str, value: Any, least: int = 2) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number; for Python, True and False are, too."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def check_seconds(name: str, value: Any, *, or_zero: bool = False, or_none: bool = False) -> None:
+    """Refuse a time that could not pass.
+
+    Raises:
+        ValueError: with the name and the value.
+    """
+    is_time = is_number(value) and 0 <= value < math.inf and (or_zero or value > 0)
+    if not (is_time or (or_none and value is None)):
+        least = "0 or more" if or_zero else "above 0"
+        more = ", or None" if or_none else ""
+        raise ValueError(f"{name} must be a finite number {least}{more}, got {value!r}")
 
 
 def check_flag(name: str, value: Any) -> None:

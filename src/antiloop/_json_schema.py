@@ -3,6 +3,8 @@
 import math
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Sequence
 
+from ._checks import is_number
+
 Schema = Mapping[str, Any]
 
 _SHOWN = 60
@@ -37,7 +39,7 @@ def _errors(value: Any, schema: Any, path: str) -> Iterator[str]:
     if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
         choices = ", ".join(repr(choice) for choice in schema["enum"])
         yield f"{path}: expected one of {choices}, got {_show(value)}"
-    if "minimum" in schema and _is_number(value) and value < schema["minimum"]:
+    if "minimum" in schema and is_number(value) and value < schema["minimum"]:
         kind = "a whole number of " if schema.get("type") == "integer" else ""
         yield f"{path}: expected {kind}{schema['minimum']} or more, got {_show(value)}"
     if "anyOf" in schema:
@@ -104,13 +106,9 @@ def _span(least: int, most: float) -> str:
     return f"{least}" if least == most else f"{least} to {most}"
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _is_integer(value: Any) -> bool:
     # JSON has one kind of number: 3.0 is an integer.
-    return _is_number(value) and (isinstance(value, int) or value.is_integer())
+    return is_number(value) and (isinstance(value, int) or value.is_integer())
 
 
 def with_whole_numbers(value: Any) -> Any:
@@ -125,7 +123,7 @@ def with_whole_numbers(value: Any) -> Any:
 _TYPES: Dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "integer": _is_integer,
-    "number": _is_number,
+    "number": is_number,
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "array": lambda value: isinstance(value, (list, tuple)),

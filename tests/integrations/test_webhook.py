@@ -407,7 +407,7 @@ def test_only_the_host_is_shown():
         (["https://x", "teams"], {}, "unknown template 'teams'; choose from json, slack"),
         (["https://x"], {"queue_size": 0}, "queue_size must be a whole number, 1 or more, got 0"),
         (["https://x"], {"retries": -1}, "retries must be a whole number, 0 or more, got -1"),
-        (["https://x"], {"actions": ("shout",)}, "unknown action 'shout'; choose from continue"),
+        (["https://x"], {"actions": ("shout",)}, "unknown action 'shout'; choose from notify"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments, options, words):

@@ -413,11 +413,11 @@ MISTAKES = {
     ),
     "a timeout": (
         lambda: SecondOpinion(print, timeout=0),
-        ValueError("timeout must be seconds above 0, or None, got 0"),
+        ValueError("timeout must be a finite number above 0, or None, got 0"),
     ),
     "an endless timeout": (
         lambda: SecondOpinion(print, timeout=float("inf")),
-        ValueError("timeout must be seconds above 0, or None, got inf"),
+        ValueError("timeout must be a finite number above 0, or None, got inf"),
     ),
     "stuck": (lambda: Opinion("yes"), TypeError("stuck must be True or False, got 'yes'")),
     "confidence": (

@@ -455,8 +455,8 @@ class TestArguments:
             ({"suspicion": True}, "suspicion must be above 0"),
             ({"gap": 0}, "gap must be a whole number, 1 or more"),
             ({"limit": 0}, "limit must be a whole number, 1 or more"),
-            ({"timeout": 0}, "timeout must be seconds above 0"),
-            ({"timeout": float("nan")}, "timeout must be seconds above 0"),
+            ({"timeout": 0}, "timeout must be a finite number above 0"),
+            ({"timeout": float("nan")}, "timeout must be a finite number above 0"),
         ],
     )
     def test_what_can_never_work_is_refused(self, options, said):

@@ -1,10 +1,9 @@
 """The options of an agent."""
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any, Optional, Sequence, Tuple, Union
 
-from .._checks import check_flag, check_threshold
+from .._checks import check_flag, check_seconds, check_threshold
 from .._short_repr import short_repr, shown
 from ..loop_detection import LoopDetector
 from ..loop_detection._internal import check_detector
@@ -43,7 +42,7 @@ class AgentConfig:
         check_threshold("max_iterations", self.max_iterations, least=1)
         check_threshold("max_structured_retries", self.max_structured_retries, least=0)
         check_flag("parallel_tool_execution", self.parallel_tool_execution)
-        check_seconds("tool_timeout_s", self.tool_timeout_s)
+        check_seconds("tool_timeout_s", self.tool_timeout_s, or_none=True)
         if self.loop_detector is not None:
             check_detector("loop_detector must be", self.loop_detector)
         check_prompt("system_prompt", self.system_prompt)
@@ -81,10 +80,3 @@ def _checked_observers(observers: Any) -> Tuple[Any, ...]:
         if not any(hasattr(each, name) for name in EVENTS):
             raise TypeError(f"observers[{at}] must be an AgentObserver, got {each!r}; subclass it")
     return listed
-
-
-def check_seconds(name: str, value: Any) -> None:
-    """Raise unless the value is None or a finite number above 0."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is not None and not (is_number and 0 < value < math.inf):
-        raise ValueError(f"{name} must be a finite number above 0, or None, got {value!r}")

@@ -3,11 +3,11 @@
 import json
 from typing import Any, Iterator, List, Optional
 
+from .._checks import check_seconds
 from .._short_repr import short_repr
 from ..loop_detection import CaseFile, Opinion
 from ..stability import beta
 from ..types import Message, Role
-from ._config import check_seconds
 from .providers._protocol import ModelReply, ModelRequest, Provider
 
 _LONGEST = 20_000
@@ -40,7 +40,7 @@ class ModelJudge:
         for name in ("complete", "acomplete"):
             if isinstance(provider, type) or not callable(getattr(provider, name, None)):
                 raise TypeError(f"the provider must have the method {name}, got {provider!r}")
-        check_seconds("timeout", timeout)
+        check_seconds("timeout", timeout, or_none=True)
         self._provider = provider
         self.timeout = timeout
 

@@ -9,6 +9,7 @@ runs to be drawn independently from those to come, and nothing else.
 import math
 from itertools import accumulate
 
+from .._checks import check_threshold, is_number
 from ..stability import beta
 
 _PRECISION = 1e-12
@@ -29,7 +30,10 @@ def upper_bound(stops: int, runs: int, confidence: float = 0.95) -> float:
     >>> round(upper_bound(0, 299), 5)
     0.00997
     """
-    _check_counts(stops, runs)
+    check_threshold("runs", runs, 0)
+    check_threshold("stops", stops, 0)
+    if stops > runs:
+        raise ValueError(f"stops must be from 0 to the number of runs, got {stops} of {runs}")
     _check_share("confidence", confidence)
     low, high = 0.0, 1.0
     while stops < runs and high - low > _PRECISION:
@@ -48,10 +52,13 @@ def stops_allowed(runs: int, share: float, confidence: float = 0.95) -> int:
     Returns:
         The number, or -1 if the runs are too few even with no stop at all.
 
+    Raises:
+        ValueError: for numbers out of range.
+
     >>> stops_allowed(298, 0.01), stops_allowed(299, 0.01), stops_allowed(473, 0.01)
     (-1, 0, 1)
     """
-    _check_counts(0, runs)
+    check_threshold("runs", runs, 0)
     _check_share("share", share)
     _check_share("confidence", confidence)
     low, high = -1, runs
@@ -68,10 +75,13 @@ def stops_allowed(runs: int, share: float, confidence: float = 0.95) -> int:
 def runs_needed(stops: int, share: float, confidence: float = 0.95) -> int:
     """Return how many runs, so many of them stopped, bring the bound to a share.
 
+    Raises:
+        ValueError: for numbers out of range.
+
     >>> runs_needed(0, 0.01), runs_needed(1, 0.01)
     (299, 473)
     """
-    _check_counts(stops, stops)
+    check_threshold("stops", stops, 0)
     _check_share("share", share)
     _check_share("confidence", confidence)
     low, high = stops, stops + 1
@@ -100,11 +110,6 @@ def _tail(stops: int, runs: int, share: float) -> float:
     )
 
 
-def _check_counts(stops: int, runs: int) -> None:
-    if not 0 <= stops <= runs:
-        raise ValueError(f"stops must be from 0 to the number of runs, got {stops} of {runs}")
-
-
 def _check_share(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be between 0 and 1, both excluded, got {value}")
+    if not (is_number(value) and 0 < value < 1):
+        raise ValueError(f"{name} must be between 0 and 1, both excluded, got {value!r}")

@@ -5,7 +5,7 @@ from itertools import islice
 from math import inf
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-from .._checks import check_kind
+from .._checks import check_kind, is_number
 from .._short_repr import repr_of_fields
 from ..loop_detection import LoopDetector, ToolPolicy
 from ..loop_detection._internal import check_detector
@@ -109,8 +109,8 @@ def calibrate(
             detector that holds code.
     """
     check_detector("calibrate takes", detector)
-    if not max_raise > 1:
-        raise ValueError(f"max_raise must be more than 1, got {max_raise}")
+    if not (is_number(max_raise) and max_raise > 1):
+        raise ValueError(f"max_raise must be more than 1, got {max_raise!r}")
     runs = list(runs)
     for each in runs:
         check_run("calibrate", each)

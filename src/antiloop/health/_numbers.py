@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, Dict, Optional, Tuple
 
 from .._amounts import number
-from .._checks import check_flag
+from .._checks import check_flag, is_number
 
 
 def require_number(
@@ -18,7 +18,7 @@ def require_number(
         ValueError: if it is not.
     """
     value = getattr(owner, name)
-    if isinstance(value, int if whole else (int, float)) and least <= value <= most:
+    if is_number(value) and least <= value <= most and not (whole and isinstance(value, float)):
         return
     wanted = f"{least:g} or more" if most == inf else f"from {least:g} to {most:g}"
     kind = "a whole number, " if whole else ""

@@ -16,12 +16,13 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from .._checks import check_threshold, choice_of
+from .._checks import check_choice, check_seconds, check_threshold
 from .._short_repr import quoted, short_repr
 from .._text.masking import SECRETS
 from .._text.shortening import visible
 from ..agent import AgentObserver
 from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection._internal import actions_of
 from ..stability import beta
 
 __all__ = ["Webhook"]
@@ -72,9 +73,9 @@ class Webhook(AgentObserver):
         on_dropped: called for each loop that is not posted, e.g. to count it.
 
     Raises:
-        ValueError: for a URL of another kind, an unknown template or action, a number out of range,
-            or a header that cannot be sent, such as one with a line break.
-        TypeError: for one action instead of a list.
+        ValueError: for a URL of another kind, an unknown template or action, no action at all, a
+            number out of range, or a header that cannot be sent, such as one with a line break.
+        TypeError: for one action instead of a list, and for another argument of a wrong type.
     """
 
     def __init__(
@@ -90,22 +91,23 @@ class Webhook(AgentObserver):
         timeout_s: float = 5.0,
         on_dropped: Optional[Callable[[], None]] = None,
     ) -> None:
+        if not isinstance(url, str):  # which may hold a secret, whatever it is
+            raise TypeError(f"url must be a text, got {type(url).__name__}")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("url must begin with https:// or http:// and name a host")
-        if not callable(template) and template not in _TEMPLATES:
-            known = ", ".join(_TEMPLATES)
-            raise ValueError(f"unknown template {template!r}; choose from {known}, or a function")
+        if not callable(template):
+            check_choice("template", template, _TEMPLATES, ", or pass a function")
         for name, value, least in (("queue_size", queue_size, 1), ("retries", retries, 0)):
             check_threshold(name, value, least)
-        if isinstance(actions, str):
-            raise TypeError(f"actions must be a list of actions, got {actions!r}")
-        _check_headers(headers or {})
+        check_seconds("backoff_s", backoff_s, or_zero=True)
+        check_seconds("timeout_s", timeout_s)
+        if not (on_dropped is None or callable(on_dropped)):
+            raise TypeError(f"on_dropped must be a function or None, got {on_dropped!r}")
+        _check_headers({} if headers is None else headers)
         self._host, self._url = parts.hostname, url
         self._template = template if callable(template) else _TEMPLATES[template]
-        self._actions = (
-            None if actions is None else {choice_of(LoopAction, each, "action") for each in actions}
-        )
+        self._actions = None if actions is None else actions_of(actions)
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._retries, self._backoff_s, self._timeout_s = retries, backoff_s, timeout_s
         self._queue: Queue[Optional[Mapping[str, Any]]] = Queue(queue_size)
@@ -142,6 +144,7 @@ class Webhook(AgentObserver):
 
     def close(self, timeout_s: float = 10.0) -> bool:
         """Post what still waits, without waits between retries, and say whether all is done."""
+        check_seconds("timeout_s", timeout_s, or_zero=True)
         thread = self._thread
         self._closing.set()
         if thread is None or self._process != os.getpid():
@@ -248,6 +251,8 @@ def _retry_after_s(header: str) -> float:
 
 def _check_headers(headers: Mapping[str, str]) -> None:
     """Raise for what would fail at each loop; the value is not named, as it may be a token."""
+    if not isinstance(headers, Mapping):
+        raise TypeError(f"headers must be a mapping of names, got {type(headers).__name__}")
     for name, value in headers.items():
         if _NOT_IN_HEADERS.search(f"{name}{value}"):
             raise ValueError(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._messages import NOTICE_MARKER as NOTICE_MARKER
     from ._messages import last_words as last_words
     from ._policy import RANK as RANK
+    from ._policy import actions_of as actions_of
     from ._profile_table import PROFILES as PROFILES
     from ._profiles import NO_CLIENT as NO_CLIENT
     from ._project import find_settings as find_settings
@@ -48,7 +49,7 @@ _HOMES = {
     "_evidence.tool_policy": "KeyOption NO_POLICY StripRule",
     "_evidence.vocabulary": "rule_words",
     "_messages": "NOTICE_MARKER last_words",
-    "_policy": "RANK",
+    "_policy": "RANK actions_of",
     "_profile_table": "PROFILES",
     "_profiles": "NO_CLIENT",
     "_project": "find_settings",

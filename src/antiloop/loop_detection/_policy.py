@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Callable, Optional, Tuple, Union
+from typing import Any, Callable, Mapping, Optional, Tuple, Union
 
 from .._checks import check_flag, check_threshold, choice_of
 from .._short_repr import repr_of_fields
@@ -73,8 +73,8 @@ class Escalation:
 
     Raises:
         ValueError: for an empty or descending ladder, ``continue`` in it, or a number below 1.
-        TypeError: for one action instead of a list, a flag that is not True or False, or an
-            ``on_notice`` that cannot be called.
+        TypeError: for one action or a set instead of a list, a flag that is not True or False, or
+            an ``on_notice`` that cannot be called.
 
     >>> Escalation(("notify", "stop")).actions
     (<LoopAction.NOTIFY: 'notify'>, <LoopAction.STOP: 'stop'>)
@@ -94,13 +94,11 @@ class Escalation:
     __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
-        if isinstance(self.actions, (str, LoopAction)) or not hasattr(self.actions, "__iter__"):
-            raise TypeError(f"actions must be a list of actions, got {self.actions!r}")
-        actions = tuple(_action(action) for action in self.actions)
+        if isinstance(self.actions, (set, frozenset)):
+            raise TypeError(f"actions must be a list: a set has no order, got {self.actions!r}")
+        actions = actions_of(self.actions)
         object.__setattr__(self, "actions", actions)
         ranks = [RANK[action] for action in actions]
-        if not actions:
-            raise ValueError("actions must name at least one action, got none")
         if ranks != sorted(ranks):
             names = ", ".join(action.value for action in actions)
             raise ValueError(f"actions must not become milder, got {names}")
@@ -111,6 +109,21 @@ class Escalation:
             check_threshold("max_interventions", self.max_interventions, 1)
         if self.on_notice is not None and not callable(self.on_notice):
             raise TypeError(f"on_notice must be a function or None, got {self.on_notice!r}")
+
+
+def actions_of(given: Any) -> Tuple[LoopAction, ...]:
+    """Return the actions in a list.
+
+    Raises:
+        TypeError: for anything but a list.
+        ValueError: for an empty one, ``continue``, or a name of no action.
+    """
+    if isinstance(given, (str, LoopAction, Mapping)) or not hasattr(given, "__iter__"):
+        raise TypeError(f"actions must be a list of actions, got {given!r}")
+    actions = tuple(_action(each) for each in given)
+    if not actions:
+        raise ValueError("actions must name at least one action, got none")
+    return actions
 
 
 def _action(value: Union[LoopAction, str]) -> LoopAction:

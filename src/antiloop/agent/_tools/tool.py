@@ -15,12 +15,12 @@ from typing import (
     overload,
 )
 
-from ..._checks import check_text
+from ..._checks import check_seconds, check_text
 from ..._short_repr import quoted, short_repr
 from ...loop_detection import ToolPolicy
 from ...loop_detection._internal import KeyOption, StripRule
 from ...stability import beta, stable
-from .._config import check_prompt, check_seconds
+from .._config import check_prompt
 from ..providers._protocol import ToolSchema
 from .signature import Signature, parse_docstring
 
@@ -84,7 +84,7 @@ class Tool:
         if not name or name == "<lambda>":
             raise TypeError(f"{function!r} has no name; give one with tool(name=...)")
         check_prompt("description", description)
-        check_seconds("timeout_s", timeout_s)
+        check_seconds("timeout_s", timeout_s, or_none=True)
         documented = parse_docstring(_docstring(function))
         functools.update_wrapper(self, function)
         self.function = function

@@ -6,7 +6,7 @@ import re
 from itertools import takewhile
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..._checks import check_flag
+from ..._checks import check_flag, check_threshold
 from ..._frozen import thawed
 from ...exceptions import ProviderError
 from ...loop_detection import system_notice
@@ -70,7 +70,8 @@ class AnthropicProvider(SdkProvider):
 
     Raises:
         ImportError: if the SDK is needed and not installed; it says what to install.
-        ValueError: if an option is one that every request sets for itself.
+        ValueError: if an option is one that every request sets for itself, or `max_tokens` is not
+            a whole number of 1 or more.
 
     Thinking blocks, with their signatures, are part of the conversation and go back to the API.
     """
@@ -87,6 +88,8 @@ class AnthropicProvider(SdkProvider):
         **options: Any,
     ) -> None:
         check_flag("native_schema", native_schema)
+        if max_tokens is not None:
+            check_threshold("max_tokens", max_tokens, 1)
         if client is None and async_client is None:
             _sdk()
         self._model = model

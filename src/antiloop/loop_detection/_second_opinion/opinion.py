@@ -1,10 +1,9 @@
 """The opinion of a judge about a run, and when a judge is asked."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Mapping, Optional, Union
 
-from ..._checks import check_flag, check_threshold
+from ..._checks import check_flag, check_seconds, check_threshold, is_number
 from ..._short_repr import quoted, repr_of_fields, short_repr
 from ..._text.shortening import visible
 from ...stability import beta
@@ -39,7 +38,7 @@ class Opinion:
     def __post_init__(self) -> None:
         if not isinstance(self.stuck, bool):
             raise TypeError(f"stuck must be True or False, got {self.stuck!r}")
-        if not _is_number(self.confidence):
+        if not is_number(self.confidence):
             raise TypeError(f"confidence must be a number, got {self.confidence!r}")
         if not 0 <= self.confidence <= 1:  # NaN is not
             raise ValueError(f"confidence must be between 0 and 1, got {self.confidence!r}")
@@ -137,16 +136,14 @@ class SecondOpinion:
             raise TypeError(f"the judge is a class; pass an instance: {name}(...)")
         if not callable(self.judge):
             raise TypeError(f"the judge must be a function of a CaseFile, got {self.judge!r}")
-        if not _is_number(self.suspicion) or not 0 < self.suspicion <= 1:
+        if not is_number(self.suspicion) or not 0 < self.suspicion <= 1:
             raise ValueError(f"suspicion must be above 0 and at most 1, got {self.suspicion!r}")
-        if not _is_number(self.confidence) or not 0 <= self.confidence <= 1:
+        if not is_number(self.confidence) or not 0 <= self.confidence <= 1:
             raise ValueError(f"confidence must be between 0 and 1, got {self.confidence!r}")
         check_threshold("gap", self.gap, 1)
         check_threshold("limit", self.limit, 1)
         check_flag("confirm", self.confirm)
-        seconds = self.timeout
-        if seconds is not None and not (_is_number(seconds) and 0 < seconds < math.inf):
-            raise ValueError(f"timeout must be seconds above 0, or None, got {self.timeout!r}")
+        check_seconds("timeout", self.timeout, or_none=True)
 
 
 def second_opinion_of(given: Any) -> Optional[SecondOpinion]:
@@ -154,8 +151,3 @@ def second_opinion_of(given: Any) -> Optional[SecondOpinion]:
     if given is None or isinstance(given, SecondOpinion):
         return given
     return SecondOpinion(given)
-
-
-def _is_number(value: Any) -> bool:
-    # For Python, True is a number, and a judge that mixes up its arguments should hear of it.
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
