@@ -202,7 +202,10 @@ MISTAKES = {
     ),
     "a name in the list of calls": (
         lambda: monitor().after(["look"], ["a"]),
-        TypeError("after takes a list of ToolCall, got 'look' in it"),
+        TypeError(
+            "after takes a list of ToolCall, got 'look' as tool_calls[0];"
+            " pass ToolCall(name, arguments)"
+        ),
     ),
     "a check of one call": (
         lambda: LoopDetector(ONE).check(ToolCall("look"), ["a"]),
@@ -214,7 +217,41 @@ MISTAKES = {
     ),
     "a check of names": (
         lambda: LoopDetector(ONE).check([ToolCall("look"), "look"], ["a", "a"]),
-        TypeError("check takes a list of ToolCall, got 'look' in it"),
+        TypeError(
+            "check takes a list of ToolCall, got 'look' as tool_calls[1];"
+            " pass ToolCall(name, arguments)"
+        ),
+    ),
+    "a check of nothing by a bare detector": (
+        lambda: RepeatDetector(3).check([None], []),
+        TypeError(
+            "check takes a list of ToolCall, got None as tool_calls[0];"
+            " pass ToolCall(name, arguments)"
+        ),
+    ),
+    "a check of one call by a bare detector": (
+        lambda: RepeatDetector(3).check(ToolCall("look"), []),
+        TypeError("check takes a list of calls, got ToolCall('look'); pass [call]"),
+    ),
+    "a check without results by a bare detector": (
+        lambda: RepeatDetector(3).check([ToolCall("look")], None),
+        TypeError("check takes a list of results, got None; pass [result]"),
+    ),
+    "a call as a mapping": (
+        lambda: monitor().after({"name": "look"}, ["a"]),
+        TypeError("after takes a list of calls, got {'name': 'look'}; pass [ToolCall(...)]"),
+    ),
+    "results as a mapping": (
+        lambda: monitor().after([ToolCall("look")], {"call-1": "a"}),
+        TypeError("after takes a list of results, got {'call-1': 'a'}; pass [result]"),
+    ),
+    "calls as a series": (
+        lambda: monitor().after({7: "look"}.keys(), ["a"]),
+        TypeError("after takes a list of calls, got dict_keys([7]); pass list(calls)"),
+    ),
+    "results as a series": (
+        lambda: monitor().after([ToolCall("look")], {7: "look"}.values()),
+        TypeError("after takes a list of results, got dict_values(['look']); pass list(results)"),
     ),
     "one lap": (
         lambda: presets.cycles(laps=1),

@@ -1,7 +1,7 @@
 """Checks of the arguments of `LoopDetector` and `LoopMonitor`."""
 
 from dataclasses import replace
-from typing import Any, Collection, Dict, Iterable, Mapping, Optional, Sequence, Tuple, cast
+from typing import Any, Collection, Dict, Iterable, Mapping, Optional, Tuple, cast
 
 from .._checks import check_text
 from .._json_schema import nearest
@@ -12,9 +12,6 @@ from ._evidence.compared import Result
 from ._evidence.tool_policy import ToolPolicy
 from ._policy import Escalation, LoopPolicy
 from ._second_opinion.opinion import Opinion
-
-_LISTS = frozenset((list, tuple))
-_TEXTS = (str, bytes, bytearray, memoryview)
 
 
 def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
@@ -116,47 +113,6 @@ def checked_words(method: str, given: Any) -> str:
     if not isinstance(given, (str, type(None))):
         raise TypeError(f"{method} takes a text or None, got {given!r}")
     return given or ""
-
-
-def check_round(calls: Sequence[Any], results: Sequence[Any]) -> None:
-    """Check the lists of a round.
-
-    Raises:
-        TypeError: for anything but a list of calls and a list of results.
-        ValueError: if there are more results than calls.
-    """
-    check_lists("after", calls, results)
-    if len(results) > len(calls):
-        raise ValueError(
-            f"after takes at most one result for each call, got {len(results)} results for"
-            f" {len(calls)} calls; tool_results[i] belongs to tool_calls[i]"
-        )
-
-
-def check_lists(
-    method: str, calls: Sequence[Any], results: Sequence[Any], last: Optional[int] = None
-) -> None:
-    """Raise TypeError for anything but a list of calls and a list of results.
-
-    Args:
-        method: what takes them, for the message.
-        calls: the calls.
-        results: the results.
-        last: how many of the calls are looked at, from the end; None for all.
-    """
-    if type(calls) not in _LISTS or type(results) not in _LISTS:
-        for name, given in (("calls", calls), ("results", results)):
-            if not _is_list(given):
-                raise TypeError(
-                    f"{method} takes a list of {name}, got {given!r}; pass [{name[:-1]}]"
-                )
-    for call in calls if last is None else calls[-last:]:
-        if not isinstance(call, ToolCall):
-            raise TypeError(f"{method} takes a list of ToolCall, got {call!r} in it")
-
-
-def _is_list(given: Any) -> bool:
-    return hasattr(given, "__getitem__") and not isinstance(given, (*_TEXTS, Mapping))
 
 
 def _mapping(name: str, given: Any, keys: type = str) -> Dict[Any, Any]:

@@ -8,12 +8,13 @@ from .._decision_time import Measure
 from ..stability import stable
 from ..types import ToolCall
 from . import _presets as presets
-from ._arguments import check_lists, check_options, opinions_of, tools_of
+from ._arguments import check_options, opinions_of, tools_of
 from ._config import read_config, write_config
 from ._detection import LoopDetection
 from ._evidence.compared import Result
 from ._evidence.tool_policy import ToolPolicy
 from ._evidence.window import Window
+from ._lists import check_lists
 from ._monitor import LoopMonitor
 from ._presets import PresetOptions, arguments_of
 from ._profiles import ClientProfile, client_of

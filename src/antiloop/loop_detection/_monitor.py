@@ -8,7 +8,7 @@ from .._short_repr import counted, short_repr
 from ..exceptions import SnapshotError
 from ..stability import stable
 from ..types import ToolCall
-from ._arguments import check_call, check_name, check_round, checked_words, timed
+from ._arguments import check_call, check_name, checked_words, timed
 from ._detection import LoopDetection
 from ._detectors.custom import CallCopies
 from ._evidence.compared import Result
@@ -16,6 +16,7 @@ from ._evidence.forgetting import known_after
 from ._evidence.suspicion import Suspicion
 from ._evidence.window import Policies, Window
 from ._ladder import Ladder
+from ._lists import check_round
 from ._policy import LoopAction
 from ._profiles import NO_CLIENT, ClientProfile
 from ._project.environment import DISABLED, SHADOW, is_on
@@ -72,8 +73,8 @@ class LoopMonitor:
         self._reported = Reported(detector.window)
         self._speech = Speech(detector.detectors, detector.masking)
         self._suspicion = Suspicion()
-        asked = (detector.second_opinion, detector.masking, self.run_id, self._recorded)
-        self._inquiry = Inquiry(*asked, can_ask=self._can_ask)
+        judge, masking = detector.second_opinion, detector.masking
+        self._inquiry = Inquiry(judge, masking, self.run_id, self._recorded, can_ask=self._can_ask)
         self._copies = CallCopies(detector.detectors, detector.window)
 
     def __repr__(self) -> str:

@@ -18,6 +18,7 @@ from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .._evidence.round import JudgedCall
 from .._evidence.streak import Patient, is_early
 from .._evidence.window import Window
+from .._lists import check_lists
 
 T = TypeVar("T")
 
@@ -130,12 +131,17 @@ class WindowDetector(Unchangeable, BaseDetector):
     def check(
         self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Optional[LoopDetection]:
-        """Check a run's calls and results so far; see `BaseDetector.check`."""
+        """Check a run's calls and results so far; see `BaseDetector.check`.
+
+        Raises:
+            TypeError: for anything but a list of `ToolCall` and a list of results.
+        """
         # A run of 100,000 calls is not compared as a whole: what a loop needs lies at its end. The
         # window grows until it holds the whole loop, as a count must not depend on where it was
         # cut.
         size = 4 * self.reach
         while True:
+            check_lists("check", tool_calls, tool_results, size)
             window = Window.of(tool_calls, tool_results, size, counted=self.counted, keys=self.keys)
             found = self.find(window)
             if size >= len(tool_calls) or self._is_whole(window, found):
