@@ -182,11 +182,19 @@ def test_json_holds_the_same_and_the_run(runs, capsys):
     }
 
 
+def test_a_run_that_is_not_there_is_answered_with_the_first_that_are(runs, capsys):
+    path = runs(**{f"run-{number}": steps(1) for number in range(7)})
+    assert main(["explain", path, "--run", "nope"]) == 2
+    listed = "run-0, run-1, run-2, run-3, run-4 and 2 more"
+    told = f"antiloop: {path}: no run 'nope' in this file; there are {listed}\n"
+    assert capsys.readouterr().err == told
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         ([], "several runs in this file, first 'a' and 'b'; choose one with --run"),
-        (["--run", "\x1b"], "no run '\\x1b' in this file"),
+        (["--run", "\x1b"], "no run '\\x1b' in this file; there are a, b\n"),
         (["--run", "a", "--step", "3"], "run 'a' has 3 steps, counted from 0; got 3"),
     ],
 )

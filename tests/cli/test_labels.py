@@ -239,7 +239,7 @@ def test_what_is_missed_and_what_is_good_can_be_said(runs, tmp_path, capsys):
     [
         (["right", "--run", "a"], "no loop is found in a; see antiloop scan"),
         (["right", "--run", "b", "--step", "9"], "no loop is found in b at step 9"),
-        (["right", "--run", "c"], "there is no run c"),
+        (["right", "--run", "c"], "no run c; there are a, b"),
         (["stuck", "--run", "a"], "stuck needs --steps FIRST-LAST"),
         (["stuck", "--run", "a", "--steps", "0-2"], "the run has 2 steps, counted from 0"),
         (["good", "--run", "a", "-o", "/nowhere/l"], "No such file or directory"),

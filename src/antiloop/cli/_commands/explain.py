@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional
 from .._command import COULD_NOT_RUN, FOUND, add_command
 from .._detector import add_detector, detector_of, profiles_of
 from .._named_judge import add_judge, consulted
-from .._output.terminal import complain, say, tell_page
+from .._output.terminal import SeenIds, complain, say, tell_page
 from .._recordings import Skipped, add_source
 
 if TYPE_CHECKING:
@@ -109,9 +109,10 @@ def _named(runs: "Iterator[RecordedRun]", path: str, name: str) -> "RecordedRun"
     """Return the run with this place, or the only one with this id."""
     from ...exceptions import TraceUnreadable
 
-    found: Optional[RecordedRun] = None
+    found, seen = None, SeenIds()
     try:
         for run in runs:
+            seen.add(run.run_id)
             if run.source == name:
                 return run
             if run.run_id != name:
@@ -126,7 +127,5 @@ def _named(runs: "Iterator[RecordedRun]", path: str, name: str) -> "RecordedRun"
         if found is None:
             raise
     if found is None:
-        raise ValueError(
-            f"{path}: no run {name!r} in this file; list the stuck runs with antiloop scan"
-        )
+        raise ValueError(f"{path}: no run {name!r} in this file; {seen}")
     return found

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple
 
 from .._command import COULD_NOT_RUN, add_command, reason_of
 from .._detector import add_detector, detector_of, profiles_of
-from .._output.terminal import complain, counted, line_of, named, tell
+from .._output.terminal import SeenIds, complain, counted, line_of, named, tell
 from .._recordings import Recordings, add_recordings
 
 if TYPE_CHECKING:
@@ -51,10 +51,14 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the labels."""
     recordings = Recordings(args.paths, args.source, profiles_of(args))
-    found = next((each for each in recordings.runs() if each.run_id == args.run_id), None)
-    if found is None:
+    seen = SeenIds()
+    for found in recordings.runs():
+        if found.run_id == args.run_id:
+            break
+        seen.add(found.run_id)
+    else:
         if not recordings.is_incomplete:
-            complain(f"{args.paths[0]}: there is no run {named(args.run_id)}")
+            complain(f"{args.paths[0]}: no run {named(args.run_id)}; {seen}")
         return COULD_NOT_RUN
     try:
         labels = list(_labels(args, found))

@@ -14,6 +14,7 @@ from ..._text.shortening import NAME_LENGTH, escaped, visible
 
 _STYLE = re.compile(r"\x1b\[\d*m")
 _WORD = re.compile(r"(?<! ) *[^ ]+")
+_LISTED_IDS = 5
 
 
 def fitted(line: str, width: int, hang: Optional[int] = None) -> List[str]:
@@ -153,6 +154,26 @@ def line_of(text: str) -> str:
 def named(name: str) -> str:
     """Return the name of a tool, or the id of a run, as it is shown."""
     return visible(name, NAME_LENGTH)
+
+
+class SeenIds:
+    """The ids of the runs that were passed over, to tell which there are where one is not found."""
+
+    def __init__(self) -> None:
+        self._first: List[str] = []
+        self._count = 0
+
+    def add(self, run_id: str) -> None:
+        """Take the id of the next run; only the first few are kept."""
+        self._count += 1
+        if self._count <= _LISTED_IDS:
+            self._first.append(named(run_id))
+
+    def __str__(self) -> str:
+        if not self._count:
+            return "there are none"
+        more = self._count - len(self._first)
+        return f"there are {', '.join(self._first)}" + (f" and {more} more" if more else "")
 
 
 def painted(text: str, style: str, stream: Optional[TextIO] = None) -> str:
