@@ -61,7 +61,7 @@ class TraceStep:
     type: StepType
     summary: str = ""
     """A description of what happened, for a person."""
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The facts as plain JSON that cannot be changed; other values are turned into it."""
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ class ToolCall:
 
     tool_name: str
     """Name of the tool."""
-    arguments: Union[Mapping[str, Any], str, None] = field(default_factory=dict)
+    arguments: Union[Mapping[str, Any], str, None] = field(default_factory=dict, hash=False)
     """Compared by value; the order of keys does not matter. JSON text and None are accepted."""
     id: Optional[str] = None
     """The provider's call id. It joins a call to its result and takes no part in detection."""

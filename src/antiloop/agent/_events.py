@@ -1,6 +1,6 @@
 """The events that `Agent.astream` yields, in the order in which they happen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
 from .._short_repr import repr_of_fields
@@ -80,7 +80,7 @@ class LoopDetected:
     detector_name: str
     message: str
     """The finding, for a person."""
-    details: Mapping[str, Any]
+    details: Mapping[str, Any] = field(hash=False)
     action: LoopAction
     """The action that follows."""
 

@@ -39,7 +39,7 @@ class AgentResult:
     status: RunStatus
     final_message: Optional[Message] = None
     """The model's last message; None if it sent none."""
-    output: Any = None
+    output: Any = field(default=None, hash=False)
     """The answer in the response format; None without a format or a fitting answer."""
     iterations: int = 0
     """Number of iterations, including the last one."""

@@ -1,6 +1,6 @@
 """The smallest thresholds with which good runs are left alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
@@ -30,7 +30,7 @@ class Calibration:
     other runs: if no threshold has to be raised, the bound is exact.
     """
 
-    config: Mapping[str, Any]
+    config: Mapping[str, Any] = field(hash=False)
     """The configuration, for `LoopDetector.from_config`."""
     before: Tally
     """The notices and stops with the old thresholds."""

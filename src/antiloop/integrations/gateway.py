@@ -42,7 +42,7 @@ _NO_TOOLS = (
 class JudgedRequest:
     """A request that was judged, with its verdict."""
 
-    body: Mapping[str, Any]
+    body: Mapping[str, Any] = field(hash=False)
     """The body to send on: the request as it came, or changed."""
     answer: Optional[Answer] = None
     """The answer to give instead, so that the model is not asked; None: send the body on."""

@@ -31,7 +31,7 @@ class LoopDetection:
     """Name of the detector, e.g. ``"repeat"``."""
     message: str
     """The finding in one sentence, for a person."""
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The finding as plain JSON; ``indices`` are the calls of the loop, counted from 0."""
     severity: LoopSeverity = LoopSeverity.WARNING
     """Set by the policy: ``warning`` for a notice, ``critical`` for a stronger action."""

@@ -31,7 +31,7 @@ class CallPattern:
     """
 
     tool: str
-    where: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By argument, the pattern that all of its text matches; a missing argument is an empty text.
     The name ``""`` stands for all arguments as text."""
     handle: str = ""

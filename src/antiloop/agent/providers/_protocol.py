@@ -22,7 +22,7 @@ class ToolSchema:
     """The name that the model calls it by."""
     description: str
     """The use of the tool, in a sentence or two."""
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any] = field(hash=False)
     """JSON schema of the arguments, an object schema."""
 
     __repr__ = repr_of_fields
@@ -53,7 +53,7 @@ class ModelRequest:
     """The conversation so far, oldest first. A system message may stand anywhere."""
     tools: Tuple[ToolSchema, ...] = ()
     """The tools that the model may call; empty for none."""
-    response_schema: Optional[Mapping[str, Any]] = None
+    response_schema: Optional[Mapping[str, Any]] = field(default=None, hash=False)
     """JSON schema that the final answer must meet, or None for free text."""
     may_call: bool = True
     """False: the model gets the tools, because the conversation speaks of them, and may not call

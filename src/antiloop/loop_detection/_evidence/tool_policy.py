@@ -41,13 +41,13 @@ class ToolPolicy:
         TypeError: if True or False, or a mapping of thresholds, is expected.
     """
 
-    poll: Union[bool, Mapping[str, Sequence[Any]], None] = None
+    poll: Union[bool, Mapping[str, Sequence[Any]], None] = field(default=None, hash=False)
     exempt: bool = False
     mutates: Optional[bool] = None
     idempotent: Optional[bool] = None
-    key: Optional[KeyOption] = None
-    strip: Optional[StripRule] = None
-    thresholds: Mapping[str, int] = field(default_factory=dict)
+    key: Optional[KeyOption] = field(default=None, hash=False)
+    strip: Optional[StripRule] = field(default=None, hash=False)
+    thresholds: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     __repr__ = repr_of_fields
 
