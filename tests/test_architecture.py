@@ -65,7 +65,7 @@ WITHIN_FOUNDATION = {
     "_signals": set(),
     "_short_repr": set(),
     "_checks": set(),
-    "_frozen": {"_short_repr"},
+    "_frozen": {"_json_schema", "_short_repr"},
     "_text": {"stability"},
     "_text_enum": set(),
     "_trace": {"types", "exceptions", "stability", "_short_repr", "_frozen", "_text_enum"},

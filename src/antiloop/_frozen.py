@@ -6,8 +6,9 @@ is copied or unpickled of them can be changed again.
 
 import copy
 from functools import wraps
-from typing import Any, Callable, Dict, List, Mapping, NoReturn, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Tuple
 
+from ._json_schema import nearest
 from ._short_repr import counted
 
 _ATOMS = (str, int, float, bool, type(None))
@@ -139,12 +140,47 @@ def _made_by(init: Callable[..., None]) -> Callable[..., None]:
     @wraps(init)
     def make(self: Any, *args: Any, **options: Any) -> None:
         if _OPEN in vars(self):  # a subclass makes it, and goes on after this
-            init(self, *args, **options)
+            _call(init, self, args, options)
             return
         vars(self)[_OPEN] = True
         try:
-            init(self, *args, **options)
+            _call(init, self, args, options)
         finally:
             del vars(self)[_OPEN]
 
     return make
+
+
+def _call(
+    init: Callable[..., None], made: Any, args: Tuple[Any, ...], options: Mapping[str, Any]
+) -> None:
+    """Call a constructor; where arguments do not fit, name the class that is made.
+
+    Python would name the class that has the constructor, which may be a private one.
+    """
+    try:
+        init(made, *args, **options)
+    except TypeError as error:
+        if (wrong := _misfit(init, made, args, options)) is None:
+            raise
+        raise TypeError(f"{type(made).__name__}: {wrong}") from error
+
+
+def _misfit(
+    init: Callable[..., None], made: Any, args: Tuple[Any, ...], options: Mapping[str, Any]
+) -> Optional[str]:
+    """Return how arguments do not fit a constructor; None if they do."""
+    from inspect import Parameter, signature  # needed where something is wrong
+
+    known = signature(init).parameters
+    takes_all = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
+    unknown = None if takes_all else next((name for name in options if name not in known), None)
+    if unknown is not None:
+        names = list(known)[1:]
+        hint = nearest(unknown, names) or f"; there are {', '.join(names)}"
+        return f"unknown option {unknown!r}{hint}"
+    try:
+        signature(init).bind(made, *args, **options)
+    except TypeError as error:
+        return str(error)
+    return None

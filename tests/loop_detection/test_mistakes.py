@@ -47,7 +47,49 @@ def monitor():
     return LoopDetector(ONE).monitor()
 
 
+class Own(LoopDetector):
+    def __init__(self, *args):
+        super().__init__(*args, windo=3)
+
+
+class Open(LoopDetector):
+    def __init__(self, **options):
+        super().__init__(ONE, **options)
+
+
 MISTAKES = {
+    # options that there are not
+    "a misspelt option": (
+        lambda: LoopDetector(ONE, windo=3),
+        TypeError("LoopDetector: unknown option 'windo'; did you mean 'window'?"),
+    ),
+    "an option of nothing": (
+        lambda: RepeatDetector(speed=3),
+        TypeError(
+            "RepeatDetector: unknown option 'speed'; there are threshold, require_same_result,"
+            " patience, patience_s, name"
+        ),
+    ),
+    "an option of a detector of words": (
+        lambda: ChantDetector(repetition=3),
+        TypeError("ChantDetector: unknown option 'repetition'; did you mean 'repetitions'?"),
+    ),
+    "a misspelt option in a class of one's own": (
+        lambda: Own(ONE),
+        TypeError("Own: unknown option 'windo'; did you mean 'window'?"),
+    ),
+    "a misspelt option through a class of one's own": (
+        lambda: Open(shadw=True),
+        TypeError("Open: unknown option 'shadw'; did you mean 'shadow'?"),
+    ),
+    "no detectors at all": (
+        lambda: LoopDetector(),
+        TypeError("LoopDetector: missing a required argument: 'detectors'"),
+    ),
+    "too much in a row": (
+        lambda: LoopDetector(ONE, "stop", {}),
+        TypeError("LoopDetector: too many positional arguments"),
+    ),
     # names and words
     "a name that is a number": (
         lambda: RepeatDetector(name=7),
