@@ -1,5 +1,6 @@
 """Each preset by its figures: at which call which action falls, and what it leaves alone."""
 
+import inspect
 import json
 import logging
 
@@ -414,3 +415,23 @@ def test_another_policy_replaces_all_ladders_of_a_preset():
     ladders = {"repeat": Escalation(("notify",))}
     chosen = LoopDetector.budgeted().with_options(policy="stop", escalations=ladders)
     assert chosen.escalations == ladders
+
+
+OWN = [
+    (preset, each.name)
+    for preset in PRESETS.values()
+    for each in inspect.signature(preset).parameters.values()
+    if each.name != "options"
+]
+
+
+@pytest.mark.parametrize(("preset", "name"), OWN)
+def test_a_misspelt_threshold_of_a_preset_is_answered_with_the_right_one(preset, name):
+    with pytest.raises(TypeError, match=f"unknown option '{name}_'; did you mean '{name}'"):
+        preset(**{f"{name}_": 3})
+
+
+def test_a_misspelt_option_of_all_presets_is_answered_with_the_right_one():
+    for preset in PRESETS.values():
+        with pytest.raises(TypeError, match="unknown option 'shadw'; did you mean 'shadow'"):
+            preset(shadw=True)

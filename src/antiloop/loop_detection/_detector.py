@@ -119,8 +119,7 @@ class LoopDetector(DetectorSettings):
         """
         breaker = global_circuit_breaker_threshold
         preset = presets.patient(warning_threshold, critical_threshold, breaker)
-        own = ("warning_threshold", "critical_threshold", "global_circuit_breaker_threshold")
-        return cls(**arguments_of(preset, options, own))
+        return cls(**arguments_of(preset, options, cls.patient))
 
     @classmethod
     def cycles(cls, laps: int = 3, **options: "Unpack[PresetOptions]") -> "LoopDetector":
@@ -136,7 +135,7 @@ class LoopDetector(DetectorSettings):
         Raises:
             ValueError: if laps is below 2.
         """
-        return cls(**arguments_of(presets.cycles(laps), options, ("laps",)))
+        return cls(**arguments_of(presets.cycles(laps), options, cls.cycles))
 
     @classmethod
     def budgeted(
@@ -169,11 +168,7 @@ class LoopDetector(DetectorSettings):
         """
         same, turns = (same_call_warning, same_call_critical), (pingpong_warning, pingpong_critical)
         preset = presets.budgeted(*same, *turns, max_tool_calls_per_turn)
-        own = (
-            *("same_call_warning", "same_call_critical", "pingpong_warning", "pingpong_critical"),
-            "max_tool_calls_per_turn",
-        )
-        return cls(**arguments_of(preset, options, own))
+        return cls(**arguments_of(preset, options, cls.budgeted))
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "LoopDetector":

@@ -1,6 +1,7 @@
 """The options that all presets take, and the arguments of `LoopDetector` that they lead to."""
 
-from typing import Any, Dict, Iterable, Mapping, Optional, TypedDict, Union
+from inspect import signature
+from typing import Any, Callable, Dict, Mapping, Optional, TypedDict, Union
 
 from .._checks import check_threshold
 from .._text.masking import MaskRule
@@ -55,20 +56,21 @@ _FLAGS = ("log_verdicts", "shadow")
 def arguments_of(
     preset: Mapping[str, Any],
     options: Optional[Mapping[str, Any]] = None,
-    own: Iterable[str] = (),
+    method: Optional[Callable[..., Any]] = None,
 ) -> Dict[str, Any]:
     """Return the arguments of `LoopDetector` for a preset.
 
     Args:
         preset: its configuration, as in the registry.
         options: those of `PresetOptions`.
-        own: further options of the preset, for the message.
+        method: the method of a preset with further options, which may be meant as well.
 
     Raises:
         ValueError: if the thresholds name a detector or an option that does not exist.
         TypeError: if there is no such option, or a tool policy is not a `ToolPolicy`.
     """
     known = PresetOptions.__annotations__
+    own = list(signature(method).parameters)[:-1] if method else []  # the last are `options`
     check_options(options or {}, known, (*own, *known))
     given = {
         name: value
