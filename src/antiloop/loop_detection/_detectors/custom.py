@@ -111,8 +111,6 @@ def hint_at_results(detector: BaseDetector, error: Exception, results: Sequence[
 
 def _copied(value: Any, in_plain: Any) -> Any:
     """Copy a value; what cannot be copied is given as plain JSON."""
-    if isinstance(value, str) or value is None:
-        return value
     try:
         return deepcopy(value)
     except Exception:  # noqa: BLE001 - foreign code ran

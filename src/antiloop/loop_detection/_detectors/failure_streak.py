@@ -265,8 +265,8 @@ def _is_fruitless(item: JudgedCall) -> bool:
         # Many questions share the answer "available" or "0", and every save is acknowledged alike.
         is_answer = features.only_looks or not features.is_terse
         return is_answer and features.is_question and not item.is_fresh
-    if kind is SUCCESS or features.is_long:
-        return kind.is_failure or (features.is_long and not item.is_fresh)
+    if features.is_long:
+        return kind.is_failure or not item.is_fresh
     if kind is WAITING:
         # A poll is declared to give this answer again and again. A change that is answered with
         # "queued" has been made, once.
