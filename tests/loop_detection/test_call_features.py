@@ -308,7 +308,14 @@ def test_a_poll_that_succeeds_is_waited_for():
 
 
 @pytest.mark.parametrize(
-    ("text", "only_looks"), [("", True), ("...", False), (" ...", False), ("a line", True)]
+    ("text", "only_looks"),
+    [
+        ("", True),
+        ("...", False),
+        (" ...", False),
+        ("a line", True),
+        ("... 3 more lines above\nx = 1", True),
+    ],
 )
 def test_what_is_left_out_of_an_answer_is_not_nothing(text, only_looks):
     features = features_of(ToolCall("read", {"path": "a"}), text)

@@ -156,6 +156,38 @@ def test_each_detector_has_its_defaults(kind):
     assert read.to_config()["detectors"] == made
 
 
+LEAST = {
+    "call_limit": {"limit": 1},
+    "chant": {"repetitions": 3, "length": 100},
+    "failure_streak": {"threshold": 2, "in_a_row": 2, "repeats": 0, "patience": 4},
+    "monologue": {"threshold": 2},
+    "near_repeat": {"threshold": 2, "patience": 4},
+    "no_effect": {"threshold": 2},
+    "persistent_failure": {"threshold": 2},
+    "ping_pong": {"cycle_length": 2, "repetitions": 2, "patience": 3, "patience_s": 1},
+    "recurrence": {"threshold": 2, "patience": 4, "patience_s": 1, "unseen": 4},
+    "repeat": {"threshold": 2, "patience": 3, "patience_s": 1},
+    "repeated_finish": {"threshold": 2},
+    "stagnation": {"threshold": 2},
+    "stall": {"threshold": 2, "varied": 3},
+    "standstill": {"threshold": 2},
+    "unknown_tool": {"threshold": 2},
+}
+"""By detector: the least of each number, with the others as usual."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "least"),
+    [(kind, *option) for kind, options in LEAST.items() for option in options.items()],
+)
+def test_each_number_of_a_detector_may_be_so_small_and_no_smaller(kind, option, least):
+    given = {"limit": 7} if kind == "call_limit" else {}
+    made = LoopDetector([TYPES[kind](**{**given, option: least})])
+    assert made.to_config()["detectors"][0][option] == least
+    with pytest.raises(ValueError, match=f"^{option} must be a whole number, {least} or more, "):
+        TYPES[kind](**{**given, option: least - 1})
+
+
 def test_what_is_not_said_about_a_detector_is_as_usual():
     made = LoopDetector([RepeatDetector()])
     assert made.to_config() == {

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.loop_detection import Escalation, LoopDetector, RepeatDetector, SecondOpinion
+from antiloop.loop_detection import (
+    Escalation,
+    LoopDetector,
+    RepeatDetector,
+    SecondOpinion,
+    ToolPolicy,
+)
 from antiloop.loop_detection._second_opinion.likeness import Likeness
 from antiloop.types import ToolCall, ToolResult
 
@@ -108,6 +114,19 @@ def test_calls_of_a_round_may_come_one_by_one(run):
         for pair in pairs:
             apart.add(number, [pair], False)
     assert together.doubt(0.1) == apart.doubt(0.1)
+
+
+@pytest.mark.parametrize("is_exempt", [True, False])
+def test_plans_beside_looks_make_them_no_less_alike(is_exempt):
+    judge = SecondOpinion(lambda case: False)
+    tools = {"think": ToolPolicy(exempt=is_exempt)}
+    detector = LoopDetector([RepeatDetector(40)], Escalation(), tools=tools, second_opinion=judge)
+    monitor = detector.monitor()
+    verdicts = []
+    for [(tool, arguments, text)], word in zip(looks(count=9), WORDS):
+        calls = [ToolCall(tool, arguments), ToolCall("think", {"of": word * 9})]
+        verdicts.append(monitor.after(calls, [text, f"{word} " * 9]))
+    assert any(each.case for each in verdicts) is is_exempt
 
 
 def asks(*calls, bound=BOUND):

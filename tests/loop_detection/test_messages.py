@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import ask, step
 
 from antiloop import (
     LoopDetection,
@@ -266,8 +267,24 @@ def test_long_commands_are_told_apart_by_their_ends():
     for number in range(6):
         command = folder + ("make test" if number % 2 else "make build")
         verdict = monitor.record_call("Bash", {"command": command}, "done")
-    assert "make build" in verdict.detection.label
-    assert "make test" in verdict.detection.label
+    assert verdict.detection.label == (
+        'Bash "...ckages/core && make build" -> Bash "...ckages/core && make test"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("alike", "other", "shown"),
+    [
+        (23, 40, "x" * 23),  # to cut three would save nothing
+        (24, 40, "..." + "x" * 20),
+        (24, 36, "..." + "x" * 20),
+        (24, 35, "x" * 24),  # short enough to be shown whole
+    ],
+)
+def test_long_commands_are_cut_where_that_makes_them_shorter(alike, other, shown):
+    lap = [step("bash", f"{n} files", command="x" * alike + n * other) for n in "12"]
+    found = ask(PingPongDetector(2, 2), *lap, *lap)
+    assert found.label == " -> ".join(f'bash "{shown}{n * other}"' for n in "12")
 
 
 def test_what_is_hidden_of_the_arguments_is_not_quoted_from_the_answer():

@@ -83,6 +83,12 @@ def test_the_reply_is_shown_shortened_masked_and_escaped():
     assert len(told.details["words"].replace("\\x1b", "-")) <= 60
 
 
+def test_the_beginning_of_a_long_reply_is_searched_for_secrets():
+    for length, shown in ((500, "password=*** b"), (501, "password=*** ...")):
+        reply = f"password={'h' * (length - 11)} b"
+        assert found(*[reply] * 3).details["words"] == shown
+
+
 def test_a_reply_on_its_way_is_no_reply():
     watch = MonologueDetector().watch()
     assert [watch.saying(REPLY) for _ in range(9)] == [None] * 9

@@ -96,6 +96,8 @@ class TestEveryPreset:
             make(thresholds={"repeet": 4})
         with pytest.raises(ValueError, match=r"^thresholds.repeat: unknown option 'speed'"):
             make(thresholds={"repeat": {"speed": 4}})
+        with pytest.raises(ValueError, match=r"^thresholds.repeat: threshold must .*, got '7'$"):
+            make(thresholds={"repeat": "7"})
         with pytest.raises(ValueError, match=r"^thresholds must be a mapping of detector names"):
             make(thresholds=[3])
         with pytest.raises(TypeError, match="must be a ToolPolicy"):

@@ -101,6 +101,15 @@ def test_a_call_comes_back_with_its_evidence(name, place):
             assert expected == found, attribute
 
 
+def test_a_call_comes_back_without_its_texts():
+    window = window_of([step("look", "a page", q="bees")])
+    for is_kept, calls in ((True, window), (False, restored(window))):
+        (known,) = (item.features for item in calls)
+        assert known.has_texts is is_kept
+        texts = (known.arguments, known.compared, known.text)
+        assert [text is not None for text in texts] == [is_kept] * 3
+
+
 @given(size=st.integers(1, 4))
 def test_a_result_that_nobody_saw_stays_unseen_when_its_siblings_left_the_window(size):
     window = Window(size)

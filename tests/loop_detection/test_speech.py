@@ -52,6 +52,13 @@ def test_an_api_that_sends_null_for_no_text_has_said_nothing(monitor):
     assert monitor.said(REPLY).action is LoopAction.NOTIFY
 
 
+def test_a_loop_of_calls_begins_below_a_loop_of_words(monitor):
+    assert actions(monitor, *[REPLY] * 3)[-1] == "notify"
+    call = ("look", {"at": "door"}, "closed")
+    taken = [monitor.record_call(*call).action.value for _ in range(4)]
+    assert taken == ["continue", "continue", "notify", "block"]
+
+
 def test_a_tool_call_between_replies_is_progress(monitor):
     for number in range(9):
         assert monitor.said(REPLY).action is LoopAction.CONTINUE

@@ -122,6 +122,22 @@ def test_the_state_goes_through_a_text(name):
     assert again.after(window) == suspicion.after(window) == record(rounds)[-1][-1]
 
 
+def test_a_run_begins_without_suspicion():
+    suspicion = Suspicion()
+    assert suspicion.is_zero
+    assert suspicion.lasting == 0.0
+    assert suspicion.to_text(0) == " 0.0 0.0"
+
+
+def test_one_round_alone_must_say_more_than_two():
+    window, suspicion, lasting = Window(50), Suspicion(), []
+    for steps in RUNS["the same failure"][0]:
+        window.append([made for made, _ in steps], [result for _, result in steps])
+        suspicion.after(window)
+        lasting.append(round(suspicion.lasting, 3))
+    assert lasting == [0, 0, 0.063, 0.611, 0.831, 0.971]
+
+
 def test_a_round_that_grows_is_weighed_once():
     window, suspicion = Window(50), Suspicion()
     for number, word in enumerate(WORDS[:4]):

@@ -1,7 +1,7 @@
 """What each detector tells in full: words, data, calls, waste, and what a block refuses."""
 
 import pytest
-from runs import failed, in_a_row, in_rounds, step
+from runs import failed, features_of, in_a_row, in_rounds, step
 
 from antiloop import PingPongDetector, RepeatDetector, StallDetector, ToolCall, ToolResult
 from antiloop.loop_detection import (
@@ -14,12 +14,15 @@ from antiloop.loop_detection import (
     PersistentFailureDetector,
     RecurrenceDetector,
     RepeatedFinishDetector,
+    StagnationDetector,
+    StandstillDetector,
     UnknownToolDetector,
 )
-from antiloop.loop_detection._evidence.refusal import EVERY_TOOL, tool_key
+from antiloop.loop_detection._evidence.refusal import EVERY_TOOL, near_key, tool_key
 
 LOOK, READ = step("look", "closed", at="door"), step("read", "the text", path="a.py")
 GATE = step("look", "open", at="gate")
+CAPTCHA = "Please wait\nand prove you are human"
 
 
 def missing(number):
@@ -28,6 +31,10 @@ def missing(number):
 
 def turned_away(why, number):
     return failed("frob", why, n=number)
+
+
+def found_nothing(*words):
+    return in_a_row(*(step("find", "none", q=word) for word in words))
 
 
 LOOKED = {"tool": "look", "arguments": '{"at":"door"}'}
@@ -211,6 +218,38 @@ FINDINGS = {
         [WAS_READ],
         (1, 1, (1,), (EVERY_TOOL,)),
     ),
+    "the same page": (
+        FailureStreakDetector(4),
+        in_a_row(*(step("click", f"Clicked {at}\n{CAPTCHA}", at=at) for at in "abcdef")),
+        "6 different calls brought the same page or sentence.",
+        {"tool": "click", "count": 6, "answer": "success"},
+        [{"tool": "click", "arguments": '{"at":"f"}'}],
+        (1, 6, (0, 1, 2, 3, 4, 5), ()),
+    ),
+    "nearly the same arguments": (
+        NearRepeatDetector(3),
+        found_nothing("cats and dogs", "dogs and cats", "dog and cat"),
+        "Tool 'find' was called 3 times with nearly the same arguments.",
+        {"tool": "find", "count": 3, "answer": "empty", "arguments": {"q": "dog and cat"}},
+        [{"tool": "find", "arguments": '{"q":"dog and cat"}'}],
+        (1, 3, (0, 1, 2), (near_key(features_of(ToolCall("find", {"q": "dog and cat"}), "none")),)),
+    ),
+    "much weak evidence": (
+        StagnationDetector(),
+        found_nothing(*"ant bee cat dog eel fox gnu".split()),
+        "7 of the last 7 rounds failed, found nothing or repeated what was known.",
+        {"tool": "find", "count": 7, "answer": "empty"},
+        [{"tool": "find", "arguments": '{"q":"gnu"}'}],
+        (7, 7, (0, 1, 2, 3, 4, 5, 6), ()),
+    ),
+    "standstill": (
+        StandstillDetector(4),
+        in_a_row(LOOK, READ, LOOK, READ),
+        "4 rounds in a row brought nothing new.",
+        {"tool": "read", "count": 4, "answer": "success"},
+        [LOOKED, WAS_READ],
+        (2, 2, (0, 1, 2, 3), None),
+    ),
 }
 
 
@@ -227,7 +266,39 @@ def test_a_finding_tells_all_there_is_to_know(name):
     assert found.identity.startswith(f"{detector.name}:")
     assert found.wasted_calls == len(indices) - len(found.details["calls"])
     assert found.is_lasting is (detector.name == "call_limit")
-    assert found.spacing == (2 if name.startswith("failure") else 1)
+
+
+# is certain, may end a run, continues where an overlapping loop stood, rounds to the next rung
+USUAL = (True, True, True, 1)
+WEIGHT = {
+    **dict.fromkeys(["failure streak", "failure streak of waiting"], (True, True, True, 2)),
+    **dict.fromkeys(
+        [
+            *("recurrence", "arguments that never fit", "the same failure after edits"),
+            *("done again", "nearly the same arguments"),
+        ],
+        (False, True, True, 1),
+    ),
+    "failures of any tool": (False, True, False, 2),
+    "the same page": (False, False, True, 1),
+    "much weak evidence": (False, False, False, 1),
+}
+WITH_RESULT = ("stall", "failure streak", "failure streak of waiting", "the same page")
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_finding_weighs_as_much_as_its_evidence(name):
+    detector, (calls, results), *_ = FINDINGS[name]
+    found = detector.check(calls, results)
+    weight = (found.is_certain, found.may_end_run, found.inherits, found.spacing)
+    assert weight == WEIGHT.get(name, USUAL)
+    keys = {features_of(calls[at], results[at]).call for at in found.indices}
+    lent = {"failures of any tool": 2, "much weak evidence": 0}.get(name, len(keys))
+    assert len(found.members) == lent
+    assert keys.issuperset(found.members)
+    hashed = {"result_hash": features_of(calls[-1], results[-1]).result}
+    told = {key: value for key, value in found.details.items() if key == "result_hash"}
+    assert told == (hashed if name in WITH_RESULT else {})
 
 
 SUMMARIES = {
@@ -271,6 +342,13 @@ SUMMARIES = {
     "one call more than a budget that nobody named": (
         'read "a.py", call 2; the budget is 1: "the text"'
     ),
+    "the same page": (
+        'click "f", the last of 6 calls that brought the same: "Clicked f '
+        'Please wait and prove you are human"'
+    ),
+    "nearly the same arguments": 'find "dog and cat", 3 times with small changes: "none"',
+    "much weak evidence": 'find "gnu", after 6 rounds that brought as little: "none"',
+    "standstill": "4 rounds in a row brought nothing new.",
 }
 
 
@@ -278,18 +356,6 @@ SUMMARIES = {
 def test_a_summary_names_what_repeated_and_what_came_back(name):
     detector, run, *_ = FINDINGS[name]
     assert detector.check(*run).summary == SUMMARIES[name]
-
-
-def test_nearly_the_same_arguments_are_refused_as_such():
-    words = ["cats and dogs", "dogs and cats", "dog and cat"]
-    found = NearRepeatDetector(3).check(
-        *in_a_row(*(step("find", "none", q=each) for each in words))
-    )
-    assert found.message == "Tool 'find' was called 3 times with nearly the same arguments."
-    assert (found.details["tool"], found.details["count"]) == ("find", 3)
-    assert found.details["arguments"] == {"q": "dog and cat"}
-    assert [key[:1] for key in found.refused] == ["n"]
-    assert len(found.members) == 3
 
 
 @pytest.mark.parametrize("name", FINDINGS)
