@@ -62,6 +62,20 @@ class TestOfOneTool:
         assert ask(self.detector, *run[:3]) is None
         assert ask(self.detector, *run).repetitions == 4
 
+    @given(
+        st.lists(
+            st.from_regex(r"[j-z]{1,3}(/[j-z]{1,2}){1,3}", fullmatch=True),
+            min_size=4,
+            max_size=4,
+            unique=True,
+        ),
+        st.sampled_from(["File not found: {}", "{}: permission denied", "cannot open '{}'"]),
+        st.sampled_from(["read_file", "open", "cat"]),
+    )
+    def test_a_path_in_a_failure_is_an_echo_however_short_its_parts(self, paths, said, tool):
+        run = [failed(tool, said.format(path), path=path) for path in paths]
+        assert ask(self.detector, *run).repetitions == 4
+
     def test_a_long_answer_that_is_new_does_not(self):
         pages = [step("get", f"{name} " * 200, url=name) for name in NAMES]
         assert ask(self.detector, *pages) is None

@@ -151,20 +151,23 @@ def measures(text: str) -> bool:
 def wording(text: str, arguments: Any) -> str:
     """Return the words of an answer without numbers and without what only echoes the arguments.
 
-    A term such as a path is an echo if each of its words is one.
+    A term such as a path is an echo if each of its words is one; by itself, a word of one or two
+    letters is none.
 
     >>> wording("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
     'error not found'
     >>> wording("/bin/bash: python: not found", {"command": "/usr/bin/python -V"})
     'bin bash not found'
+    >>> wording("/w/a.ts not found", {"path": "/w/a.ts"})
+    'not found'
     """
-    spoken = " ".join([text for _, text in _leaves(arguments)])
-    echoed = {word for word in words(spoken[:LONG]) if len(word) > 2}
+    spoken = set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
+    echoed = {word for word in spoken if len(word) > 2}
     kept: List[str] = []
     for term in _terms(text[:LONG].lower()):
         if " " in term:
             said = [word for word in term.split() if not word.isdigit()]
-            if not echoed.issuperset(said):
+            if not (spoken if len(said) > 1 else echoed).issuperset(said):
                 kept += said
         elif term and not (term in echoed or term.isdigit()):
             kept.append(term)
