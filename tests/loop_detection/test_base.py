@@ -17,6 +17,7 @@ from antiloop.loop_detection import (
 )
 from antiloop.loop_detection._detectors.base import WindowDetector, detection
 from antiloop.loop_detection._evidence.window import Window
+from antiloop.loop_detection._registry import DETECTORS
 
 ALPHABET = [
     step(tool, result, n=n)
@@ -78,6 +79,30 @@ def test_a_new_change_is_new_though_it_is_acknowledged_as_the_last_one():
 def test_only_tool_names_or_results_alone_may_end_a_loop_with_a_new_round():
     asked = [each for each in STREAKS + ALL if not each.ignores_new_rounds]
     assert asked == [STREAKS[2], STREAKS[6]]
+
+
+# rounds that a window must hold, rounds of a first finding at most, never ends with a new round
+ROUNDS = {
+    "call_limit": (1, 1, False),
+    "failure_streak": (5, 50, True),
+    "near_repeat": (4, 50, True),
+    "no_effect": (3, 3, True),
+    "persistent_failure": (5, 50, True),
+    "ping_pong": (6, 6, True),
+    "recurrence": (4, 50, True),
+    "repeat": (3, 3, True),
+    "repeated_finish": (3, 50, True),
+    "stagnation": (2, 50, True),
+    "stall": (3, 3, False),
+    "standstill": (30, 30, True),
+    "unknown_tool": (3, 50, True),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_each_detector_says_of_how_many_rounds_a_loop_of_it_is(name):
+    made = DETECTORS[name](*((1,) if name == "call_limit" else ()))
+    assert (made.span, made.reach, made.ignores_new_rounds) == ROUNDS[name]
 
 
 def test_a_find_of_its_own_is_asked_after_every_round():
