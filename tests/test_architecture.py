@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
@@ -360,6 +361,23 @@ def test_every_public_class_and_function_says_how_settled_it_is():
     }
     assert {"antiloop.Agent", "antiloop.traces.read_runs", "exceptions.NoTrace"} <= set(marks)
     assert {name for name, mark in marks.items() if mark not in ("beta", "stable")} == set()
+
+
+def test_what_the_engine_hands_on_does_not_change():
+    """Values are frozen, but for two that belong to the state of a run."""
+    names = [
+        ".".join(("antiloop", *path.relative_to(SOURCE).with_suffix("").parts))
+        for path in MODULES
+        if "loop_detection" in path.parts and path.stem != "__init__"
+    ]
+    changing = {
+        thing.__name__
+        for module in map(importlib.import_module, names)
+        for thing in vars(module).values()
+        if inspect.isclass(thing) and thing.__module__ == module.__name__
+        if is_dataclass(thing) and not thing.__dataclass_params__.frozen
+    }
+    assert changing == {"_Episode", "_Question"}
 
 
 def test_no_two_files_of_tests_are_imported_by_one_name():

@@ -145,14 +145,36 @@ OF_WORDS = [
     "- if something is in your way, say in one sentence what it is",
     "- if you are done, give your answer once and stop",
 ]
+OF_FAILURES = [
+    "- read the error and change what it names, not something else",
+    "- check your assumption with a different tool before you try again",
+    "- if the failure is not in your hands, report it and finish with what you have",
+]
+OF_NOTHING = [
+    "- nothing is there: accept that as the answer",
+    "- look for it in another place or by another name",
+    "- say that it could not be found and finish with what you have",
+]
+OF_WAITING = [
+    "- wait before you ask again, and work on something else meanwhile",
+    "- look for what holds it up with a different tool",
+    "- report that it is still under way and finish with what you have",
+]
+OF_CYCLES = [
+    "- decide which of these calls is the one that matters and act on its result",
+    "- take a step that is not one of them",
+    "- if they contradict each other, say so and finish with what you have",
+]
+OF_OTHERS = [
+    "- stop this line of work; its result will not change",
+    "- go back to the task and pick a part that is still open",
+    "- give your final answer with what you have, and say what is uncertain",
+]
 ADVICE = {
-    "failure": "- read the error and change what it names, not something else",
-    "invalid": "- read the error and change what it names, not something else",
-    "empty": "- nothing is there: accept that as the answer",
-    "silent": "- nothing is there: accept that as the answer",
-    "waiting": "- wait before you ask again, and work on something else meanwhile",
-    "success": "- stop this line of work; its result will not change",
-    "unknown": "- stop this line of work; its result will not change",
+    **dict.fromkeys(["failure", "invalid"], OF_FAILURES),
+    **dict.fromkeys(["empty", "silent"], OF_NOTHING),
+    "waiting": OF_WAITING,
+    **dict.fromkeys(["success", "unknown"], OF_OTHERS),
 }
 
 
@@ -161,8 +183,7 @@ ADVICE = {
 def test_the_advice_of_a_second_notice_goes_by_the_answer(answer, rung):
     details = {"answer": answer, "calls": CALLS}
     words = notice(None, LoopDetection("repeat", "Again.", details), rung).splitlines()
-    assert words[:4] == ["[antiloop] Notice: Again.", "1. look {}", GO_ON, ADVICE[answer]]
-    assert len(words) == 6
+    assert words == ["[antiloop] Notice: Again.", "1. look {}", GO_ON, *ADVICE[answer]]
     refused = refusal(LoopDetection("repeat", "Again.", details), "look", "{}").splitlines()
     assert refused[3:] == words[3:]
 
@@ -170,7 +191,7 @@ def test_the_advice_of_a_second_notice_goes_by_the_answer(answer, rung):
 def test_a_cycle_has_an_advice_of_its_own_unless_it_fails():
     details = {"answer": "success", "cycle": ["a", "b"]}
     advice = [
-        notice(None, found, 1).splitlines()[2]
+        notice(None, found, 1).splitlines()[2:]
         for found in (
             LoopDetection("ping_pong", "x", details, period=2),
             LoopDetection("ping_pong", "x", details, period=1),
@@ -178,12 +199,7 @@ def test_a_cycle_has_an_advice_of_its_own_unless_it_fails():
             LoopDetection("ping_pong", "x", {**details, "answer": "failure"}, period=2),
         )
     ]
-    assert advice == [
-        "- decide which of these calls is the one that matters and act on its result",
-        ADVICE["success"],
-        ADVICE["success"],
-        ADVICE["failure"],
-    ]
+    assert advice == [OF_CYCLES, OF_OTHERS, OF_OTHERS, OF_FAILURES]
 
 
 @pytest.mark.parametrize(
