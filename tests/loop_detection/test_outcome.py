@@ -1,5 +1,6 @@
 """An answer is judged by what a person sees at a glance; a mention of an error is no error."""
 
+import json
 from contextlib import ExitStack
 from unittest.mock import patch
 
@@ -259,6 +260,13 @@ def test_no_other_answer_is_plainly_a_success():
         text for kind, texts in ANSWERS.items() if kind is not Outcome.SUCCESS for text in texts
     ]
     assert not [text for text in others if plain_answer.is_plain_success(text)]
+
+
+@given(st.integers(0, 500), st.sampled_from([0, 400]))
+def test_an_object_behind_blanks_is_not_plainly_a_success(blanks, length):
+    text = " " * blanks + json.dumps({"exit_code": 2, "output": "x" * length})
+    assert outcome(text) is Outcome.FAILURE
+    assert not plain_answer.is_plain_success(text)
 
 
 CODE = "def served(page):\n    return page.status\n\n\nif served:\n    sys.exit(http.OK)\n" * 5

@@ -75,8 +75,10 @@ def telling_words(text: str) -> "frozenset[str]":
 
 def may_have_form(text: str) -> bool:
     """Whether a text may be an object, or say by a code how the call ended."""
+    if text.lstrip()[:1] in ("{", "["):
+        return True
     edges = f"{text[:STATE]}{text[-STATE:]}".lower()
-    if edges.lstrip()[:1] in ("{", "[") or may_have_code(edges):
+    if may_have_code(edges):
         return True
     if contains_any(edges[:_START], _FORMAL):
         return True
