@@ -68,14 +68,14 @@ class NearRepeatDetector(WindowDetector):
     def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
         """Check the cheap conditions first; they settle most steps of a healthy run."""
         kind = item.features.outcome
+        if not may_be_streak(window, item.features, needed, _fresh_per_match(item.features)):
+            return False
         # Waits differ in their timeouts and nothing else, and a scroll is answered alike at each
         # place.
         if item.features.waits or item.features.moves:
             return False
         # One of several searches in a reply may be an old one; the reply as a whole is new work.
         if window.rounds[-1].brings_news(beside=item.features.call):
-            return False
-        if not may_be_streak(window, item.features, needed, _fresh_per_match(item.features)):
             return False
         if kind.is_failure or kind is EMPTY:
             return True

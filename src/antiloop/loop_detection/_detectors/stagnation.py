@@ -40,7 +40,7 @@ class StagnationDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Add up the evidence of the last rounds."""
-        if not window.rounds:
+        if not window.rounds or not bears_evidence(window.rounds[-1]):
             return None
         tools = {item.features.tool for item in window.rounds[-1].evidence}
         rounds = max(window.threshold(self.name, tool, self.threshold) for tool in tools)

@@ -1,6 +1,6 @@
 """Streaks: calls of one kind with little that is new in between."""
 
-from typing import Callable, Dict, List, Optional, Protocol, Sequence
+from typing import Callable, List, Optional, Protocol, Sequence
 
 from .call_features import CallFeatures
 from .outcome import WAITING
@@ -52,15 +52,16 @@ def goes_on(streak: Sequence[JudgedCall]) -> bool:
 
 def is_paced(window: Window, streak: Sequence[JudgedCall]) -> bool:
     """Whether a wait lies between each two calls of a streak: the agent looks now and then."""
-    waits = 0
-    before: Dict[int, int] = {}
-    for passed in window.rounds:
+    indices = {item.index for item in streak}
+    has_waited = True  # nothing has to lie behind the last one
+    for passed in reversed(window.rounds):
         # A wait beside a call in one reply came neither before nor after it.
-        before.update((item.index, waits) for item in passed.evidence)
-        waits += any(item.features.waits for item in passed.evidence)
-    # Two calls with the same number of waits before them have none between them.
-    places = [before[item.index] for item in streak]
-    return len(streak) > 1 and all(one < other for one, other in zip(places, places[1:]))
+        has_waited = has_waited or any(item.features.waits for item in passed.evidence)
+        found = sum(item.index in indices for item in passed.evidence)
+        if found > 1 or (found and not has_waited):
+            return False
+        has_waited = has_waited and not found
+    return len(streak) > 1
 
 
 class Patient(Protocol):

@@ -49,11 +49,10 @@ class Occurrences:
         """Count calls that enter the window."""
         for item in calls:
             features = item.features
-            self._calls[features.call] = self.came(features) + 1
-            self._answers[features.tool, features.result] = self.answered(features) + 1
+            _add_one(self._calls, features.call)
+            _add_one(self._answers, (features.tool, features.result))
             if features.outcome is not SUCCESS:
-                alike = self.ended_alike(features)
-                self._endings[features.tool, features.outcome] = alike + 1
+                _add_one(self._endings, (features.tool, features.outcome))
 
     def remove(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""
@@ -82,6 +81,10 @@ class Occurrences:
         if features.outcome is SUCCESS:
             return answered
         return answered + self.ended_alike(features)
+
+
+def _add_one(counts: Dict[Any, int], key: Any) -> None:
+    counts[key] = counts.get(key, 0) + 1
 
 
 def _take_one(counts: Dict[Any, int], key: Any) -> None:
