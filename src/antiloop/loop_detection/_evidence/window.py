@@ -24,7 +24,8 @@ from .._profiles import NO_CLIENT, ClientProfile
 from .call_features import CallFeatures
 from .compared import Asked, KeyRule, Result, asked_of, is_refusal
 from .fingerprint import kept_id, kept_name
-from .outcome import SILENT, SUCCESS, UNKNOWN, Outcome
+from .occurrences import Occurrences
+from .outcome import SILENT, SUCCESS, UNKNOWN
 from .round import JudgedCall, Round, answer_order
 from .sameness import SEEN, is_step_forward, show_alike, without_random_ids
 from .tool_policy import NO_POLICY, ToolPolicy
@@ -34,63 +35,6 @@ if TYPE_CHECKING:
 
 _MOST_S = 1e12
 """A larger number is not a time: it lies 30,000 years away."""
-
-
-class Occurrences:
-    """Counts over the calls of a window, which settle most questions before texts are compared."""
-
-    def __init__(self) -> None:
-        # Three counts, as most steps of a healthy run are settled by the first that is zero.
-        self._calls: Dict[str, int] = {}
-        self._answers: Dict[Tuple[str, Optional[str]], int] = {}
-        self._endings: Dict[Tuple[str, Outcome], int] = {}
-
-    def add(self, calls: Iterable[JudgedCall]) -> None:
-        """Count calls that enter the window."""
-        for item in calls:
-            features = item.features
-            _add_one(self._calls, features.call)
-            _add_one(self._answers, (features.tool, features.result))
-            if features.outcome is not SUCCESS:
-                _add_one(self._endings, (features.tool, features.outcome))
-
-    def remove(self, calls: Iterable[JudgedCall]) -> None:
-        """Stop counting calls that leave the window."""
-        for item in calls:
-            features = item.features
-            _take_one(self._calls, features.call)
-            _take_one(self._answers, (features.tool, features.result))
-            if features.outcome is not SUCCESS:
-                _take_one(self._endings, (features.tool, features.outcome))
-
-    def came(self, features: CallFeatures) -> int:
-        """Count the rounds that hold this call."""
-        return self._calls.get(features.call, 0)
-
-    def answered(self, features: CallFeatures) -> int:
-        """Count the calls to which this tool gave this answer."""
-        return self._answers.get((features.tool, features.result), 0)
-
-    def ended_alike(self, features: CallFeatures) -> int:
-        """Count the calls of this tool that ended in the same way; not of a success."""
-        return self._endings.get((features.tool, features.outcome), 0)
-
-    def count_possibly_alike(self, features: CallFeatures) -> int:
-        """Count the calls that may say the same: with this answer, or ended in the same way."""
-        answered = self.answered(features)
-        if features.outcome is SUCCESS:
-            return answered
-        return answered + self.ended_alike(features)
-
-
-def _add_one(counts: Dict[Any, int], key: Any) -> None:
-    counts[key] = counts.get(key, 0) + 1
-
-
-def _take_one(counts: Dict[Any, int], key: Any) -> None:
-    left = counts.pop(key) - 1
-    if left:  # else the counts would grow with the run
-        counts[key] = left
 
 
 Policies = Mapping[str, ToolPolicy]
