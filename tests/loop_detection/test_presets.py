@@ -260,12 +260,13 @@ def test_a_replay_logs_nothing(caplog):
 
 
 SAME_RESULT = {"require_same_result": True}
+WAITS = {"patience": 12, "patience_s": 600}
 IN_FULL = {
     "thorough": (
         [
-            ("repeat", {"threshold": 3, "require_same_result": True, "patience": 12}),
+            ("repeat", {"threshold": 3, "require_same_result": True, **WAITS}),
             ("stall", {"threshold": 3, "only_fruitless": True, "varied": 5}),
-            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 12}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, **WAITS}),
             ("near_repeat", {"threshold": 4, "patience": 6}),
             ("failure_streak", {"threshold": 6, "in_a_row": 20, "repeats": 3, "patience": 12}),
             ("unknown_tool", {"threshold": 4}),
@@ -275,23 +276,23 @@ IN_FULL = {
     ),
     "default": (
         [
-            ("repeat", {"threshold": 3, "patience": 12, **SAME_RESULT}),
+            ("repeat", {"threshold": 3, **WAITS, **SAME_RESULT}),
             ("stall", {"threshold": 3, "only_fruitless": True, "varied": 5}),
-            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 12}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, **WAITS}),
         ],
         {"policy": "raise"},
     ),
     "escalating": (
         [
-            ("repeat", {"threshold": 3, "patience": 12, **SAME_RESULT}),
+            ("repeat", {"threshold": 3, **WAITS, **SAME_RESULT}),
             ("unknown_tool", {"threshold": 3}),
             ("no_effect", {"threshold": 3}),
-            ("ping_pong", {"cycle_length": 12, "repetitions": 3, "patience": 12}),
+            ("ping_pong", {"cycle_length": 12, "repetitions": 3, **WAITS}),
             ("near_repeat", {"threshold": 4, "patience": 6}),
             ("failure_streak", {"threshold": 4, "in_a_row": 5, "repeats": 3, "patience": 12}),
             (
                 "recurrence",
-                {"threshold": 3, "patience": 12, "unseen": 5, "leave_cycles": True},
+                {"threshold": 3, **WAITS, "unseen": 5, "leave_cycles": True},
             ),
             ("persistent_failure", {"threshold": 5}),
             ("repeated_finish", {"threshold": 3}),

@@ -79,6 +79,12 @@ def test_taken_bare_results_make_no_difference():
     assert ask(RepeatDetector(3), *run).repetitions == 3
 
 
+def test_taken_bare_a_call_counts_whatever_its_siblings_bring():
+    run = [[step("look", None), step("read", f"page {n}", n=n)] for n in range(3)]
+    assert ask_rounds(RepeatDetector(3), *run).repetitions == 3
+    assert ask_rounds(RepeatDetector(3, require_same_result=True), *run) is None
+
+
 def test_call_ids_and_key_order_make_no_difference():
     calls = [
         ToolCall("f", {"a": 1, "b": 2}, id="1"),

@@ -11,12 +11,14 @@ from antiloop import LoopDetector, RepeatDetector, ToolCall
 from antiloop.loop_detection import (
     CallLimitDetector,
     Escalation,
+    LoopDetection,
     MonologueDetector,
     SecondOpinion,
     ToolPolicy,
 )
 from antiloop.loop_detection._evidence.outcome import Outcome
 from antiloop.loop_detection._evidence.window import Window
+from antiloop.loop_detection._ladder import Ladder
 from antiloop.loop_detection._snapshot import _DERIVED, _OF_CALL, _WORTH, pack, unpack
 
 LONG = {"q": "x" * 90}
@@ -108,6 +110,21 @@ def test_a_call_comes_back_without_its_texts():
         assert known.has_texts is is_kept
         texts = (known.arguments, known.compared, known.text)
         assert [text is not None for text in texts] == [is_kept] * 3
+
+
+def test_a_run_remembers_so_many_loops_and_no_more():
+    ladder = Ladder(Escalation(("block",)))
+    for number in range(60):
+        calls = tuple(f"call {number}.{at}" for at in range(17))
+        found = LoopDetection("repeat", "x" * 301, identity=f"loop {number}", members=calls)
+        ladder.climb([found], number, 17 * number)
+    told = ladder.to_dict()
+    assert [loop[0] for loop in told["main"]["loops"]] == [f"loop {n}" for n in range(28, 60)]
+    assert len(told["main"]["calls"]) == 50
+    assert [block[0] for block in told["blocks"]] == [f"loop {n}" for n in range(52, 60)]
+    for number, (_, _, refused, _, reason) in enumerate(told["blocks"], 52):
+        assert refused == [f"call {number}.{at}" for at in range(1, 17)]
+        assert reason == f"{'x' * 148}...{'x' * 148}"
 
 
 @given(size=st.integers(1, 4))

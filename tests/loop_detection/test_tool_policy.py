@@ -342,6 +342,18 @@ def test_a_tool_can_need_fewer_laps():
     assert [verdict.detection is not None for verdict in said] == [False] * 3 + [True]
 
 
+@pytest.mark.parametrize("first", [2, 5])
+def test_the_most_patient_tool_of_a_cycle_decides(first):
+    tools = {"look": first, "read": 7 - first, "list": None}
+    declared = {
+        tool: ToolPolicy(thresholds={"ping_pong": laps} if laps else {})
+        for tool, laps in tools.items()
+    }
+    monitor = LoopDetector([PingPongDetector(3, 3)], tools=declared).monitor()
+    said = [monitor.record_call(tool, {}, "r") for _ in range(5) for tool in tools]
+    assert [verdict.detection is not None for verdict in said] == [False] * 14 + [True]
+
+
 def test_a_tool_can_need_more_laps():
     declared = {"look": ToolPolicy(thresholds={"ping_pong": 5})}
     monitor = LoopDetector([PingPongDetector(2, 3)], tools=declared).monitor()

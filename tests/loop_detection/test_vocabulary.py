@@ -8,3 +8,5 @@ def test_words_come_out_of_patterns_tables_and_names():
     words = rule_words()
     assert {"error", "errors", "sleep", "scroll", "taskoutput", "task", "output"} <= words
     assert all(word == word.lower() and len(word) > 1 for word in words)
+    only_in = {"patterns": "documents", "tables": "codebase", "lists": "cmd", "sets": "chmod"}
+    assert [each for each, word in only_in.items() if word not in words] == []
