@@ -1,5 +1,7 @@
 """One sentence or page, whatever is asked: something stands in front of the tools."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,14 @@ def test_the_same_sentence_counts_where_several_tools_say_it():
     assert DETECTOR.check(*shown(SENTENCE, ["fetch", "probe_host"], 6)) is not None
     assert DETECTOR.check(*shown(SENTENCE, ["invite"], 10)) is None  # one tool acknowledges
     assert DETECTOR.check(*shown(SENTENCE, ["get_host"], 6)) is not None  # unless it only looks
+
+
+@given(st.sampled_from(["cut", "held back", "Übersprungen", "note: 7"]), st.integers(6, 9))
+def test_a_remark_in_brackets_makes_a_sentence_no_data(remark, count):
+    calls, results = shown(f"[{remark}] {SENTENCE}", ["get_host"], count)
+    assert DETECTOR.check(calls, results) is not None
+    rows = [json.dumps([text.split()]) for text in results]
+    assert DETECTOR.check(calls, rows) is None
 
 
 @pytest.mark.parametrize("template", [PAGE, SENTENCE])

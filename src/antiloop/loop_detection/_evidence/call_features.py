@@ -69,7 +69,8 @@ from .shown_arguments import ShownArguments
 from .waiting import has_ended
 
 _LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
-_DATA = ("{", "[", "<")  # how JSON and markup begin: their words are values
+# How JSON and markup begin: their words are values. "[cut] Ask again for the rest" is a remark.
+_DATA = re.compile(r"[{<]|\[(?![^\W\d_])")
 _BEGIN = 4
 _SAID = 120  # characters of an answer that a person is shown
 _NO_RULES: Mapping[str, KeyRule] = {}
@@ -367,7 +368,7 @@ class CallFeatures:
         """Whether the answer may be a statement, by what is quick to find out."""
         if self.text is None or self.outcome is not SUCCESS or self.text.rest:
             return False
-        is_data = self.text.begin[:1] in _DATA
+        is_data = _DATA.match(self.text.begin) is not None
         return not (is_data or self.is_command or self.changes_world)
 
     @cached_property
