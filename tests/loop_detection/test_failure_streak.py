@@ -122,7 +122,7 @@ class TestOfAnyTool:
         assert ask(self.detector, *[step("ls", path=".")] * 9) is None
 
     def test_what_stands_beside_a_failure_is_judged_in_any_order(self):
-        edit, empty = step("edit", "[]", line=1), step("list", "[]", path="b")
+        edit, empty = step("edit", "No matches found", line=1), step("list", "[]", path="b")
         for beside in ([edit, empty], [empty, edit]):
             run = [FAILURES[4:], beside, *([each] for each in FAILURES[:4])]
             assert ask_rounds(self.detector, *run).repetitions == 6

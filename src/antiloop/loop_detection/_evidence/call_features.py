@@ -66,6 +66,7 @@ from .outcome import (
     names_no_tool,
 )
 from .shown_arguments import ShownArguments
+from .structure import form_of
 from .waiting import has_ended
 
 _LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
@@ -172,6 +173,9 @@ class CallFeatures:
             "_declared_to_mutate": policy.mutates,
             "_client": client,
         }
+        # An act found nothing only if it says so in words: "[]" is how many acknowledge.
+        if fields["outcome"] is EMPTY and _is_bare(text or "") and cls(fields).mutates:
+            fields["outcome"] = SILENT
         if asked.is_long:
             # Too long to be kept, so all is derived at once.
             shown = ShownArguments.of_long(asked.arguments, masking)
@@ -384,6 +388,11 @@ class CallFeatures:
     def shown(self) -> ShownArguments:
         """The arguments, for a person or a model to read."""
         return ShownArguments.of(self.arguments, self._masking)
+
+
+def _is_bare(text: str) -> bool:
+    """Whether an answer is a value, and no sentence: ``[]``, ``null``."""
+    return len(form_of(text).text.split()) < 2
 
 
 def _kept(text: str) -> KeptText:

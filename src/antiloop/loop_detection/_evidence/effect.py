@@ -172,7 +172,21 @@ def _effect(tool_name: str, arguments: Any) -> Optional[bool]:
         effect = _sounds_like_change(verb, tool_name)
         if effect is not None:
             return effect
-    return _sounds_like_change(tool_name)
+    return _states_change(arguments) or _sounds_like_change(tool_name)
+
+
+def _states_change(arguments: Any) -> Optional[bool]:
+    """Whether an argument is a statement of SQL that changes something; None if none is.
+
+    >>> _states_change({"sql": "INSERT INTO a VALUES (1)"}), _states_change({"q": "insert a row"})
+    (True, None)
+    """
+    for value in arguments.values() if isinstance(arguments, dict) else ():
+        # Its verbs are written in capitals; one word by itself is a value.
+        said = value[:LONGEST_NAME].split(None, 1) if isinstance(value, str) else ()
+        if len(said) > 1 and said[0].isupper() and said[0].lower() in _MUTATING:
+            return True
+    return None
 
 
 def _verbs(arguments: Any) -> Iterable[str]:
