@@ -10,7 +10,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import pytest
 from adapters import ADAPTERS
@@ -439,3 +439,46 @@ class FolderContract(Contract):
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
         self.folder = tmp_path
+
+
+IN_CIRCLES = ["I should look at the file again before I go on. "] * 60
+"""What a model thinks, piece by piece, that repeats itself without end."""
+FORWARD = [f"Part {number} comes now. " for number in range(60)]
+
+
+class ThoughtsContract:
+    """What an adapter does that hears a model's thoughts while they are streamed."""
+
+    def answer(self, pieces: Iterator[str], **options: Any) -> str:
+        """Stream a run whose model thinks these pieces and then says "done"; return its answer."""
+        raise NotImplementedError
+
+    def test_a_model_that_thinks_in_circles_is_left(self):
+        hearer, pieces = Hearer(), iter(IN_CIRCLES)
+        answer = self.answer(pieces, observers=[hearer])
+        assert answer.startswith("Stopped: the agent was stuck in a loop. What the model thinks")
+        assert len(list(pieces)) > 30
+        assert hearer.heard == ["chant"]
+
+    def test_a_model_that_thinks_in_circles_raises_where_the_policy_says_so(self):
+        pieces = iter(IN_CIRCLES)
+        with pytest.raises(Exception, match="What the model thinks repeats itself") as raised:
+            self.answer(pieces, detector=LoopDetector.escalating(policy="raise"))
+        assert LoopDetectedError in map(type, (raised.value, raised.value.__cause__))
+        assert len(list(pieces)) > 30
+
+    def test_a_model_whose_thoughts_move_on_is_heard_to_the_end(self):
+        hearer, pieces = Hearer(), iter(FORWARD)
+        assert self.answer(pieces, observers=[hearer]) == "done"
+        assert list(pieces) == hearer.heard == []
+
+    def test_a_shadow_detector_only_says_that_a_model_thinks_in_circles(self):
+        hearer, pieces = Hearer(), iter(IN_CIRCLES)
+        shadow = LoopDetector.escalating(shadow=True)
+        assert self.answer(pieces, detector=shadow, observers=[hearer]) == "done"
+        assert (list(pieces), hearer.heard, hearer.shadows) == ([], ["chant"], [True])
+
+    def test_a_detector_of_calls_alone_hears_no_thoughts(self):
+        pieces = iter(IN_CIRCLES)
+        assert self.answer(pieces, detector=detector("stop")) == "done"
+        assert list(pieces) == []

@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 from contract import (
     CONCLUDE,
+    FORWARD,
     SAME,
     Contract,
     Hearer,
     Ran,
     Script,
+    ThoughtsContract,
     detector,
     functions,
     last_words,
@@ -420,3 +422,41 @@ def test_a_guard_may_stand_at_a_client():
 
     asyncio.run(awaited())
     assert ran.searches == 3
+
+
+class Thinking(ScriptedClient):
+    """Streams thoughts piece by piece, then an answer."""
+
+    def _inner_get_response(self, *, messages, stream, options, **more):
+        async def updates():
+            for piece in self.script:
+                content = Content.from_text_reasoning(text=piece)
+                yield ChatResponseUpdate(contents=[content], role="assistant")
+            yield ChatResponseUpdate(contents=[Content.from_text("done")], role="assistant")
+
+        return ResponseStream(updates(), finalizer=ChatResponse.from_updates)
+
+
+def streamed(pieces, **options):
+    """Stream a run; return the words that came, and the whole response."""
+
+    async def read():
+        agent = Agent(Thinking(pieces, Ran()), middleware=LoopGuard(**options).middleware)
+        stream = agent.run("Go", stream=True)
+        words = "".join([update.text async for update in stream])
+        return words, await stream.get_final_response()
+
+    return asyncio.run(read())
+
+
+class TestThoughts(ThoughtsContract):
+    def answer(self, pieces, **options):
+        words, response = streamed(pieces, **options)
+        assert words == response.text
+        return words
+
+
+def test_a_stream_that_is_heard_to_its_end_is_kept_as_it_came():
+    _, response = streamed(iter(FORWARD))
+    kinds = [content.type for message in response.messages for content in message.contents]
+    assert kinds == ["text_reasoning", "text"]

@@ -27,6 +27,7 @@ from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import stable
 from ..types import ToolCall
 from ._guard import Guard, heeded, stopped
+from ._thoughts import Thoughts, leave
 
 __all__ = ["LoopGuard"]
 
@@ -40,7 +41,8 @@ class LoopGuard(Guard):
     Each round is judged before the next model call: it gets a notice, or is asked for its last
     words without its tools, or the run ends with a last message that says why, or
     `LoopDetectedError` reaches the caller. Refused calls get the words of the refusal as their
-    result.
+    result. A stream is left where the model repeats itself without end in its thoughts, and the run
+    ends.
 
     A run begins with what its messages tell; from then on it is remembered, as a service that keeps
     the conversation is sent only what is new, and a compaction takes messages away; what the model
@@ -155,7 +157,9 @@ class _Rounds(ChatMiddleware):
             return
         context.stream_result_hooks.append(run.note)
         await call_next()
-        if not context.stream:
+        if context.stream:
+            context.result = _heard(context.result, Thoughts(guard, run_id))
+        else:
             run.note(context.result)
 
 
@@ -197,7 +201,39 @@ async def _words_in(stream: Any, ending: str) -> Any:
         has_words = has_words or bool(update.text)
         yield update
     if not has_words:
-        yield ChatResponseUpdate(contents=[Content.from_text(ending)], role="assistant")
+        yield _words(ending)
+
+
+def _heard(stream: Any, thoughts: Thoughts) -> Any:
+    """Return a stream that ends where the model repeats itself without end in its thoughts."""
+    is_left = False
+
+    async def updates() -> Any:
+        nonlocal is_left
+        async for update in stream:
+            verdict = thoughts.hear(_thought_in(update))
+            if verdict.action is not LoopAction.CONTINUE:
+                is_left = True
+                await leave(stream)
+                if verdict.action is LoopAction.RAISE:
+                    raise verdict.as_error()
+                yield _words(stopped(verdict))
+                return
+            yield update
+
+    async def response(given: Any) -> Any:
+        return ChatResponse.from_updates(given) if is_left else await stream.get_final_response()
+
+    return ResponseStream(updates(), finalizer=response)
+
+
+def _thought_in(update: Any) -> str:
+    """Return the piece of the model's thoughts in a piece of a reply."""
+    return "".join(each.text or "" for each in update.contents if each.type == "text_reasoning")
+
+
+def _words(text: str) -> Any:
+    return ChatResponseUpdate(contents=[Content.from_text(text)], role="assistant")
 
 
 def _leave_out_calls(said: Any) -> None:
@@ -235,7 +271,7 @@ def _last_answer(text: str, *, is_streamed: bool) -> Any:
         return ChatResponse(messages=[Message("assistant", [text])])
 
     async def updates() -> Any:
-        yield ChatResponseUpdate(contents=[Content.from_text(text)], role="assistant")
+        yield _words(text)
 
     return _streamed(updates())
 

@@ -17,6 +17,7 @@ from ..formats._internal import field_of, items_of, text_of
 from ..loop_detection import LoopAction
 from ..stability import stable
 from ._request_answers import Answer
+from ._thoughts import Thoughts, leave
 from .gateway import GatewayGuard
 
 __all__ = ["LoopGuard", "handler"]
@@ -72,18 +73,15 @@ class LoopGuard(GatewayGuard, CustomLogger):
         if isinstance(answer, Answer) and answer.kind == "anthropic":
             yield answer.content(int(time.time())).decode()
             return
-        run_id = _run_of(request_data or {})
-        monitor = self.monitor(run_id)
+        thoughts = Thoughts(self, _run_of(request_data or {}))
         async for chunk in response:
             if answer is not None:
                 yield _ended(chunk, "stop")
                 continue
-            verdict = monitor.thinking(_thought(chunk))
-            is_stuck = verdict.action is not LoopAction.CONTINUE
+            is_stuck = thoughts.hear(_thought(chunk)).action is not LoopAction.CONTINUE
             yield _ended(chunk, "length", at_once=True) if is_stuck else chunk
             if is_stuck:
-                self.tell(verdict, run_id, monitor)
-                await _close(response)
+                await leave(response)
                 return
 
 
@@ -117,13 +115,6 @@ def _ended(chunk: Any, reason: str, *, at_once: bool = False) -> Any:
         if at_once or choice.finish_reason is not None:
             choice.finish_reason = reason
     return chunk
-
-
-async def _close(response: Any) -> None:
-    """Leave a stream, so that the model stops writing; not every one can be left."""
-    close = getattr(response, "aclose", None)
-    if close is not None:
-        await close()
 
 
 handler = LoopGuard()

@@ -1,0 +1,44 @@
+"""What a model thinks while its reply is streamed: a reply that thinks in circles is left."""
+
+import inspect
+from typing import Any
+
+from ..loop_detection import LoopAction, LoopVerdict
+from ..loop_detection._internal import GO_ON
+from ._lookout import Lookout
+
+
+class Thoughts:
+    """Judges the thoughts of one reply, and reports what is found to the guard's observers.
+
+    A framework passes on what is streamed at once, so nothing can be said to the model before it is
+    asked again: at any verdict the adapter leaves the stream and ends the run.
+
+    Args:
+        guard: the guard of the run.
+        run_id: the run's id, for observers.
+    """
+
+    def __init__(self, guard: Lookout, run_id: str) -> None:
+        self._guard, self._run_id = guard, run_id
+        self._monitor = guard.monitor(run_id)
+        self._is_found = False
+
+    def hear(self, piece: str) -> LoopVerdict:
+        """Take the next piece, empty for none; the verdict says whether to leave the stream."""
+        if not piece or self._is_found:
+            return GO_ON
+        verdict = self._monitor.thinking(piece)
+        if verdict.decision.action is not LoopAction.CONTINUE:
+            self._is_found = True
+            self._guard.tell(verdict, self._run_id, self._monitor)
+        return verdict
+
+
+async def leave(stream: Any) -> None:
+    """Leave a stream, so that the model stops writing; not every one can be left."""
+    close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
+    if close is not None:
+        closing = close()
+        if inspect.isawaitable(closing):
+            await closing
