@@ -7,7 +7,7 @@ import sys
 from typing import Any, Dict
 
 import pytest
-from contract import SAME, Hearer, Ran, Script, detector, read_twice, same
+from contract import SAME, Hearer, Ran, Script, ThoughtsContract, detector, read_twice, same
 
 pytest.importorskip("langchain", reason="needs the extra 'langchain'")
 
@@ -22,7 +22,14 @@ from langchain.agents.middleware import (
 from langchain.agents.structured_output import ToolStrategy
 from langchain_agents import ScriptedModel, broken_off, made_agent
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+)
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 from langchain_script import INPUT, THREAD, GraphContract
 from langgraph.checkpoint.memory import InMemorySaver
@@ -385,3 +392,53 @@ def test_replies_that_could_not_be_parsed_are_a_loop_where_they_are_sent_back():
     ran = Ran()
     made_agent(SCRIPT, ran, model=Unreadable, after=[SendsBack()], **STOP).invoke(INPUT)
     assert ran.asked == 3
+
+
+class ThinkingModel(ScriptedModel):
+    """Streams thoughts piece by piece, then an answer."""
+
+    in_content: bool = False
+
+    def _generate(self, messages, stop=None, run_manager=None, **options):
+        raise AssertionError("it is streamed")
+
+    def _stream(self, messages, stop=None, run_manager=None, **options):
+        for piece in self.script:
+            block = {"type": "reasoning", "reasoning": piece}
+            beside = {} if self.in_content else {"reasoning_content": piece}
+            message = AIMessageChunk([block] if self.in_content else "", additional_kwargs=beside)
+            yield ChatGenerationChunk(message=message)
+        yield ChatGenerationChunk(message=AIMessageChunk("done"))
+
+
+class ThinkingInContent(ThinkingModel):
+    in_content: bool = True
+
+
+async def drain_messages(agent):
+    """Stream a run token by token; return the last message."""
+    async for mode, part in agent.astream(INPUT, stream_mode=["messages", "values"]):
+        last = part["messages"][-1] if mode == "values" else None
+    return last
+
+
+def streamed_messages(agent):
+    parts = list(agent.stream(INPUT, stream_mode=["messages", "values"]))
+    return parts[-1][1]["messages"][-1]
+
+
+class TestThoughts(ThoughtsContract):
+    model = ThinkingModel
+
+    def answer(self, pieces, **options):
+        agent = made_agent(pieces, Ran(), model=self.model, **options)
+        return asyncio.run(drain_messages(agent)).text
+
+
+class TestThoughtsInContent(TestThoughts):
+    model = ThinkingInContent
+
+
+class TestThoughtsWithoutAsync(ThoughtsContract):
+    def answer(self, pieces, **options):
+        return streamed_messages(made_agent(pieces, Ran(), model=ThinkingModel, **options)).text

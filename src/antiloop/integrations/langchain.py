@@ -1,14 +1,21 @@
 """LangChain agents."""
 
 import logging
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, Awaitable, Callable, Dict, List, Optional, Tuple
+from typing import Any, Awaitable, Callable, Dict, Iterator, List, Optional, Tuple
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import PrivateStateAttr
+    from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.messages import AIMessage, HumanMessage
+    from langchain_core.runnables.config import (
+        ensure_config,
+        merge_configs,
+        var_child_runnable_config,
+    )
     from typing_extensions import Annotated, NotRequired
 except ImportError as _missing:
     raise ImportError(
@@ -17,11 +24,12 @@ except ImportError as _missing:
 
 from ..exceptions import SnapshotError
 from ..formats import History, from_langchain
+from ..formats._internal import field_of, text_of
 from ..formats._internal import langchain as lc_messages
-from ..formats._internal import text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta, stable
 from ._guard import WITHDRAWN, Guard, heeded, stopped
+from ._thoughts import Thoughts
 from .langgraph import _call_of, _is_refused, _refusal_of, _thread
 
 __all__ = ["LoopGuard", "LoopGuardState"]
@@ -46,7 +54,8 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
     last words, or the run ends with a last message that says why, or `LoopDetectedError` reaches
     the caller. Refused calls get an error as their result. What is known of the run is a private
     field of the agent's state, so it survives checkpoints, and summaries that take the old messages
-    away.
+    away. A model that is streamed is left where it repeats itself without end in its thoughts, and
+    the run ends.
 
     Put it first in the list of middleware: it sees each round before a summary takes it away, and
     what a person decided about a call.
@@ -127,12 +136,16 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         return {"messages": refused, **({"jump_to": "model"} if is_whole else {})}
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Add the notice to what the model is asked; it is not stored."""
-        return handler(self._with_notice(request))
+        """Add the notice to what the model is asked, unstored; hear its thoughts if they stream."""
+        with _heard(Thoughts(self, _thread())) as heard:
+            return handler(self._with_notice(request))
+        return heard.answer()
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Add the notice to what the model is asked; it is not stored."""
-        return await handler(self._with_notice(request))
+        """Do what `wrap_model_call` does."""
+        with _heard(Thoughts(self, _thread())) as heard:
+            return await handler(self._with_notice(request))
+        return heard.answer()
 
     def _monitor(self, state: Any) -> LoopMonitor:
         """Take up the run where the last hook left it, else from what the conversation holds."""
@@ -175,6 +188,46 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         if not notice:
             return request
         return request.override(messages=[*request.messages, HumanMessage(notice)])
+
+
+class _CirclingError(Exception):
+    """Leaves a stream of thoughts that repeat themselves without end."""
+
+
+class _Listener(BaseCallbackHandler):
+    """Hears what a model thinks, and leaves the stream where that repeats itself without end."""
+
+    raise_error = True  # else LangChain would log what is raised here, and go on
+    run_inline = True
+
+    def __init__(self, thoughts: Thoughts) -> None:
+        self._thoughts = thoughts
+        self._verdict = LoopVerdict()
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, **_: Any) -> None:
+        for piece in lc_messages.thoughts_of(field_of(chunk, "message")):
+            self._verdict = self._thoughts.hear(piece)
+            if self._verdict.action is not LoopAction.CONTINUE:
+                raise _CirclingError
+
+    def answer(self) -> AIMessage:
+        """Return the reply in place of the one that was left."""
+        if self._verdict.action is LoopAction.RAISE:
+            raise self._verdict.as_error()
+        return AIMessage(stopped(self._verdict))
+
+
+@contextmanager
+def _heard(thoughts: Thoughts) -> Iterator[_Listener]:
+    """Hear the models that are asked in this block; the block ends where one is left."""
+    listener = _Listener(thoughts)
+    config = merge_configs(ensure_config(), {"callbacks": [listener]})
+    before = var_child_runnable_config.set(config)
+    try:
+        with suppress(_CirclingError):
+            yield listener
+    finally:
+        var_child_runnable_config.reset(before)
 
 
 def _last_round(messages: List[Any]) -> List[Any]:

@@ -45,7 +45,7 @@ def from_langchain(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         kind, body = kind_of(message), body_of(message)
         if kind == "ai":
-            history.add_thoughts(*_thoughts_of(body))
+            history.add_thoughts(*thoughts_of(body))
             history.add_reply(*texts_in(field_of(body, "content")))
             _add_calls(history, body, index)
         elif kind == "tool":
@@ -83,7 +83,7 @@ def calls_of(message: Any) -> List[Any]:
     return [call for name in _CALLS for call in items_of(field_of(body, name))]
 
 
-def _thoughts_of(body: Any) -> List[str]:
+def thoughts_of(body: Any) -> List[str]:
     """Return what the model thought; some providers put it beside the content."""
     beside = field_of(field_of(body, "additional_kwargs"), "reasoning_content")
     return thoughts_in(field_of(body, "content")) or texts_in(beside)
