@@ -6,11 +6,14 @@ import json
 import pytest
 from contract import (
     CONCLUDE,
+    FORWARD,
+    IN_CIRCLES,
     SAME,
     Contract,
     Hearer,
     Ran,
     Script,
+    ThoughtsContract,
     detector,
     functions,
     last_words,
@@ -323,3 +326,46 @@ def test_observers_hear_of_which_agent():
 
 def test_an_agent_that_knows_nothing_can_be_asked():
     assert str(made_agent(Script(()), Ran())()) == "done\n"
+
+
+class ThinkingModel(ScriptedModel):
+    """Streams thoughts piece by piece, then an answer."""
+
+    async def stream(self, messages, *arguments, **options):
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockStart": {"start": {}}}
+        for piece in self.script:
+            yield {"contentBlockDelta": {"delta": {"reasoningContent": {"text": piece}}}}
+        yield {"contentBlockStop": {}}
+        yield {"contentBlockStart": {"start": {}}}
+        yield {"contentBlockDelta": {"delta": {"text": "done"}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+def thinking_agent(pieces, **options):
+    guard = LoopGuard(**options)
+    return Agent(ThinkingModel(pieces, Ran()), hooks=[guard], callback_handler=None)
+
+
+hears_thoughts = pytest.mark.skipif(
+    not hasattr(Agent, "add_middleware"), reason="no hook of this version hears what is streamed"
+)
+
+
+@hears_thoughts
+class TestThoughts(ThoughtsContract):
+    def answer(self, pieces, **options):
+        return str(thinking_agent(pieces, **options)("Go")).strip()
+
+
+@hears_thoughts
+def test_an_agent_that_was_left_at_its_thoughts_can_be_asked_again():
+    pieces = iter([*IN_CIRCLES, *FORWARD])
+    agent = thinking_agent(pieces)
+    assert agent("Go").stop_reason == "cancelled"
+    unread = list(pieces)
+    agent.model.script = iter(unread[-len(FORWARD) :])
+    assert str(agent("Go on")).strip() == "done"
+    (block,) = agent.messages[1]["content"]
+    assert block["text"].startswith("Stopped: the agent was stuck in a loop. What the model thinks")

@@ -1,11 +1,12 @@
 """Strands agents."""
 
-from typing import Any, List, Sequence
+from typing import Any, AsyncIterator, Callable, List, Sequence
 from weakref import WeakKeyDictionary
 
 try:
     from strands.hooks import (
         AfterInvocationEvent,
+        AgentInitializedEvent,
         BeforeModelCallEvent,
         BeforeToolCallEvent,
         HookOrder,
@@ -16,6 +17,10 @@ except ImportError as _missing:
         "antiloop.integrations.strands needs strands-agents 1.43 or later:"
         ' pip install "antiloop[strands]"'
     ) from _missing
+try:
+    from strands.middleware import InvokeModelStage
+except ImportError:  # an older version: no hook hears what is streamed
+    InvokeModelStage = None
 
 from ..exceptions import LoopDetectedError, SnapshotError
 from ..formats import History, from_strands, rounds_of
@@ -25,6 +30,7 @@ from ..stability import stable
 from ..types import ToolCall
 from ._guard import WITHDRAWN, Guard, heeded, stopped
 from ._lookout import detector_key
+from ._thoughts import Thoughts
 
 __all__ = ["LoopGuard"]
 
@@ -36,7 +42,8 @@ class LoopGuard(Guard):
     Each round is judged before the model is asked again: a notice is added to the message with the
     results, or the model is asked for its last words and no tool runs any more, or the model is not
     asked and the last message says why. After that message `LoopDetectedError` reaches the caller,
-    unwrapped, where the policy is to raise. Refused calls get an error as their result.
+    unwrapped, where the policy is to raise. Refused calls get an error as their result. Where the
+    model repeats itself without end in its thoughts, the run is cancelled.
 
     What is known of a run is in `agent.state` too, so it does not matter what a conversation
     manager takes out of `agent.messages`. One guard serves many agents, and a session that is
@@ -57,10 +64,29 @@ class LoopGuard(Guard):
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Add the hooks to an agent; Strands calls this."""
+        if InvokeModelStage is not None:
+            registry.add_callback(AgentInitializedEvent, self._begin_to_hear)
         registry.add_callback(BeforeModelCallEvent, self._before_model)
         registry.add_callback(BeforeToolCallEvent, self._before_tool)
         # What others do at the end of a run is done before the error leaves it.
         registry.add_callback(AfterInvocationEvent, self._after_run, order=HookOrder.SDK_LAST)
+
+    def _begin_to_hear(self, event: AgentInitializedEvent) -> None:
+        event.agent.add_middleware(InvokeModelStage, self._streamed)
+
+    async def _streamed(
+        self, context: Any, ask: Callable[[Any], AsyncIterator[Any]]
+    ) -> AsyncIterator[Any]:
+        """Pass on a stream; end it where the model repeats itself without end in its thoughts."""
+        agent = context.agent
+        thoughts = Thoughts(self, str(agent.agent_id))
+        async for event in ask(context):
+            verdict = thoughts.hear(text_of(event.get("reasoningText")))
+            if verdict.action is not LoopAction.CONTINUE:
+                agent.cancel(message=stopped(verdict))
+            if verdict.action is LoopAction.RAISE:
+                self._errors[agent] = verdict.as_error()
+            yield event
 
     async def _before_model(self, event: BeforeModelCallEvent) -> None:
         """Judge the round whose results have just come in."""
