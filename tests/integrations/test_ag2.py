@@ -12,6 +12,7 @@ from contract import (
     Hearer,
     Ran,
     Script,
+    ThoughtsContract,
     detector,
     functions,
     last_words,
@@ -25,6 +26,7 @@ pytest.importorskip("ag2", reason="needs the extra 'ag2'")
 from ag2 import Agent, Context, MemoryStream
 from ag2.events import (
     ModelMessage,
+    ModelReasoning,
     ModelRequest,
     ModelResponse,
     ToolCallEvent,
@@ -294,3 +296,20 @@ def test_observers_hear_of_which_stream():
     hearer, stream = Hearer(), MemoryStream()
     asyncio.run(asked(made_agent(Script(same()), Ran(), observers=[hearer], **STOP)))
     assert hearer.runs == [str(stream.id)]
+
+
+class ThinkingModel(ScriptedModel):
+    """Streams thoughts piece by piece, then an answer."""
+
+    async def __call__(self, messages, context, **options):
+        for piece in self.script:
+            await context.send(ModelReasoning(piece))
+        return ModelResponse(ModelMessage("done"))
+
+
+class TestThoughts(ThoughtsContract):
+    def answer(self, pieces, **options):
+        agent = Agent(
+            "thinker", config=ThinkingModel(pieces, Ran()), middleware=[LoopGuard(**options)]
+        )
+        return asyncio.run(agent.ask("Go")).body

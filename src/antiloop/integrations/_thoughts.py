@@ -5,6 +5,7 @@ from typing import Any
 
 from ..loop_detection import LoopAction, LoopVerdict
 from ..loop_detection._internal import GO_ON
+from ._guard import stopped
 from ._lookout import Lookout
 
 
@@ -33,6 +34,34 @@ class Thoughts:
             self._is_found = True
             self._guard.tell(verdict, self._run_id, self._monitor)
         return verdict
+
+    def check(self, piece: str) -> None:
+        """Take the next piece, where only an error leaves the stream.
+
+        Raises:
+            CirclingError: where the stream is to be left.
+        """
+        verdict = self.hear(piece)
+        if verdict.action is not LoopAction.CONTINUE:
+            raise CirclingError(verdict)
+
+
+class CirclingError(Exception):
+    """Leaves a stream of thoughts that repeat themselves without end; the adapter catches it."""
+
+    def __init__(self, verdict: LoopVerdict) -> None:
+        super().__init__(verdict.message)
+        self._verdict = verdict
+
+    def last_words(self) -> str:
+        """Return what the run ends with.
+
+        Raises:
+            LoopDetectedError: where the policy says so.
+        """
+        if self._verdict.action is LoopAction.RAISE:
+            raise self._verdict.as_error() from None
+        return stopped(self._verdict)
 
 
 async def leave(stream: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Awaitable, Callable, Iterable, List, Optional, Sequence
 try:
     from ag2.events import (
         ModelMessage,
+        ModelReasoning,
         ModelRequest,
         ModelResponse,
         TextInput,
@@ -25,6 +26,7 @@ from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import stable
 from ..types import ToolCall, ToolResult
 from ._guard import Guard, heeded, stopped
+from ._thoughts import CirclingError, Thoughts
 
 __all__ = ["LoopGuard"]
 
@@ -36,7 +38,7 @@ class LoopGuard(Guard):
     Each round is judged before the next model call: the model gets a notice, or is asked for its
     last words and no tool runs any more, or the turn ends with a reply that says why, or
     `LoopDetectedError` reaches the caller. Refused calls get the words of the refusal as their
-    result.
+    result. A model is left where it repeats itself without end in its thoughts, and the turn ends.
 
     A turn begins with what the history of its stream tells; from then on it is remembered, since a
     compaction takes events away. What the model no longer sees does not count as known. One guard
@@ -70,11 +72,26 @@ class _Turn(BaseMiddleware):
             return ModelResponse(ModelMessage(stopped(verdict)))
         if verdict.action in (LoopAction.NOTIFY, LoopAction.CONCLUDE):
             events = [*events, ModelRequest([TextInput(self._guard.notice(verdict))])]
-        reply = await call_next(events, context)
+        reply = await self._asked(call_next, events, context)
         if verdict.action is LoopAction.CONCLUDE:
             reply.tool_calls = ToolCallsEvent()
             reply.message = reply.message or ModelMessage(stopped(verdict))
         return reply
+
+    async def _asked(
+        self, call_next: Callable[..., Awaitable[Any]], events: Sequence[Any], context: Any
+    ) -> Any:
+        """Ask the model, and leave it where it repeats itself without end in its thoughts."""
+        thoughts = Thoughts(self._guard, self._run_id)
+
+        def hear(event: Any) -> None:
+            thoughts.check(text_of(event.content))
+
+        try:
+            with context.stream.where(ModelReasoning).sub_scope(hear, sync_to_thread=False):
+                return await call_next(events, context)
+        except CirclingError as left:
+            return ModelResponse(ModelMessage(left.last_words()))
 
     async def on_tool_execution(
         self, call_next: Callable[..., Awaitable[Any]], event: Any, context: Any

@@ -1,7 +1,7 @@
 """LangChain agents."""
 
 import logging
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Awaitable, Callable, Dict, Iterator, List, Optional, Tuple
@@ -29,7 +29,7 @@ from ..formats._internal import langchain as lc_messages
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta, stable
 from ._guard import WITHDRAWN, Guard, heeded, stopped
-from ._thoughts import Thoughts
+from ._thoughts import CirclingError, Thoughts
 from .langgraph import _call_of, _is_refused, _refusal_of, _thread
 
 __all__ = ["LoopGuard", "LoopGuardState"]
@@ -137,15 +137,19 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Add the notice to what the model is asked, unstored; hear its thoughts if they stream."""
-        with _heard(Thoughts(self, _thread())) as heard:
-            return handler(self._with_notice(request))
-        return heard.answer()
+        try:
+            with _heard_by(_Listener(Thoughts(self, _thread()))):
+                return handler(self._with_notice(request))
+        except CirclingError as left:
+            return AIMessage(left.last_words())
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Do what `wrap_model_call` does."""
-        with _heard(Thoughts(self, _thread())) as heard:
-            return await handler(self._with_notice(request))
-        return heard.answer()
+        try:
+            with _heard_by(_Listener(Thoughts(self, _thread()))):
+                return await handler(self._with_notice(request))
+        except CirclingError as left:
+            return AIMessage(left.last_words())
 
     def _monitor(self, state: Any) -> LoopMonitor:
         """Take up the run where the last hook left it, else from what the conversation holds."""
@@ -190,42 +194,27 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         return request.override(messages=[*request.messages, HumanMessage(notice)])
 
 
-class _CirclingError(Exception):
-    """Leaves a stream of thoughts that repeat themselves without end."""
-
-
 class _Listener(BaseCallbackHandler):
-    """Hears what a model thinks, and leaves the stream where that repeats itself without end."""
+    """Judges what a model thinks, and leaves the stream where that repeats itself without end."""
 
     raise_error = True  # else LangChain would log what is raised here, and go on
     run_inline = True
 
     def __init__(self, thoughts: Thoughts) -> None:
         self._thoughts = thoughts
-        self._verdict = LoopVerdict()
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, **_: Any) -> None:
         for piece in lc_messages.thoughts_of(field_of(chunk, "message")):
-            self._verdict = self._thoughts.hear(piece)
-            if self._verdict.action is not LoopAction.CONTINUE:
-                raise _CirclingError
-
-    def answer(self) -> AIMessage:
-        """Return the reply in place of the one that was left."""
-        if self._verdict.action is LoopAction.RAISE:
-            raise self._verdict.as_error()
-        return AIMessage(stopped(self._verdict))
+            self._thoughts.check(piece)
 
 
 @contextmanager
-def _heard(thoughts: Thoughts) -> Iterator[_Listener]:
-    """Hear the models that are asked in this block; the block ends where one is left."""
-    listener = _Listener(thoughts)
+def _heard_by(listener: _Listener) -> Iterator[None]:
+    """Let a listener hear the models that are asked in this block."""
     config = merge_configs(ensure_config(), {"callbacks": [listener]})
     before = var_child_runnable_config.set(config)
     try:
-        with suppress(_CirclingError):
-            yield listener
+        yield
     finally:
         var_child_runnable_config.reset(before)
 
