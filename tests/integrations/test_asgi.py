@@ -1,11 +1,12 @@
 """The contract with the middleware under uvicorn, and what is special about it."""
 
 import asyncio
+import gzip
 import json
 from contextlib import contextmanager
 
 import pytest
-from contract import Hearer, detector
+from contract import FORWARD, IN_CIRCLES, Hearer, detector
 from gateway_contract import GatewayContract
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -18,9 +19,10 @@ pytest.importorskip("openai", reason="needs openai and anthropic")
 pytest.importorskip("anthropic", reason="needs openai and anthropic")
 
 import httpx
+import openai
 from served import served
 
-from antiloop import LoopPolicy
+from antiloop import LoopDetector, LoopPolicy
 from antiloop.integrations import asgi
 from antiloop.integrations.asgi import LoopGuard
 from antiloop.loop_detection._messages import NOTICE_MARKER
@@ -282,3 +284,111 @@ def test_a_stream_of_chat_completions_ends_with_its_usage_if_asked():
     for options, count in (({"stream": True}, 0), (asked, 1)):
         answer = posted(LoopGuard(Echo(), STOP), written(repeated(3), **options))
         assert answer.text.count('"usage"') == count
+
+
+def chunk(**delta):
+    head = {"id": "c-1", "object": "chat.completion.chunk", "created": 7, "model": "small"}
+    return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+
+
+def event(data):
+    return f"data: {json.dumps(data)}\n\n".encode()
+
+
+def thinking(pieces, field="reasoning_content"):
+    return [event(chunk(**{field: piece})) for piece in pieces]
+
+
+class Streaming:
+    """Streams parts of an answer one by one."""
+
+    def __init__(self, parts, *headers, kind=b"text/event-stream; charset=utf-8"):
+        self.parts, self.left = iter(parts), None
+        self.headers = [(b"content-type", kind), *headers]
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            return
+        start = {"type": "http.response.start", "status": 200, "headers": self.headers}
+        await send(start)
+        try:
+            for part in self.parts:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        except OSError as error:
+            self.left = error
+            raise
+
+
+ASK = json.dumps({"model": "small", "messages": [], "stream": True}).encode()
+LAST = event({**chunk(), "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]})
+
+
+def in_parts(content, size):
+    return [content[at : at + size] for at in range(0, len(content), size)]
+
+
+@given(st.integers(1, 500), st.sampled_from(["reasoning_content", "reasoning"]))
+def test_a_stream_of_thoughts_that_repeat_ends_for_its_length(size, field):
+    hearer, whole = Hearer(), b"".join(thinking(IN_CIRCLES, field))
+    app = Streaming(in_parts(whole, size))
+    guard = LoopGuard(app, observers=[hearer])
+    answer = posted(guard, ASK, **{"x-session-id": "session-1"}).content
+    events = list(filter(None, answer.split(b"\n\n")))
+    assert events[-2].strip() + b"\n\n" == LAST
+    assert events[-1] == b"data: [DONE]"
+    kept = events[:-2]
+    assert kept == whole.split(b"\n\n")[: len(kept)]
+    assert len(kept) < 30
+    assert app.left is not None
+    assert (hearer.heard, hearer.runs) == (["chant"], ["session-1"])
+
+
+STREAMS = {
+    "thoughts that move on": ({}, thinking(FORWARD), {}),
+    "words": ({}, [event(chunk(content=piece)) for piece in IN_CIRCLES], {}),
+    "a shadow": ({"detector": LoopDetector.escalating(shadow=True)}, thinking(IN_CIRCLES), {}),
+    "a detector of calls": ({"detector": STOP}, thinking(IN_CIRCLES), {}),
+    "no events": ({}, thinking(IN_CIRCLES), {"kind": b"application/json"}),
+    "odd events": ({}, [b"data: [1]\n\n", b"data: {\n\n", event({"choices": [7]}), b": hm\n"], {}),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_another_stream_is_the_same_to_the_byte(name):
+    options, parts, more = STREAMS[name]
+    app = Streaming(parts, **more)
+    assert posted(LoopGuard(app, **options), ASK).content == b"".join(parts)
+    assert app.left is None
+
+
+def test_a_compressed_stream_passes_unread():
+    parts = [gzip.compress(b"".join(thinking(IN_CIRCLES)))]
+    app = Streaming(parts, (b"content-encoding", b"gzip"))
+    assert posted(LoopGuard(app), ASK).content == b"".join(thinking(IN_CIRCLES))
+
+
+@pytest.mark.parametrize("kind", ["openai_responses", "anthropic"])
+def test_the_streams_of_other_apis_pass_unread(kind):
+    app = Streaming(thinking(IN_CIRCLES))
+    content = json.dumps({**json.loads(ASK), "input": []}).encode()
+    answer = posted(LoopGuard(app), content, path=PATHS[kind])
+    assert answer.content == b"".join(thinking(IN_CIRCLES))
+
+
+def test_an_error_of_the_application_is_its_own():
+    def failing():
+        yield event(chunk(content="Hi"))
+        raise KeyError("model")
+
+    with pytest.raises(KeyError, match="model"):
+        posted(LoopGuard(Streaming(failing())), ASK)
+
+
+def test_a_client_of_openai_reads_the_end_of_a_stream_that_was_left():
+    with served(LoopGuard(Streaming(thinking(IN_CIRCLES)))) as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="k", max_retries=0)
+        asked = client.chat.completions.create(model="small", messages=[], stream=True)
+        reasons = [each.choices[0].finish_reason for each in asked]
+    assert reasons == [None] * (len(reasons) - 1) + ["length"]
+    assert len(reasons) < 30

@@ -9,7 +9,9 @@ from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tupl
 from .._checks import check_kind, check_text
 from ..loop_detection import LoopDetector
 from ..stability import stable
+from ._chat_stream import HeardStream
 from ._request_answers import Answer
+from ._thoughts import Thoughts
 from .gateway import GatewayGuard
 
 __all__ = ["LoopGuard"]
@@ -84,7 +86,15 @@ class LoopGuard(GatewayGuard):
             content = _written(judged.body, body, content)
             scope = _of_length(scope, len(content))
             messages = [{"type": "http.request", "body": content, "more_body": False}]
-        await self._app(scope, _again(messages, receive), send)
+        if kind != "openai_chat":
+            await self._app(scope, _again(messages, receive), send)
+            return
+        heard = HeardStream(send, Thoughts(self, run_id))
+        try:
+            await self._app(scope, _again(messages, receive), heard.send)
+        except Exception:  # which an application makes of the error that leaves it is its own
+            if not heard.is_left:
+                raise
 
     def _kind(self, scope: _Scope) -> Optional[str]:
         if scope["type"] != "http" or scope["method"] != "POST":
