@@ -5,12 +5,32 @@ import json
 from dataclasses import replace
 
 import pytest
-from contract import SAME, Contract, Hearer, Ran, Script, detector, functions, read_twice, same
+from contract import (
+    FORWARD,
+    IN_CIRCLES,
+    SAME,
+    Contract,
+    Hearer,
+    Ran,
+    Script,
+    ThoughtsContract,
+    detector,
+    functions,
+    read_twice,
+    same,
+)
 
 pytest.importorskip("pydantic_ai", reason="needs the extra 'pydantic-ai'")
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn, capture_run_messages
+from pydantic_ai import (
+    Agent,
+    BinaryContent,
+    ModelRetry,
+    NativeOutput,
+    ToolReturn,
+    capture_run_messages,
+)
 from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
@@ -18,12 +38,14 @@ from pydantic_ai.messages import (
     ModelResponse,
     NativeToolCallPart,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
 )
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 
 from antiloop import LoopDetectedError, LoopPolicy
+from antiloop.integrations import pydantic_ai
 from antiloop.integrations.pydantic_ai import LoopGuard
 from antiloop.loop_detection import Escalation
 from antiloop.loop_detection._messages import NOTICE_MARKER
@@ -86,7 +108,7 @@ async def handled(agent):
         async for _ in events:
             pass
 
-    await agent.run("Go", event_stream_handler=drain_events)
+    return (await agent.run("Go", event_stream_handler=drain_events)).output
 
 
 MODES = {
@@ -367,3 +389,66 @@ def test_a_tool_that_shows_pictures_is_judged_by_them(pictures, shots):
     agent = Agent(FunctionModel(reply), tools=[screenshot], capabilities=[guard])
     agent.run_sync("Go")
     assert len(pictures) - len(taken) == shots
+
+
+def thinking_agent(pieces, *, output_type=str, **options):
+    async def stream(messages, info):
+        for piece in pieces:
+            yield {0: DeltaThinkingPart(content=piece)}
+        yield "done"
+
+    model = FunctionModel(stream_function=stream)
+    return Agent(model, output_type=output_type, capabilities=[LoopGuard(**options)])
+
+
+leaves_streams = pytest.mark.skipif(
+    not pydantic_ai._CAN_LEAVE_STREAMS, reason="this version cannot leave a stream"
+)
+
+
+@leaves_streams
+class TestThoughts(ThoughtsContract):
+    def answer(self, pieces, **options):
+        return asyncio.run(drain(thinking_agent(pieces, **options)))
+
+
+@leaves_streams
+class TestThoughtsWithAHandler(ThoughtsContract):
+    def answer(self, pieces, **options):
+        return asyncio.run(handled(thinking_agent(pieces, **options)))
+
+
+@leaves_streams
+def test_where_words_are_no_output_a_model_that_thinks_in_circles_raises():
+    pieces = iter(IN_CIRCLES)
+    agent = thinking_agent(pieces, output_type=NativeOutput(Answer))
+    with pytest.raises(LoopDetectedError, match="What the model thinks repeats itself"):
+        asyncio.run(handled(agent))
+    assert len(list(pieces)) > 30
+
+
+def test_a_run_is_not_streamed_for_its_thoughts():
+    def reply(messages, info):
+        return ModelResponse(parts=[ThinkingPart("".join(IN_CIRCLES)), TextPart("done")])
+
+    agent = Agent(FunctionModel(reply), capabilities=[LoopGuard()])
+    assert agent.run_sync("Go").output == "done"
+
+
+def test_a_run_that_is_cancelled_while_it_thinks_is_cancelled():
+    async def cancelled():
+        def pieces():
+            for piece in FORWARD:
+                task.cancel()
+                yield piece
+
+        task = asyncio.ensure_future(handled(thinking_agent(pieces())))
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(cancelled())
+
+
+def test_a_version_that_cannot_leave_a_stream_reads_it_to_its_end(monkeypatch):
+    monkeypatch.setattr(pydantic_ai, "_CAN_LEAVE_STREAMS", False)
+    assert asyncio.run(handled(thinking_agent(iter(IN_CIRCLES)))) == "done"

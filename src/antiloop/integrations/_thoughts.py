@@ -1,4 +1,4 @@
-"""What a model thinks while its reply is streamed: a reply that thinks in circles is left."""
+"""Judge what a model thinks while its reply is streamed, and leave one that repeats itself."""
 
 import inspect
 from typing import Any
@@ -51,7 +51,7 @@ class CirclingError(Exception):
 
     def __init__(self, verdict: LoopVerdict) -> None:
         super().__init__(verdict.message)
-        self._verdict = verdict
+        self.verdict = verdict
 
     def last_words(self) -> str:
         """Return what the run ends with.
@@ -59,9 +59,9 @@ class CirclingError(Exception):
         Raises:
             LoopDetectedError: where the policy says so.
         """
-        if self._verdict.action is LoopAction.RAISE:
-            raise self._verdict.as_error() from None
-        return stopped(self._verdict)
+        if self.verdict.action is LoopAction.RAISE:
+            raise self.verdict.as_error() from None
+        return stopped(self.verdict)
 
 
 async def leave(stream: Any) -> None:

@@ -1,10 +1,12 @@
 """Pydantic AI agents."""
 
+from asyncio import CancelledError, current_task
 from copy import copy
 from dataclasses import replace
-from typing import Any, Awaitable, Callable, Mapping, Optional, Sequence
+from typing import Any, AsyncIterator, Awaitable, Callable, Mapping, Optional, Sequence
 
 try:
+    from pydantic_ai import __version__
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.messages import ModelResponse, TextPart, UserPromptPart
@@ -15,6 +17,7 @@ except ImportError as _missing:
     ) from _missing
 
 from ..formats import from_pydantic_ai
+from ..formats._internal import field_of, text_of
 from ..loop_detection import (
     LoopAction,
     LoopMonitor,
@@ -24,12 +27,53 @@ from ..loop_detection import (
 from ..stability import stable
 from ..types import ToolCall
 from ._guard import WITHDRAWN, Guard, heeded, stopped
+from ._thoughts import CirclingError, Thoughts
 
 __all__ = ["LoopGuard"]
 
+# In older versions an error follows where a request ends before its stream.
+_CAN_LEAVE_STREAMS = tuple(map(int, __version__.split(".")[:2])) >= (2, 55)
+
+
+class _Hearing(Guard, AbstractCapability[Any]):
+    """The part of a guard that hears what a model thinks, and leaves a reply that is streamed."""
+
+    _asking: Any = None
+    """The task in which the model is asked."""
+    _circling: Optional[CirclingError] = None
+    """The finding in the thoughts of the reply, until the request ends."""
+
+    @property
+    def has_wrap_run_event_stream(self) -> bool:
+        """False, or each run would be streamed; a stream that is there is heard all the same."""
+        return False
+
+    async def wrap_run_event_stream(self, ctx: Any, *, stream: Any) -> AsyncIterator[Any]:
+        """Judge the thoughts of a reply that is streamed."""
+        thoughts = Thoughts(self, ctx.run_id or "")
+        async for event in stream:
+            try:
+                thoughts.check(_thought_in(event) if _CAN_LEAVE_STREAMS else "")
+            except CirclingError as circling:
+                self._circling = circling
+                # The request has a separate task; its end closes the stream.
+                self._asking.cancel()
+            yield event
+
+    async def _unless_left(self, asked: Awaitable[Any]) -> Any:
+        """Ask the model; raises CirclingError where its reply is left."""
+        self._asking = current_task()
+        try:
+            return await asked
+        except CancelledError:
+            circling, self._circling = self._circling, None
+            if circling is None:
+                raise
+            raise circling from None
+
 
 @stable
-class LoopGuard(Guard, AbstractCapability[Any]):
+class LoopGuard(_Hearing):
     """Capability for ``Agent(..., capabilities=[LoopGuard()])``; see `Guard` for its arguments.
 
     Each round is judged before the next model call: it gets a notice, or is asked for its last
@@ -39,6 +83,9 @@ class LoopGuard(Guard, AbstractCapability[Any]):
     A run begins with what its messages tell; from then on it is remembered, since a processor of
     the history may take messages away; what the model no longer sees does not count as known. All
     is derived from the messages that come in, so a workflow that is replayed decides the same.
+
+    A reply that is streamed is left where the model repeats itself without end in its thoughts, and
+    the run ends; from Pydantic AI 2.55 on.
 
     If the output must not be text, `stop` and `conclude` raise too, because they have no answer to
     return.
@@ -58,6 +105,16 @@ class LoopGuard(Guard, AbstractCapability[Any]):
         self, ctx: Any, *, request_context: Any, handler: Callable[[Any], Awaitable[Any]]
     ) -> Any:
         """Judge the round whose results have just come in; the notice is sent, not stored."""
+        try:
+            return await self._unless_left(self._asked(ctx, request_context, handler))
+        except CirclingError as circling:
+            if _may_be_text(request_context):
+                return ModelResponse(parts=[TextPart(circling.last_words())])
+            raise circling.verdict.as_error() from None
+
+    async def _asked(
+        self, ctx: Any, request_context: Any, handler: Callable[[Any], Awaitable[Any]]
+    ) -> Any:
         verdict = await self._verdict(ctx, request_context.messages[-1])
         if verdict.action is LoopAction.NOTIFY:
             return await handler(_with_notice(request_context, self.notice(verdict)))
@@ -128,6 +185,14 @@ def _output_tools(ctx: Any) -> Mapping[str, ToolPolicy]:
     """Return the tools that give the final answer; they never loop, they are retried."""
     tools = ctx.tool_manager.tool_defs
     return {tool.name: ToolPolicy(exempt=True) for tool in tools if tool.kind == "output"}
+
+
+def _thought_in(event: Any) -> str:
+    """Return the piece of a thought in an event of a stream."""
+    part, delta = field_of(event, "part"), field_of(event, "delta")
+    begins = event.event_kind == "part_start" and field_of(part, "part_kind") == "thinking"
+    is_more = field_of(delta, "part_delta_kind") == "thinking"
+    return text_of(part.content if begins else delta.content_delta if is_more else None)
 
 
 def _with_notice(request_context: Any, notice: str) -> Any:
