@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "reference" / "adapters.md"
 HOW_TO = ROOT / "docs" / "how-to"
 OWN_PYTHON = (3, 9)
 """The oldest Python that the project runs on; tests without an extra may need a later one."""
-TABLE = re.compile(r"^\| (adapter|hole|last) .*?(?=\n\n|\n?\Z)", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"^\| (adapter|hole|last|thoughts) .*?(?=\n\n|\n?\Z)", re.MULTILINE | re.DOTALL)
 
 
 def adapter_row(adapter: Adapter) -> List[str]:
@@ -64,6 +64,10 @@ def tables() -> "dict[str, str]":
         "last": table(
             ["last words", "how the model is asked"],
             [[f"`{each.name}`", each.last_words] for each in asking],
+        ),
+        "thoughts": table(
+            ["thoughts", "what happens"],
+            [[f"`{each.name}`", each.thoughts] for each in adapters],
         ),
         "adapter": table(header, [adapter_row(each) for each in adapters]),
         "hole": table(["hole", "why"], [row for each in adapters for row in hole_rows(each)]),

@@ -40,6 +40,8 @@ class Adapter:
     """What the framework itself warns of, as filters that let it pass."""
     last_words: str = ""
     """How it asks for last words at ``conclude``; empty where that is ``stop``."""
+    thoughts: str = ""
+    """What it does about a model that repeats itself in its thoughts, or why nothing."""
     through: str = ""
     """The adapter that guards it, where it has no module of its own."""
     weekly: bool = False
@@ -50,6 +52,9 @@ NONE = "`tool_choice` is `none`, and calls that come all the same are left out"
 KEPT = "the tools stay in the request, and calls are answered with a refusal"
 
 SERVED = "`tool_choice` is `none`; if calls come all the same, the next request is answered why"
+
+LEFT = "where a run is streamed, the stream is left and the run ends with `Stopped: ...`"
+UNHEARD = "nothing: the hooks hear of calls, and not of what is streamed"
 
 SINGLE_CALLS = {
     "a_model_stuck_in_words_is_noticed": "calls are seen, and no replies of the model",
@@ -82,6 +87,7 @@ ADAPTERS = {
             "langchain",
             ("langchain", "langgraph"),
             "guard-langchain.md",
+            thoughts=LEFT.replace("streamed", "streamed token by token"),
             last_words=KEPT,
             needs=("langgraph-checkpoint-sqlite",),
             oldest=("langchain==1.0.8", "langgraph-prebuilt==1.0.5"),
@@ -91,6 +97,7 @@ ADAPTERS = {
             "",
             ("deepagents", "langgraph_supervisor", "langgraph_swarm"),
             "guard-deepagents.md",
+            thoughts=LEFT.replace("streamed", "streamed token by token"),
             last_words=KEPT,
             needs=(
                 "deepagents",
@@ -106,6 +113,8 @@ ADAPTERS = {
             "langgraph",
             ("langgraph", "langchain_core"),
             "guard-langgraph.md",
+            thoughts="nothing: your own node reads the stream; pass the pieces to"
+            " `monitor.thinking`",
             needs=("langgraph-checkpoint-sqlite",),
             oldest=("langgraph==1.0.6", "langgraph-prebuilt==1.0.5"),
         ),
@@ -114,6 +123,8 @@ ADAPTERS = {
             "openai-agents",
             ("agents",),
             "guard-openai-agents.md",
+            thoughts="nothing: no hook hears what is streamed; in `stream_events()`, pass the"
+            " pieces to `monitor.thinking` and call `result.cancel()`",
             last_words=KEPT,
             oldest=("openai-agents==0.4.0", "openai==2.2.0"),
         ),
@@ -122,6 +133,7 @@ ADAPTERS = {
             "pydantic-ai",
             ("pydantic_ai",),
             "guard-pydantic-ai.md",
+            thoughts=LEFT + "; from version 2.55 on",
             last_words=NONE,
             oldest=("pydantic-ai-slim==2.16.0",),
             newest_python=(3, 11),
@@ -131,6 +143,8 @@ ADAPTERS = {
             "strands",
             ("strands",),
             "guard-strands.md",
+            thoughts="the run is cancelled, with `Stopped: ...` as its last message; in versions"
+            " with `Agent.add_middleware`",
             last_words=KEPT,
             oldest=("strands-agents==1.43.0",),
         ),
@@ -139,6 +153,8 @@ ADAPTERS = {
             "adk",
             ("google.adk",),
             "guard-adk.md",
+            thoughts="nothing: `after_model_callback` hears the pieces, but only an error leaves a"
+            " stream",
             last_words=NONE.replace("`tool_choice`", "the calling mode").replace(
                 "`none`", "`NONE`"
             ),
@@ -150,6 +166,7 @@ ADAPTERS = {
             "agent-framework",
             ("agent_framework",),
             "guard-agent-framework.md",
+            thoughts=LEFT,
             last_words=NONE,
             modes=("async", "stream"),
             holes={"sync": "the framework is async"},
@@ -160,6 +177,8 @@ ADAPTERS = {
             "ag2",
             ("ag2",),
             "guard-ag2.md",
+            thoughts="the reply is left where its client streams, and the turn ends with `Stopped:"
+            " ...`",
             last_words="the tools stay in the request, and calls are left out",
             modes=("async", "stream"),
             holes={"sync": "the framework is async"},
@@ -170,6 +189,8 @@ ADAPTERS = {
             "crewai",
             ("crewai",),
             "guard-crewai.md",
+            thoughts="nothing: what a listener of its events raises is logged, and the stream goes"
+            " on",
             holes={
                 "resumed_elsewhere": "a task that broke off starts from the beginning",
                 **SINGLE_CALLS,
@@ -183,6 +204,7 @@ ADAPTERS = {
             "mcp",
             ("mcp",),
             "guard-mcp.md",
+            thoughts="nothing: calls are seen, and no replies of the model",
             modes=("async",),
             holes={
                 "sync": "the SDK's sessions are async",
@@ -196,6 +218,7 @@ ADAPTERS = {
             "litellm",
             ("litellm",),
             "guard-gateway.md",
+            thoughts="a streamed chat completion ends with the finish reason `length`",
             last_words=SERVED,
             holes=GATEWAY_HOLES,
             needs=("openai", "anthropic"),
@@ -206,6 +229,7 @@ ADAPTERS = {
             "",
             (),
             "guard-gateway.md",
+            thoughts="a streamed chat completion ends with the finish reason `length`",
             last_words=SERVED,
             holes=GATEWAY_HOLES,
             needs=("openai", "anthropic", "httpx", "uvicorn"),
@@ -216,6 +240,7 @@ ADAPTERS = {
             "otel",
             ("opentelemetry.sdk",),
             "guard-opentelemetry.md",
+            thoughts="nothing: spans are watched, and report a reply when it has ended",
             modes=("sync", "async"),
             holes={
                 "stream": "a span reports a call when it has ended, streamed or not",
@@ -238,6 +263,7 @@ ADAPTERS = {
             "",
             (),
             "guard-claude-code.md",
+            thoughts=UNHEARD,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -257,6 +283,7 @@ ADAPTERS = {
             "",
             (),
             "guard-codex.md",
+            thoughts=UNHEARD,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -272,6 +299,7 @@ ADAPTERS = {
             "",
             (),
             "guard-gemini-cli.md",
+            thoughts=UNHEARD,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -284,6 +312,7 @@ ADAPTERS = {
             "",
             (),
             "guard-copilot.md",
+            thoughts=UNHEARD,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -299,6 +328,7 @@ ADAPTERS = {
             "",
             (),
             "guard-openhands.md",
+            thoughts=UNHEARD,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -315,6 +345,7 @@ ADAPTERS = {
             "",
             (),
             "guard-opencode.md",
+            thoughts=UNHEARD,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -327,6 +358,10 @@ ADAPTERS = {
             "claude-agent-sdk",
             ("claude_agent_sdk",),
             "guard-claude-agent-sdk.md",
+            thoughts=(
+                UNHEARD + "; with `include_partial_messages`, pass the pieces to"
+                " `monitor.thinking` and call `client.interrupt()`"
+            ),
             modes=("async",),
             holes={
                 "sync": "the SDK is async",
@@ -343,6 +378,7 @@ ADAPTERS = {
             "inspect",
             ("inspect_ai",),
             "guard-inspect.md",
+            thoughts="nothing: its hooks hear of a reply when it has ended",
             last_words=KEPT,
             modes=("sync", "async"),
             holes={
@@ -362,6 +398,7 @@ ADAPTERS = {
             "",
             (),
             "guard-functions.md",
+            thoughts="nothing: calls are seen, and no replies of the model",
             modes=("sync", "async"),
             holes={
                 "stream": "what a function yields is not a result; such functions are refused",
