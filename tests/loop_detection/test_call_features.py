@@ -343,6 +343,13 @@ def test_a_refused_call_is_judged_as_one():
     assert features.outcome is Outcome.INVALID
 
 
+def test_what_was_read_out_of_an_answer_is_read_anew_for_a_refused_call():
+    features = features_of(ToolCall("write_file", {"path": "a"}), "503 rate limit, try again later")
+    assert features.outcome is Outcome.WAITING
+    assert not features.changes_world
+    assert features.refused().changes_world
+
+
 @given(st.text("ab '\n", max_size=20), st.sampled_from(["ok", "success"]))
 def test_a_success_that_speaks_of_an_unknown_tool_is_no_missing_one(words, field):
     text = json.dumps({field: True, "page": f"Error: unknown tool 'frob' {words}"})

@@ -198,6 +198,17 @@ def test_a_result_that_is_not_known_is_said_to_be_so():
     assert "result not known" in case.prompt()
 
 
+@pytest.mark.parametrize("result", [None, ""])
+def test_two_results_that_hold_nothing_are_not_the_same(result):
+    case = case_of([[("search", {"q": word}, result)] for word in ("cats", "dogs")])
+    shown = [call for each in case.rounds for call in each.calls if call.tool == "search"]
+    assert [(call.result, call.same_result, call.near_result) for call in shown] == [
+        ("", (), None),
+        ("", (), None),
+    ]
+    assert [call.is_known for call in shown] == [result is not None] * 2
+
+
 def test_secrets_are_never_shown():
     key = "sk-" + "a1B2c3D4" * 6
     arguments = {"password": "hunter2", "command": f"curl -H 'Authorization: Bearer {key}' x"}

@@ -241,6 +241,11 @@ class TestRepeatsOfARow:
         found = ask(self.detector, *run)
         assert (found.details["count"], found.spacing) == (5, 5)
 
+    def test_to_find_nothing_is_the_same_in_whatever_words(self):
+        told = ["No results found.", "[]", "No matches found", "0 results", "Nothing found."]
+        run = [step("find", text, q=f"word{n}") for n, text in enumerate(told)]
+        assert ask(self.detector, *run).details["count"] == 5
+
     def test_what_is_told_again_is_found_again_soon(self):
         run = [failed(f"tool_{n}", "permission denied", about=n) for n in range(5)]
         assert ask(self.detector, *run).spacing == 2

@@ -31,6 +31,8 @@ from antiloop.loop_detection import (
     LoopSeverity,
     MonologueDetector,
     NearRepeatDetector,
+    Opinion,
+    SecondOpinion,
     ToolPolicy,
 )
 from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
@@ -115,6 +117,12 @@ def test_a_refused_round_with_an_allowed_call_still_climbs():
     monitor = monitor_of()
     rounds = [[LOOK], [LOOK], [LOOK], [LOOK], [LOOK, READ]]
     assert actions(monitor, rounds)[-2:] == ["block", "stop"]
+
+
+def test_a_blocked_call_that_the_host_ran_is_judged_by_its_answer():
+    monitor = monitor_of(RepeatDetector(3, require_same_result=True))
+    assert actions(monitor, [[LOOK]] * 4)[-1] == "block"
+    assert monitor.after([LOOK], ["a new page"]).action is LoopAction.CONTINUE
 
 
 def test_leaving_the_loop_ends_the_block_and_coming_back_resumes_the_ladder():
@@ -810,8 +818,42 @@ def test_each_decision_is_made_within_the_measure_of_the_monitor():
     monitor.record_call("look")
     monitor.said("Well.")
     assert seen == ["in", "out"] * 3
-    copy.copy(monitor).record_call("look")
-    assert len(seen) == 6
+    other, times = copy.copy(monitor), []
+    other.record_call("look")
+    timed = type("Timed", (), {"on_decision_time": lambda self, seconds: times.append(seconds)})
+    other.add_listener(timed())
+    other.record_call("look")
+    assert (len(seen), len(times)) == (6, 1)
+
+
+@pytest.mark.parametrize("copied_by", [copy.copy, copy.deepcopy])
+def test_a_copy_has_none_to_tell_and_nothing_of_a_reply_to_tell(copied_by):
+    told = []
+
+    class Observer:
+        def on_round(self, run_id, calls, results):
+            told.append("round")
+
+        def on_verdict(self, run_id, verdict):
+            told.append("verdict")
+
+        def on_decision_time(self, seconds):
+            told.append("time")
+
+    judge = SecondOpinion(lambda case: None, suspicion=0.05)
+    monitor = monitor_of(RepeatDetector(9), second_opinion=judge)
+    monitor.add_listener(Observer())
+    monitor.add_listener(lambda verdict: told.append("listener"))
+    monitor.said("I will search.")
+    asked = [monitor.record_call("search", {"q": word}, "No results found.").case for word in "abc"]
+    assert asked[-1] is not None  # its round and verdict are told once the judge has answered
+    other = copied_by(monitor)
+    told.clear()
+    assert other.last_reply() == []
+    late = []
+    other.add_listener(type("Late", (), {"on_round": lambda *_: late.append("round")})())
+    assert other.answer(Opinion(stuck=True, confidence=1.0)).action is LoopAction.NOTIFY
+    assert told == late == []
 
 
 def test_a_user_message_across_turns_keeps_the_evidence_and_ends_a_monologue():
