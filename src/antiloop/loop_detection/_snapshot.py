@@ -7,9 +7,11 @@ from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
 from ..exceptions import SnapshotError
 from ._detectors.base import SHOWN_CALLS
 from ._evidence.call_features import CallFeatures
+from ._evidence.document import NONE, read, written
 from ._evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from ._evidence.outcome import Outcome
 from ._evidence.round import JudgedCall, Round
+from ._evidence.sameness import REMEMBERED
 from ._evidence.shown_arguments import ShownArguments
 from ._evidence.window import Window
 
@@ -19,7 +21,14 @@ LIMIT = 32_768
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors of reading a damaged snapshot; JSON may hold infinite numbers."""
 
-_WORTH = {"is_fresh": 1, "is_new": 2, "is_known": 4, "is_change": 8, "is_unseen": 16}
+_WORTH = {
+    "is_fresh": 1,
+    "is_new": 2,
+    "is_known": 4,
+    "is_change": 8,
+    "is_unseen": 16,
+    "is_retold": 1048576,
+}
 _OF_CALL = {"is_long": 32, "is_polled": 64, "waits": 4096, "finishes": 131072}
 _DERIVED = {
     "mutates": 128,
@@ -119,13 +128,16 @@ def _rounds(
     last = window.rounds[-1] if window.rounds else None
     latest = [item.index for passed in window.rounds[-SHOWN_CALLS:] for item in passed.evidence]
     named = {*latest[-SHOWN_CALLS:], *shown}
-    for passed in window.rounds:
+    # One more than is compared: the last round may not be over.
+    oldest = len(window.rounds) - REMEMBERED - 1
+    for place, passed in enumerate(window.rounds):
         yield [
-            _step(item, tools, passed is last or item.index in named) for item in passed.evidence
+            _step(item, tools, passed is last or item.index in named, place >= oldest)
+            for item in passed.evidence
         ]
 
 
-def _step(item: JudgedCall, tools: Mapping[str, int], is_named: bool) -> Any:
+def _step(item: JudgedCall, tools: Mapping[str, int], is_named: bool, is_recent: bool) -> Any:
     features = item.features
     flags = _flags(item, _WORTH) | _flags(features, _OF_CALL) | _flags(features, _DERIVED)
     named = _named_keys(features)
@@ -138,6 +150,8 @@ def _step(item: JudgedCall, tools: Mapping[str, int], is_named: bool) -> Any:
     ended = f"{item.ended_at:.3f}" if is_timed else ""
     outcome = features.outcome.value
     text = f"{item.index} {tools[features.tool]} {outcome} {flags} {mask} {keys} {ended}"
+    if is_recent and features.texts:
+        text += f" {written(features.texts)} {written(features.lines)}"
     return [text, features.shown.label, features.shown.is_whole, item.call_id] if is_named else text
 
 
@@ -153,7 +167,7 @@ def _named_keys(features: CallFeatures) -> List[Optional[str]]:
 
 def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
     text, label, is_whole, call_id = (step, None, False, None) if isinstance(step, str) else step
-    index, tool, letter, bits, mask, packed, ended = text.split(" ")
+    index, tool, letter, bits, mask, packed, ended, *document = text.split(" ")
     digits = b64decode(packed, validate=True).hex()
     keys = iter([digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)])
     call = next(keys)
@@ -176,6 +190,8 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
             "compared": None,
             "text": None,
             "shown": shown,
+            "texts": read(document[0]) if document else NONE,
+            "lines": read(document[1]) if document else NONE,
             **{name: named[name] for name in _LOOSER},
             **{name: bool(flags & place) for name, place in {**_OF_CALL, **_DERIVED}.items()},
         }

@@ -18,7 +18,6 @@ The looser comparisons, from strict to loose:
 Each is a fingerprint, so that one from a snapshot compares like one that was made just now.
 """
 
-import re
 from functools import cached_property
 from typing import Any, Mapping, Optional, Tuple
 
@@ -27,6 +26,7 @@ from ..._text.shortening import beginning_of, shortened
 from .._profiles import ClientProfile
 from .amount import amount_left
 from .compared import Asked, KeyRule, Result, answer_of, declared_keys, key_of
+from .document import LEAST_LINES, NONE, Checksums, lines_of, texts_of
 from .effect import (
     asks_of_a_job,
     changes_midway,
@@ -39,7 +39,7 @@ from .effect import (
     seems_to_type,
 )
 from .fingerprint import KEY_LENGTH
-from .kept_text import BEGINNING, KeptText, kept_text
+from .kept_text import KeptText, kept_text
 from .noise import (
     command_line,
     does_nothing,
@@ -66,24 +66,20 @@ from .outcome import (
     names_no_tool,
 )
 from .shown_arguments import ShownArguments
-from .structure import form_of
+from .structure import is_bare
 from .waiting import has_ended
 
 _LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
-# How JSON and markup begin: their words are values. "[cut] Ask again for the rest" is a remark.
-_DATA = re.compile(r"[{<]|\[(?![^\W\d_])")
 _BEGIN = 4
 _SAID = 120  # characters of an answer that a person is shown
 _NO_RULES: Mapping[str, KeyRule] = {}
 ACKNOWLEDGMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
-TERSE = 20
-"""Characters of the longest answer that may be a mere value, and one more."""
-_VALUE = re.compile(r"\W{0,3}[A-Za-z0-9_.-]*\W{0,3}")
 DERIVED = (
     *("mutates", "is_command", "is_missing", "changes_world", "only_looks"),
     *("moves", "changes_midway", "is_question", "is_terse", "is_page", "names_one"),
-    *("steady", "bare", "wording", "near", "shape", "template", "statement", "left", "shown"),
+    *("steady", "bare", "wording", "near", "shape", "template", "statement", "left"),
+    *("lines", "texts", "shown"),
 )
 """The features that are derived from the texts."""
 
@@ -152,7 +148,7 @@ class CallFeatures:
         # Once the work has ended, to go on waiting is a repetition like any other.
         if (waits or (is_polled and kind is SUCCESS)) and has_ended(text or ""):
             waits = is_polled = False
-        kept = None if text is None else _kept(text)
+        kept = None if text is None else kept_text(text)
         fields = {
             "tool": asked.tool,
             "call": asked.call,
@@ -174,7 +170,7 @@ class CallFeatures:
             "_client": client,
         }
         # An act found nothing only if it says so in words: "[]" is how many acknowledge.
-        if fields["outcome"] is EMPTY and _is_bare(text or "") and cls(fields).mutates:
+        if fields["outcome"] is EMPTY and is_bare(text or "") and cls(fields).mutates:
             fields["outcome"] = SILENT
         if asked.is_long:
             # Too long to be kept, so all is derived at once.
@@ -292,8 +288,7 @@ class CallFeatures:
     @cached_property
     def is_terse(self) -> bool:
         """Whether the answer is a value such as "available": different questions may share it."""
-        said = "" if self.text is None else self.text.begin[:TERSE]
-        return said[:1] == "{" or _VALUE.fullmatch(said) is not None
+        return self.text is None or self.text.is_value
 
     @cached_property
     def names_one(self) -> bool:
@@ -372,8 +367,7 @@ class CallFeatures:
         """Whether the answer may be a statement, by what is quick to find out."""
         if self.text is None or self.outcome is not SUCCESS or self.text.rest:
             return False
-        is_data = _DATA.match(self.text.begin) is not None
-        return not (is_data or self.is_command or self.changes_world)
+        return not (self.text.is_data or self.is_command or self.changes_world)
 
     @cached_property
     def statement(self) -> Optional[str]:
@@ -385,15 +379,20 @@ class CallFeatures:
         return key_of(f"{self.look} {said}") if said else None
 
     @cached_property
+    def lines(self) -> Checksums:
+        """Some lines of an answer of several; none where it is not kept whole."""
+        # Most answers are shorter or those of a shell, which is quick to find out.
+        if self.text is None or self.look is None or self.look[1] < LEAST_LINES - 1:
+            return NONE
+        is_whole = self.outcome is SUCCESS and not (self.text.rest or self.is_command)
+        return lines_of(self.text.begin) if is_whole else NONE
+
+    @cached_property
+    def texts(self) -> Checksums:
+        """The texts in the arguments of a call that asked for a document."""
+        return texts_of(self.compared) if self.lines and self.is_question else NONE
+
+    @cached_property
     def shown(self) -> ShownArguments:
         """The arguments, for a person or a model to read."""
         return ShownArguments.of(self.arguments, self._masking)
-
-
-def _is_bare(text: str) -> bool:
-    """Whether an answer is a value, and no sentence: ``[]``, ``null``."""
-    return len(form_of(text).text.split()) < 2
-
-
-def _kept(text: str) -> KeptText:
-    return kept_text(text) if len(text) > BEGINNING else KeptText(text)

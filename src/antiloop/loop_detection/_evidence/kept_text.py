@@ -1,11 +1,16 @@
 """The part of a text that is kept for comparisons that allow for noise: a few kB."""
 
+import re
 from typing import NamedTuple, Tuple
 
 from .fingerprint import text_fingerprint
 from .noise import LONG, has_words, without_noise, without_places
 
 _BLOCK = 4_096
+_TERSE = 20  # characters of the longest mere value, and one more
+# How JSON and markup begin: their words are values. "[cut] Ask again for the rest" is a remark.
+_DATA = re.compile(r"[{<]|\[(?![^\W\d_])")
+_VALUE = re.compile(r"\W{0,3}[A-Za-z0-9_.-]*\W{0,3}")
 BEGINNING = LONG + _BLOCK
 """Characters of a text that is kept whole."""
 
@@ -20,6 +25,17 @@ class KeptText(NamedTuple):
     has_words: bool = False
     """Whether there are words in what follows."""
 
+    @property
+    def is_data(self) -> bool:
+        """Whether the text begins as JSON and markup do."""
+        return _DATA.match(self.begin) is not None
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the text is a value such as "available", or an object."""
+        said = self.begin[:_TERSE]
+        return said[:1] == "{" or _VALUE.fullmatch(said) is not None
+
     def without_noise(self, is_waiting: bool = False, is_failure: bool = False) -> str:
         """Return a text that is equal for two whole texts that are equal without noise."""
         begin = without_places(self.begin) if is_failure else self.begin
@@ -33,6 +49,8 @@ def kept_text(text: str) -> KeptText:
     >>> [len(part) for part in kept_text("word " * 100_000)[:2]]
     [4384, 64]
     """
+    if len(text) <= BEGINNING:
+        return KeptText(text)  # most texts
     # One character more than is masked: the last two may be the first of a word.
     begin, rest = _folded(text, "", LONG + 1)
     return KeptText(begin, rest, has_words(text, len(begin) - 1))

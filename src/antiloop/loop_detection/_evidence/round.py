@@ -30,6 +30,8 @@ class JudgedCall:
     """Whether the window has not seen the call."""
     is_known: bool
     """Whether the window has seen this answer to this call."""
+    is_retold: bool
+    """Whether most lines of a new answer came in earlier answers of the tool to other questions."""
     is_unseen: bool
     """Whether the answer is not known while another call of the round brings something new.
 
@@ -44,7 +46,7 @@ class JudgedCall:
     @classmethod
     def unasked(cls, index: int, features: CallFeatures) -> "JudgedCall":
         """Return a call that was refused before it ran, so that nothing is known of its worth."""
-        worth = dict.fromkeys(("is_fresh", "is_new", "is_known", "is_unseen"), False)
+        worth = dict.fromkeys(("is_fresh", "is_new", "is_known", "is_retold", "is_unseen"), False)
         none = dict.fromkeys(("call_id", "ended_at"))
         return cls({"index": index, "features": features, **none, **worth})
 
@@ -189,4 +191,5 @@ def _is_new(item: JudgedCall) -> bool:
     if not (item.is_new and item.features.outcome is SUCCESS):
         return False
     # However new its words are, `RepeatedFinishDetector` must see it.
-    return (item.is_fresh or item.is_change) and not item.features.finishes
+    is_weak = item.features.finishes or item.is_retold
+    return (item.is_fresh or item.is_change) and not is_weak

@@ -1,14 +1,18 @@
 """Whether two answers are the same, and whether they are known to differ."""
 
 from itertools import islice, starmap
-from typing import Iterable, List
+from typing import Iterable, List, Sequence
 
 from .call_features import CallFeatures
+from .document import Checksums
 from .noise import stated
 from .outcome import REFUSED, SUCCESS, WAITING
+from .round import Round
 
 SEEN = 3
 """The number of answers to a call that must differ in ids alone, before ids count as noise."""
+REMEMBERED = 8
+"""The number of rounds in which a document is remembered."""
 
 
 def say_alike(one: CallFeatures, other: CallFeatures) -> bool:
@@ -43,6 +47,35 @@ def show_alike(one: CallFeatures, other: CallFeatures) -> bool:
         if one.result != other.result and any(a != b for a, b in zip(*starmap(stated, texts))):
             return False
     return one.statement is not None and one.statement == other.statement
+
+
+def retells(features: CallFeatures, earlier: Sequence[Round]) -> bool:
+    """Whether most lines of an answer came before, in answers of the tool to other questions.
+
+    Args:
+        features: of the answer.
+        earlier: the rounds before, the last one last. The tool must have been asked in that one:
+            few healthy steps need more than a glance at it.
+    """
+    tool = features.tool
+    if not (earlier and any(item.features.tool == tool for item in earlier[-1].evidence)):
+        return False
+    if not features.lines:
+        return False
+    items = (item.features for passed in earlier[-REMEMBERED:] for item in passed.evidence)
+    documents = [each for each in items if each.tool == tool and each.lines]
+    # Most lines are new, so the arguments are looked at last.
+    if not _are_most_in(features.lines, documents) or not features.texts:
+        return False
+    # Questions that share a text, such as a path, may ask for parts of one thing.
+    others = [each for each in documents if each.texts and features.texts.isdisjoint(each.texts)]
+    return _are_most_in(features.lines, others)
+
+
+def _are_most_in(lines: Checksums, earlier: Iterable[CallFeatures]) -> bool:
+    """Whether earlier answers hold at least four of five lines."""
+    new = lines.difference(*[each.lines for each in earlier])
+    return 5 * len(new) <= len(lines)
 
 
 def differ(one: CallFeatures, other: CallFeatures, exactly: bool = False) -> bool:

@@ -87,6 +87,11 @@ def form_of(text: str, layers: int = _LAYERS) -> Form:
     return _of_text(text)
 
 
+def is_bare(text: str) -> bool:
+    """Whether an answer is a value, and no sentence: ``[]``, ``null``."""
+    return len(form_of(text).text.split()) < 2
+
+
 def _of_text(text: str) -> Form:
     edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     status = _HTTP.match(edges)

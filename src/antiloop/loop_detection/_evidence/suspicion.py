@@ -155,6 +155,9 @@ def _traits_of(passed: Round) -> int:
     traits = _UNPRODUCTIVE | _VAIN
     for item in passed.evidence:
         kind = item.features.outcome
+        if item.is_retold:
+            traits = (traits | _KNOWN) & ~_VAIN
+            continue
         if kind is SUCCESS and not item.is_known:
             # One call with something new makes the round productive, whatever its siblings did.
             traits &= ~(_UNPRODUCTIVE | _VAIN)

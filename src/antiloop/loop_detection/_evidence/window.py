@@ -27,7 +27,7 @@ from .fingerprint import kept_id, kept_name
 from .occurrences import Occurrences
 from .outcome import SILENT, SUCCESS, UNKNOWN
 from .round import JudgedCall, Round, answer_order
-from .sameness import SEEN, is_step_forward, show_alike, without_random_ids
+from .sameness import SEEN, is_step_forward, retells, show_alike, without_random_ids
 from .tool_policy import NO_POLICY, ToolPolicy
 
 if TYPE_CHECKING:
@@ -293,6 +293,7 @@ class Window:
                 "is_fresh": is_fresh,
                 "is_new": is_new,
                 "is_known": is_known,
+                "is_retold": is_new and is_fresh and retells(features, self.rounds),
                 "is_unseen": False,
             }
         )

@@ -1,0 +1,54 @@
+"""Documents: answers of several lines, to see when other questions bring the same lines again.
+
+A search in other words that lists the same entries in another order has another answer, and still
+it brings nothing new. A snapshot holds no texts, so lines are compared by checksums of 16 bits.
+"""
+
+from binascii import crc32
+from typing import Any, FrozenSet
+
+LEAST_LINES = 5
+"""Lines of the shortest document; a shorter answer may be a form with one value in it."""
+_MOST_LINES = 10
+"""Lines of a document that are compared, so that a snapshot stays small."""
+_MOST_TEXTS = 8
+_WORD = 3
+"""Characters of a text that many questions share, such as "asc"."""
+_BITS, _DIGITS = 0xFFFF, 4
+
+Checksums = FrozenSet[int]
+NONE: Checksums = frozenset()
+
+
+def lines_of(answer: str) -> Checksums:
+    """Return the checksums of some different lines of an answer; none where these are few."""
+    sums = sorted(set(map(crc32, _encoded(answer).split(b"\n"))))
+    # The smallest: whatever stands around them, two texts with the same lines choose the same.
+    return frozenset(map(_BITS.__and__, sums[:_MOST_LINES])) if len(sums) >= LEAST_LINES else NONE
+
+
+def texts_of(arguments: Any) -> Checksums:
+    """Return the checksums of the texts that arguments hold; none where these are many."""
+    given = arguments.values() if isinstance(arguments, dict) else ()
+    texts = {each for each in given if isinstance(each, str) and len(each) > _WORD}
+    if len(texts) > _MOST_TEXTS:
+        return NONE
+    return frozenset(crc32(_encoded(text)) & _BITS for text in texts)
+
+
+def written(checksums: Checksums) -> str:
+    """Return checksums as one text."""
+    return "".join(f"{each:0{_DIGITS}x}" for each in sorted(checksums))
+
+
+def read(text: str) -> Checksums:
+    """Return the checksums that `written` wrote.
+
+    Raises:
+        ValueError: if the text is malformed.
+    """
+    return frozenset(int(text[at : at + _DIGITS], 16) for at in range(0, len(text), _DIGITS))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
