@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, List, Optional, Tuple, Union
 
+from .._amounts import moment_s
 from .._text.binary import label_of_base64
 from .._text.canonical import canonical_json
 
@@ -48,6 +49,17 @@ def flag_of(thing: Any, name: str) -> bool:
 def filled_field(thing: Any, *names: str) -> Any:
     """Read the first of some fields that holds more than nothing; None where none does."""
     return next((field_of(thing, name) for name in names if flag_of(thing, name)), None)
+
+
+def first_field(thing: Any, *names: str) -> Any:
+    """Read the first of some fields that is there, also where it is empty; None where none is."""
+    values = (field_of(thing, name) for name in names)
+    return next((value for value in values if value is not None), None)
+
+
+def time_of(thing: Any) -> Optional[float]:
+    """Read the timestamp of a message or an event, in seconds since 1970; None without one."""
+    return moment_s(field_of(thing, "timestamp"))
 
 
 def text_of(content: Any) -> str:

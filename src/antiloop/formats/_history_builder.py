@@ -4,13 +4,14 @@ import re
 from bisect import bisect_left
 from dataclasses import replace
 from itertools import islice, takewhile
-from typing import Dict, List, Mapping, Optional, TypeVar, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, TypeVar, Union
 
 from .._short_repr import quoted, short_repr
 from ..loop_detection import ClientProfile
 from ..loop_detection._internal import NOTICE_MARKER
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
+from ._content import arguments_of, field_of, optional_text, text_of
 from ._history import History, round_of_unseen
 from ._text_message import TextMessage, without_thoughts
 from ._unrecorded import unlike_others
@@ -281,6 +282,26 @@ class HistoryBuilder(GrowingHistory):
             if tool_name in (None, call.tool_name):
                 found = index
         return found
+
+
+def add_call_in(
+    history: HistoryBuilder,
+    holder: Any,
+    fields: Tuple[str, str, str],
+    round_: int,
+    at: Optional[float] = None,
+) -> None:
+    """Add the call that an object describes.
+
+    Args:
+        history: what it is added to.
+        holder: the object.
+        fields: where in it the tool's name, the arguments and the id are.
+        round_: of which reply.
+        at: when the call began.
+    """
+    tool, arguments, call_id = (field_of(holder, name) for name in fields)
+    history.add_call(text_of(tool), arguments_of(arguments), optional_text(call_id), round_, at)
 
 
 def _without_notice(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any, Iterable, List, Optional
 
 from ..._amounts import moment_s
 from ...stability import beta
-from .._content import field_of, filled_field, flag_of, tag_of
+from .._content import field_of, filled_field, flag_of, tag_of, time_of
 from .._forgotten import has_forgotten
 from .._history import History
 from .._history_builder import HistoryBuilder
@@ -51,7 +51,7 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
         if agent is None or author in (agent, "user"):
             # The user answers long-running calls, also those of agents that are not asked for.
             only_answers = author == "user"
-            add_parts(history, content, index, only_answers=only_answers, at=_time_of(event))
+            add_parts(history, content, index, only_answers=only_answers, at=time_of(event))
     return history.build()
 
 
@@ -68,10 +68,6 @@ def held_calls(events: Iterable[Any]) -> List[float]:
         if tag_of(event, "author") != "user" and not flag_of(event, "partial"):
             context.forgot_before(event)
     return context.held
-
-
-def _time_of(event: Any) -> Optional[float]:
-    return moment_s(field_of(event, "timestamp"))
 
 
 class _Context:
@@ -100,6 +96,6 @@ class _Context:
         forgot = bool(calls) and has_forgotten(made, self._mark, made - self._gone)
         if forgot:
             self._mark = made
-        at = _time_of(reply)
+        at = time_of(reply)
         self._made += [latest if at is None else max(latest, at)] * calls
         return forgot

@@ -4,18 +4,9 @@ from typing import Any, Iterable, List
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import (
-    arguments_of,
-    field_of,
-    flag_of,
-    items_of,
-    optional_text,
-    tag_of,
-    text_of,
-    thoughts_in,
-)
+from .._content import field_of, flag_of, items_of, optional_text, tag_of, text_of, thoughts_in
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 
 @beta
@@ -76,9 +67,7 @@ def call_id_of(content: Any) -> str:
 
 def _add(history: HistoryBuilder, content: Any, round_: int) -> None:
     if is_call(content):
-        arguments = arguments_of(field_of(content, "arguments"))
-        name, call_id = text_of(field_of(content, "name")), optional_text(call_id_of(content))
-        history.add_call(name, arguments, call_id, round_)
+        add_call_in(history, content, ("name", "arguments", "call_id"), round_)
     elif is_result(content):
         result = ToolResult(_given_in(content), flag_of(content, "exception"))
         history.add_result(result, optional_text(call_id_of(content)))

@@ -4,18 +4,9 @@ from typing import Any, Iterable, List, Optional
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import (
-    arguments_of,
-    field_of,
-    flag_of,
-    optional_text,
-    tag_of,
-    text_of,
-    texts_in,
-    thoughts_in,
-)
+from .._content import field_of, flag_of, optional_text, tag_of, text_of, texts_in, thoughts_in
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 
 @beta
@@ -56,7 +47,7 @@ def add_blocks(
     """Add the calls and the results that one message holds, and when it was written."""
     for block in blocks_of(message):
         if is_call(block):
-            _add_call(history, block, round_, at)
+            add_call_in(history, block, ("name", "input", "id"), round_, at)
         elif is_result(block):
             _add_result(history, block, at)
 
@@ -92,16 +83,6 @@ def is_call(block: Any) -> bool:
 def is_result(block: Any) -> bool:
     """Whether a content block is what came back from a tool."""
     return tag_of(block, "type").endswith("tool_result")
-
-
-def _add_call(history: HistoryBuilder, block: Any, round_: int, at: Optional[float]) -> None:
-    history.add_call(
-        text_of(field_of(block, "name")),
-        arguments_of(field_of(block, "input")),
-        optional_text(field_of(block, "id")),
-        round_,
-        at,
-    )
 
 
 def _add_result(history: HistoryBuilder, block: Any, at: Optional[float]) -> None:

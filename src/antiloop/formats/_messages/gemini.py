@@ -6,9 +6,9 @@ from typing import Any, Iterable, List, Mapping, Optional
 from ..._text.canonical import plain
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, flag_of, optional_text, tag_of, text_of
+from .._content import field_of, first_field, flag_of, items_of, optional_text, tag_of, text_of
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 _ANSWERS = ("output", "result", "error", "content")
 
@@ -60,13 +60,7 @@ def add_parts(
     for part in parts_of(content):
         call, response = call_in(part), response_in(part)
         if call is not None:
-            history.add_call(
-                text_of(field_of(call, "name")),
-                arguments_of(field_of(call, "args")),
-                optional_text(field_of(call, "id")),
-                round_,
-                at,
-            )
+            add_call_in(history, call, ("name", "args", "id"), round_, at)
         if response is not None:
             name, call_id = field_of(response, "name"), field_of(response, "id")
             result = _with_pictures(result_of(field_of(response, "response")), response)
@@ -75,18 +69,17 @@ def add_parts(
 
 def parts_of(content: Any) -> List[Any]:
     """Return the parts of a content."""
-    parts = field_of(content, "parts")
-    return list(parts) if isinstance(parts, (list, tuple)) else []
+    return items_of(field_of(content, "parts"))
 
 
 def call_in(part: Any) -> Any:
     """Return the call of a tool that a part holds; None if it holds none."""
-    return _either(part, "functionCall", "function_call")
+    return first_field(part, "functionCall", "function_call")
 
 
 def response_in(part: Any) -> Any:
     """Return what came back from a tool in a part; None if nothing did."""
-    return _either(part, "functionResponse", "function_response")
+    return first_field(part, "functionResponse", "function_response")
 
 
 def words_in(content: Any, *, thoughts: bool = False) -> List[str]:
@@ -116,8 +109,3 @@ def _with_pictures(result: ToolResult, response: Any) -> ToolResult:
     """Add what a tool returned beside its text, as parts of the response."""
     parts = parts_of(response)
     return replace(result, text="\n".join([result.text, *map(text_of, parts)]))
-
-
-def _either(part: Any, *names: str) -> Any:
-    found = (field_of(part, name) for name in names)
-    return next((value for value in found if value is not None), None)

@@ -4,18 +4,9 @@ from typing import Any, Iterable
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import (
-    arguments_of,
-    field_of,
-    items_of,
-    optional_text,
-    tag_of,
-    text_of,
-    texts_in,
-    thoughts_in,
-)
+from .._content import field_of, items_of, optional_text, tag_of, text_of, texts_in, thoughts_in
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 
 @beta
@@ -46,22 +37,13 @@ def from_inspect(messages: Iterable[Any]) -> History:
             content = field_of(message, "content")
             history.add_thoughts(*thoughts_in(content))
             history.add_reply(*texts_in(content))
-            _add_calls(history, message, index)
+            for call in items_of(field_of(message, "tool_calls")):
+                add_call_in(history, call, ("function", "arguments", "id"), index)
         elif role == "tool":
             _add_result(history, message)
         elif role == "user":
             history.add_user_message(text_of(field_of(message, "content")))
     return history.build()
-
-
-def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
-    for call in items_of(field_of(message, "tool_calls")):
-        history.add_call(
-            text_of(field_of(call, "function")),
-            arguments_of(field_of(call, "arguments")),
-            optional_text(field_of(call, "id")),
-            index,
-        )
 
 
 def _add_result(history: HistoryBuilder, message: Any) -> None:

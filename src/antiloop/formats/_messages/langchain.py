@@ -4,18 +4,9 @@ from typing import Any, Iterable, List, Mapping
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import (
-    arguments_of,
-    field_of,
-    items_of,
-    optional_text,
-    tag_of,
-    text_of,
-    texts_in,
-    thoughts_in,
-)
+from .._content import field_of, items_of, optional_text, tag_of, text_of, texts_in, thoughts_in
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 _CALLS = ("tool_calls", "invalid_tool_calls")
 
@@ -47,7 +38,8 @@ def from_langchain(messages: Iterable[Any]) -> History:
         if kind == "ai":
             history.add_thoughts(*thoughts_of(body))
             history.add_reply(*texts_in(field_of(body, "content")))
-            _add_calls(history, body, index)
+            for call in calls_of(body):
+                add_call_in(history, call, ("name", "args", "id"), index)
         elif kind == "tool":
             _add_result(history, body)
         elif kind == "human":
@@ -87,16 +79,6 @@ def thoughts_of(body: Any) -> List[str]:
     """Return what the model thought; some providers put it beside the content."""
     beside = field_of(field_of(body, "additional_kwargs"), "reasoning_content")
     return thoughts_in(field_of(body, "content")) or texts_in(beside)
-
-
-def _add_calls(history: HistoryBuilder, body: Any, index: int) -> None:
-    for call in calls_of(body):
-        history.add_call(
-            text_of(field_of(call, "name")),
-            arguments_of(field_of(call, "args")),
-            optional_text(field_of(call, "id")),
-            index,
-        )
 
 
 def _add_result(history: HistoryBuilder, body: Any) -> None:

@@ -8,6 +8,7 @@ from .._content import (
     arguments_of,
     field_of,
     filled_field,
+    first_field,
     flag_of,
     items_of,
     optional_text,
@@ -64,12 +65,9 @@ def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
         # Some exports leave the inner object out and put name and arguments beside the id.
         body = filled_field(call, "function", "custom")
         body = call if body is None else body
-        arguments = field_of(body, "arguments")
-        if arguments is None:
-            arguments = field_of(body, "input")
         history.add_call(
             text_of(field_of(body, "name")),
-            arguments_of(arguments),
+            arguments_of(first_field(body, "arguments", "input")),
             optional_text(field_of(call, "id")),
             index,
         )

@@ -1,10 +1,19 @@
 """OpenAI Responses: items such as ``function_call`` and ``function_call_output``."""
 
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Iterable, Optional
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in, thoughts_in
+from .._content import (
+    arguments_of,
+    field_of,
+    first_field,
+    optional_text,
+    tag_of,
+    text_of,
+    texts_in,
+    thoughts_in,
+)
 from .._history import History
 from .._history_builder import HistoryBuilder
 
@@ -74,19 +83,14 @@ def tool_of(item: Any) -> str:
 def result_of(item: Any) -> ToolResult:
     """Read a result; the format marks a failure only if OpenAI ran the tool."""
     failed = tag_of(item, "status") == "failed" or field_of(item, "error") is not None
-    return ToolResult(text_of(_first(item, _RESULTS)), failed)
+    return ToolResult(text_of(first_field(item, *_RESULTS)), failed)
 
 
 class ItemsBuilder(HistoryBuilder):
     """Collects calls and results, item by item."""
 
-    def __init__(
-        self,
-        read_result: Callable[[Any], ToolResult] = result_of,
-        client: Optional[str] = None,
-    ) -> None:
+    def __init__(self, client: Optional[str] = None) -> None:
         super().__init__(client)
-        self._read_result = read_result
         self._items = 0
         self._round = 0
         self._first = 0
@@ -122,6 +126,9 @@ class ItemsBuilder(HistoryBuilder):
         elif tag_of(item, "role") == "user":
             self.add_user_message(text_of(field_of(item, "content")))
 
+    def _read_result(self, item: Any) -> ToolResult:
+        return result_of(item)
+
     def _position(self) -> Optional[int]:
         """Return where words stand; those between calls and results belong to the calls."""
         return None if self._is_round_over else self._first
@@ -130,17 +137,11 @@ class ItemsBuilder(HistoryBuilder):
         if self._is_round_over:
             self._round, self._first = self._items, len(self)
         self._is_round_over = False
-        arguments = arguments_of(_first(item, _ARGUMENTS))
+        arguments = arguments_of(first_field(item, *_ARGUMENTS))
         self.add_call(tool_of(item), arguments, _id_of(item), self._round, at)
-        if _first(item, _RESULTS) is not None:
+        if first_field(item, *_RESULTS) is not None:
             self.add_result(self._read_result(item), _id_of(item))
 
 
 def _id_of(item: Any) -> Optional[str]:
     return optional_text(field_of(item, "call_id")) or optional_text(field_of(item, "id"))
-
-
-def _first(item: Any, names: Iterable[str]) -> Any:
-    """Return the first field that is there."""
-    values = (field_of(item, name) for name in names)
-    return next((value for value in values if value is not None), None)

@@ -2,12 +2,11 @@
 
 from typing import Any, Iterable, List, Optional
 
-from ..._amounts import moment_s
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, optional_text, tag_of, text_of
+from .._content import field_of, items_of, optional_text, tag_of, text_of, time_of
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 
 @beta
@@ -37,14 +36,13 @@ def from_pydantic_ai(messages: Iterable[Any]) -> History:
     """
     history = HistoryBuilder()
     for index, message in enumerate(messages):
-        _add(history, parts_of(message), index, _time_of(message))
+        _add(history, parts_of(message), index, time_of(message))
     return history.build()
 
 
 def parts_of(message: Any) -> List[Any]:
     """Return the parts of a message."""
-    parts = field_of(message, "parts")
-    return list(parts) if isinstance(parts, (list, tuple)) else []
+    return items_of(field_of(message, "parts"))
 
 
 def _add(history: HistoryBuilder, parts: List[Any], round_: int, at: Optional[float]) -> None:
@@ -54,18 +52,12 @@ def _add(history: HistoryBuilder, parts: List[Any], round_: int, at: Optional[fl
     history.add_reply(*_texts_of("text", parts))
     for part in parts:
         if _kind(part).endswith("tool-call"):  # or builtin-tool-call, which the provider runs
-            arguments = arguments_of(field_of(part, "args"))
-            history.add_call(_name(part), arguments, _call_id(part), round_, at)
+            add_call_in(history, part, ("tool_name", "args", "tool_call_id"), round_, at)
     for part in answers:
-        place = (_call_id(part), _name(part) or None, _time_of(part))
-        history.add_result(_result(part, said), *place)
+        call_id = optional_text(field_of(part, "tool_call_id"))
+        history.add_result(_result(part, said), call_id, _name(part) or None, time_of(part))
     for text in () if answers else said:
         history.add_user_message(text)
-
-
-def _time_of(thing: Any) -> Optional[float]:
-    """Return when a response came, or when a tool returned."""
-    return moment_s(field_of(thing, "timestamp"))
 
 
 def _is_answer(part: Any) -> bool:
@@ -89,7 +81,3 @@ def _kind(part: Any) -> str:
 
 def _name(part: Any) -> str:
     return text_of(field_of(part, "tool_name"))
-
-
-def _call_id(part: Any) -> Optional[str]:
-    return optional_text(field_of(part, "tool_call_id"))

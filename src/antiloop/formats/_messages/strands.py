@@ -4,9 +4,9 @@ from typing import Any, Iterable, List
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, optional_text, tag_of, text_of, texts_in
+from .._content import field_of, first_field, items_of, optional_text, tag_of, text_of, texts_in
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 
 @beta
@@ -47,8 +47,7 @@ def from_strands(messages: Iterable[Any]) -> History:
 
 def blocks_of(message: Any) -> List[Any]:
     """Return the content blocks of a message."""
-    content = field_of(message, "content")
-    return list(content) if isinstance(content, (list, tuple)) else []
+    return items_of(field_of(message, "content"))
 
 
 def holds_call(block: Any) -> bool:
@@ -71,18 +70,14 @@ def _thought_in(block: Any) -> Any:
 def _add(history: HistoryBuilder, block: Any, round_: int) -> None:
     use, given = _use_in(block), _result_in(block)
     if use is not None:
-        arguments = arguments_of(field_of(use, "input"))
-        history.add_call(text_of(field_of(use, "name")), arguments, _id_of(use), round_)
+        add_call_in(history, use, ("name", "input", "toolUseId"), round_)
     if given is not None:
         text = "\n".join(map(_text_of_block, blocks_of(given)))
-        history.add_result(ToolResult(text, tag_of(given, "status") == "error"), _id_of(given))
-
-
-def _id_of(body: Any) -> Any:
-    return optional_text(field_of(body, "toolUseId"))
+        failed = tag_of(given, "status") == "error"
+        history.add_result(ToolResult(text, failed), optional_text(field_of(given, "toolUseId")))
 
 
 def _text_of_block(block: Any) -> str:
     """Return text or JSON as it is; any other block as separate JSON."""
-    found = (field_of(block, key) for key in ("text", "json"))
-    return text_of(next((value for value in found if value is not None), block))
+    found = first_field(block, "text", "json")
+    return text_of(block if found is None else found)

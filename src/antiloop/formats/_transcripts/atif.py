@@ -6,12 +6,11 @@ See https://harborframework.com/docs/trajectory-format.
 
 from typing import Any, Iterator, Mapping, Optional, Tuple
 
-from ..._amounts import moment_s
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
+from .._content import field_of, items_of, optional_text, tag_of, text_of, texts_in, time_of
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 
 
 @beta
@@ -35,7 +34,7 @@ def from_atif(trajectory: Any) -> History:
     """
     history = HistoryBuilder()
     for index, step in own_steps(trajectory):
-        at = moment_s(field_of(step, "timestamp"))
+        at = time_of(step)
         calls = items_of(field_of(step, "tool_calls"))
         if tag_of(step, "source") == "user":
             history.add_user_message(text_of(field_of(step, "message")))
@@ -43,13 +42,7 @@ def from_atif(trajectory: Any) -> History:
             history.add_thoughts(*texts_in(field_of(step, "reasoning_content")))
             history.add_reply(*texts_in(field_of(step, "message")))
         for call in calls:
-            history.add_call(
-                text_of(field_of(call, "function_name")),
-                arguments_of(field_of(call, "arguments")),
-                optional_text(field_of(call, "tool_call_id")),
-                index,
-                at,
-            )
+            add_call_in(history, call, ("function_name", "arguments", "tool_call_id"), index, at)
         for result in items_of(field_of(field_of(step, "observation"), "results")):
             # Results beside their calls bear the time of the calls; when they came is not said.
             _add_result(history, result, None if calls else at)

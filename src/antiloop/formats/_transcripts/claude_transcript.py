@@ -2,10 +2,9 @@
 
 from typing import Any, Dict, Iterable
 
-from ..._amounts import moment_s
 from ..._latest import Latest
 from ...stability import beta
-from .._content import field_of, flag_of, optional_text, tag_of, text_of
+from .._content import field_of, flag_of, optional_text, tag_of, text_of, time_of
 from .._history import History
 from .._history_builder import HistoryBuilder, keep_latest
 from .._messages.anthropic import add_blocks, add_words, blocks_of, words_of
@@ -100,8 +99,7 @@ class TranscriptBuilder(HistoryBuilder):
         message = field_of(line, "message")
         if field_of(message, "model") != SYNTHETIC:
             add_words(self, message)
-        at = moment_s(field_of(line, "timestamp"))
-        add_blocks(self, message, self._round_of(message), at)
+        add_blocks(self, message, self._round_of(message), time_of(line))
         if flag_of(line, "isCompactSummary"):
             self.add_summary(*words_of(message))
         elif not flag_of(line, "isMeta") and _is_of_person(line):

@@ -3,10 +3,10 @@
 import re
 from typing import Any, Iterable, Mapping, Optional, Tuple
 
-from ..._amounts import moment_s, number, whole_number
+from ..._amounts import number, whole_number
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, tag_of, text_of
+from .._content import arguments_of, field_of, tag_of, text_of, time_of
 from .._history import History
 from .._messages.openai_responses import ItemsBuilder, result_of
 
@@ -44,7 +44,7 @@ class RolloutBuilder(ItemsBuilder):
     """Collects calls and results, line by line."""
 
     def __init__(self) -> None:
-        super().__init__(_result_of_command, "codex")
+        super().__init__("codex")
 
     def add_line(self, line: Any) -> None:
         """Add one line; skip it if it is not an item of the conversation."""
@@ -53,18 +53,19 @@ class RolloutBuilder(ItemsBuilder):
             self.add_summary(text_of(field_of(field_of(line, "payload"), "message")))
         if tag_of(item, "role") == "user" and _CONTEXT.match(text_of(field_of(item, "content"))):
             return
-        self.add_item(item, moment_s(field_of(line, "timestamp")))
+        self.add_item(item, time_of(line))
 
-
-def _result_of_command(item: Any) -> ToolResult:
-    result = result_of(item)
-    output, code, is_running = _unwrapped(result.text)
-    took = seconds_of(item)
-    if is_running:
-        return ToolResult(f"{output}\nThe process is still running.", result.is_error, took)
-    if code:
-        return ToolResult(f"{output}\n[exit code {code}]", True, took)
-    return ToolResult(output, result.is_error or _is_said_to_fail(item), took)
+    def _read_result(self, item: Any) -> ToolResult:
+        """Read a result without what Codex writes around the output of a command."""
+        result = super()._read_result(item)
+        output, code, is_running = _unwrapped(result.text)
+        took = seconds_of(item)
+        if is_running:
+            return ToolResult(f"{output}\nThe process is still running.", result.is_error, took)
+        if code:
+            return ToolResult(f"{output}\n[exit code {code}]", True, took)
+        is_said_to_fail = field_of(field_of(item, "output"), "success") is False
+        return ToolResult(output, result.is_error or is_said_to_fail, took)
 
 
 def _unwrapped(text: str) -> Tuple[str, Optional[int], bool]:
@@ -98,7 +99,3 @@ def seconds_of(item: Any) -> Optional[float]:
     header = _HEADER.match(text)
     said = _WALL_TIME.search(header[1]) if header else None
     return number(said[1]) if said else None
-
-
-def _is_said_to_fail(item: Any) -> bool:
-    return field_of(field_of(item, "output"), "success") is False

@@ -2,12 +2,11 @@
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ..._amounts import moment_s
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, items_of, optional_text, tag_of, text_of, texts_in
+from .._content import field_of, items_of, optional_text, tag_of, text_of, texts_in, time_of
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, add_call_in
 from .._messages.gemini import response_in, result_of
 
 _SAME_ROUND_S = 0.1
@@ -57,7 +56,7 @@ class SessionBuilder(HistoryBuilder):
         for index, (is_new_round, began, call) in enumerate(_calls_of(message)):
             if index == len(is_answered):
                 self._round += is_new_round
-                self._add_call(call, began)
+                add_call_in(self, call, ("name", "args", "id"), self._round, began)
                 is_answered.append(False)
             if not is_answered[index]:
                 is_answered[index] = self._add_result(call)
@@ -72,10 +71,6 @@ class SessionBuilder(HistoryBuilder):
             self.add_thoughts(*map(_thought, items_of(field_of(message, "thoughts"))))
             self.add_reply(*texts_in(content))
 
-    def _add_call(self, call: Any, began: Optional[float]) -> None:
-        arguments = arguments_of(field_of(call, "args"))
-        self.add_call(_name(call), arguments, _call_id(call), self._round, began)
-
     def _add_result(self, call: Any) -> bool:
         status, returned = tag_of(call, "status"), field_of(call, "result")
         if status not in _FINAL or returned is None:
@@ -83,7 +78,8 @@ class SessionBuilder(HistoryBuilder):
         results = [_result_of_part(part) for part in _listed(returned)]
         failed = status != "success" or any(result.is_error for result in results)
         result = ToolResult("\n".join(result.text for result in results), failed)
-        self.answer(result, _call_id(call), _name(call), _time_of(call))
+        call_id, name = optional_text(field_of(call, "id")), text_of(field_of(call, "name"))
+        self.answer(result, call_id, name, time_of(call))
         return True
 
 
@@ -92,27 +88,14 @@ def _calls_of(message: Any) -> Iterator[Tuple[bool, Optional[float], Any]]:
 
     The time of a message is that of the reply, and the time of a call that of its result.
     """
-    calls = field_of(message, "toolCalls")
     before: Optional[float] = None
-    began = _time_of(message)
-    for index, call in enumerate(calls if isinstance(calls, list) else []):
-        now = _time_of(call)
+    began = time_of(message)
+    for index, call in enumerate(items_of(field_of(message, "toolCalls"))):
+        now = time_of(call)
         is_later = None not in (before, now) and (now or 0) - (before or 0) > _SAME_ROUND_S
         began = before if is_later else began
         yield index == 0 or is_later, began, call
         before = now
-
-
-def _time_of(record: Any) -> Optional[float]:
-    return moment_s(field_of(record, "timestamp"))
-
-
-def _call_id(call: Any) -> Optional[str]:
-    return optional_text(field_of(call, "id"))
-
-
-def _name(call: Any) -> str:
-    return text_of(field_of(call, "name"))
 
 
 def _result_of_part(part: Any) -> ToolResult:

@@ -6,7 +6,6 @@ those of its agent SDK (``kind`` does).
 
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
-from ..._amounts import moment_s
 from ..._text.canonical import plain
 from ...stability import beta
 from ...types import ToolResult
@@ -19,6 +18,7 @@ from .._content import (
     tag_of,
     text_of,
     texts_in,
+    time_of,
 )
 from .._history import History
 from .._history_builder import HistoryBuilder, keep_latest
@@ -140,14 +140,12 @@ class EventsBuilder(HistoryBuilder):
         own = _named(field_of(event, "id"))
         call_id = _call_id(event) or own
         self._ids[own] = call_id
-        at = moment_s(field_of(event, "timestamp"))
-        self.add_call(tool_of(event), _arguments(event), call_id, self._round, at)
+        self.add_call(tool_of(event), _arguments(event), call_id, self._round, time_of(event))
 
     def _add_observation(self, event: Any) -> None:
         call_id = self._call_id_of(event)
         if call_id is not None:
-            at = moment_s(field_of(event, "timestamp"))
-            self.add_result(_result(event), call_id, _tool_seen_in(event), at)
+            self.add_result(_result(event), call_id, _tool_seen_in(event), time_of(event))
 
     def _call_id_of(self, event: Any) -> Optional[str]:
         """Find the call of an observation; one that nothing caused is the environment speaking."""
