@@ -119,6 +119,16 @@ def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
     return parsed if isinstance(parsed, dict) else value
 
 
+def parsed(value: Any) -> Any:
+    """Return what a JSON text says, None for any other text; a value stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except _UNPARSABLE:
+        return None
+
+
 def optional_text(value: Any) -> Optional[str]:
     """Return an id or a name as text; None where it is missing or empty."""
     return text_of(value) or None

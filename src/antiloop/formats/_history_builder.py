@@ -46,15 +46,23 @@ class GrowingHistory:
         """Count all calls so far."""
         return self.forgotten + len(self.calls)
 
-    def add(self, call: ToolCall) -> None:
-        """Add a call; its result is not known yet."""
+    def add(self, call: ToolCall, result: Optional[ToolResult] = None) -> None:
+        """Add a call, and its result if that is known."""
         self.calls.append(call)
-        self.results.append(None)
+        self.results.append(result)
 
     def set_result(self, index: int, result: Optional[ToolResult]) -> None:
         """Set the result of a call, if the call is still here."""
         if index >= self.forgotten:
             self.results[index - self.forgotten] = result
+
+    def _add_message(
+        self, role: Role, text: str, position: Optional[int] = None, *, is_thought: bool = False
+    ) -> None:
+        """Add what was said, if anything was, after so many calls; by default after all."""
+        if text and not text.isspace():
+            before = len(self) if position is None else position
+            self.messages.append(TextMessage(role, text, before, is_thought))
 
     def build(self, since: int = 0) -> History:
         """Return what was collected so far, without the first ``since`` calls."""
@@ -224,13 +232,6 @@ class HistoryBuilder(GrowingHistory):
     def add_thoughts(self, *texts: str, position: Optional[int] = None) -> None:
         """Note what the model thought before its reply; the arguments are those of `add_reply`."""
         self._add_message(Role.ASSISTANT, "\n".join(texts), position, is_thought=True)
-
-    def _add_message(
-        self, role: Role, text: str, position: Optional[int] = None, *, is_thought: bool = False
-    ) -> None:
-        if text and not text.isspace():
-            before = len(self) if position is None else position
-            self.messages.append(TextMessage(role, text, before, is_thought))
 
     def forget(self, before: int, heard: int = 0) -> int:
         """Remove calls before a step, now or later, and old ids; steps keep their numbers."""

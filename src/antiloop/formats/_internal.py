@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ._content import flag_of as flag_of
     from ._content import items_of as items_of
     from ._content import optional_text as optional_text
+    from ._content import parsed as parsed
     from ._content import tag_of as tag_of
     from ._content import text_of as text_of
     from ._content import texts_in as texts_in
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
     from ._moment import verdicts_of as verdicts_of
     from ._spans import observability as observability
     from ._spans.agent_span import AgentSpan as AgentSpan
-    from ._spans.flat_calls import Columns as Columns
     from ._spans.flat_calls import Row as Row
-    from ._spans.flat_calls import fits as fits
     from ._spans.flat_calls import rows_in as rows_in
     from ._spans.gen_ai import conversation_of as conversation_of
     from ._spans.observability import FlatCall as FlatCall
@@ -69,7 +68,7 @@ _HOMES = {
     "_by_profile": "known_by",
     "_content": (
         "arguments_of field_of filled_field flag_of items_of optional_text"
-        " tag_of text_of texts_in thoughts_in"
+        " parsed tag_of text_of texts_in thoughts_in"
     ),
     "_forgotten": "has_forgotten",
     "_history_builder": "GrowingHistory keep_latest",
@@ -83,7 +82,7 @@ _HOMES = {
     "_messages.strands": "strands",
     "_moment": "Moment judged moments_of step_of verdicts_of",
     "_spans.agent_span": "AgentSpan",
-    "_spans.flat_calls": "Columns Row fits rows_in",
+    "_spans.flat_calls": "Row rows_in",
     "_spans.gen_ai": "conversation_of",
     "_spans.observability": "FlatCall observability",
     "_spans.otlp": (

@@ -7,11 +7,11 @@ object, one a line, or as a data frame written as JSON.
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
-from ..._amounts import moment_s, number, whole_number
+from ..._amounts import number, whole_number
 from ...types import ToolCall, ToolResult
 from .._content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
 from .agent_span import AgentSpan
-from .span import Span
+from .span import Span, nanoseconds_of
 from .tool_message import tool_message_in
 
 Row = Mapping[str, Any]
@@ -69,7 +69,8 @@ def _outer_rows(value: Any) -> List[Row]:
         return []
     if isinstance(value.get("columns"), list):
         names = list(map(text_of, value["columns"]))
-        return [dict(zip(names, each)) for each in _lists(value.get("data"))]
+        lines = (each for each in items_of(value.get("data")) if isinstance(each, list))
+        return [dict(zip(names, each)) for each in lines]
     if isinstance(value.get("data"), dict):
         return _outer_rows(value["data"])
     listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
@@ -77,10 +78,6 @@ def _outer_rows(value: Any) -> List[Row]:
         around = {key: value[key] for key in ("sessionId",) if value.get(key)}
         return [{**around, **_known(row)} for row in listed if isinstance(row, dict)]
     return _transposed(value) or [value]
-
-
-def _lists(value: Any) -> List[List[Any]]:
-    return [each for each in value if isinstance(each, list)] if isinstance(value, list) else []
 
 
 def _known(row: Row) -> Dict[str, Any]:
@@ -131,7 +128,7 @@ def flat_calls(rows: Iterable[Row], columns: Columns) -> Iterator[Tuple[Span, Op
 
 
 def _span(row: Row, columns: Columns) -> Span:
-    start, end = (_nanoseconds(value_at(row, each)) for each in (columns.start, columns.end))
+    start, end = (nanoseconds_of(value_at(row, each)) for each in (columns.start, columns.end))
     error = value_at(row, columns.error)
     has_failed = _is_error(row, columns) if columns.level else error not in (None, "")
     return Span(
@@ -147,10 +144,6 @@ def _span(row: Row, columns: Columns) -> Span:
 
 def _is_error(row: Row, columns: Columns) -> bool:
     return text_of(value_at(row, columns.level)).upper() == "ERROR"
-
-
-def _nanoseconds(value: Any) -> int:
-    return round((moment_s(value) or 0) * 1e6) * 1000
 
 
 def _agent_span(row: Row, columns: Columns, span: Span) -> Optional[AgentSpan]:

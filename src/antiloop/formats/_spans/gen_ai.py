@@ -5,9 +5,8 @@ in three places: attributes of the tool's span, its events, and messages on the 
 See https://opentelemetry.io/docs/specs/semconv/gen-ai/.
 """
 
-import json
 from dataclasses import replace
-from typing import Any, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Iterator, List, Mapping, Optional, Tuple, TypeVar
 
 from ..._amounts import number, whole_number
 from ...loop_detection._internal import NOTICE_MARKER
@@ -17,7 +16,9 @@ from .._content import (
     field_of,
     filled_field,
     flag_of,
+    items_of,
     optional_text,
+    parsed,
     tag_of,
     text_of,
     thoughts_in,
@@ -29,6 +30,7 @@ _MODEL = ("chat", "text_completion", "generate_content")
 _AGENT = ("invoke_agent", "create_agent", "invoke_workflow")
 _DETAILS = "gen_ai.client.inference.operation.details"
 Answer = Tuple[str, ToolResult]
+_Message = TypeVar("_Message", bound=Mapping[str, Any])
 
 
 def from_gen_ai(span: Span) -> Optional[AgentSpan]:
@@ -100,7 +102,7 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
     given, written = _messages(span, "input"), _messages(span, "output")
     requests = [call for message in written for call in _calls_in(message)]
     requests += [call for name, event in span.events for call in _calls_in_event(name, event)]
-    latest = _since_the_model_spoke(given)
+    latest = since_the_model_spoke(given)
     answers = [answer for message in latest for answer in _answers_in(message)]
     answers += [answer for name, event in span.events for answer in _answers_in_event(name, event)]
     return replace(
@@ -133,29 +135,20 @@ def _messages(span: Span, side: str) -> List[Mapping[str, Any]]:
     key = f"gen_ai.{side}.messages"
     details = [event.get(key) for name, event in span.events if name == _DETAILS]
     for found in [span.attributes.get(key), *details]:
-        messages = _parsed(found)
+        messages = parsed(found)
         if isinstance(messages, list):
             return [message for message in messages if isinstance(message, dict)]
     return []
 
 
-def _parsed(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _since_the_model_spoke(messages: List[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
+def since_the_model_spoke(messages: List[_Message]) -> List[_Message]:
+    """Return the messages after the last of the assistant."""
     spoken = [i for i, message in enumerate(messages) if tag_of(message, "role") == "assistant"]
     return messages[spoken[-1] + 1 :] if spoken else messages
 
 
 def _parts(message: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
-    parts = message.get("parts")
-    for part in parts if isinstance(parts, list) else ():
+    for part in items_of(message.get("parts")):
         if tag_of(part, "type") == kind:
             yield part
 
@@ -182,10 +175,9 @@ def _is_of_user(message: Mapping[str, Any]) -> bool:
 
 def _calls_in_event(name: str, event: Mapping[str, Any]) -> Iterator[ToolCall]:
     """Read the calls of a choice as the older conventions tell it, in OpenAI's shape."""
-    message = _parsed(event.get("message")) if name == "gen_ai.choice" else None
+    message = parsed(event.get("message")) if name == "gen_ai.choice" else None
     for holder in (message, event if name == "gen_ai.choice" else None):
-        calls = _parsed(field_of(holder, "tool_calls"))
-        for call in calls if isinstance(calls, list) else ():
+        for call in items_of(parsed(field_of(holder, "tool_calls"))):
             body = filled_field(call, "function")
             body = call if body is None else body
             yield _call({"id": field_of(call, "id"), **body} if isinstance(body, dict) else {})

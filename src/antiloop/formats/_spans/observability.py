@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from ...stability import beta
 from .._content import field_of, tag_of, text_of
 from .._history import History
 from .agent_span import AgentSpan
-from .flat_calls import Columns, Row, flat_calls, rows_in, value_at
+from .flat_calls import Columns, Row, fits, flat_calls, rows_in, value_at
 from .openinference import from_openinference
 from .otlp import content_of, without_copies
 from .span import Span
@@ -119,14 +120,11 @@ MLFLOW = Columns(
 )
 
 
-def langfuse_calls(rows: Iterable[Row]) -> Iterator[FlatCall]:
-    """Read observations of Langfuse's API."""
-    return flat_calls(rows, LANGFUSE)
-
-
-def langsmith_calls(rows: Iterable[Row]) -> Iterator[FlatCall]:
-    """Read runs of LangSmith."""
-    return flat_calls(rows, LANGSMITH)
+is_langfuse = partial(fits, columns=LANGFUSE)
+is_langsmith = partial(fits, columns=LANGSMITH)
+is_phoenix = partial(fits, columns=PHOENIX)
+langfuse_calls = partial(flat_calls, columns=LANGFUSE)
+langsmith_calls = partial(flat_calls, columns=LANGSMITH)
 
 
 def weave_calls(rows: Iterable[Row]) -> Iterator[FlatCall]:

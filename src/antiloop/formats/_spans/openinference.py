@@ -5,14 +5,14 @@ See https://arize-ai.github.io/openinference/spec/.
 
 import re
 from dataclasses import replace
-from typing import Any, Dict, Iterable, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from ..._amounts import number, whole_number
 from ...loop_detection._internal import NOTICE_MARKER
 from ...types import ToolCall, ToolResult
 from .._content import arguments_of, field_of, optional_text, tag_of, text_of
 from .agent_span import AgentSpan
-from .gen_ai import tool_result
+from .gen_ai import since_the_model_spoke, tool_result
 from .span import Span
 from .tool_message import tool_message_in
 
@@ -55,22 +55,15 @@ def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
     result = tool_result(span, returned)
     if result and message and tag_of(message, "status") == "error":
         result = replace(result, is_error=True)
-    ids = (
-        attributes.get("tool.id"),
-        attributes.get("tool_call.id"),
-        field_of(message, "tool_call_id"),
-    )
+    named = (attributes.get("tool.id"), attributes.get("tool_call.id"))
+    ids = filter(None, map(optional_text, (*named, field_of(message, "tool_call_id"))))
     return replace(
         basis,
         kind="tool",
-        call=ToolCall(text_of(attributes.get("tool.name")), arguments_of(given), _first(ids)),
+        call=ToolCall(text_of(attributes.get("tool.name")), arguments_of(given), next(ids, None)),
         knows_arguments=given is not None,
         result=result,
     )
-
-
-def _first(ids: Iterable[Any]) -> Optional[str]:
-    return next(filter(None, map(optional_text, ids)), None)
 
 
 def _is_schema(value: Any) -> bool:
@@ -81,8 +74,7 @@ def _is_schema(value: Any) -> bool:
 def _model(span: Span, basis: AgentSpan) -> AgentSpan:
     attributes = span.attributes
     given, written = _messages(attributes, "input"), _messages(attributes, "output")
-    spoken = [i for i, message in enumerate(given) if tag_of(message, "role") == "assistant"]
-    latest = given[spoken[-1] + 1 :] if spoken else given
+    latest = since_the_model_spoke(given)
     return replace(
         basis,
         kind="model",

@@ -1,6 +1,6 @@
 """OpenTelemetry traces of agents: the spans of tools and models, as calls and results."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from ..._amounts import whole_number
@@ -8,7 +8,7 @@ from ...stability import beta
 from ...types import Role, ToolCall, ToolResult
 from .._content import arguments_of, field_of, optional_text, tag_of, text_of
 from .._history import History, round_of_unseen
-from .._text_message import TextMessage
+from .._history_builder import GrowingHistory
 from .._unrecorded import unlike_others
 from .agent_span import AgentSpan
 from .gen_ai import from_gen_ai
@@ -131,7 +131,7 @@ def content_of(found: Iterable[AgentSpan]) -> SpanContent:
     requests = (call for one in kept for call in one.requests)
     reader = _Reader(bool(tools), records, any(call.arguments is not None for call in requests))
     for round_, one, asked in in_rounds(kept):
-        reader.add(round_, one, asked)
+        reader.add_span(round_, one, asked)
     return reader.content()
 
 
@@ -147,26 +147,26 @@ def is_same_call(one: AgentSpan, outer: Optional[AgentSpan]) -> bool:
     return one.call.tool_name == outer.call.tool_name
 
 
-@dataclass
-class _Reader:
-    """Collects what the spans of one run tell, in order."""
+class _Reader(GrowingHistory):
+    """Collects what the spans of one run tell, in order.
 
-    has_tools: bool
-    """Or else the calls are those that the models ask for."""
-    records_arguments: bool
-    """Whether any tool's span does; then one without them had none."""
-    writes_arguments: bool
-    """The same of what the models ask for."""
-    calls: List[ToolCall] = field(default_factory=list)
-    results: List[Optional[ToolResult]] = field(default_factory=list)
-    turn_starts: List[int] = field(default_factory=list)
-    messages: List[TextMessage] = field(default_factory=list)
-    spans: List[Tuple[int, AgentSpan]] = field(default_factory=list)
-    by_id: Dict[str, Optional[int]] = field(default_factory=dict)
-    traces: Set[str] = field(default_factory=set)
-    unknown: int = 0
+    Args:
+        has_tools: or else the calls are those that the models ask for.
+        records_arguments: whether any tool's span does; then one without them had none.
+        writes_arguments: the same of what the models ask for.
+    """
 
-    def add(self, round_: int, one: AgentSpan, asked: Optional[ToolCall]) -> None:
+    def __init__(self, has_tools: bool, records_arguments: bool, writes_arguments: bool) -> None:
+        super().__init__()
+        self.has_tools = has_tools
+        self.records_arguments = records_arguments
+        self.writes_arguments = writes_arguments
+        self.spans: List[Tuple[int, AgentSpan]] = []
+        self.by_id: Dict[str, Optional[int]] = {}
+        self.traces: Set[str] = set()
+        self.unknown = 0
+
+    def add_span(self, round_: int, one: AgentSpan, asked: Optional[ToolCall]) -> None:
         """Take the next span, for a tool with what the model asked of it."""
         self._note_trace(one)
         self.spans.append((len(self.calls), one))
@@ -179,21 +179,15 @@ class _Reader:
             self._answer(call_id, result)
         if one.user_spoke:
             self.turn_starts.append(len(self.calls))
-        self._note_words(Role.USER, one.heard)
-        self._note_words(Role.ASSISTANT, one.thought, is_thought=True)
-        self._note_words(Role.ASSISTANT, one.said)
+        self._add_message(Role.USER, one.heard)
+        self._add_message(Role.ASSISTANT, one.thought, is_thought=True)
+        self._add_message(Role.ASSISTANT, one.said)
         for call in () if self.has_tools else one.requests:
             self._add_call(replace(self._asked(one, call), round=round_), None)
 
     def content(self) -> SpanContent:
         """Return what was read."""
-        calls, results, turns = tuple(self.calls), tuple(self.results), tuple(self.turn_starts)
-        history = History(calls, results, turns, tuple(self.messages))
-        return SpanContent(history, tuple(self.spans), self.unknown)
-
-    def _note_words(self, role: Role, text: str, *, is_thought: bool = False) -> None:
-        if text and not text.isspace():
-            self.messages.append(TextMessage(role, text, len(self.calls), is_thought))
+        return SpanContent(self.build(), tuple(self.spans), self.unknown)
 
     def _note_trace(self, one: AgentSpan) -> None:
         """Take a further trace of a conversation as a new turn, unless its messages are there."""
@@ -204,8 +198,7 @@ class _Reader:
     def _add_call(self, call: ToolCall, result: Optional[ToolResult]) -> None:
         if call.id and result is None:
             self.by_id[call.id] = len(self.calls)
-        self.calls.append(call)
-        self.results.append(result)
+        self.add(call, result)
 
     def _answer(self, call_id: str, result: ToolResult) -> None:
         if call_id not in self.by_id and call_id and not self.has_tools:

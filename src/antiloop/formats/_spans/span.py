@@ -71,6 +71,11 @@ def _service(resource: Mapping[str, Any]) -> str:
     return "" if name.startswith("unknown_service") else name
 
 
+def nanoseconds_of(moment: Any) -> int:
+    """Return a time of day and year as nanoseconds since 1970; 0 for anything else."""
+    return round((moment_s(moment) or 0) * 1e6) * 1000
+
+
 def _exported(span: Mapping[str, Any], service: str) -> Span:
     start = _nanoseconds(_get(span, "startTimeUnixNano"))
     attributes = _plain_map(span.get("attributes"))
@@ -185,5 +190,5 @@ def _hex(value: Any) -> str:
 def _nanoseconds(value: Any) -> int:
     """Return a time as nanoseconds since 1970: a number, digits, or ISO 8601."""
     if isinstance(value, str) and ":" in value:
-        return round((moment_s(value) or 0) * 1e6) * 1000
+        return nanoseconds_of(value)
     return whole_number(value) or 0

@@ -10,6 +10,7 @@ import re
 from typing import Any, Dict, Iterator, List, Tuple
 
 from ..._regular_file import NotRegular, opener
+from ...formats._internal import parsed
 
 _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 _NUMBER = re.compile(r"(\d+)")
@@ -70,11 +71,7 @@ def _natural(name: str) -> List[Tuple[int, str]]:
 
 
 def _value(path: str, max_length: int) -> Any:
-    text, _ = _text(path, max_length)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return parsed(_text(path, max_length)[0])
 
 
 def _text(path: str, max_length: int) -> Tuple[str, str]:

@@ -6,7 +6,7 @@ Records come in any order, so the whole file is read before the first run is giv
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, List, Tuple
 
-from ...formats._internal import Columns, FlatCall, Row, fits, observability, rows_in
+from ...formats._internal import FlatCall, Row, observability, rows_in
 from .._recorded_run import RecordedRun
 from .._shared.records import OnTrouble, Record
 from .otlp import SpanArchive, runs_in
@@ -43,12 +43,8 @@ class RecordFormat:
         yield from runs_in(archive, name, on_trouble)
 
 
-def _with(columns: Columns) -> Callable[[Row], bool]:
-    return lambda row: fits(row, columns)
-
-
-LANGFUSE = RecordFormat("Langfuse", _with(observability.LANGFUSE), observability.langfuse_calls)
-LANGSMITH = RecordFormat("LangSmith", _with(observability.LANGSMITH), observability.langsmith_calls)
+LANGFUSE = RecordFormat("Langfuse", observability.is_langfuse, observability.langfuse_calls)
+LANGSMITH = RecordFormat("LangSmith", observability.is_langsmith, observability.langsmith_calls)
 WEAVE = RecordFormat("W&B Weave", observability.is_weave, observability.weave_calls)
 MLFLOW = RecordFormat("MLflow", observability.is_mlflow, observability.mlflow_calls)
-PHOENIX = RecordFormat("Phoenix", _with(observability.PHOENIX), observability.phoenix_calls)
+PHOENIX = RecordFormat("Phoenix", observability.is_phoenix, observability.phoenix_calls)

@@ -96,11 +96,8 @@ class OpenRun(GrowingHistory):
         events = self._events
         return RecordedRun(
             self.run_id,
-            tuple(self.calls),
-            tuple(self.results),
-            tuple(self.turn_starts),
-            self.source,
-            tuple(events),
+            source=self.source,
+            events=tuple(events),
             agent=self._agent,
             model=next((event.model for event in events if event.model), None),
             input_tokens=total(event.input_tokens for event in events),
@@ -108,8 +105,8 @@ class OpenRun(GrowingHistory):
             cost=total(event.cost for event in events),
             opinions=tuple(self._opinions),
             failed=self._failed,
-            messages=tuple(self.messages),
             cached_tokens=total(event.cached_tokens for event in events),
+            **vars(self.build()),
         )
 
     def _note_opinion(self, event: Mapping[str, Any]) -> None:
