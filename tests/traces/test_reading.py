@@ -236,7 +236,8 @@ def read_bytes(data):
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data):
     with contextlib.suppress(TraceUnreadable):
-        assert read_bytes(data) == []
+        # The first words of a chat history in Markdown are a run in which nothing happened yet.
+        assert not any(map(len, read_bytes(data)))
 
 
 @given(st.lists(run_like, min_size=1, max_size=3), st.data())
