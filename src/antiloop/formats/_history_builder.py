@@ -192,7 +192,7 @@ class HistoryBuilder(GrowingHistory):
         if index is None:
             return False
         plain = replace(result, text=self._profile.unwrapped(_without_notice(result.text)))
-        self.results[index] = _timed(plain, self.calls[index], ended_at)
+        self.results[index] = timed(plain, self.calls[index], ended_at)
         if call_id:
             self._answered[call_id] = index
         return True
@@ -311,7 +311,7 @@ def _without_notice(text: str) -> str:
     return text if place < 0 else text[:place]
 
 
-def _timed(result: ToolResult, call: ToolCall, ended_at: Optional[float]) -> ToolResult:
+def timed(result: ToolResult, call: ToolCall, ended_at: Optional[float]) -> ToolResult:
     """Return a result with the time that its call took, where that is known."""
     if result.duration_s is not None or ended_at is None or call.started_at is None:
         return result

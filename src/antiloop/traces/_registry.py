@@ -33,7 +33,7 @@ from ._readers.frameworks import FRAMEWORKS
 from ._readers.headless import CODEX_EXEC, GEMINI_STREAM
 from ._recorded_run import RecordedRun
 from ._shared.records import OnTrouble, Record
-from ._shared.run_under_way import Follow, not_by_record
+from ._shared.run_under_way import Follow
 
 _Read = Callable[[Iterable[Record], str, OnTrouble], Iterator[RecordedRun]]
 
@@ -60,7 +60,10 @@ class TraceFormat:
 
 
 class _Reader(Protocol):
-    """A module, or an entry of a table, that reads one format."""
+    """A module, or an entry of a table, that reads one format.
+
+    It has ``follow`` too, unless each record holds whole runs.
+    """
 
     @property
     def recognizes(self) -> Callable[[Any], bool]: ...
@@ -68,66 +71,64 @@ class _Reader(Protocol):
     def read(self) -> _Read: ...
 
 
-_READERS: Tuple[Tuple[str, str, _Reader, Optional[Follow]], ...] = (
-    ("antiloop", 'one {"run_id", "steps": [...]} a line', antiloop_jsonl, None),
-    ("mini-swe-agent", "mini-swe-agent trajectories", mini_swe_agent, None),
-    ("inspect", "logs of Inspect AI", inspect_ai, None),
-    ("copilot-chat", "sessions of Copilot Chat in VS Code", vscode_chat, not_by_record),
-    ("cursor", "sessions of Cursor", cursor, cursor.follow),
-    ("cline", "conversations of Cline, Roo Code and Kilo Code", cline, cline.follow),
-    ("opencode", "sessions of opencode", opencode, opencode.follow),
-    ("pi", "sessions of pi and OpenClaw", pi, pi.follow),
-    ("copilot-cli", "sessions of Copilot CLI", copilot_cli, copilot_cli.follow),
-    ("codex-exec", "output of codex exec --json", CODEX_EXEC, CODEX_EXEC.follow),
-    ("gemini-stream", "output of Gemini CLI's stream-json", GEMINI_STREAM, GEMINI_STREAM.follow),
-    ("qwen-code", "chats of Qwen Code", qwen_code, qwen_code.follow),
-    ("markdown", "histories of Aider and SpecStory", markdown, not_by_record),
-    *(
-        (name, expected, each[name], each[name].follow)
-        for name, expected, each in (
-            ("droid", "sessions of Factory Droid", CHATS),
-            ("amp", "threads of Amp", CHATS),
-            ("crush", "sessions of Crush", CHATS),
-            ("goose", "sessions of Goose", CHATS),
-            ("continue", "sessions of Continue", CHATS),
-            ("kimi", "sessions of Kimi CLI", CHATS),
-            ("ai-sdk", "messages of Vercel's AI SDK", FRAMEWORKS),
-            ("tau2", "simulations of tau2", FRAMEWORKS),
-            ("smolagents", "steps of smolagents", FRAMEWORKS),
-            ("browser-use", "histories of browser-use", FRAMEWORKS),
-            ("autogen", "messages of AutoGen", FRAMEWORKS),
-            ("librechat", "conversations of LibreChat", FRAMEWORKS),
-        )
-    ),
-    ("otlp", "OpenTelemetry spans as JSON", otlp, not_by_record),
-    ("atif", "ATIF trajectories", atif, None),
-    ("swe-agent", "SWE-agent trajectories", swe_agent, None),
-    ("openhands", "OpenHands events", openhands, openhands.follow),
-    ("event-log", "one event of a run a line", event_log, event_log.follow),
-    ("anthropic", "Anthropic messages with tool_use blocks", CONVERSATIONS["anthropic"], None),
-    ("claude-code", "Claude Code sessions", claude_code, claude_code.follow),
-    ("openai-responses", "items of OpenAI Responses", CONVERSATIONS["openai-responses"], None),
-    ("codex", "Codex CLI sessions", codex, codex.follow),
-    ("langchain", "LangChain messages", CONVERSATIONS["langchain"], None),
-    ("gemini", "Gemini contents with functionCall parts", CONVERSATIONS["gemini"], None),
-    ("gemini-cli", "Gemini CLI sessions", gemini_cli, gemini_cli.follow),
-    ("pydantic-ai", "Pydantic AI messages", CONVERSATIONS["pydantic-ai"], None),
-    ("adk", "Google ADK sessions", CONVERSATIONS["adk"], None),
-    ("strands", "Converse messages with toolUse blocks", CONVERSATIONS["strands"], None),
-    ("langfuse", "observations of Langfuse", observability.LANGFUSE, not_by_record),
-    ("mlflow", "traces of MLflow", observability.MLFLOW, not_by_record),
-    ("phoenix", "spans of Phoenix", observability.PHOENIX, not_by_record),
-    ("langsmith", "runs of LangSmith", observability.LANGSMITH, not_by_record),
-    ("weave", "calls of W&B Weave", observability.WEAVE, not_by_record),
+_READERS: Tuple[Tuple[str, str, _Reader], ...] = (
+    ("antiloop", 'one {"run_id", "steps": [...]} a line', antiloop_jsonl),
+    ("mini-swe-agent", "mini-swe-agent trajectories", mini_swe_agent),
+    ("inspect", "logs of Inspect AI", inspect_ai),
+    ("copilot-chat", "sessions of Copilot Chat in VS Code", vscode_chat),
+    ("cursor", "sessions of Cursor", cursor.FORMAT),
+    ("cline", "conversations of Cline, Roo Code and Kilo Code", cline.FORMAT),
+    ("opencode", "sessions of opencode", opencode.FORMAT),
+    ("pi", "sessions of pi and OpenClaw", pi.FORMAT),
+    ("copilot-cli", "sessions of Copilot CLI", copilot_cli.FORMAT),
+    ("codex-exec", "output of codex exec --json", CODEX_EXEC),
+    ("gemini-stream", "output of Gemini CLI's stream-json", GEMINI_STREAM),
+    ("qwen-code", "chats of Qwen Code", qwen_code.FORMAT),
+    ("markdown", "histories of Aider and SpecStory", markdown),
+    ("droid", "sessions of Factory Droid", CHATS["droid"]),
+    ("amp", "threads of Amp", CHATS["amp"]),
+    ("crush", "sessions of Crush", CHATS["crush"]),
+    ("goose", "sessions of Goose", CHATS["goose"]),
+    ("continue", "sessions of Continue", CHATS["continue"]),
+    ("kimi", "sessions of Kimi CLI", CHATS["kimi"]),
+    ("ai-sdk", "messages of Vercel's AI SDK", FRAMEWORKS["ai-sdk"]),
+    ("tau2", "simulations of tau2", FRAMEWORKS["tau2"]),
+    ("smolagents", "steps of smolagents", FRAMEWORKS["smolagents"]),
+    ("browser-use", "histories of browser-use", FRAMEWORKS["browser-use"]),
+    ("autogen", "messages of AutoGen", FRAMEWORKS["autogen"]),
+    ("librechat", "conversations of LibreChat", FRAMEWORKS["librechat"]),
+    ("otlp", "OpenTelemetry spans as JSON", otlp),
+    ("atif", "ATIF trajectories", atif),
+    ("swe-agent", "SWE-agent trajectories", swe_agent),
+    ("openhands", "OpenHands events", openhands),
+    ("event-log", "one event of a run a line", event_log),
+    ("anthropic", "Anthropic messages with tool_use blocks", CONVERSATIONS["anthropic"]),
+    ("claude-code", "Claude Code sessions", claude_code),
+    ("openai-responses", "items of OpenAI Responses", CONVERSATIONS["openai-responses"]),
+    ("codex", "Codex CLI sessions", codex),
+    ("langchain", "LangChain messages", CONVERSATIONS["langchain"]),
+    ("gemini", "Gemini contents with functionCall parts", CONVERSATIONS["gemini"]),
+    ("gemini-cli", "Gemini CLI sessions", gemini_cli),
+    ("pydantic-ai", "Pydantic AI messages", CONVERSATIONS["pydantic-ai"]),
+    ("adk", "Google ADK sessions", CONVERSATIONS["adk"]),
+    ("strands", "Converse messages with toolUse blocks", CONVERSATIONS["strands"]),
+    ("langfuse", "observations of Langfuse", observability.LANGFUSE),
+    ("mlflow", "traces of MLflow", observability.MLFLOW),
+    ("phoenix", "spans of Phoenix", observability.PHOENIX),
+    ("langsmith", "runs of LangSmith", observability.LANGSMITH),
+    ("weave", "calls of W&B Weave", observability.WEAVE),
     # Last, as many others tell who speaks in the same way.
-    ("openai-chat", "OpenAI chat messages", CONVERSATIONS["openai-chat"], None),
-    ("chat-lines", "one chat message a line", CHATS["chat-lines"], CHATS["chat-lines"].follow),
+    ("openai-chat", "OpenAI chat messages", CONVERSATIONS["openai-chat"]),
+    ("chat-lines", "one chat message a line", CHATS["chat-lines"]),
 )
 _IS_SURE: Mapping[str, Callable[[Any], bool]] = {"openai-chat": mentions_tools}
 
 FORMATS: Dict[str, TraceFormat] = {
-    name: TraceFormat(name, expected, each.recognizes, each.read, _IS_SURE.get(name), follow)
-    for name, expected, each, follow in _READERS
+    name: TraceFormat(
+        *(name, expected, each.recognizes, each.read, _IS_SURE.get(name)),
+        follow=getattr(each, "follow", None),
+    )
+    for name, expected, each in _READERS
 }
 """By name, in the order in which they are tried."""
 

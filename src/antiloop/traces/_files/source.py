@@ -75,7 +75,7 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
 
 
 def _from_parts(parts: Iterable[Tuple[int, str, str]]) -> Iterator[Line]:
-    """Return the values of a folder or a database as lines."""
+    """Return the values of a folder, a database or an archive as lines."""
     for number, text, why_not in parts:
         if why_not or text:
             yield number, NOT_KEPT + why_not if why_not else text
@@ -85,11 +85,10 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
     if stream.peek(len(_ZIP))[: len(_ZIP)] == _ZIP:
         from .eval_archive import members  # `zipfile` takes long to import
 
-        for number, data, why_not in members(stream, name, max_length):
-            if why_not or data:
-                yield number, NOT_KEPT + why_not if why_not else decoded(data)
+        found = members(stream, name, max_length)
+        yield from _from_parts((number, decoded(data), why_not) for number, data, why_not in found)
         return
-    if _is_markdown(stream.peek(_CHUNK)[:_CHUNK]):
+    if stream.peek(_CHUNK)[:_CHUNK].lstrip().startswith(_MARKDOWN):
         yield 1, _whole(stream, max_length)
         return
     splitter = LineSplitter(max_length)
@@ -106,12 +105,6 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
     except (OSError, EOFError, zlib.error) as error:
         raise TraceUnreadable(f"{name}:{splitter.number + 1}: reading failed: {error}") from error
     yield from ((number, decoded(line)) for number, line in splitter.end() if line)
-
-
-def _is_markdown(head: bytes) -> bool:
-    """Whether a chat history in Markdown begins so."""
-    begin = head.lstrip()
-    return begin.startswith(_MARKDOWN)
 
 
 def _whole(stream: io.BufferedReader, max_length: int) -> str:

@@ -72,7 +72,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
 
 def _opinions(listed: Any) -> Iterator[Tuple[int, Opinion]]:
     """Yield the opinions that can be read, each with its step."""
-    for each in listed if isinstance(listed, list) else ():
+    for each in items_of(listed):
         opinion = recorded_opinion(each)
         if opinion is not None and type(each.get("step")) is int:
             yield each["step"], opinion

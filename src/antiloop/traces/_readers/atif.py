@@ -6,9 +6,9 @@ A trajectory is one JSON document, which is read whole.
 from bisect import bisect_left
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ..._amounts import moment_s, number, total, whole_number
+from ..._amounts import number, total, whole_number
 from ...formats import History, from_atif
-from ...formats._internal import field_of, optional_text, own_steps
+from ...formats._internal import field_of, items_of, optional_text, own_steps, time_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .._shared.records import OnTrouble, Record
@@ -41,8 +41,7 @@ def _runs(trajectory: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
     while waiting:
         value = waiting.pop(0)
         yield _run(value, source)
-        inner = value.get("subagent_trajectories")
-        waiting += filter(recognizes, inner if isinstance(inner, list) else [])
+        waiting += filter(recognizes, items_of(value.get("subagent_trajectories")))
 
 
 def _run(value: Dict[str, Any], source: str) -> RecordedRun:
@@ -94,6 +93,6 @@ def _reply(step: Any, before: int) -> RunEvent:
     return reply_event(
         before,
         usage_of(model, metrics, ("prompt_tokens",), ("completion_tokens",)),
-        time_s=moment_s(field_of(step, "timestamp")),
+        time_s=time_of(step),
         cost=number(field_of(metrics, "cost_usd")),
     )

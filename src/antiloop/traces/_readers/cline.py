@@ -5,11 +5,12 @@ its result into the next message of the user, below a line that names the tool.
 """
 
 import re
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ..._amounts import moment_s
 from ...formats._internal import field_of, items_of, tag_of, texts_in, thoughts_in
 from .._shared.listed_run import Listed, ListedFormat, ListedRun, elements_in, kind_of
+from .chats import messages_in
 
 _TOOLS = frozenset(
     """
@@ -30,12 +31,8 @@ _DETAILS = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)\s*
 _FAILED = re.compile(r"(?:The tool execution failed|\[ERROR\]|<error>|Error\b)")
 
 
-def _messages_in(value: Any) -> List[Any]:
-    return value if isinstance(value, list) else items_of(field_of(value, "messages"))
-
-
 def _recognizes(value: Any) -> bool:
-    messages = _messages_in(value)[:4]
+    messages = items_of(messages_in(value))[:4]
     if not messages or not all(tag_of(one, "role") in ("user", "assistant") for one in messages):
         return False
     return any(_is_marked(one) for one in messages)
@@ -49,7 +46,7 @@ def _is_marked(message: Any) -> bool:
 
 
 def _listed(value: Any) -> Iterator[Listed]:
-    for message in _messages_in(value):
+    for message in items_of(messages_in(value)):
         if tag_of(message, "role") in ("user", "assistant"):
             yield None, "", message
 
@@ -129,4 +126,3 @@ FORMAT = ListedFormat(
     _take,
     is_document=True,
 )
-recognizes, read, follow = FORMAT.recognizes, FORMAT.read, FORMAT.follow

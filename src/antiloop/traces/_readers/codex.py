@@ -2,18 +2,16 @@
 
 from typing import Any, Dict, List, Optional, Tuple
 
-from ..._amounts import moment_s
 from ...formats._internal import (
     RolloutBuilder,
     field_of,
     item_of,
     keep_latest,
+    openai_responses,
     optional_text,
     seconds_of,
     text_of,
-)
-from ...formats._internal import (
-    openai_responses as responses,
+    time_of,
 )
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
@@ -46,8 +44,8 @@ def _may_begin(line: Dict[str, Any]) -> bool:
     """Whether a recording that was cut may begin with a line; older ones hold the items alone."""
     return (
         recognizes(line)
-        or responses.is_call(line)
-        or responses.is_result(line)
+        or openai_responses.is_call(line)
+        or openai_responses.is_result(line)
         or line.get("type") == "message"
     )
 
@@ -76,7 +74,7 @@ class _Run(RolloutBuilder):
         return session is not None and (session.get("id") is None or session["id"] not in own)
 
     def take(self, line: Dict[str, Any]) -> None:
-        self._note_time(item_of(line), moment_s(line.get("timestamp")))
+        self._note_time(item_of(line), time_of(line))
         self.add_line(line)
         payload = line.get("payload")
         if line.get("type") == "turn_context":
@@ -88,9 +86,9 @@ class _Run(RolloutBuilder):
     def _note_time(self, item: Any, at: Optional[float]) -> None:
         """Note when a call began, or how long it took."""
         call_id = text_of(field_of(item, "call_id"))
-        if responses.is_call(item):
-            self._begun[call_id] = len(self), responses.tool_of(item), at
-        elif responses.is_result(item) and call_id in self._begun:
+        if openai_responses.is_call(item):
+            self._begun[call_id] = len(self), openai_responses.tool_of(item), at
+        elif openai_responses.is_result(item) and call_id in self._begun:
             (step, tool, began), took = self._begun.pop(call_id), seconds_of(item)
             if took is not None:
                 took_ms = took * 1000
@@ -102,7 +100,7 @@ class _Run(RolloutBuilder):
         """Take the sum so far, which is reported after each reply, sometimes repeatedly."""
         took = so_far.beyond(self._usage)
         if took.input_tokens or took.output_tokens:
-            at = moment_s(line.get("timestamp"))
+            at = time_of(line)
             self._events.append(reply_event(self._counted, took, time_s=at))
         self._usage, self._counted = so_far, len(self)
 

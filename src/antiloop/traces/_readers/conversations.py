@@ -20,6 +20,7 @@ from ...formats._internal import (
     anthropic,
     field_of,
     gemini,
+    items_of,
     langchain,
     openai_responses,
     pydantic_ai,
@@ -27,10 +28,9 @@ from ...formats._internal import (
     text_of,
 )
 from .._shared.conversation import ConversationFormat
-from .._shared.usage import Usage, usage_of
+from .._shared.usage import Usage, chat_usage, usage_of
 
 _INPUT, _OUTPUT = ("input_tokens",), ("output_tokens",)
-_PROMPT, _COMPLETION = ("prompt_tokens",), ("completion_tokens",)
 
 
 def _has_role(message: Any) -> bool:
@@ -99,19 +99,14 @@ def _is_foreign_to_chat(message: Any) -> bool:
     """Whether a message is one of another API, which tells who speaks in the same way."""
     if not isinstance(message, dict):
         return False
-    content = message.get("content")
     if "parts" in message or text_of(message.get("type")).endswith(("_call", "_call_output")):
         return True
-    return any(map(_is_foreign_part, content if isinstance(content, list) else []))
+    return any(map(_is_foreign_part, items_of(message.get("content"))))
 
 
 def _is_foreign_part(part: Any) -> bool:
     kind = text_of(part.get("type")) if isinstance(part, dict) else "text"
     return not kind or kind.endswith(("tool_use", "tool_result"))
-
-
-def _chat_usage(reply: Any) -> Usage:
-    return usage_of(field_of(reply, "model"), field_of(reply, "usage"), _PROMPT, _COMPLETION)
 
 
 def _is_item(item: Any) -> bool:
@@ -156,7 +151,7 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         _has_role,
         from_openai_chat,
         "no OpenAI chat messages here",
-        _chat_usage,
+        chat_usage,
         is_foreign=_is_foreign_to_chat,
     ),
     "anthropic": ConversationFormat(

@@ -39,15 +39,12 @@ def _take(run: ListedRun, event: Any) -> None:
         run.add_thoughts(text_of(data.get("reasoningText")))
         run.add_reply(text_of(data.get("content")))
         for call in items_of(data.get("toolRequests")):
-            run.call(field_of(call, "name"), field_of(call, "arguments"), _id(call), at)
+            name, given = field_of(call, "name"), field_of(call, "arguments")
+            run.call(name, given, field_of(call, "toolCallId"), at)
     elif kind == "tool.execution_complete":
         _take_result(run, data, call_id, at)
     elif kind in _COMPACTED:
         run.add_summary(text_of(data.get("summaryContent")))
-
-
-def _id(call: Any) -> Any:
-    return field_of(call, "toolCallId")
 
 
 def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
@@ -61,4 +58,3 @@ def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
 
 
 FORMAT = ListedFormat("copilot", "no event of a Copilot CLI session", _recognizes, _listed, _take)
-recognizes, read, follow = FORMAT.recognizes, FORMAT.read, FORMAT.follow

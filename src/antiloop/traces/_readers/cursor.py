@@ -83,4 +83,3 @@ def _tool_in(held: Any) -> Tuple[str, Any]:
 
 
 FORMAT = ListedFormat(None, "no line of a Cursor session", _recognizes, _listed, _take)
-recognizes, read, follow = FORMAT.recognizes, FORMAT.read, FORMAT.follow

@@ -12,7 +12,7 @@ only the runs that are under way at one time are held.
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Set
 
 from ..._latest import Latest
-from ...formats._internal import text_of
+from ...formats._internal import tag_of, text_of
 from .._recorded_run import RecordedRun
 from .._shared.open_run import OpenRun
 from .._shared.records import OnTrouble, Record
@@ -30,11 +30,7 @@ _ENDS = frozenset(("run_cancelled", "run_completed", "run_failed"))
 
 def recognizes(value: Any) -> bool:
     """Whether a JSON value is one event of this format."""
-    return isinstance(value, dict) and _is_known(value.get("type"))
-
-
-def _is_known(type_: Any) -> bool:
-    return isinstance(type_, str) and type_ in _TYPES
+    return isinstance(value, dict) and tag_of(value, "type") in _TYPES
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:

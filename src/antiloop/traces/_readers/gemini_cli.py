@@ -2,9 +2,8 @@
 
 from typing import Any, Dict, Iterator, List
 
-from ..._amounts import moment_s
 from ...formats import History, from_gemini_session
-from ...formats._internal import SessionBuilder, field_of, items_of, optional_text, text_of
+from ...formats._internal import SessionBuilder, field_of, items_of, optional_text, text_of, time_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .._shared.sessions import SessionFormat
@@ -79,8 +78,7 @@ class _Session:
 
 
 def _messages_in(holder: Any) -> List[Any]:
-    messages = field_of(holder, "messages")
-    return messages if isinstance(messages, list) else []
+    return items_of(field_of(holder, "messages"))
 
 
 def _calls_in(message: Any) -> List[Any]:
@@ -92,7 +90,7 @@ def _replies(messages: List[Any], usages: List[Usage]) -> Iterator[RunEvent]:
     step = 0
     for message, usage in zip(messages, usages):
         if usage != Usage():
-            yield reply_event(step, usage, time_s=moment_s(field_of(message, "timestamp")))
+            yield reply_event(step, usage, time_s=time_of(message))
         step += len(_calls_in(message))
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any, Dict, Iterator
 
-from ..._amounts import moment_s, whole_number
-from ...formats._internal import field_of, filled_field, optional_text, tag_of, text_of
+from ..._amounts import whole_number
+from ...formats._internal import field_of, filled_field, optional_text, tag_of, text_of, time_of
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.usage import Usage, usage_of
 
@@ -85,7 +85,7 @@ def _listed_gemini(value: Any) -> Iterator[Listed]:
 
 
 def _take_gemini(run: ListedRun, event: Any) -> None:
-    kind, at = event["type"], moment_s(event.get("timestamp"))
+    kind, at = event["type"], time_of(event)
     call_id = event.get("tool_id")
     if kind == "init":
         run.used(Usage(optional_text(event.get("model"))), at)

@@ -9,8 +9,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from ..._amounts import moment_s
 from ...formats import History, from_inspect
-from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of
-from ...types import ToolCall, ToolResult
+from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of, time_of, timed
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .._shared.records import OnTrouble, Record
@@ -107,25 +106,12 @@ def _with_times(history: History, sample: Dict[str, Any]) -> History:
         if tag_of(event, "event") == "tool"
     }
     found = [events.get(call.id) if call.id else None for call in history.calls]
-    begun = [moment_s(field_of(event, "timestamp")) for event in found]
+    begun = [time_of(event) for event in found]
     ended = [moment_s(field_of(event, "completed")) for event in found]
-    return replace(
-        history,
-        calls=tuple(map(_begun_at, history.calls, begun)),
-        results=tuple(map(_taking, history.results, begun, ended)),
-    )
-
-
-def _begun_at(call: ToolCall, begun: Optional[float]) -> ToolCall:
-    return call if begun is None else replace(call, started_at=begun)
-
-
-def _taking(
-    result: Optional[ToolResult], begun: Optional[float], ended: Optional[float]
-) -> Optional[ToolResult]:
-    if result is None or begun is None or ended is None:
-        return result
-    return replace(result, duration_s=max(0.0, ended - begun))
+    calls = tuple(replace(call, started_at=at) for call, at in zip(history.calls, begun))
+    answers = zip(history.results, calls, ended)
+    results = tuple(result and timed(result, call, at) for result, call, at in answers)
+    return replace(history, calls=calls, results=results)
 
 
 def _with_attachments(value: Any, texts: Dict[str, Any], levels: int = _LEVELS) -> Any:
@@ -161,7 +147,7 @@ def _replies(sample: Dict[str, Any], messages: List[Any], history: History) -> I
         at = places.get(_reply_id(output) or "")
         if at is not None:
             usage = usage_of(field_of(output, "model"), field_of(output, "usage"), _READ, _WRITTEN)
-            time_s = moment_s(field_of(event, "timestamp"))
+            time_s = time_of(event)
             yield reply_event(bisect_left(rounds, at), usage, time_s=time_s)
 
 

@@ -9,7 +9,7 @@ from ...formats._internal import field_of, items_of, optional_text, text_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .._shared.records import OnTrouble, Record
-from .._shared.usage import Usage, reply_event, usage_of
+from .._shared.usage import Usage, chat_usage, reply_event
 
 _ENDED_WELL = ("", "Submitted")
 
@@ -35,11 +35,8 @@ def _replies(messages: List[Any], history: History) -> Iterator[RunEvent]:
     rounds = [call.round or 0 for call in history.calls]
     for index, message in enumerate(messages):
         extra = field_of(message, "extra")
-        reply, cost = field_of(extra, "response"), number(field_of(extra, "cost"))
-        amounts = field_of(reply, "usage")
-        usage = usage_of(
-            field_of(reply, "model"), amounts, ("prompt_tokens",), ("completion_tokens",)
-        )
+        usage = chat_usage(field_of(extra, "response"))
+        cost = number(field_of(extra, "cost"))
         if (usage, cost) != (Usage(), None):
             yield reply_event(bisect_left(rounds, index), usage, cost=cost)
 

@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterable, Iterator, List, Tuple
 from ...formats._internal import FlatCall, Row, observability, rows_in
 from .._recorded_run import RecordedRun
 from .._shared.records import OnTrouble, Record
+from .._shared.run_under_way import Follow, not_by_record
 from .otlp import SpanArchive, runs_in
 
 _LOOK_AHEAD = 100
@@ -22,6 +23,7 @@ class RecordFormat:
     is_own: Callable[[Row], bool]
     calls: Callable[[Iterable[Row]], Iterator[FlatCall]]
     """Read its records; one for each."""
+    follow: Follow = not_by_record
 
     def recognizes(self, value: Any) -> bool:
         """Whether a JSON value is a record of this tool, or holds some."""

@@ -96,4 +96,3 @@ def _take_tool(run: ListedRun, part: Any) -> None:
 FORMAT = ListedFormat(
     "opencode", "nothing of an opencode session here", _recognizes, _listed, _take
 )
-recognizes, read, follow = FORMAT.recognizes, FORMAT.read, FORMAT.follow

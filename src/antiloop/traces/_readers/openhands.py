@@ -6,13 +6,13 @@ Single events, as lines, are together one run. A run is held in memory.
 from itertools import chain
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ..._amounts import moment_s, number
-from ...formats._internal import field_of, openhands, optional_text, text_of
+from ..._amounts import number
+from ...formats._internal import field_of, openhands, optional_text, text_of, time_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import RunUnderWay, TakeRecord, WholeRun
-from .._shared.usage import Usage, reply_event, total_usage, usage_of
+from .._shared.usage import Usage, chat_usage, reply_event, total_usage
 
 _HOLDERS = ("history", "events", "trajectory")
 
@@ -154,7 +154,7 @@ class _Walk:
         step, call = self._begun.pop(text_of(openhands.cause_of(event)), (0, None))
         if call is None:
             return
-        start, end = (moment_s(field_of(one, "timestamp")) for one in (call, event))
+        start, end = (time_of(one) for one in (call, event))
         took = None if start is None or end is None else max(0.0, end - start) * 1000
         yield RunEvent(
             "tool_call_completed", step, openhands.tool_of(call), time_s=start, latency_ms=took
@@ -163,9 +163,4 @@ class _Walk:
 
 def _reply_event(event: Any, step: int) -> RunEvent:
     response = field_of(field_of(event, "tool_call_metadata"), "model_response")
-    model, amounts = field_of(response, "model"), field_of(response, "usage")
-    return reply_event(
-        step,
-        usage_of(model, amounts, ("prompt_tokens",), ("completion_tokens",)),
-        time_s=moment_s(field_of(event, "timestamp")),
-    )
+    return reply_event(step, chat_usage(response), time_s=time_of(event))

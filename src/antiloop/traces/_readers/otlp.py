@@ -5,7 +5,7 @@ what bears on calls is held.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..._amounts import total
 from ...formats._internal import (
@@ -21,14 +21,13 @@ from ...formats._internal import (
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .._shared.records import OnTrouble, Record
+from .._shared.run_under_way import not_by_record
 
 _EVENT_TYPES = {"tool": "tool_call_completed", "model": "llm_call_completed"}
 _Key = Tuple[str, str]
 
 
-def recognizes(value: Any) -> bool:
-    """Whether a JSON value holds OpenTelemetry spans."""
-    return is_span_document(value)
+recognizes, follow = is_span_document, not_by_record
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
@@ -79,12 +78,9 @@ class SpanArchive:
         self.parents[span.trace_id, span.span_id] = span.parent_id
         if found is not None:
             self.spans.append((line, found))
-            self._note_conversation(span, found.conversation)
-
-    def _note_conversation(self, span: Span, conversation: Optional[str]) -> None:
-        if conversation is not None:
-            self.conversations[span.trace_id, span.span_id] = conversation
-            self.of_trace.setdefault(span.trace_id, conversation)
+            if found.conversation is not None:
+                self.conversations[span.trace_id, span.span_id] = found.conversation
+                self.of_trace.setdefault(span.trace_id, found.conversation)
 
     def runs(self) -> Dict[str, Tuple[int, List[AgentSpan]]]:
         """Group the spans by run, each group with the line of its first span."""

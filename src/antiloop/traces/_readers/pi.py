@@ -2,8 +2,8 @@
 
 from typing import Any, Iterator
 
-from ..._amounts import moment_s, number
-from ...formats._internal import field_of, optional_text, tag_of, text_of
+from ..._amounts import number
+from ...formats._internal import field_of, optional_text, tag_of, text_of, time_of
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.usage import usage_of
 
@@ -45,7 +45,7 @@ def _take(run: ListedRun, entry: Any) -> None:
         run.add_summary(text_of(field_of(entry, "summary")))
     if tag_of(entry, "type") != "message":
         return
-    message, at = field_of(entry, "message"), moment_s(field_of(entry, "timestamp"))
+    message, at = field_of(entry, "message"), time_of(entry)
     role, content = tag_of(message, "role"), field_of(message, "content")
     if role == "toolResult":
         failed = field_of(message, "isError") is True
@@ -60,4 +60,3 @@ def _take(run: ListedRun, entry: Any) -> None:
 
 
 FORMAT = ListedFormat(None, "no entry of a session of pi", _recognizes, _listed, _take)
-recognizes, read, follow = FORMAT.recognizes, FORMAT.read, FORMAT.follow

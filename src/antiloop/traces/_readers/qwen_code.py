@@ -2,8 +2,8 @@
 
 from typing import Any, Iterator
 
-from ..._amounts import moment_s, number
-from ...formats._internal import field_of, flag_of, gemini, optional_text, tag_of, text_of
+from ..._amounts import number
+from ...formats._internal import field_of, flag_of, gemini, optional_text, tag_of, text_of, time_of
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .conversations import gemini_usage
 
@@ -23,7 +23,7 @@ def _listed(value: Any) -> Iterator[Listed]:
 
 
 def _take(run: ListedRun, record: Any) -> None:
-    message, at = record.get("message"), moment_s(record.get("timestamp"))
+    message, at = record.get("message"), time_of(record)
     if record["type"] == "system":
         if record.get("subtype") == "chat_compression":
             run.add_summary()
@@ -57,4 +57,3 @@ def _take_answers(run: ListedRun, record: Any, message: Any, at: Any) -> None:
 
 
 FORMAT = ListedFormat("qwen-code", "no record of a Qwen Code chat", _recognizes, _listed, _take)
-recognizes, read, follow = FORMAT.recognizes, FORMAT.read, FORMAT.follow

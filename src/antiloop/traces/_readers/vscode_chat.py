@@ -6,8 +6,7 @@ sets a value, 2 adds to a list (after cutting it, where ``i`` says so), 3 delete
 
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
-from ..._amounts import moment_s
-from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of
+from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of, time_of
 from .._recorded_run import RecordedRun
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.records import OnTrouble, Record
@@ -108,7 +107,7 @@ def _listed(value: Any) -> Iterator[Listed]:
 
 def _take(run: ListedRun, request: Any) -> None:
     run.add_user_message(_text_of_message(field_of(request, "message")))
-    at = moment_s(field_of(request, "timestamp"))
+    at = time_of(request)
     model = optional_text(field_of(request, "modelId"))
     run.used(Usage(model), at)
     metadata = field_of(field_of(request, "result"), "metadata")
@@ -127,7 +126,7 @@ def _take(run: ListedRun, request: Any) -> None:
 
 def _take_round(run: ListedRun, round_: Any, results: Any) -> None:
     run.begin_reply()
-    at = moment_s(field_of(round_, "timestamp"))
+    at = time_of(round_)
     run.add_thoughts(text_of(field_of(field_of(round_, "thinking"), "text")))
     run.add_reply(text_of(field_of(round_, "response")))
     calls = items_of(field_of(round_, "toolCalls"))

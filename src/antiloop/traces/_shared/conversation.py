@@ -4,9 +4,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
-from ..._amounts import moment_s
 from ...formats import History
-from ...formats._internal import field_of, text_of
+from ...formats._internal import text_of, time_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
 from .records import OnTrouble, Record
@@ -91,7 +90,7 @@ class ConversationFormat:
         rounds = [call.round or 0 for call in history.calls]
         for index, (message, usage) in enumerate(zip(messages, usages)):
             if usage != Usage():
-                agent, time_s = self.agent(message), moment_s(field_of(message, "timestamp"))
+                agent, time_s = self.agent(message), time_of(message)
                 before = bisect_left(rounds, index)
                 yield reply_event(before, usage, agent=agent or None, time_s=time_s)
 

@@ -48,6 +48,12 @@ def usage_of(model: Any, amounts: Any, read: Iterable[str], written: Iterable[st
     return Usage(optional_text(model), *sides, _cached(amounts))
 
 
+def chat_usage(reply: Any) -> Usage:
+    """Read what a reply of OpenAI's chat API, or of one like it, says of itself."""
+    read, written = ("prompt_tokens",), ("completion_tokens",)
+    return usage_of(field_of(reply, "model"), field_of(reply, "usage"), read, written)
+
+
 def reply_event(
     step: int,
     usage: Usage,
