@@ -119,6 +119,12 @@ def test_short_words_are_no_echo():
     assert wording("no go", {"answer": "no"}) == "no go"
 
 
+@given(st.text("ab/. \"'`=:,;()<>[]{}", max_size=20))
+def test_a_wording_has_the_same_terms_beside_another_script(text):
+    echo = {"path": "a/b"}
+    assert wording(f"{text} é", echo).split() == [*wording(text, echo).split(), "é"]
+
+
 def test_a_template_is_equal_for_a_file_that_grows():
     line = '  print("hello")\n'
     assert template("1 line\n" + line) == template("2 lines\n".replace("s", "") + line * 2)

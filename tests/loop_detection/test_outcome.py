@@ -262,6 +262,20 @@ def test_no_other_answer_is_plainly_a_success():
     assert {plain_answer.is_plain_success(text) for text in others} == {False}
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("exit code 2", "exit_code: 2", "exitcode=2", "exit status 2", "exit_status: 2"),
+        *("exitstatus 2", "exit with code 2", "exited with 2", "[exit 2]", "(exit 2)"),
+        *("return code 2", "return_code: 2", "returncode=2"),
+    ],
+)
+def test_a_code_is_read_in_each_way_of_writing_it(said):
+    for text in (f"a line\n{said}", f"{'many words ' * 40}\n{said}"):
+        assert outcome(text) is Outcome.FAILURE
+        assert not plain_answer.is_plain_success(text)
+
+
 @given(st.integers(0, 500), st.sampled_from([0, 400]))
 def test_an_object_behind_blanks_is_not_plainly_a_success(blanks, length):
     text = " " * blanks + json.dumps({"exit_code": 2, "output": "x" * length})
