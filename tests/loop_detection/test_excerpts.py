@@ -196,3 +196,45 @@ def test_what_was_saved_comes_back_masked_and_short():
     assert 200 < len(first.result) <= 240
     assert (second.index, second.result, second.is_error) == (4, None, False)
     assert again.to_dict() == saved
+
+
+def of_results(length):
+    [shown] = kept(ToolCall("run"), results=[text_of(length)]).masked()
+    return shown.result
+
+
+def of_arguments(length):
+    [shown] = kept(ToolCall("run", {"text": text_of(length)})).masked()
+    return shown.arguments.partition("text: ")[2]
+
+
+def of_words(length):
+    excerpts = Excerpts(SECRETS)
+    excerpts.said(text_of(length))
+    excerpts.user_message(text_of(length))
+    assert excerpts.words == excerpts.user
+    return excerpts.words
+
+
+def of_snapshots(length):
+    excerpts = kept(ToolCall("run", text_of(length)), results=[text_of(length)])
+    excerpts.said(text_of(length))
+    saved = excerpts.to_dict()
+    [[_, _, _, arguments, result, *_]] = saved["calls"]
+    assert arguments == result == saved["said"][0]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("kept_of", "length"),
+    [(of_results, 16_000), (of_arguments, 16_000), (of_words, 600), (of_snapshots, 240)],
+)
+def test_so_long_a_text_is_kept_whole_and_no_longer_one(kept_of, length):
+    assert kept_of(length) == text_of(length)
+    assert " [...] " in kept_of(length + 1)
+    assert len(kept_of(length + 1)) <= length
+
+
+def test_the_first_twenty_tools_are_counted():
+    calls = [ToolCall(f"tool_{number % 21:02}") for number in range(42)]
+    assert kept(*calls).counts == {f"tool_{number:02}": 2 for number in range(20)}
