@@ -99,54 +99,14 @@ class Skipped:
         self._count = 0
 
 
-FORMATS = (
-    "antiloop",
-    "mini-swe-agent",
-    "inspect",
-    "copilot-chat",
-    "cursor",
-    "cline",
-    "opencode",
-    "pi",
-    "copilot-cli",
-    "codex-exec",
-    "gemini-stream",
-    "qwen-code",
-    "markdown",
-    "droid",
-    "amp",
-    "crush",
-    "goose",
-    "continue",
-    "kimi",
-    "ai-sdk",
-    "tau2",
-    "smolagents",
-    "browser-use",
-    "autogen",
-    "librechat",
-    "otlp",
-    "atif",
-    "swe-agent",
-    "openhands",
-    "event-log",
-    "anthropic",
-    "claude-code",
-    "openai-responses",
-    "codex",
-    "langchain",
-    "gemini",
-    "gemini-cli",
-    "pydantic-ai",
-    "adk",
-    "strands",
-    "langfuse",
-    "mlflow",
-    "phoenix",
-    "langsmith",
-    "weave",
-    "openai-chat",
-    "chat-lines",
+FORMATS = tuple(
+    """
+    antiloop mini-swe-agent inspect copilot-chat cursor cline opencode pi copilot-cli codex-exec
+    gemini-stream qwen-code markdown droid amp crush goose continue kimi ai-sdk tau2 smolagents
+    browser-use autogen librechat otlp atif swe-agent openhands event-log anthropic claude-code
+    openai-responses codex langchain gemini gemini-cli pydantic-ai adk strands langfuse mlflow
+    phoenix langsmith weave openai-chat chat-lines
+    """.split()
 )
 """Names of trace formats, repeated here so that help does not load them."""
 
