@@ -31,24 +31,13 @@ def add_verbosity(parser: argparse.ArgumentParser) -> None:
     """
     group = parser.add_argument_group("for every command")
     unset: Any = argparse.SUPPRESS
+    more = "also print files read, healthy runs, and every skipped place"
     for short, name, value, about in (
         ("-q", "--quiet", -1, "print findings and errors only"),
-        (
-            "-v",
-            "--verbose",
-            1,
-            "also print files read, healthy runs, and every skipped place",
-        ),
+        ("-v", "--verbose", 1, more),
     ):
-        group.add_argument(
-            short,
-            name,
-            action="store_const",
-            const=value,
-            dest="verbosity",
-            default=unset,
-            help=about,
-        )
+        chosen: Any = {"action": "store_const", "const": value, "dest": "verbosity"}
+        group.add_argument(short, name, **chosen, default=unset, help=about)
     group.add_argument(
         "--color",
         choices=("auto", "always", "never"),
@@ -58,14 +47,16 @@ def add_verbosity(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_format(parser: argparse.ArgumentParser, choices: Sequence[str]) -> None:
+def add_format(
+    parser: argparse.ArgumentParser, choices: Sequence[str], about: str = "output format"
+) -> None:
     """Add ``--format`` to a command."""
     parser.add_argument(
         "--format",
         choices=choices,
         default="text",
         metavar="NAME",
-        help="output format: %(choices)s (default: text)",
+        help=f"{about}: %(choices)s (default: text)",
     )
 
 

@@ -19,10 +19,10 @@ from typing import (
     Iterable,
     Iterator,
     List,
-    Protocol,
     Sequence,
     Set,
     Tuple,
+    Union,
 )
 
 from ..._regular_file import opener
@@ -82,25 +82,6 @@ class RunNames:
         return _portable(path), run, self._seen[run]
 
 
-class Comparison(Protocol):
-    """Receives the runs of a scan, to compare or to store their loops."""
-
-    def marked(self, judged: "JudgedRun") -> "JudgedRun":
-        """Return a run with its known loops marked."""
-        ...
-
-    def end(self, is_whole: bool) -> bool:
-        """Finish after the last run.
-
-        Args:
-            is_whole: whether everything could be read.
-
-        Returns:
-            Whether this succeeded.
-        """
-        ...
-
-
 class NewBaseline:
     """Keeps all loops of a scan and writes them down.
 
@@ -119,7 +100,7 @@ class NewBaseline:
         return judged
 
     def end(self, is_whole: bool) -> bool:
-        """Write the baseline if all recordings could be read."""
+        """Write the baseline if all recordings could be read, and say whether it is written."""
         if not is_whole:
             complain(f"{self._path}: not written because some recordings could not be read")
             return False
@@ -183,6 +164,10 @@ class Baseline:
             if old[1] == place[1] and any(a.is_like(b) for a in known for b in loops):
                 self._loops[place] = self._gone.pop(old)
                 return
+
+
+Comparison = Union[NewBaseline, Baseline]
+"""Receives the runs of a scan, to compare or to store their loops."""
 
 
 def loops_of(judged: "JudgedRun", place: _Place) -> Iterator[KnownLoop]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 from ..._replaced_file import named_folders, replaced_file
 from ...loop_detection import LoopDetector
-from .._command import COULD_NOT_RUN, FOUND, add_command, reason_of
+from .._command import COULD_NOT_RUN, FOUND, add_command, add_format, reason_of
 from .._detector import add_detector, detector_of, profiles_of, settings_of
 from .._output.terminal import (
     complain,
@@ -81,13 +81,7 @@ def add(commands: Any) -> None:
         help="file for the configuration as JSON, or, as FILE.toml, for settings; with - it goes to"
         " standard output and the report to standard error",
     )
-    parser.add_argument(
-        "--format",
-        choices=("text", "json"),
-        default="text",
-        metavar="NAME",
-        help="format of the report: %(choices)s (default: text)",
-    )
+    add_format(parser, ("text", "json"), "format of the report")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
-from .._command import COULD_NOT_RUN, FOUND, add_command
+from .._command import COULD_NOT_RUN, FOUND, add_command, add_format
 from .._detector import add_detector, detector_of, profiles_of
 from .._named_judge import add_judge, consulted
 from .._output.terminal import SeenIds, complain, say, tell_page
@@ -44,13 +44,7 @@ def add(commands: Any) -> None:
         help="step to explain, counted from 0 (default: the first with a verdict, or the last)",
     )
     add_source(parser)
-    parser.add_argument(
-        "--format",
-        choices=("text", "json"),
-        default="text",
-        metavar="NAME",
-        help="output format: %(choices)s (default: text)",
-    )
+    add_format(parser, ("text", "json"))
     add_detector(parser)
     add_judge(parser)
 

@@ -2,10 +2,10 @@
 
 import argparse
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Generator, Optional, Tuple, Union
 
 from ...exceptions import SettingsError
-from .._command import COULD_NOT_RUN, FOUND, EngineFailed, add_command
+from .._command import COULD_NOT_RUN, FOUND, EngineFailed, add_command, add_format
 from .._detector import (
     add_detector,
     add_prices,
@@ -22,8 +22,12 @@ from .._recordings import Recordings, add_recordings, path_to_write
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector
     from .._judged_run import JudgedRun
-    from .._output.judged_output import Writer
+    from .._output.judged_output import JsonlWriter, JsonWriter, TextWriter
+    from .._output.sarif import SarifWriter
     from .baseline import Baseline, Comparison
+
+    # They print runs as they come, so that memory does not grow with their number.
+    Writer = Union[TextWriter, JsonWriter, JsonlWriter, SarifWriter]
 
 FORMATS = ("text", "json", "jsonl", "sarif")
 
@@ -45,13 +49,7 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, "scan", run, "Find loops in recorded runs.", _EXAMPLE)
     add_recordings(parser)
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="text",
-        metavar="NAME",
-        help="output format: %(choices)s (default: text)",
-    )
+    add_format(parser, FORMATS)
     parser.add_argument(
         "--strict",
         action="store_true",
@@ -153,9 +151,6 @@ def _writer(name: str, detector: "LoopDetector", recordings: Recordings) -> "Wri
         from .._output.sarif import SarifWriter
 
         return SarifWriter(detector, recordings)
-    writers: Dict[str, Callable[[], Writer]] = {
-        "text": TextWriter,
-        "json": JsonWriter,
-        "jsonl": JsonlWriter,
-    }
-    return writers[name]()
+    if name == "text":
+        return TextWriter()
+    return JsonWriter() if name == "json" else JsonlWriter()

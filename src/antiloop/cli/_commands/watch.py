@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 import time
 from typing import TYPE_CHECKING, Any, Iterator
 
@@ -72,15 +71,13 @@ def run(args: argparse.Namespace) -> int:
         for path in filter(os.path.isdir, args.paths):
             note(f"waiting for recordings below {path}")
         return watch_many(args)
-    from .._live.views import LiveJsonlWriter, LiveTextWriter
+    from .._live.views import Lines
 
-    writer = LiveJsonlWriter() if args.format == "jsonl" else LiveTextWriter()
-    status = 0
+    view, status = Lines(args.format), 0
     try:
         for said in _said(args):
             status = FOUND
-            writer.write(*said)
-            sys.stdout.flush()
+            view.said(*said)
     except TraceUnreadable as error:
         complain(str(error))
         status = COULD_NOT_RUN

@@ -71,9 +71,8 @@ def _by_others(
         for file in recordings.files
         for piece in pieces_of(file.path, recordings.source)
     )
-    work = partial(
-        judge_batch, profile=profile, judging=judging, profiles=tuple(recordings.profiles)
-    )
+    profiles = tuple(recordings.profiles)
+    work = partial(judge_batch, profile=profile, judging=judging, profiles=profiles)
     with closing(in_order(work, tasks, args)) as done:
         for batch, results in done:
             for (file, piece), items in zip(batch, results):

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_urlsafe
 from socket import SHUT_RDWR, socket
 from threading import BoundedSemaphore, Lock, Thread
-from typing import Any, Callable, ContextManager, Dict, Iterator, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from ...report._internal import live_page
 from .board import Board, Row
@@ -47,31 +47,11 @@ def token_of_environment() -> str:
     return token
 
 
-class Serving(Protocol):
-    """Declare what a request needs of its server."""
-
-    board: Board
-    token: str
-    hosts: Tuple[str, ...]
-
-    def read(self, row: Row) -> Optional[str]:
-        """Return the run of a row as JSON, or None."""
-        ...
-
-    def trust(self, connection: socket) -> None:
-        """Note that a client knows the token."""
-        ...
-
-    def stream(self) -> ContextManager[bool]:
-        """Take one of the places for pages that are kept up to date, if one is free."""
-        ...
-
-
 class PageRequest(BaseHTTPRequestHandler):
     """One request: it must know the token, and come from this page or the address bar."""
 
     # What is inherited knows less.
-    server: Serving  # type: ignore[assignment]
+    server: "PageServer"
     timeout = STALLED_S
     server_version, sys_version = "antiloop", ""
 
@@ -198,7 +178,7 @@ class PageServer(ThreadingHTTPServer):
         on_trouble: Callable[[str], None],
         port: int = 0,
     ) -> None:
-        self.board, self._read, self._on_trouble = board, read, on_trouble
+        self.board, self.read, self._on_trouble = board, read, on_trouble
         self.token = token_of_environment() or token_urlsafe(32)
         self._lock = Lock()
         self._open: Dict[socket, bool] = {}
@@ -214,10 +194,6 @@ class PageServer(ThreadingHTTPServer):
     def url(self) -> str:
         """The address of the page."""
         return f"http://{self.hosts[0]}/{self.token}/"
-
-    def read(self, row: Row) -> Optional[str]:
-        """Return the run of a row as JSON, or None."""
-        return self._read(row)
 
     def trust(self, connection: socket) -> None:
         """Note that a client knows the token."""

@@ -5,7 +5,7 @@ import os
 import sys
 from contextlib import ExitStack
 from shutil import get_terminal_size
-from typing import List, Optional, Protocol
+from typing import List, Optional, Union
 
 from ...loop_detection import LoopVerdict
 from ...traces._internal import LiveSession, RunUnderWay
@@ -39,34 +39,6 @@ class LiveJsonlWriter:
 
 _NOTES = 10
 """Messages that are kept of those that came while a table was shown."""
-
-
-class View(Protocol):
-    """Shows sessions while they go on."""
-
-    def file(self, path: str) -> None:
-        """Say that a file is followed from now on."""
-        ...
-
-    def serving(self, url: str) -> None:
-        """Say where the page is."""
-        ...
-
-    def trouble(self, what: str) -> None:
-        """Say what is wrong."""
-        ...
-
-    def said(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:
-        """Take a verdict about a loop."""
-        ...
-
-    def draw(self, sessions: List[LiveSession], now_s: float) -> None:
-        """Show how all sessions stand."""
-        ...
-
-    def close(self) -> None:
-        """Show no more."""
-        ...
 
 
 class Lines:
@@ -140,6 +112,10 @@ class Table:
 
     def _lines(self) -> List[str]:
         return table(self._last, self._drawn_s, _size(), self._notes, self._served)
+
+
+View = Union[Lines, Table]
+"""Shows sessions while they go on."""
 
 
 def is_in_place(format_: str) -> bool:

@@ -12,7 +12,6 @@ from typing import (
     List,
     Mapping,
     Optional,
-    Protocol,
     Sequence,
     Tuple,
 )
@@ -138,18 +137,6 @@ _SHOWN: Dict[str, Callable[[Any], str]] = {
 _WORST_FIRST = ("Failed", "Likely stuck", "Warning", "Healthy")
 _HANG = 20
 """Characters before the message in the line of a verdict."""
-
-
-class Writer(Protocol):
-    """Prints runs as they come, so that memory does not grow with their number."""
-
-    def run(self, judged: "JudgedRun") -> None:
-        """Print one run."""
-        ...
-
-    def end(self) -> None:
-        """Print what follows the last run."""
-        ...
 
 
 class JsonlWriter:

@@ -202,7 +202,7 @@ def tell(line: str, hang: Optional[int] = None) -> None:
 
 def page_columns() -> Optional[int]:
     """Return the width of standard output; None if it is not a terminal."""
-    return columns_of(sys.stdout) if _is_terminal(sys.stdout) else None
+    return columns_of(sys.stdout) if sys.stdout.isatty() else None
 
 
 def tell_page(text: str) -> None:
@@ -244,7 +244,7 @@ def show_status(text: str) -> None:
 
 def is_watched() -> bool:
     """Whether standard error is a terminal and not silenced."""
-    return _is_terminal(sys.stderr) and not is_quiet()
+    return sys.stderr.isatty() and not is_quiet()
 
 
 def columns_of(stream: TextIO) -> int:
@@ -263,13 +263,9 @@ def _write_error(who: str, what: str) -> None:
     sys.stderr.write(f"{who} {line_of(what)}\n")
 
 
-def _is_terminal(stream: TextIO) -> bool:
-    return stream.isatty()
-
-
 def _shows_colors(stream: TextIO) -> bool:
     if _color != "auto":
         return _color == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    return _is_terminal(stream)
+    return stream.isatty()
