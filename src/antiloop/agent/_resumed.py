@@ -4,6 +4,7 @@ Without this a run that fails every few calls and is continued each time would n
 loop. The opinions of judges are not in a conversation, so they are the one thing that is lost.
 """
 
+from dataclasses import replace
 from typing import List, Optional, Sequence
 
 from ..loop_detection import LoopMonitor
@@ -23,7 +24,7 @@ def replay(messages: Sequence[Message], monitor: LoopMonitor) -> None:
             monitor.said(message.content)
             if message.tool_calls:
                 number += 1
-                calls = [_numbered(call, number) for call in message.tool_calls]
+                calls = [replace(call, round=number) for call in message.tool_calls]
                 monitor.after(calls, _results(message.tool_calls, messages[at + 1 :]))
         elif message.role is Role.USER and has_begun:
             _hear(message.content, monitor)
@@ -35,14 +36,9 @@ def rounds_in(messages: Sequence[Message]) -> int:
     return sum(1 for message in messages if message.tool_calls)
 
 
-def _numbered(call: ToolCall, number: int) -> ToolCall:
-    return ToolCall(call.tool_name, call.arguments, call.id, number, call.started_at)
-
-
 def _hear(text: str, monitor: LoopMonitor) -> None:
-    if text.startswith(NOTICE_MARKER):
-        return
-    monitor.user_message(is_progress=not text.startswith(RETRY_MARKER))
+    if not text.startswith(NOTICE_MARKER):
+        monitor.user_message(is_progress=not text.startswith(RETRY_MARKER))
 
 
 def _results(calls: Sequence[ToolCall], after: Sequence[Message]) -> List[Optional[ToolResult]]:

@@ -165,7 +165,21 @@ class CallGuard(Lookout):
     def _left(self, what: object, result: Optional[ToolResult] = None) -> Optional[LoopVerdict]:
         """End a call; return the verdict on the round if it is over, perhaps with a case."""
         with self._lock:
-            return self._leave(what, result)
+            known = self._under_way.pop(id(what), None)
+            if known is None:
+                return None  # it began in an earlier run
+            _, call = known
+            if call is not None:
+                self._round.append((call, result))
+            # A call that never ends must not keep all others unjudged.
+            is_over = not self._under_way or len(self._round) >= self.detector.window
+            if not (is_over and self._round):
+                return None
+            calls, results = zip(*self._round)
+            self._round.clear()
+            verdict = self.run.after(calls, results)
+            self._asking = verdict.case
+            return verdict
 
     def _judge(self, verdict: Optional[LoopVerdict]) -> None:
         if verdict is not None:
@@ -174,23 +188,6 @@ class CallGuard(Lookout):
     async def _ajudge(self, verdict: Optional[LoopVerdict]) -> None:
         if verdict is not None:
             self._carry_out(verdict, await self.aopinion_on(verdict.case, self.run_id))
-
-    def _leave(self, what: object, result: Optional[ToolResult] = None) -> Optional[LoopVerdict]:
-        known = self._under_way.pop(id(what), None)
-        if known is None:
-            return None  # it began in an earlier run
-        _, call = known
-        if call is not None:
-            self._round.append((call, result))
-        # A call that never ends must not keep all others unjudged.
-        is_over = not self._under_way or len(self._round) >= self.detector.window
-        if not (is_over and self._round):
-            return None
-        calls, results = zip(*self._round)
-        self._round.clear()
-        verdict = self.run.after(calls, results)
-        self._asking = verdict.case
-        return verdict
 
     def _settle(self, verdict: LoopVerdict, opinion: Optional[Opinion] = None) -> LoopVerdict:
         """Return the final verdict, and report it."""

@@ -1,23 +1,9 @@
 """The names of the report that other parts of antiloop use; no promise to anyone else."""
 
-from typing import TYPE_CHECKING
-
-from .._lazy import by_name, lazily
-
-if TYPE_CHECKING:
-    from ._data.loops import Loop as Loop
-    from ._data.loops import Spending as Spending
-    from ._data.loops import loops_of as loops_of
-    from ._data.moments import moments_of as moments_of
-    from ._live_page import live_page as live_page
-    from ._live_page import live_row as live_row
-    from ._live_page import live_run as live_run
-
-_HOMES = {
-    "_data.loops": "Loop Spending loops_of",
-    "_data.moments": "moments_of",
-    "_live_page": "live_page live_row live_run",
-}
-
-if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, by_name(_HOMES, "."))
+from ._data.loops import Loop as Loop
+from ._data.loops import Spending as Spending
+from ._data.loops import loops_of as loops_of
+from ._data.moments import moments_of as moments_of
+from ._live_page import live_page as live_page
+from ._live_page import live_row as live_row
+from ._live_page import live_run as live_run

@@ -82,7 +82,7 @@ async def end_all(tasks: "Iterable[asyncio.Task[Any]]") -> None:
     that too, it is left behind and logged.
     """
     pending: Set[asyncio.Task[Any]] = {task for task in tasks if not task.done()}
-    for end in (_cancel, _close):
+    for end in (asyncio.Task.cancel, _close):
         for task in pending:
             end(task)
         if pending:
@@ -91,10 +91,6 @@ async def end_all(tasks: "Iterable[asyncio.Task[Any]]") -> None:
                 _ = task.cancelled() or task.exception()  # or asyncio logs it
     for task in pending:
         logger.warning("%r swallows its cancellation and goes on in the background", task)
-
-
-def _cancel(task: "asyncio.Task[Any]") -> None:
-    task.cancel()
 
 
 def _close(task: "asyncio.Task[Any]") -> None:
