@@ -1,7 +1,7 @@
 """The formats that recorded runs are read from, and how each is recognized."""
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Tuple
 
 from .._short_repr import repr_of_fields
 from ..stability import beta
@@ -31,11 +31,7 @@ from ._readers.chats import CHATS
 from ._readers.conversations import CONVERSATIONS, mentions_tools
 from ._readers.frameworks import FRAMEWORKS
 from ._readers.headless import CODEX_EXEC, GEMINI_STREAM
-from ._recorded_run import RecordedRun
-from ._shared.records import OnTrouble, Record
-from ._shared.run_under_way import Follow
-
-_Read = Callable[[Iterable[Record], str, OnTrouble], Iterator[RecordedRun]]
+from ._shared.run_under_way import Follow, Read
 
 
 @beta
@@ -49,7 +45,7 @@ class TraceFormat:
     """The content of a file of this format, for messages and help."""
     recognizes: Callable[[Any], bool]
     """Whether a JSON value belongs to this format. It looks at the value, never at file names."""
-    read: _Read
+    read: Read
     """Turn the good records of one file, in order, into runs."""
     is_sure: Optional[Callable[[Any], bool]] = None
     """Whether a value that is recognized can be of no other format; None where none can."""
@@ -68,7 +64,7 @@ class _Reader(Protocol):
     @property
     def recognizes(self) -> Callable[[Any], bool]: ...
     @property
-    def read(self) -> _Read: ...
+    def read(self) -> Read: ...
 
 
 _READERS: Tuple[Tuple[str, str, _Reader], ...] = (

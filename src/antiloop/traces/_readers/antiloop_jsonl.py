@@ -15,7 +15,7 @@ separate round; one with neither ``tool_name`` nor ``arguments`` is like no othe
 """
 
 from itertools import count
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ..._amounts import moment_s, whole_number
 from ..._amounts import number as amount
@@ -26,7 +26,7 @@ from ...loop_detection import Opinion
 from ...loop_detection._internal import recorded_opinion
 from ...types import Role, ToolCall, ToolResult
 from .._recorded_run import RecordedRun
-from .._shared.records import Record
+from .._shared.run_under_way import whole_runs
 from . import atif
 
 _ROLES = tuple(role.value for role in Role)
@@ -39,18 +39,7 @@ def recognizes(value: Any) -> bool:
     return not atif.recognizes(value)
 
 
-def read(
-    found: Iterable[Record], name: str, on_trouble: Callable[[int, str], None]
-) -> Iterator[RecordedRun]:
-    """Yield one run for each record, skipping other values."""
-    for record in found:
-        if recognizes(record.value):
-            yield _run(record.value, record.place(name))
-        else:
-            on_trouble(record.line, 'no "steps" here')
-
-
-def _run(value: Dict[str, Any], source: str) -> RecordedRun:
+def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
     run_id = value.get("run_id")
     steps = [step if isinstance(step, dict) else {"arguments": step} for step in value["steps"]]
     rounds = _rounds(steps)
@@ -58,7 +47,7 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     client = value.get("client")
     spoken = {each.position for each in messages if each.role is Role.USER}
     spoken.update(index for index, step in enumerate(steps) if step.get("after_user") is True)
-    return RecordedRun(
+    yield RecordedRun(
         source if run_id is None else _text(run_id),
         tuple(_call(*each) for each in zip(steps, rounds, count())),
         tuple(_result(step) for step in steps),
@@ -68,6 +57,9 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         messages=messages,
         client=client if isinstance(client, str) else None,
     )
+
+
+read = whole_runs(recognizes, _runs, 'no "steps" here')
 
 
 def _opinions(listed: Any) -> Iterator[Tuple[int, Opinion]]:

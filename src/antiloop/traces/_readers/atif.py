@@ -4,14 +4,14 @@ A trajectory is one JSON document, which is read whole.
 """
 
 from bisect import bisect_left
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ..._amounts import number, total, whole_number
 from ...formats import History, from_atif
 from ...formats._internal import field_of, items_of, optional_text, own_steps, time_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
-from .._shared.records import OnTrouble, Record
+from .._shared.run_under_way import whole_runs
 from .._shared.usage import reply_event, usage_of
 
 
@@ -20,15 +20,6 @@ def recognizes(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
         return False
     return isinstance(value.get("schema_version"), str) or "step_id" in _first(value["steps"])
-
-
-def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each trajectory, skipping other values."""
-    for record in found:
-        if recognizes(record.value):
-            yield from _runs(record.value, record.place(name))
-        else:
-            on_trouble(record.line, "no ATIF trajectory here")
 
 
 def _first(items: List[Any]) -> Dict[str, Any]:
@@ -42,6 +33,9 @@ def _runs(trajectory: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
         value = waiting.pop(0)
         yield _run(value, source)
         waiting += filter(recognizes, items_of(value.get("subagent_trajectories")))
+
+
+read = whole_runs(recognizes, _runs, "no ATIF trajectory here")
 
 
 def _run(value: Dict[str, Any], source: str) -> RecordedRun:

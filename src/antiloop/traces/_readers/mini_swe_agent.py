@@ -1,14 +1,14 @@
 """mini-swe-agent's ``.traj.json`` files. Each is one JSON document, which is read whole."""
 
 from bisect import bisect_left
-from typing import Any, Dict, Iterable, Iterator, List
+from typing import Any, Dict, Iterator, List
 
 from ..._amounts import number, total
 from ...formats import History, from_mini_swe_agent
 from ...formats._internal import field_of, items_of, optional_text, text_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
-from .._shared.records import OnTrouble, Record
+from .._shared.run_under_way import whole_runs
 from .._shared.usage import Usage, chat_usage, reply_event
 
 _ENDED_WELL = ("", "Submitted")
@@ -19,15 +19,6 @@ def recognizes(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
     return text_of(value.get("trajectory_format")).startswith("mini-swe-agent")
-
-
-def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each trajectory, skipping other values."""
-    for record in found:
-        if recognizes(record.value):
-            yield _run(record.value, record.place(name))
-        else:
-            on_trouble(record.line, "no mini-swe-agent trajectory here")
 
 
 def _replies(messages: List[Any], history: History) -> Iterator[RunEvent]:
@@ -41,13 +32,13 @@ def _replies(messages: List[Any], history: History) -> Iterator[RunEvent]:
             yield reply_event(bisect_left(rounds, index), usage, cost=cost)
 
 
-def _run(value: Dict[str, Any], source: str) -> RecordedRun:
+def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
     messages = items_of(value["messages"])
     history = from_mini_swe_agent(messages)
     replies = tuple(_replies(messages, history))
     info = value.get("info")
     model = field_of(field_of(field_of(info, "config"), "model"), "model_name")
-    return RecordedRun(
+    yield RecordedRun(
         optional_text(value.get("instance_id")) or source,
         source=source,
         events=replies,
@@ -58,3 +49,6 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         failed=text_of(field_of(info, "exit_status")) not in _ENDED_WELL,
         **vars(history),
     )
+
+
+read = whole_runs(recognizes, _runs, "no mini-swe-agent trajectory here")

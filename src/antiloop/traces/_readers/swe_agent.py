@@ -1,28 +1,19 @@
 """SWE-agent's ``.traj`` files. Each is one JSON document, which is read whole."""
 
 from bisect import bisect_left
-from typing import Any, Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 from ..._amounts import number, whole_number
 from ...formats import History, from_swe_agent
 from ...formats._internal import field_of, optional_text, text_of
 from .._recorded_run import RecordedRun
 from .._run_event import RunEvent
-from .._shared.records import OnTrouble, Record
+from .._shared.run_under_way import whole_runs
 
 
 def recognizes(value: Any) -> bool:
     """Whether a JSON value is one run of SWE-agent."""
     return isinstance(value, dict) and bool(_steps(value))
-
-
-def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each trajectory, skipping other values."""
-    for record in found:
-        if recognizes(record.value):
-            yield _run(record.value, record.place(name))
-        else:
-            on_trouble(record.line, "no SWE-agent trajectory here")
 
 
 def _steps(value: Dict[str, Any]) -> List[Any]:
@@ -44,13 +35,13 @@ def _is_message(message: Any) -> bool:
     return "message_type" in message or "agent" in message
 
 
-def _run(value: Dict[str, Any], source: str) -> RecordedRun:
+def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
     steps = _steps(value)
     history = from_swe_agent(steps)
     info = value.get("info")
     spent = field_of(info, "model_stats")
     run_id = optional_text(value.get("instance_id")) or optional_text(field_of(info, "instance_id"))
-    return RecordedRun(
+    yield RecordedRun(
         run_id or source,
         source=source,
         events=_events(steps, history),
@@ -61,6 +52,9 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         failed=text_of(field_of(info, "exit_status")).startswith("exit_"),
         **vars(history),
     )
+
+
+read = whole_runs(recognizes, _runs, "no SWE-agent trajectory here")
 
 
 def _events(steps: List[Any], history: History) -> Tuple[RunEvent, ...]:

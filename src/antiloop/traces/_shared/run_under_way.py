@@ -1,6 +1,6 @@
 """Runs of which more may come."""
 
-from typing import Callable, Iterable, Protocol
+from typing import Any, Callable, Iterable, Iterator, Protocol
 
 from ...exceptions import TraceUnreadable
 from ...formats import History
@@ -51,7 +51,8 @@ TakeRecord = Callable[[Record], Iterable[RunUnderWay]]
 """Takes the next record of a file and gives the runs that it belongs to."""
 Follow = Callable[[str, OnTrouble], TakeRecord]
 """Begins to read a file record by record, given its name; see `TraceFormat.follow`."""
-Read = Callable[[Iterable[Record], str, OnTrouble], Iterable[RecordedRun]]
+Read = Callable[[Iterable[Record], str, OnTrouble], Iterator[RecordedRun]]
+"""Yields the runs of a file, given its records and its name; see `TraceFormat.read`."""
 
 
 class WholeRun:
@@ -79,6 +80,29 @@ def not_by_record(name: str, on_trouble: OnTrouble) -> TakeRecord:  # noqa: ARG0
     raise TraceUnreadable(
         f"{name}: this format can be read only when the file is complete; scan it then"
     )
+
+
+def whole_runs(
+    recognizes: Callable[[Any], bool],
+    runs_in: Callable[[Any, str], Iterator[RecordedRun]],
+    missing: str,
+) -> Read:
+    """Read a format in which each record holds whole runs; what it is not of is reported.
+
+    Args:
+        recognizes: whether a value is of the format.
+        runs_in: yields the runs of a value, given where it was read.
+        missing: what is said of another value.
+    """
+
+    def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
+        for record in found:
+            if recognizes(record.value):
+                yield from runs_in(record.value, record.place(name))
+            else:
+                on_trouble(record.line, missing)
+
+    return read
 
 
 def each_by_itself(read: Read) -> Follow:
