@@ -26,7 +26,7 @@ from ._events import (
     ToolFinished,
     ToolStarted,
 )
-from ._requests import Steps, ask_judge, ask_model, call_user, emit, run_tools, tell
+from ._requests import CallUser, Emit, Steps, ask_judge, ask_model, run_tools, tell
 from ._result import AgentResult, RunStatus
 from ._tools.toolbox import Invocation
 from .providers._protocol import ModelReply, ReplyEnd, checked_provider
@@ -59,14 +59,14 @@ def agent_loop(ctx: _RunContext) -> Steps[None]:
     yield from tell("on_run_start", ctx.run_id)
     if ctx.messages and ctx.messages[-1].role is Role.USER:
         yield from tell("on_user_message", ctx.run_id, ctx.messages[-1].content)
-    yield from emit(RunStarted(ctx.run_id))
+    yield Emit(RunStarted(ctx.run_id))
     try:
         status = yield from _iterate(ctx)
     except Exception as error:
         yield from _fail(ctx, error)
         raise
     result = yield from _end(ctx, status)
-    yield from emit(RunFinished(result))
+    yield Emit(RunFinished(result))
 
 
 def _iterate(ctx: _RunContext) -> Steps[RunStatus]:
@@ -112,7 +112,7 @@ def _take(ctx: _RunContext, reply: ModelReply) -> Steps[None]:
     yield from tell("on_model_end", ctx.run_id, reply)
     if reply.text:
         yield from tell("on_said", ctx.run_id, reply.text)
-    yield from emit(ModelReplied(reply))
+    yield Emit(ModelReplied(reply))
 
 
 def _read_output(ctx: _RunContext, reply: ModelReply) -> str:
@@ -134,7 +134,7 @@ def _may_retry(ctx: _RunContext, problem: str) -> Steps[bool]:
         # Equal wrong answers are retries, which are limited anyway, and not a monologue.
         ctx.monitor.user_message(is_progress=False)
     ctx.record(StepType.STRUCTURED_RETRY, f"The answer was refused: {problem}", retry=ctx.retries)
-    yield from emit(OutputRejected(problem))
+    yield Emit(OutputRejected(problem))
     return True
 
 
@@ -182,13 +182,13 @@ def _run_together(
     ready = [plan for plan in plans if isinstance(plan, Invocation)]
     for invocation in ready:
         yield from tell("on_tool_start", ctx.run_id, invocation.call)
-        yield from emit(ToolStarted(invocation.call))
+        yield Emit(ToolStarted(invocation.call))
     answers = iter((yield from run_tools(ready)) if ready else ())
     for call, plan in zip(calls, plans):
         result = next(answers) if isinstance(plan, Invocation) else plan
         ctx.take_result(call, result)
         yield from tell("on_tool_end", ctx.run_id, call, result)
-        yield from emit(ToolFinished(call, result))
+        yield Emit(ToolFinished(call, result))
 
 
 def _check_loop_detection(ctx: _RunContext) -> Steps[bool]:
@@ -234,7 +234,7 @@ def _report(ctx: _RunContext, verdict: LoopVerdict) -> Steps[None]:
     kind = StepType.GRAPH_STALL if name == "stall" else _LOOP
     ctx.record(kind, found.message, details=details, action=action)
     yield from tell("on_tool_loop_detected", ctx.run_id, name, details)
-    yield from emit(LoopDetected(name, found.message, details, action))
+    yield Emit(LoopDetected(name, found.message, details, action))
 
 
 def _verdict(ctx: _RunContext) -> Optional[LoopVerdict]:
@@ -283,7 +283,7 @@ def _on_notice(ctx: _RunContext, verdict: LoopVerdict, found: LoopDetection) -> 
     ladder = detector.escalations.get(found.detector_name, detector.escalation)
     if ladder.on_notice is None:
         return
-    answer = yield from call_user(ladder.on_notice, verdict, "on_notice")
+    answer = yield CallUser(ladder.on_notice, verdict, "on_notice")
     if isinstance(answer, str):
         _inject(ctx, answer)
     elif answer is not None:

@@ -121,19 +121,9 @@ def ask_judge(options: SecondOpinion, case: CaseFile) -> Steps[Optional[Opinion]
     return cast(Optional[Opinion], (yield AskJudge(options, case)))
 
 
-def call_user(function: Callable[[Any], Any], argument: Any, name: str) -> Steps[Any]:
-    """Call a function of the user's; see `CallUser`."""
-    return (yield CallUser(function, argument, name))
-
-
 def tell(hook: str, *arguments: Any) -> Steps[None]:
     """Notify the observers."""
     yield Tell(hook, arguments)
-
-
-def emit(event: AgentEvent) -> Steps[None]:
-    """Yield an event."""
-    yield Emit(event)
 
 
 @dataclass(frozen=True)
