@@ -2,7 +2,7 @@
 
 import logging
 from threading import Lock
-from typing import Dict, Mapping, Optional, Set
+from typing import Dict, Mapping, Optional, Set, Tuple
 from weakref import WeakSet
 
 from .._latest import Latest
@@ -25,6 +25,19 @@ BEGUN = "begun"
 OUTCOMES = (BEGUN, *(each.value for each in LoopAction if each is not LoopAction.CONTINUE))
 """The stages of a run: it began, or an action came. A run counts once for each."""
 OPINIONS = ("stuck", "not_stuck", "none")
+_LOOP = ("detector", "tool", "action", "preset", "shadow")
+COUNTERS: Mapping[str, Tuple[str, Tuple[str, ...], str]] = {
+    "runs": ("run", ("outcome", "preset"), "Runs that got this far, each once."),
+    "rounds": ("round", ("preset",), "Replies with tool calls that were judged."),
+    "errors": ("error", ("preset",), "Errors of detectors, judges, listeners and observers."),
+    "webhook_dropped": ("loop", ("preset",), "Loops that a webhook could not post."),
+    "loops": ("loop", _LOOP, "Loops that were found, once for each action."),
+    "wasted_calls": ("call", _LOOP, "Tool calls of loops that brought nothing new."),
+    "wasted_tokens": ("token", _LOOP, "Tokens of these calls' replies."),
+    "wasted_cost": ("currency", _LOOP, "What these tokens cost."),
+    "questions": ("question", ("opinion", "preset"), "Questions to a judge."),
+}
+"""For each counter: what it counts, its labels, and its help."""
 SUSPICIONS = (0.25, 0.5, 0.75, 0.9, 1.0)
 """Bounds of the histogram of the suspicion."""
 

@@ -13,21 +13,9 @@ from .._text.shortening import visible
 from ..agent import AgentObserver
 from ..loop_detection._internal import named_calls
 from ..stability import beta
-from ._loop_metrics import LoopMetrics
+from ._loop_metrics import COUNTERS, LoopMetrics
 
 __all__ = ["OtelMetrics", "OtelObserver"]
-
-_COUNTERS = {
-    "runs": ("{run}", "Runs that got this far, each once."),
-    "rounds": ("{round}", "Replies with tool calls that were judged."),
-    "errors": ("{error}", "Errors of detectors, judges, listeners and observers."),
-    "webhook_dropped": ("{loop}", "Loops that a webhook could not post."),
-    "loops": ("{loop}", "Loops that were found, once for each action."),
-    "wasted_calls": ("{call}", "Tool calls of loops that brought nothing new."),
-    "wasted_tokens": ("{token}", "Tokens of these calls' replies."),
-    "wasted_cost": ("{currency}", "What these tokens cost."),
-    "questions": ("{question}", "Questions to a judge."),
-}
 
 
 @beta
@@ -50,8 +38,8 @@ class OtelMetrics(LoopMetrics):
         super().__init__(*args, **options)
         meter = metrics.get_meter("antiloop", meter_provider=meter_provider)
         self._counters = {
-            name: meter.create_counter(f"antiloop.{name}", unit, about)
-            for name, (unit, about) in _COUNTERS.items()
+            name: meter.create_counter(f"antiloop.{name}", f"{{{counted}}}", about)
+            for name, (counted, _, about) in COUNTERS.items()
         }
         self._durations = meter.create_histogram(
             "antiloop.decision.duration", "s", "How long deciding about a call or a round took."

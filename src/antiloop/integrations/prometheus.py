@@ -20,23 +20,10 @@ except ImportError as _missing:
     ) from _missing
 
 from ..stability import beta
-from ._loop_metrics import SUSPICIONS, LoopMetrics
+from ._loop_metrics import COUNTERS, SUSPICIONS, LoopMetrics
 
 __all__ = ["PrometheusMetrics"]
 
-_LOOP = ("detector", "tool", "action", "preset", "shadow")
-_OWN = ("preset",)
-_COUNTERS = {
-    "runs": (("outcome", "preset"), "Runs that got this far, each once."),
-    "rounds": (_OWN, "Replies with tool calls that were judged."),
-    "errors": (_OWN, "Errors of detectors, judges, listeners and observers."),
-    "webhook_dropped": (_OWN, "Loops that a webhook could not post."),
-    "loops": (_LOOP, "Loops that were found, once for each action."),
-    "wasted_calls": (_LOOP, "Tool calls of loops that brought nothing new."),
-    "wasted_tokens": (_LOOP, "Tokens of these calls' replies."),
-    "wasted_cost": (_LOOP, "What these tokens cost."),
-    "questions": (("opinion", "preset"), "Questions to a judge."),
-}
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
@@ -59,12 +46,12 @@ class PrometheusMetrics(LoopMetrics):
         self._registry = registry
         self._counters = {
             name: Counter(f"antiloop_{name}", about, labels, registry=registry)
-            for name, (labels, about) in _COUNTERS.items()
+            for name, (_, labels, about) in COUNTERS.items()
         }
         self._suspicion = Histogram(
             "antiloop_suspicion",
             "How close runs were to being stuck, after each round.",
-            _OWN,
+            ("preset",),
             buckets=SUSPICIONS,
             registry=registry,
         )

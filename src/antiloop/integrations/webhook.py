@@ -35,11 +35,6 @@ _LONGEST_WAIT_S = 60.0
 _AT_EXIT_S = 2.0
 
 
-def _plain_template(loop: Mapping[str, Any]) -> Any:
-    """Post what is known as it is."""
-    return dict(loop)
-
-
 def _slack_template(loop: Mapping[str, Any]) -> Any:
     """Post a message of Slack."""
     would = "would " if loop["shadow"] else ""
@@ -48,7 +43,7 @@ def _slack_template(loop: Mapping[str, Any]) -> Any:
     return {"text": f"{head}\n{_escaped(loop['message'])}"}
 
 
-_TEMPLATES: Dict[str, _Template] = {"json": _plain_template, "slack": _slack_template}
+_TEMPLATES: Dict[str, _Template] = {"json": dict, "slack": _slack_template}
 """The templates by name."""
 
 
