@@ -11,7 +11,7 @@ from ..traces._internal import LiveSession, LiveState
 from ._data.run_data import drawn
 from ._data.summary import summary
 from ._page import as_json, frame
-from ._plain import plain_run
+from ._plain import plain_run, plain_table
 
 _COLUMNS = ("Run", "State", "Calls", "Wasted calls", "Suspicion", "Last verdict")
 
@@ -87,12 +87,10 @@ def _by_trouble(row: Dict[str, Any]) -> Tuple[bool, float, float]:
 def _plain(rows: List[Dict[str, Any]]) -> Iterator[str]:
     """Yield the overview for browsers that run no scripts; it is not kept up to date there."""
     yield f"<p>{len(rows):,} runs. Load the page again for what is new.</p>\n"
-    yield '<table class="plain">\n<tr>'
-    yield from (f'<th scope="col">{name}</th>' for name in _COLUMNS)
-    yield "</tr>\n"
-    for row in sorted(rows, key=_by_trouble):
-        last = f"step {row['last'][0]}, {row['last'][1]}: {row['loops'][0]}" if row["last"] else ""
-        figures = (f"{row['calls']:,}", f"{row['wasted_calls']:,}", f"{row['suspicion']} %")
-        cells = map(html, (row["id"], row["status"], *figures, last))
-        yield "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n"
-    yield "</table>\n"
+    yield from plain_table(_COLUMNS, map(_cells, sorted(rows, key=_by_trouble)))
+
+
+def _cells(row: Dict[str, Any]) -> Iterator[str]:
+    last = f"step {row['last'][0]}, {row['last'][1]}: {row['loops'][0]}" if row["last"] else ""
+    figures = (f"{row['calls']:,}", f"{row['wasted_calls']:,}", f"{row['suspicion']} %")
+    return map(html, (row["id"], row["status"], *figures, last))

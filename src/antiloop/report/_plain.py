@@ -4,7 +4,7 @@ The script reads the texts out of it. Each text stands here once, in a ``pre``, 
 `DrawnRun.texts`. A call or a result that comes back names the step that has its text.
 """
 
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterable, Iterator, List
 
 from .._text.markup import html, preformatted
 from ._data.moments import length_of, moment
@@ -27,11 +27,16 @@ def plain_overview(summaries: List[Dict[str, Any]]) -> Iterator[str]:
     if textless:
         yield f"<p>The texts of {textless:,} runs are left out; --only all keeps them.</p>\n"
     yield from _groups(summaries)
+    yield from plain_table(_COLUMNS, map(_cells, summaries))
+
+
+def plain_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield a table of cells, which are HTML."""
     yield '<table class="plain">\n<tr>'
-    yield from (f'<th scope="col">{name}</th>' for name in _COLUMNS)
+    yield from (f'<th scope="col">{name}</th>' for name in columns)
     yield "</tr>\n"
-    for each in summaries:
-        yield _row(each)
+    for row in rows:
+        yield "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n"
     yield "</table>\n"
 
 
@@ -45,7 +50,7 @@ def _groups(summaries: List[Dict[str, Any]]) -> Iterator[str]:
         yield "</ul>\n"
 
 
-def _row(about: Dict[str, Any]) -> str:
+def _cells(about: Dict[str, Any]) -> List[str]:
     tokens = (
         f"{'about ' if about['is_estimate'] and about['loops'] else ''}{about['wasted_tokens']:,}"
     )
@@ -53,7 +58,7 @@ def _row(about: Dict[str, Any]) -> str:
     name = html(about["id"])
     if about.get("has_text", True):
         name = f'<a href="#plain-run-{about["number"]}">{name}</a>'
-    cells = [
+    return [
         f"{name}{html(compared)}",
         html(about["status"]),
         f"{about['score']:,}",
@@ -64,7 +69,6 @@ def _row(about: Dict[str, Any]) -> str:
         moment(about["began_s"]),
         length_of(about["took_s"]),
     ]
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n"
 
 
 def plain_run(about: Dict[str, Any], drawn: DrawnRun) -> Iterator[str]:
