@@ -8,6 +8,7 @@ import pytest
 from antiloop import AgentConfig, LoopDetector, RepeatDetector, ToolCall
 from antiloop.agent.providers import AnthropicProvider, OpenAIProvider
 from antiloop.calibration import calibrate, runs_needed, stops_allowed, tally, upper_bound
+from antiloop.exceptions import SettingsError
 from antiloop.explanation import explain
 from antiloop.health import HealthMonitor, HealthProfile, evaluate
 from antiloop.integrations import asgi
@@ -169,6 +170,10 @@ def test_the_smallest_numbers_that_can_be_meant_are_taken():
 
 
 MISTAKES = {
+    "the fields of a profile in a list": (
+        lambda: ClientProfile.from_dict("mine", ["look"]),
+        SettingsError("profiles.mine: must be an object of fields, got ['look']"),
+    ),
     "more stops than runs": (
         lambda: upper_bound(3, 2),
         ValueError("stops must be from 0 to the number of runs, got 3 of 2"),

@@ -148,6 +148,8 @@ class ClientProfile:
         Raises:
             SettingsError: for an unknown field, or a value of another kind; the message names it.
         """
+        if not isinstance(values, Mapping):
+            raise SettingsError(f"profiles.{name}: must be an object of fields, got {values!r}")
         kinds = {each.name: each.type for each in fields(cls)}
         read: Dict[str, Any] = {}
         for field_name, value in values.items():
