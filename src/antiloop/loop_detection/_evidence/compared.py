@@ -98,7 +98,7 @@ def answer_of(asked: Asked, result: Result) -> Tuple[Optional[str], Outcome]:
         # A loop written by hand may pass on what the tool returned: a list, a number, False.
         text = text_of(text)
     # Judged before anything is left out: what is noise to the user may be the exit code.
-    kind = outcome(text, is_error)
+    kind = outcome(text, is_error, asked.arguments)
     policy = asked.policy
     if policy.strip is not None:
         text = text_of(_declared(policy.compared_text, text, asked.tool, "strip"))

@@ -7,7 +7,7 @@ answers to the same or nearly the same call, and a text that is nothing but nois
 
 import re
 from functools import lru_cache
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Set, Tuple
 
 from ..._text.canonical import canonical_json
 from .plain_answer import ascii_words
@@ -132,7 +132,7 @@ def statement(text: str, arguments: Any) -> str:
 
 def stated(text: str, arguments: Any) -> Iterator[str]:
     """Yield the terms of a statement, line by line: most texts that differ do so soon."""
-    echoed = set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
+    echoed = given_words(arguments)
     for line in text[:LONG].lower().splitlines():
         if "://" not in line:
             said = _VOLATILE.sub(" ", _ADDRESS.sub(" ", line))
@@ -161,7 +161,7 @@ def wording(text: str, arguments: Any) -> str:
     >>> wording("/w/a.ts not found", {"path": "/w/a.ts"})
     'not found'
     """
-    spoken = set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
+    spoken = given_words(arguments)
     echoed = {word for word in spoken if len(word) > 2}
     kept: List[str] = []
     for term in _terms(text[:LONG].lower()):
@@ -237,6 +237,11 @@ def command_line(arguments: Any) -> Optional[str]:
 def words(text: str) -> List[str]:
     """Split a text into lower-case words and numbers."""
     return ascii_words(text) if text.isascii() else _WORDS.findall(text.lower())
+
+
+def given_words(arguments: Any) -> Set[str]:
+    """Return the words that stand in arguments."""
+    return set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
 
 
 def _stems(text: str) -> str:

@@ -1,10 +1,11 @@
 """The outcome of a call, judged from as little of the answer's text as possible."""
 
 import re
-from typing import AbstractSet, Optional
+from typing import AbstractSet, Any, Optional, Tuple
 
 from ..._text_enum import TextEnum
 from ...stability import beta
+from .noise import given_words, words
 from .plain_answer import (
     BRIEF,
     DENIALS,
@@ -139,8 +140,10 @@ _INVALID = re.compile(
 )
 
 
-def outcome(text: str, is_error: bool = False) -> Outcome:
+def outcome(text: str, is_error: bool = False, arguments: Any = None) -> Outcome:
     """Judge a result by its first words; ``is_error`` is believed.
+
+    An object that lists nothing, and repeats the arguments, is empty.
 
     A text that reads like a refusal is a text like any other: any tool could say it.
 
@@ -159,9 +162,18 @@ def outcome(text: str, is_error: bool = False) -> Outcome:
     if form.has_failed:
         return _failure(form.text[:HEAD].lower())
     if form.is_data:
-        return WAITING if form.is_under_way else EMPTY if form.is_empty else SUCCESS
+        if form.is_under_way:
+            return WAITING
+        return EMPTY if _adds_nothing(form.besides, arguments) else SUCCESS
     is_silent = form.has_failed is False and not any(map(str.isalnum, form.text))
     return SILENT if is_silent else _of_words(form.text)
+
+
+def _adds_nothing(besides: Optional[Tuple[str, ...]], arguments: Any) -> bool:
+    """Whether an object that lists nothing says no more than what was asked."""
+    if not besides:
+        return besides is not None
+    return given_words(arguments).issuperset(words(" ".join(besides)))
 
 
 def _of_words(text: str, is_error: bool = False) -> Outcome:

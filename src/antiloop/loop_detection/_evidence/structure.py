@@ -8,8 +8,9 @@ stand far from the beginning. In this order:
    ``"ok": false``, an ``error`` that is not empty, a ``status`` of failure, an HTTP status from
    400 on.
 2. Text in the wrapping is read again as an answer.
-3. An object that lists nothing is empty; one with a state like "validating" is about work that is
-   under way; any other one is data, and its words are values.
+3. An object that lists nothing is empty, if all that it says beside was asked; one with a state
+   like "validating" is about work that is under way; any other one is data, and its words are
+   values.
 """
 
 import json
@@ -17,6 +18,7 @@ import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .plain_answer import may_have_code
+from .waiting import is_lasting
 
 _MOST = 20_000  # characters of the longest JSON that is read
 _EDGE = 200
@@ -28,6 +30,7 @@ _STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "http
 _VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
 _PRINTED = ("stdout", "stderr", "output")
 _SPOKEN = ("text", "message", "result", "msg", "reason", "error")
+_VERDICT_PLACES = frozenset((*_STATES, *_SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
 _UNDER_WAY = re.compile(
@@ -59,8 +62,8 @@ class Form(NamedTuple):
     """Whether the other side asks to come back later, by a status."""
     is_under_way: bool = False
     """Whether a state says that work goes on."""
-    is_empty: bool = False
-    """Whether the answer is an object that lists nothing."""
+    besides: Optional[Tuple[str, ...]] = None
+    """The texts in an object that lists nothing; None for any other answer."""
     is_data: bool = False
     """Whether the words of the answer are values, not statements."""
 
@@ -113,7 +116,7 @@ def _of_list(value: List[Any], layers: int) -> Form:
     texts = [_text_of_block(each) for each in value]
     if texts and None not in texts:
         return form_of("\n".join(map(str, texts)), layers - 1)
-    return Form("", is_empty=not value, is_data=True)
+    return Form("", besides=None if value else (), is_data=True)
 
 
 def _text_of_block(block: Any) -> Optional[str]:
@@ -140,7 +143,7 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
     return Form(
         "",
         is_under_way=any(_UNDER_WAY.fullmatch(state.lower()) for state in states),
-        is_empty=_is_hollow(value),
+        besides=_beside_nothing(value),
         is_data=True,
     )
 
@@ -192,20 +195,31 @@ def _texts(fields: Dict[str, Any], names: Tuple[str, ...]) -> List[str]:
     return [fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]]
 
 
-def _is_hollow(value: Any) -> bool:
-    """Whether an object lists nothing: ``{"results": [], "total": 0}``."""
-    fields = list(_leaves(value))
-    lists = [name for name, each in fields if each == [] and not _TROUBLE.search(name)]
-    return not value or (bool(lists) and not any(_is_something(each) for _, each in fields))
+def _beside_nothing(value: Any) -> Optional[Tuple[str, ...]]:
+    """Return the texts of an object that lists nothing: ``{"results": [], "query": "a"}``."""
+    fields = [pair for pair in _leaves(value) if not _is_about_the_call(*pair)]
+    lists = [name for name, each in fields if each == [] and not _TROUBLE.search(name.lower())]
+    left = [each for _, each in fields if _is_something(each)]
+    is_hollow = bool(lists or not value) and all(isinstance(each, str) for each in left)
+    return tuple(left) if is_hollow else None
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
-    """Yield the values inside an object, each with its key in lower case."""
+    """Yield the values inside an object, each with its key."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(inner, key.lower())
+            yield from _leaves(inner, key)
     else:
         yield name, value
+
+
+def _is_about_the_call(name: str, value: Any) -> bool:
+    """Whether a field says how the call went, not what it brought: ``"code": 200``, ``"ms": 3``."""
+    if isinstance(value, str):
+        return name.lower() in _VERDICT_PLACES and value.strip().lower() in _VERDICTS
+    if not isinstance(value, (int, float)):
+        return False
+    return is_lasting(name[:_EDGE]) or (name.lower() in _STATUSES and 200 <= value < 300)
 
 
 def _is_something(value: Any) -> bool:

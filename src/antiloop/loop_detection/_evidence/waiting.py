@@ -80,7 +80,7 @@ def waited_for(arguments: Any) -> Any:
     return {
         name: _SLEEP.sub("sleep", value, 1) if isinstance(value, str) else value
         for name, value in arguments.items()
-        if not (isinstance(value, (int, float)) and _is_lasting(str(name)))
+        if not (isinstance(value, (int, float)) and is_lasting(str(name)))
     }
 
 
@@ -119,7 +119,8 @@ def _sends_nothing(arguments: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _is_lasting(name: str) -> bool:
+def is_lasting(name: str) -> bool:
+    """Guess from the name of a number whether it says how long something takes."""
     return not _LASTING.isdisjoint(name_parts(name))
 
 

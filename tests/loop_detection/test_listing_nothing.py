@@ -1,0 +1,48 @@
+"""An object that lists nothing is empty, whatever it says of the call itself."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop.loop_detection._evidence.outcome import Outcome, outcome
+
+names = st.from_regex(r"[a-z]{4,9}", fullmatch=True)
+words = st.lists(names, min_size=1, max_size=5).map(" ".join)
+LISTS = st.sampled_from([{"results": []}, {"data": {"items": []}}, {"files": [], "total": 0}])
+ABOUT = st.dictionaries(
+    st.sampled_from(["status", "state", "message", "msg", "result"]),
+    st.sampled_from(["success", "OK", "Succeeded"]),
+) | st.sampled_from([{"code": 200}, {"statusCode": 204}, {"response_time": 0.8}, {"tookMs": 31}])
+
+
+@given(LISTS, ABOUT)
+def test_how_the_call_went_is_no_content(lists, about):
+    assert outcome(json.dumps({**about, **lists})) is Outcome.EMPTY
+    assert outcome(json.dumps({**about, "name": "an oak"})) is not Outcome.EMPTY
+
+
+@given(LISTS, ABOUT, words, st.sampled_from(["query", "folder"]))
+def test_what_was_asked_is_no_content(lists, about, asked, name):
+    answer = json.dumps({name: asked, **about, **lists})
+    assert outcome(answer, arguments={"q": [asked, 3]}) is Outcome.EMPTY
+    assert outcome(
+        json.dumps({"content": [{"type": "text", "text": answer}]}), arguments=asked
+    ) is (Outcome.EMPTY)
+    assert outcome(answer, arguments={"q": "else"}) is not Outcome.EMPTY
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"results": ["a"], "query": "oak"},
+        {"results": [], "score": 7},
+        {"results": [], "code": 301},
+        {"results": [], "verified": True, "owner": "oak trees"},
+        {"query": "oak"},
+        {"warnings": [], "query": "oak"},
+    ],
+)
+def test_whatever_else_is_said_is_content(answer):
+    assert outcome(json.dumps(answer), arguments={"query": "oak"}) is Outcome.SUCCESS
