@@ -211,7 +211,7 @@ class FailureStreakDetector(WindowDetector):
             details={"tool": features.tool, "count": count, "result_hash": features.result},
         )
         # It may be the acknowledgment of a tool that does something new each time.
-        if features.outcome is SUCCESS and not (features.is_long or features.only_looks):
+        if _may_acknowledge(features):
             return replace(found, refused=(), may_end_run=False)
         # A block of a whole tool hits healthy calls, too. Where calls only resembled each other,
         # the agent gets a round more to leave by itself.
@@ -254,8 +254,21 @@ class FailureStreakDetector(WindowDetector):
             # An earlier loop lends its position only if the last rounds still hold its calls.
             members=found.members[-2:],
             inherits=False,
-            may_end_run=not _is_second_pass(window, row),
+            may_end_run=not (_is_second_pass(window, row) or all(map(_may_be_done, row))),
         )
+
+
+def _may_be_done(item: JudgedCall) -> bool:
+    """Whether a call that seems to have found nothing may have done something."""
+    return item.features.outcome is EMPTY and _may_acknowledge(item.features)
+
+
+def _may_acknowledge(features: CallFeatures) -> bool:
+    """Whether an answer that is always the same may say that something was done each time."""
+    if features.only_looks or features.is_long:
+        return False
+    # "No results found" looks; "[]" may be how a tool of unknown effect says that all went well.
+    return features.outcome is SUCCESS or (features.outcome is EMPTY and features.is_terse)
 
 
 def _is_fruitless(item: JudgedCall) -> bool:

@@ -211,7 +211,8 @@ def _last_name(verb: str) -> str:
 @lru_cache(maxsize=1024)
 def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
     parts = name_parts(name)
-    if not _READING.isdisjoint(parts[:1]):
+    # Its verb stands first, but for `web_search` and its like.
+    if not _READING.isdisjoint(parts[:1]) or parts[-1:] == ["search"]:
         return False
     changes = _MUTATING.intersection(parts)
     # "send keys to the terminal" does what is typed, and that may be to look.

@@ -240,7 +240,7 @@ def words(text: str) -> List[str]:
 
 
 def given_words(arguments: Any) -> Set[str]:
-    """Return the words that stand in arguments."""
+    """Return the words of the values inside arguments."""
     return set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
 
 
