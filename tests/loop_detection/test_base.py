@@ -168,6 +168,12 @@ def test_long_arguments_are_shortened_in_the_middle():
     assert len(found.details["arguments"]) <= 60
 
 
+def test_a_message_of_six_hundred_characters_is_told_whole():
+    window = Window.of(*in_rounds([step("look")]))
+    for length, told in ((600, "x" * 600), (601, f"{'x' * 298}...{'x' * 298}")):
+        assert detection("mine", "x" * length, list(window)).message == told
+
+
 def test_a_detection_names_five_calls_at_most():
     lap = [step(f"tool{n}", n=n) for n in range(9)]
     found = ask(PingPongDetector(9, 2), *lap * 2)

@@ -112,6 +112,21 @@ def test_a_round_that_does_not_fit_at_all_is_cut():
     assert all(line.startswith(("| ", "#", "(", "result")) for line in record_of(prompt))
 
 
+def test_a_prompt_takes_the_room_that_there_is():
+    calls = (CaseRound(tuple(CaseCall(n, "t", "x", "y") for n in range(400))),)
+    sizes = {len(CaseFile("run", 9, 0.5, calls, user="u" * n).prompt()) for n in range(1, 40)}
+    assert max(sizes) == LIMIT - 1
+
+
+def test_the_lines_around_a_record_name_it_by_ten_characters():
+    prompts = [CaseFile("run", 9, 0.5, user=user).prompt() for user in ("Hello!", "Hello?")]
+    tokens = [
+        line.split()[2] for each in prompts for line in each.split("\n") if line[:4] == "=== "
+    ]
+    assert {len(token) for token in tokens} == {10}
+    assert tokens[0] == tokens[1] != tokens[2] == tokens[3]
+
+
 def test_a_repeat_is_named_instead_of_shown_again():
     long = "line of a file\n" * 40
     case = case_of([[("read", {"path": "a.py"}, long)]] * 3)
@@ -345,6 +360,7 @@ def test_the_name_of_a_tool_and_a_finding_are_shortened():
     [
         (5, 5, (283, 417), (283, 417)),
         (8, 8, (202, 297), (202, 297)),
+        (10, 10, (202, 297), (91, 129)),
         (12, 12, (146, 210), (67, 93)),
         (20, 20, (110, 153), (46, 63)),
         (40, 40, (74, 102), (32, 39)),

@@ -240,6 +240,16 @@ def test_calls_of_one_tool_are_told_apart_by_their_arguments():
     assert found.details["cycle"] == ["read", "read"]
 
 
+@pytest.mark.parametrize(
+    ("length", "shown"),
+    [(29, f"{'a' * 28}%s"), (30, f"{'a' * 9}...{'a' * 15}%s")],  # 40 characters, and 41
+)
+def test_arguments_of_forty_characters_tell_calls_apart_as_they_are(length, shown):
+    lap = [step("read", "x", path="a" * (length - 1) + letter) for letter in "bc"]
+    told = " -> ".join(f'read {{"path":"{shown % letter}"}}' for letter in "bc")
+    assert ask(PingPongDetector(2, 2), *lap, *lap).message == f"{told} was repeated 2 times."
+
+
 def test_arguments_that_look_alike_when_shortened_are_not_shown():
     lap = [step("read", "x", path="a" * 60 + letter + "z" * 60) for letter in "bc"]
     assert ask(PingPongDetector(2, 2), *lap, *lap).message.startswith("read -> read was")

@@ -570,6 +570,22 @@ def test_a_replay_with_the_opinions_says_the_same(steps, answers):
     assert run(detector.monitor(opinions=live.opinions, can_ask=False), ()) == wanted
 
 
+def test_the_calls_of_the_last_eight_rounds_are_held_against_a_run():
+    monitor = watching(gap=12)
+    _, [first] = searched(monitor, 4, NOT_STUCK)
+    verdicts, [step] = searched(monitor, 12, STUCK, start=4)
+    found = next(each.detection for each in verdicts if each.detection)
+    assert step == first + 12
+    assert found.indices == tuple(range(step - 7, step + 1))
+
+
+def test_a_snapshot_keeps_a_hundred_characters_of_a_reason():
+    monitor = watching()
+    searched(monitor, 4, Opinion(True, 0.9, "x" * 101))
+    assert "x" * 100 in json.dumps(monitor.snapshot())
+    assert "x" * 101 not in json.dumps(monitor.snapshot()["inquiry"]["opinions"])
+
+
 @pytest.mark.parametrize(("confidence", "counts"), [(0.79, False), (0.8, True)])
 def test_an_opinion_counts_from_eight_tenths_on(confidence, counts):
     verdicts, _ = searched(watching(), 4, Opinion(True, confidence))

@@ -22,6 +22,7 @@ from antiloop.loop_detection._ladder import Ladder
 from antiloop.loop_detection._snapshot import _DERIVED, _OF_CALL, _WORTH, pack, unpack
 
 LONG = {"q": "x" * 90}
+KEYS = "MdR7fsvD7vtY12sG79syawbv2zLD7vtY18Pu+1jX"
 STEPS = {
     "a success": step("look", "a page", q="cats"),
     "a long answer": step("look", "word " * 100, q="dogs"),
@@ -110,6 +111,53 @@ def test_a_call_comes_back_without_its_texts():
         assert known.has_texts is is_kept
         texts = (known.arguments, known.compared, known.text)
         assert [text is not None for text in texts] == [is_kept] * 3
+
+
+SAVED = {
+    "version": 4,
+    "ladder": {
+        "main": {
+            "loops": [["repeat:e756c5063d", 1, 1, 2, 2, 2, 2]],
+            "calls": [["31d47b7ecb", 1]],
+            "forgotten": 0,
+        },
+        "own": {},
+        "interventions": 1,
+        "blocks": [],
+    },
+    "reported": "f92f8aa0ce996e2e",
+    "speech": {"replies": 0, "watches": []},
+    "window": {
+        "calls": 2,
+        "seen": 2,
+        "turn": 0,
+        "clock": 0.0,
+        "counts": {"3c01eba1": (2, 2)},
+        "tools": ["look"],
+        "rounds": [
+            [[f"{at} 0 s {flags} 1e8 {KEYS} ", '{"at":"door"}', True, f"call-{at}"]]
+            for at, flags in enumerate((100355, 100356))
+        ],
+        "round": 1,
+        "keys": [],
+        "known": "",
+    },
+    "suspicion": "3 0.0 0.0",
+}
+
+
+def test_a_snapshot_is_read_by_each_process_of_its_version():
+    """What is written in another way has another version: a run may be resumed elsewhere."""
+    limit = CallLimitDetector(per_tool={"look": 3})
+    detector = LoopDetector([RepeatDetector(2), limit], Escalation(("notify", "block")))
+    monitor, resumed = detector.monitor(), detector.monitor()
+    looks = [ToolCall("look", {"at": "door"}, f"call-{n}", n) for n in range(4)]
+    for look in looks[:2]:
+        monitor.after([look], ["closed"])
+    assert monitor.snapshot() == SAVED
+    resumed.restore(json.loads(json.dumps(SAVED)))
+    for look in looks:
+        assert resumed.after([look], ["closed"]) == monitor.after([look], ["closed"])
 
 
 def test_a_run_remembers_so_many_loops_and_no_more():

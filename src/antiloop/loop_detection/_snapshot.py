@@ -15,9 +15,6 @@ from ._evidence.sameness import REMEMBERED
 from ._evidence.shown_arguments import ShownArguments
 from ._evidence.window import Window
 
-LIMIT = 32_768
-"""Largest size of a snapshot in characters, for each 50 calls of the window."""
-
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors of reading a damaged snapshot; JSON may hold infinite numbers."""
 
