@@ -208,6 +208,13 @@ def test_many_siblings_are_counted_and_the_last_shown():
     assert f"(30 calls at once, {wide.omitted} left out)" in case.prompt()
 
 
+def test_two_calls_at_once_are_said_to_be_so_and_one_is_not():
+    for count, told in ((1, []), (2, ["(2 calls at once)"])):
+        calls = tuple(CaseCall(n, "look", "x", "y") for n in range(count))
+        record = record_of(CaseFile("run", 9, 0.5, (CaseRound(calls),)).prompt())
+        assert [line for line in record if line.startswith("(")] == told
+
+
 def test_a_result_that_is_not_known_is_said_to_be_so():
     case = case_of([[("search", {"q": "x"}, None)]])
     assert "result not known" in case.prompt()

@@ -185,6 +185,7 @@ class TestStrip:
             '{{"lease":[{}]}}',
             "{{'ok': 1, 'lease': '{}'}}",
             '{{"job": {{"lease": {{"holder": ["{}", {{"n": []}}]}}}}}}',
+            '\n {{"lease": {{"holder": ["{}", {{"n": []}}]}}}}',
         ],
     )
     def test_named_fields_are_noise(self, answer):

@@ -190,6 +190,15 @@ def test_a_wait_that_only_the_clock_calls_long_ends_no_run(call, gap, rounds, ma
     assert found.may_end_run is may_end_run
 
 
+def test_a_call_that_only_sometimes_waits_is_a_repeat_like_any_other():
+    call = ("job", {"id": 1})
+    for said in (["still running", "Error: boom", "still running"], ["Error: boom"] * 3):
+        assert RepeatDetector(3, patience=12).check([ToolCall(*call)] * 3, said) is not None
+    assert (
+        RepeatDetector(3, patience=12).check([ToolCall(*call)] * 3, ["still running"] * 3) is None
+    )
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_laps_and_returns_of_a_wait_go_by_the_clock_too(preset):
     def run(gap, laps, between):
