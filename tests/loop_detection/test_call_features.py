@@ -343,6 +343,13 @@ def test_a_refused_call_is_judged_as_one():
     assert features.outcome is Outcome.INVALID
 
 
+@pytest.mark.parametrize("text", ['{"status": 429}', "HTTP/1.1 503", "try again later"])
+def test_who_is_turned_away_as_the_other_side_is_busy_has_changed_nothing(text):
+    features = features_of(ToolCall("write_file", {"path": "a"}), text)
+    assert (features.outcome, features.changes_world) == (Outcome.WAITING, False)
+    assert features_of(ToolCall("write_file", {"path": "a"}), "queued").changes_world
+
+
 def test_what_was_read_out_of_an_answer_is_read_anew_for_a_refused_call():
     features = features_of(ToolCall("write_file", {"path": "a"}), "503 rate limit, try again later")
     assert features.outcome is Outcome.WAITING

@@ -29,6 +29,7 @@ WAITS = [
     ("Bash", {"command": "sleep 60 && gh pr checks 12"}),
     ("Bash", {"command": "sleep 60", "description": "look again later"}),
     ("exec", {"raw": 'await tools.write_stdin({session_id: 7, chars: "", max: 9})'}),
+    ("exec", {"raw": 'return tools.write_stdin({session_id: 7, chars: ""})'}),
     ("exec", "const r = await tools.wait({cell_id: '3'})"),
     ("computer", {"action": "wait", "seconds": 3}),
     ("WAIT", {}),
