@@ -157,9 +157,10 @@ def _flags(value: Any, places: Mapping[str, int]) -> int:
 
 
 def _named_keys(features: CallFeatures) -> List[Optional[str]]:
-    """List the keys beside the call: the result, the looser keys, those that detectors declare."""
+    """List the keys beside the call: place, result, the looser ones, those that are declared."""
     looser = [getattr(features, name) for name in _LOOSER]
-    return [features.result, *looser, *(features.keys[name] for name in sorted(features.keys))]
+    declared = [features.keys[name] for name in sorted(features.keys)]
+    return [features.place, features.result, *looser, *declared]
 
 
 def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
@@ -168,7 +169,7 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
     digits = b64decode(packed, validate=True).hex()
     keys = iter([digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)])
     call = next(keys)
-    names = ("result", *_LOOSER, *declared)
+    names = ("place", "result", *_LOOSER, *declared)
     present = f"{int(mask, 16):0{len(names)}b}"
     named = {name: next(keys) if bit == "1" else None for name, bit in zip(names, present)}
     shown = ShownArguments(str(label or ""), str(label) if is_whole else "")
@@ -180,6 +181,7 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
             "tool": tools[int(tool)],
             "call": call,
             "result": named["result"],
+            "place": named["place"],
             "outcome": Outcome(letter),
             "keys": {name: named[name] for name in declared},
             "has_texts": False,

@@ -7,6 +7,7 @@ from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING
+from .._evidence.place import are_beside
 from .._evidence.refusal import near_key
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike
@@ -18,6 +19,8 @@ from .base import WindowDetector, detection
 # such as an index, so numbers take more rounds than spelling.
 NUMBERED = 6
 """Rounds with the same answer if the arguments differ in numbers."""
+CLICKS = 12
+"""Rounds of clicks at one place that are acknowledged alike: the next look shows what they did."""
 
 
 @beta
@@ -27,8 +30,9 @@ class NearRepeatDetector(WindowDetector):
     Cosmetic differences are a fresh request id, the order, plural and repetition of words, a number
     sent as text, and everything after a shell no-op. Similar arguments are not enough: two paths
     with a long common prefix are two paths. Of calls that only look, six with exactly the same
-    answer may differ in numbers as well. Arguments are reduced to what counts at most once for
-    each call, and only where such a streak is possible.
+    answer may differ in numbers as well, and clicks with one answer, or with unknown ones, by a few
+    pixels. Arguments are reduced to what counts at most once for each call, and only where such a
+    streak is possible.
 
     Args:
         threshold: rounds with such a call while little else is new, 2 or more.
@@ -60,6 +64,8 @@ class NearRepeatDetector(WindowDetector):
                         continue  # that is a repeat, and has its patience
                 if len({each.features.near for each in streak}) > 1:
                     needed = max(needed, NUMBERED)
+                if item.features.place is not None and item.features.moves:
+                    needed = max(needed, CLICKS)
                 # What is looked at between waits is part of waiting.
                 if len(streak) >= needed and not is_paced(window, streak):
                     return self._detection(streak)
@@ -72,7 +78,8 @@ class NearRepeatDetector(WindowDetector):
             return False
         # Waits differ in their timeouts and nothing else, and a scroll is answered alike at each
         # place.
-        if item.features.waits or item.features.moves:
+        is_click = item.features.place is not None
+        if item.features.waits or (item.features.moves and not is_click):
             return False
         # One of several searches in a reply may be an old one; the reply as a whole is new work.
         if window.rounds[-1].brings_news(beside=item.features.call):
@@ -83,7 +90,7 @@ class NearRepeatDetector(WindowDetector):
         if kind is not SILENT and window.occurrences.answered(item.features) < needed:
             return False
         # Two edits in the same words are two edits.
-        return item.features.result is not None and not item.features.changes_world
+        return is_click or (item.features.result is not None and not item.features.changes_world)
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return streak_of(
@@ -114,8 +121,12 @@ def _fresh_per_match(latest: CallFeatures) -> float:
 def _is_near(one: CallFeatures, other: CallFeatures) -> bool:
     if one is other:
         return True
-    if one.tool != other.tool or not say_alike(one, other):
+    # Of clicks whose answers are not known, the calls decide alone.
+    is_unknown = one.result is other.result is None
+    if one.tool != other.tool or not (is_unknown or say_alike(one, other)):
         return False
+    if are_beside(one.place, other.place) and one.shape == other.shape:
+        return True
     if one.call == other.call or one.near == other.near:
         return True
     is_shown_again = one.result == other.result and one.outcome is SUCCESS and not one.is_terse

@@ -43,12 +43,10 @@ from .kept_text import KeptText, kept_text
 from .noise import (
     command_line,
     does_nothing,
-    has_words,
     measures,
     near_arguments,
     statement,
     template,
-    without_ids,
     without_numbers,
     wording,
 )
@@ -65,11 +63,11 @@ from .outcome import (
     is_busy,
     names_no_tool,
 )
+from .place import place_of
 from .shown_arguments import ShownArguments
 from .structure import is_bare
 from .waiting import has_ended
 
-_LEFT_OUT = ("...", "…")  # these stand for omitted text, so the answer is not empty
 _BEGIN = 4
 _SAID = 120  # characters of an answer that a person is shown
 _NO_RULES: Mapping[str, KeyRule] = {}
@@ -79,7 +77,7 @@ DERIVED = (
     *("mutates", "is_command", "is_missing", "changes_world", "only_looks"),
     *("moves", "changes_midway", "is_question", "is_terse", "is_page", "names_one"),
     *("steady", "bare", "wording", "near", "shape", "template", "statement", "left"),
-    *("lines", "texts", "shown"),
+    *("place", "lines", "texts", "shown"),
 )
 """The features that are derived from the texts."""
 
@@ -174,8 +172,8 @@ class CallFeatures:
             fields["outcome"] = SILENT
         if asked.is_long:
             # Too long to be kept, so all is derived at once.
-            shown = ShownArguments.of_long(asked.arguments, masking)
-            return cls({**fields, "shown": shown}).settled()
+            fields["shown"] = ShownArguments.of_long(asked.arguments, masking)
+            return cls(fields).settled()
         return cls(fields)
 
     def replaced(self, **fields: Any) -> "CallFeatures":
@@ -262,7 +260,7 @@ class CallFeatures:
     @cached_property
     def only_looks(self) -> bool:
         """Whether the call was made for its answer alone, by its words."""
-        if self.outcome is SILENT and self.text and self.text.begin.lstrip().startswith(_LEFT_OUT):
+        if self.outcome is SILENT and self.text and self.text.is_cut:
             return False  # something was there
         looks = self._client.looks_by(self.tool, self.arguments)
         return not self.mutates and (looks or seems_to_look(self.tool, self.arguments))
@@ -325,9 +323,8 @@ class CallFeatures:
         """
         if self.text is None or not self.is_command:
             return None
-        said = self.text.without_noise(is_failure=self.outcome.is_failure)
-        masked = without_ids(said)
-        return key_of(masked) if masked != said and has_words(masked) else None
+        masked = self.text.without_ids(self.outcome.is_failure)
+        return None if masked is None else key_of(masked)
 
     @cached_property
     def wording(self) -> Optional[str]:
@@ -355,6 +352,11 @@ class CallFeatures:
     def shape(self) -> str:
         """The arguments without cosmetic differences and numbers: ``head -20``, ``head -21``."""
         return key_of(without_numbers(near_arguments(self.compared)))
+
+    @cached_property
+    def place(self) -> Optional[str]:
+        """The place on a screen that the arguments name."""
+        return place_of(self.compared)
 
     @cached_property
     def template(self) -> Optional[str]:

@@ -1,12 +1,13 @@
 """The part of a text that is kept for comparisons that allow for noise: a few kB."""
 
 import re
-from typing import NamedTuple, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 from .fingerprint import text_fingerprint
-from .noise import LONG, has_words, without_noise, without_places
+from .noise import LONG, has_words, without_ids, without_noise, without_places
 
 _BLOCK = 4_096
+_LEFT_OUT = ("...", "…")  # these stand for omitted text
 _TERSE = 20  # characters of the longest mere value, and one more
 # How JSON and markup begin: their words are values. "[cut] Ask again for the rest" is a remark.
 _DATA = re.compile(r"[{<]|\[(?![^\W\d_])")
@@ -31,6 +32,11 @@ class KeptText(NamedTuple):
         return _DATA.match(self.begin) is not None
 
     @property
+    def is_cut(self) -> bool:
+        """Whether the text begins with a sign that something was left out."""
+        return self.begin.lstrip().startswith(_LEFT_OUT)
+
+    @property
     def is_value(self) -> bool:
         """Whether the text is a value such as "available", or an object."""
         said = self.begin[:_TERSE]
@@ -41,6 +47,12 @@ class KeptText(NamedTuple):
         begin = without_places(self.begin) if is_failure else self.begin
         masked = without_noise(begin, is_waiting, self.has_words)
         return "".join(_folded(masked, self.rest, 0))
+
+    def without_ids(self, is_failure: bool) -> Optional[str]:
+        """Return the text without noise and ids; None where it holds no id, or nothing else."""
+        said = self.without_noise(is_failure=is_failure)
+        masked = without_ids(said)
+        return masked if masked != said and has_words(masked) else None
 
 
 def kept_text(text: str) -> KeptText:

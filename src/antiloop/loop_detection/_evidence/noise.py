@@ -219,6 +219,12 @@ def without_numbers(text: str) -> str:
     return _NUMBERS.sub("#", text)
 
 
+def whole_numbers(arguments: Any) -> List[Tuple[str, int]]:
+    """List the numbers inside arguments that have at most five digits, and the keys to each."""
+    leaves = _leaves(arguments)
+    return [(path, int(text)) for path, text in leaves if text.isdecimal() and len(text) < 6]
+
+
 def does_nothing(arguments: Any) -> bool:
     """Whether arguments are a shell command without effect: a comment, or all after ``:``."""
     command = command_line(arguments)
