@@ -12,7 +12,7 @@ from ..loop_detection._internal import NOTICE_MARKER
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
 from ._content import arguments_of, field_of, optional_text, text_of
-from ._history import History, round_of_unseen
+from ._history import History, round_of_unseen, rounds_of
 from ._text_message import TextMessage, without_thoughts
 from ._unrecorded import unlike_others
 
@@ -103,11 +103,8 @@ class GrowingHistory:
 
     def _latest_round(self) -> int:
         """Find the place where the latest round begins."""
-        start = len(self.calls) - 1
-        latest = self.calls[-1].round if self.calls else None
-        while latest is not None and start > 0 and self.calls[start - 1].round == latest:
-            start -= 1
-        return max(0, start)
+        *_, (start, _) = ((0, 0), *rounds_of(self.calls))
+        return start
 
 
 def keep_latest(known: Dict[_Key, _Value]) -> None:

@@ -1,46 +1,23 @@
 """The names of recorded runs that other parts of antiloop use; no promise to anyone else."""
 
-from typing import TYPE_CHECKING
-
-from .._lazy import by_name, lazily
-
-if TYPE_CHECKING:
-    from ._files.folders import is_recording as is_recording
-    from ._files.source import open_lines as open_lines
-    from ._live.live_files import Begin as Begin
-    from ._live.live_files import LiveFile as LiveFile
-    from ._live.live_lines import LiveLines as LiveLines
-    from ._live.live_lines import LiveVerdict as LiveVerdict
-    from ._live.live_session import LiveSession as LiveSession
-    from ._live.live_session import LiveState as LiveState
-    from ._live.live_session import by_trouble as by_trouble
-    from ._live.live_sessions import LiveSessions as LiveSessions
-    from ._own_clients import OwnClients as OwnClients
-    from ._pieces import PIECE as PIECE
-    from ._pieces import Doubt as Doubt
-    from ._pieces import Piece as Piece
-    from ._pieces import pieces_of as pieces_of
-    from ._pieces import read_piece as read_piece
-    from ._readers.otlp import event_of as event_of
-    from ._readers.otlp import handoff as handoff
-    from ._reading import read_lines as read_lines
-    from ._recorded_run import check_run as check_run
-    from ._shared.run_under_way import RunUnderWay as RunUnderWay
-
-_HOMES = {
-    "_files.folders": "is_recording",
-    "_files.source": "open_lines",
-    "_live.live_files": "Begin LiveFile",
-    "_live.live_lines": "LiveLines LiveVerdict",
-    "_live.live_session": "LiveSession LiveState by_trouble",
-    "_live.live_sessions": "LiveSessions",
-    "_own_clients": "OwnClients",
-    "_pieces": "Doubt PIECE Piece pieces_of read_piece",
-    "_readers.otlp": "event_of handoff",
-    "_reading": "read_lines",
-    "_recorded_run": "check_run",
-    "_shared.run_under_way": "RunUnderWay",
-}
-
-if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, by_name(_HOMES, "."))
+from ._files.folders import is_recording as is_recording
+from ._files.source import open_lines as open_lines
+from ._live.live_files import Begin as Begin
+from ._live.live_files import LiveFile as LiveFile
+from ._live.live_lines import LiveLines as LiveLines
+from ._live.live_lines import LiveVerdict as LiveVerdict
+from ._live.live_session import LiveSession as LiveSession
+from ._live.live_session import LiveState as LiveState
+from ._live.live_session import by_trouble as by_trouble
+from ._live.live_sessions import LiveSessions as LiveSessions
+from ._own_clients import OwnClients as OwnClients
+from ._pieces import PIECE as PIECE
+from ._pieces import Doubt as Doubt
+from ._pieces import Piece as Piece
+from ._pieces import pieces_of as pieces_of
+from ._pieces import read_piece as read_piece
+from ._readers.otlp import event_of as event_of
+from ._readers.otlp import handoff as handoff
+from ._reading import read_lines as read_lines
+from ._recorded_run import check_run as check_run
+from ._shared.run_under_way import RunUnderWay as RunUnderWay

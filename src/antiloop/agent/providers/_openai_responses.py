@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..._frozen import thawed
 from ...exceptions import ProviderError
 from ...types import Image, Message, Role, ToolCall
-from ._openai_chat import ask_in_words, openai_response_format
+from ._openai_chat import ask_in_words, openai_response_format, openai_tools
 from ._protocol import ModelReply, ModelRequest, ReplyEnd, StreamItem, ToolSchema, Usage
 from ._sdk import Collector
 from ._wire import (
@@ -153,16 +153,8 @@ def responses_tools(tools: Sequence[ToolSchema]) -> List[Dict[str, Any]]:
 
     Not strict, which is the default here: that refuses a schema with an optional part.
     """
-    return [
-        {
-            "type": "function",
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": dict(tool.parameters),
-            "strict": False,
-        }
-        for tool in tools
-    ]
+    functions = (each["function"] for each in openai_tools(tools))
+    return [{"type": "function", **each, "strict": False} for each in functions]
 
 
 def _items(message: Message, source: str) -> List[Dict[str, Any]]:

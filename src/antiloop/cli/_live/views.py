@@ -13,30 +13,6 @@ from .._output.judged_output import tell_verdict
 from .._output.terminal import complain, line_of, named, note, say, tell
 from .table import Screen, table
 
-
-class LiveTextWriter:
-    """A line for each verdict, below a line for its run."""
-
-    def __init__(self) -> None:
-        self._run: Optional[RunUnderWay] = None
-
-    def write(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:
-        """Print one verdict."""
-        if run is not self._run:
-            tell(line_of(f"{named(run.run_id)} ({run.source})"))
-            self._run = run
-        tell_verdict(step, verdict)
-
-
-class LiveJsonlWriter:
-    """One line of JSON for each verdict."""
-
-    def write(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:
-        """Print one verdict."""
-        beside = {"run_id": run.run_id, "source": run.source}
-        say(json.dumps({**beside, "step": step, **verdict.to_dict()}))
-
-
 _NOTES = 10
 """Messages that are kept of those that came while a table was shown."""
 
@@ -45,7 +21,8 @@ class Lines:
     """A line for each verdict, for a file, a pipe, or a program."""
 
     def __init__(self, format_: str) -> None:
-        self._writer = LiveJsonlWriter() if format_ == "jsonl" else LiveTextWriter()
+        self._is_json = format_ == "jsonl"
+        self._run: Optional[RunUnderWay] = None
 
     def file(self, path: str) -> None:
         """Name the file."""
@@ -60,8 +37,15 @@ class Lines:
         complain(what)
 
     def said(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:
-        """Print the verdict."""
-        self._writer.write(run, step, verdict)
+        """Print the verdict, as text below a line for its run."""
+        if self._is_json:
+            beside = {"run_id": run.run_id, "source": run.source}
+            say(json.dumps({**beside, "step": step, **verdict.to_dict()}))
+        else:
+            if run is not self._run:
+                tell(line_of(f"{named(run.run_id)} ({run.source})"))
+                self._run = run
+            tell_verdict(step, verdict)
         sys.stdout.flush()
 
     def draw(self, sessions: List[LiveSession], now_s: float) -> None:

@@ -116,10 +116,6 @@ OnVerdict = Callable[[RunUnderWay, int, LoopVerdict], None]
 """Called with a run, how many of its calls are judged, and what is said of the last ones."""
 
 
-def _unheard(run: RunUnderWay, judged: int, verdict: LoopVerdict) -> None:
-    """Listen to nothing."""
-
-
 class LiveLines:
     """Judges the runs of one recording line by line.
 
@@ -141,7 +137,7 @@ class LiveLines:
         detector: LoopDetector,
         source: Optional[str],
         on_trouble: Callable[[str], None],
-        on_verdict: OnVerdict = _unheard,
+        on_verdict: Optional[OnVerdict] = None,
         profiles: Iterable[ClientProfile] = (),
     ) -> None:
         self._name = name
@@ -214,7 +210,8 @@ class LiveLines:
 
     def _judged(self, replay: LiveReplay, is_over: bool = False) -> Iterator[LiveVerdict]:
         for step, verdict in replay.verdicts(is_over):
-            self._on_verdict(replay.run, replay.judged, verdict)
+            if self._on_verdict is not None:
+                self._on_verdict(replay.run, replay.judged, verdict)
             if verdict.action is not LoopAction.CONTINUE:
                 yield replay.run, step, verdict
 
