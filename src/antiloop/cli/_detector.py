@@ -4,7 +4,7 @@ import argparse
 import inspect
 import json
 import sys
-from typing import Iterator, Optional, Tuple, Union
+from typing import Callable, Iterator, Optional, Tuple, Union
 
 from .._regular_file import opener
 from ..exceptions import SettingsError
@@ -20,22 +20,36 @@ Config = Union[LoopDetector, ProjectSettings]
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a detector to a command, and list the presets in its help."""
+    add_choice(parser, "default", read_config, "; - is JSON from standard input")
+    add_isolated(parser)
+    add_names(parser, "presets", _presets())
+
+
+def add_choice(
+    parser: argparse.ArgumentParser, preset: str, read: Callable[[str], object], more: str = ""
+) -> None:
+    """Add the options that choose a detector to a command.
+
+    Args:
+        parser: of the command.
+        preset: the name of the preset that is used if nothing is chosen.
+        read: makes the value of ``--config`` of what the user wrote.
+        more: the end of the help on ``--config``.
+    """
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(
         "--preset",
         choices=PRESETS,
         metavar="NAME",
-        help="detector preset (default: the one in antiloop.toml, otherwise default)",
+        help=f"detector preset (default: the one in antiloop.toml, otherwise {preset})",
     )
     choice.add_argument(
         "--config",
-        type=read_config,
+        type=read,
         metavar="FILE",
         help="settings from FILE.toml, or a detector from JSON that calibrate or"
-        " LoopDetector.to_config wrote; - is JSON from standard input",
+        f" LoopDetector.to_config wrote{more}",
     )
-    add_isolated(parser)
-    add_names(parser, "presets", _presets())
 
 
 def add_isolated(parser: argparse.ArgumentParser) -> None:
@@ -68,12 +82,8 @@ def profiles_of(args: argparse.Namespace) -> Tuple[ClientProfile, ...]:
     return tuple(settings_of(args).profiles.values())
 
 
-def detector_of(args: argparse.Namespace, preset: str = "default") -> LoopDetector:
+def detector_of(args: argparse.Namespace) -> LoopDetector:
     """Make the chosen detector, with the judge from the command line.
-
-    Args:
-        args: the arguments of the command.
-        preset: the preset if nothing else is chosen.
 
     Raises:
         SettingsError: if the settings file is malformed.
@@ -81,7 +91,7 @@ def detector_of(args: argparse.Namespace, preset: str = "default") -> LoopDetect
     instead = args.config if isinstance(args.config, LoopDetector) else None
     if args.preset is not None:
         instead = PRESETS[args.preset]()
-    chosen = settings_of(args).detector(LoopDetector, preset, instead)
+    chosen = settings_of(args).detector(LoopDetector, instead=instead)
     return with_judge(chosen, getattr(args, "second_opinion", None))
 
 

@@ -7,7 +7,7 @@ from typing import Any, List
 
 from ...integrations._internal import AGENTS
 from .._command import COULD_NOT_RUN, add_command
-from .._detector import read_config
+from .._detector import add_choice, add_isolated, read_config
 from .._output.terminal import complain
 
 _ABOUT = "Guard a coding agent against loops."
@@ -31,8 +31,6 @@ example:
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    from ...loop_detection.presets import PRESETS
-
     parser = add_command(commands, "hook", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
         "agent",
@@ -50,28 +48,13 @@ def add(commands: Any) -> None:
         "--local", action="store_true", help="use your own settings for this project"
     )
     parser.add_argument("--yes", action="store_true", help="change the settings without asking")
-    who = parser.add_mutually_exclusive_group()
-    who.add_argument(
-        "--preset",
-        choices=PRESETS,
-        metavar="NAME",
-        help="detector preset (default: the one in antiloop.toml, otherwise escalating)",
-    )
-    who.add_argument(
-        "--config",
-        type=_checked,
-        metavar="FILE",
-        help="settings from FILE.toml, or a detector from JSON that calibrate or"
-        " LoopDetector.to_config wrote",
-    )
+    add_choice(parser, "escalating", _checked)
     parser.add_argument(
         "--shadow",
         action="store_true",
         help="only report on standard error what the hook would do",
     )
-    parser.add_argument(
-        "--isolated", action="store_true", help="ignore antiloop.toml and pyproject.toml"
-    )
+    add_isolated(parser)
     parser.add_argument(
         "--ignore",
         action="append",

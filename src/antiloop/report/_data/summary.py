@@ -4,6 +4,7 @@ from collections import Counter, defaultdict, deque
 from typing import Any, DefaultDict, Deque, Dict, List, NamedTuple
 
 from ..._amounts import number
+from ..._short_repr import counted
 from ..._text.masking import SECRETS, Masking
 from ...health import HealthProfile, HealthReport, HealthStatus
 from ...traces import RecordedRun
@@ -166,7 +167,7 @@ def headline(rows: List[Dict[str, Any]]) -> str:
     counts = Counter(one["status"] for one in rows if one.get("side") != "b")
     runs = sum(counts.values())
     found = (f"{counts[each]:,} {each.lower()}" for each in _STATUSES if each in counts)
-    return " \u00b7 ".join([f"{runs:,} run{'' if runs == 1 else 's'}", *found])
+    return " \u00b7 ".join([counted(runs, "run"), *found])
 
 
 def _wasted_tokens(health: HealthReport, loops: List[Dict[str, Any]]) -> int:
