@@ -23,6 +23,8 @@ KEPT_IDS = 1_000
 """Ids of a kind that are remembered of a conversation whose beginning is forgotten."""
 _AT_ONCE = 8
 """Calls that are forgotten together, so that each costs next to nothing."""
+_FORGOTTEN_CALLS = 9
+"""Calls between two times that a model forgets: three laps of three calls are found in between."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -313,3 +315,19 @@ def timed(result: ToolResult, call: ToolCall, ended_at: Optional[float]) -> Tool
     if result.duration_s is not None or ended_at is None or call.started_at is None:
         return result
     return replace(result, duration_s=max(0.0, ended_at - call.started_at))
+
+
+def has_forgotten(made: int, mark: int, held: int) -> bool:
+    """Say whether a model has forgotten what came before, since it last forgot something.
+
+    A summary takes messages away at once, a window one by one. Once the conversation holds no call
+    from before a mark, all of them are forgotten. A conversation of which hardly anything is kept
+    is not forgotten each time, or no loop would ever be found in it.
+
+    Args:
+        made: how many calls were made.
+        mark: how many calls were made when this last said yes; 0 at the beginning.
+        held: how many calls the conversation still holds.
+    """
+    since = made - mark
+    return since >= _FORGOTTEN_CALLS and held <= since and held < made

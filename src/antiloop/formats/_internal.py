@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ._content import texts_in as texts_in
     from ._content import thoughts_in as thoughts_in
     from ._content import time_of as time_of
-    from ._forgotten import has_forgotten as has_forgotten
     from ._history_builder import GrowingHistory as GrowingHistory
+    from ._history_builder import has_forgotten as has_forgotten
     from ._history_builder import keep_latest as keep_latest
     from ._history_builder import timed as timed
     from ._messages import adk as adk
@@ -72,8 +72,7 @@ _HOMES = {
         "arguments_of field_of filled_field flag_of items_of optional_text"
         " parsed tag_of text_of texts_in thoughts_in time_of"
     ),
-    "_forgotten": "has_forgotten",
-    "_history_builder": "GrowingHistory keep_latest timed",
+    "_history_builder": "GrowingHistory has_forgotten keep_latest timed",
     "_messages.adk": "adk",
     "_messages.agent_framework": "agent_framework",
     "_messages.anthropic": "anthropic",

@@ -14,8 +14,7 @@ from ..stability import stable
 from ..types import ToolCall, ToolResult
 from ._guard import Guard, stopped
 from ._hooks.compact_json import UNREADABLE
-from ._hooks.hook_answers import denied, ended, specific
-from ._hooks.hook_session import REFUSALS, REPORT, stated_s, timed
+from ._hooks.hook_session import REFUSALS, REPORT, denied, ended, specific, stated_s, timed
 from ._hooks.late_rounds import LateRounds, settled, without
 from ._hooks.transcript_tail import holds_blocks, is_failure, tail_of, transcript_of
 

@@ -4,8 +4,7 @@ from typing import Any, Dict, Mapping
 
 from ..formats._internal import field_of, text_of
 from ..stability import stable
-from ._hooks.hook_answers import ended, specific
-from ._hooks.hook_session import Decision
+from ._hooks.hook_session import Decision, ended, specific
 from ._hooks.session_guard import SessionGuard
 
 __all__ = ["LoopGuard"]

@@ -6,9 +6,8 @@ from typing import Any, Iterable, List, Optional
 from ..._amounts import moment_s
 from ...stability import beta
 from .._content import field_of, filled_field, flag_of, tag_of, time_of
-from .._forgotten import has_forgotten
 from .._history import History
-from .._history_builder import HistoryBuilder
+from .._history_builder import HistoryBuilder, has_forgotten
 from .gemini import add_parts, call_in, parts_of, words_in
 
 

@@ -1,9 +1,10 @@
 """The facts of an agent's run that a span tells, in whichever convention it tells them."""
 
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Any, Mapping, Optional, Tuple
 
 from ...types import ToolCall, ToolResult
+from .._content import field_of, parsed
 from .span import Span
 
 
@@ -47,3 +48,12 @@ class AgentSpan:
     """For a model: what it thought before its reply, where its conversation is recorded, too."""
     said: str = ""
     """For a model: what it replied in words, under the same condition."""
+
+
+def tool_message_in(value: Any) -> Optional[Mapping[str, Any]]:
+    """Find a framework's own message in a tool's output; its id differs with every call."""
+    outer = parsed(value)
+    for message in (outer, *(field_of(outer, name) for name in ("output", "kwargs", "data"))):
+        if isinstance(message, dict) and {"content", "tool_call_id"} <= message.keys():
+            return message
+    return None

@@ -10,9 +10,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 from ..._amounts import number, whole_number
 from ...types import ToolCall, ToolResult
 from .._content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
-from .agent_span import AgentSpan
+from .agent_span import AgentSpan, tool_message_in
 from .span import Span, nanoseconds_of
-from .tool_message import tool_message_in
 
 Row = Mapping[str, Any]
 _LISTS = ("data", "runs", "calls", "spans", "observations", "objs")

@@ -11,10 +11,9 @@ from ..._amounts import number, whole_number
 from ...loop_detection._internal import NOTICE_MARKER
 from ...types import ToolCall, ToolResult
 from .._content import arguments_of, field_of, optional_text, tag_of, text_of
-from .agent_span import AgentSpan
+from .agent_span import AgentSpan, tool_message_in
 from .gen_ai import since_the_model_spoke, tool_result
 from .span import Span
-from .tool_message import tool_message_in
 
 _KIND = "openinference.span.kind"
 _HIDDEN = "__REDACTED__"  # in place of what is set not to be recorded

@@ -10,12 +10,11 @@ from .._content import arguments_of, field_of, optional_text, tag_of, text_of
 from .._history import History, round_of_unseen
 from .._history_builder import GrowingHistory
 from .._unrecorded import unlike_others
-from .agent_span import AgentSpan
+from .agent_span import AgentSpan, tool_message_in
 from .gen_ai import from_gen_ai
 from .openinference import from_openinference
 from .span import Span, spans_of
 from .span_rounds import in_rounds
-from .tool_message import tool_message_in
 
 _PREFIX = "langfuse.observation."
 _KINDS = {"tool": "tool", "generation": "model", "agent": "agent"}

@@ -47,6 +47,21 @@ class Decision(NamedTuple):
     """The reason why the run must end."""
 
 
+def denied(reason: str) -> Dict[str, Any]:
+    """Refuse the call that an event asks for, in words of Claude Code that others took over."""
+    return specific("PreToolUse", permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def specific(event: str, **words: Any) -> Dict[str, Any]:
+    """Return what is answered to one kind of event."""
+    return {"hookSpecificOutput": {"hookEventName": event, **words}}
+
+
+def ended(reason: str) -> Dict[str, Any]:
+    """End the run."""
+    return {"continue": False, "stopReason": reason}
+
+
 @dataclass
 class Begun:
     """A call of the round that is under way; without a result while it runs."""

@@ -17,8 +17,7 @@ from ...types import ToolCall, ToolResult
 from .._lookout import Lookout
 from .agents import AGENTS, session_of
 from .first_look import Seen
-from .hook_answers import denied, ended, specific
-from .hook_session import Decision, HookSession, stated_s
+from .hook_session import Decision, HookSession, denied, ended, specific, stated_s
 from .session_state import CAME_AT, SessionFile
 
 BEGUN_WITH = ("options", "detector", "is_plain", "profiles")
