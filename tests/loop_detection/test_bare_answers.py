@@ -58,3 +58,16 @@ def test_a_search_that_is_answered_with_nothing_found_nothing(answer, tool):
 @pytest.mark.parametrize("query", ["SELECT a FROM b", "insert coin", "INSERT", "UPdate a", ""])
 def test_what_is_no_statement_of_sql_looks(query):
     assert features_of(ToolCall("db", {"n": 1, "query": query}), "[]").outcome is Outcome.EMPTY
+
+
+@given(
+    st.sampled_from([("next_item", "approve"), ("peek", "skip"), ("current_mail", "archive")]),
+    st.sampled_from(['{"ok": true}', "ok", "true", "Done."]),
+)
+def test_the_same_act_after_each_new_item_is_never_refused(tools, answer):
+    look, act = tools
+    run = [each for name in NAMES for each in (step(look, f"about the {name}"), step(act, answer))]
+    assert actions(LoopDetector.thorough, *run) == {"continue"}
+    assert actions(LoopDetector.escalating, *run) <= {"continue", "notify"}
+    # Without a new item, the two are a loop.
+    assert "stop" in actions(LoopDetector.escalating, *run[:2] * 9)

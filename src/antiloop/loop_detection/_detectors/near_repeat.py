@@ -10,7 +10,7 @@ from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING
 from .._evidence.place import are_beside
 from .._evidence.refusal import near_key
 from .._evidence.round import JudgedCall
-from .._evidence.sameness import say_alike
+from .._evidence.sameness import acknowledges, say_alike
 from .._evidence.streak import is_paced, may_be_streak, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection
@@ -115,7 +115,7 @@ class NearRepeatDetector(WindowDetector):
 
 def _fresh_per_match(latest: CallFeatures) -> float:
     """Return 0 for a silent result, which is evidence only where nothing at all was new."""
-    return 0.0 if latest.outcome is SILENT else 1.0
+    return 0.0 if latest.outcome is SILENT or acknowledges(latest) else 1.0
 
 
 def _is_near(one: CallFeatures, other: CallFeatures) -> bool:

@@ -1,5 +1,6 @@
 """The same call coming back, with other calls in between."""
 
+from dataclasses import replace
 from typing import List, Optional
 
 from ..._checks import check_flag, check_threshold
@@ -8,7 +9,7 @@ from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import EMPTY, SILENT, WAITING
 from .._evidence.round import JudgedCall
-from .._evidence.sameness import differ
+from .._evidence.sameness import acknowledges, differ
 from .._evidence.streak import is_paced, rounds_needed, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection, eased
@@ -115,7 +116,7 @@ class RecurrenceDetector(WindowDetector):
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
         features, count = streak[-1].features, len(streak)
-        return detection(
+        found = detection(
             self.name,
             f"Tool {features.tool!r} was called {count} times with the same arguments; "
             "nothing new came back.",
@@ -124,6 +125,8 @@ class RecurrenceDetector(WindowDetector):
             details={"tool": features.tool, "count": count, "arguments": features.shown.value},
             is_certain=False,
         )
+        # "ok" to `approve`, after each new item, is work; to refuse it would break that.
+        return replace(found, refused=(), may_end_run=False) if acknowledges(features) else found
 
 
 def _fresh_per_match(latest: CallFeatures) -> float:

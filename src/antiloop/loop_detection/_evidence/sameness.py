@@ -78,6 +78,12 @@ def _are_most_in(lines: Checksums, earlier: Iterable[CallFeatures]) -> bool:
     return 5 * len(new) <= len(lines)
 
 
+def acknowledges(features: CallFeatures) -> bool:
+    """Whether a value such as "ok" may say that a call has done something once more."""
+    is_value = features.outcome is SUCCESS and features.is_terse
+    return is_value and not (features.only_looks or features.is_command)
+
+
 def differ(one: CallFeatures, other: CallFeatures, exactly: bool = False) -> bool:
     """Whether two results are known to differ; noise makes no difference unless asked for."""
     if one.result is None or other.result is None or one.result == other.result:
