@@ -102,6 +102,12 @@ def test_it_is_found_in_pieces_as_in_the_whole(name, size):
     assert found_in(CHANTS[name], size) == found_in(CHANTS[name])
 
 
+def test_the_end_of_a_reply_is_read_after_its_pieces():
+    text, watch = "and so on and on,\n" * 31 + "and so on and", ChantDetector().watch()
+    assert not any(watch.saying(piece) for piece in pieces(text, 7))
+    assert watch.said(text).repetitions == 31
+
+
 def test_it_is_found_before_the_text_is_over():
     watch = ChantDetector().watch()
     said = 0

@@ -497,6 +497,7 @@ class TestOpinion:
         assert len(opinion.reason.replace("\\x1b", "-")) <= 300
         assert opinion.reason.isprintable()
         assert Opinion(True, 1, None).reason == ""
+        assert [Opinion(True, 1, "c" * n).reason == "c" * n for n in (300, 301)] == [True, False]
 
     def test_it_goes_through_json_and_pickle(self):
         opinion = Opinion(False, 0.75, "so")
