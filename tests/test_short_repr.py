@@ -241,6 +241,8 @@ def test_what_a_repr_says():
         verdict = monitor.record_call("search", {"query": "x"}, "No results.")
     assert repr(verdict).startswith("LoopVerdict(block, LoopDetection('repeat', ")
     assert repr(monitor).startswith("LoopMonitor(4 calls, Ladder(2 blocks")
+    assert repr(monitor.window) == "Window(4 rounds)"
+    assert repr(monitor.window.rounds[0]) == "Round(1 call)"
     assert repr(monitor.after([], [])) == "LoopVerdict(continue)"
     assert repr(RecordedRun("r", (), source="f:1")) == "RecordedRun('r', 0 calls, 'f:1')"
 

@@ -68,6 +68,16 @@ def test_a_question_without_an_answer_was_asked_all_the_same(known):
     assert (verdict.case is None) == bool(known)
 
 
+def test_what_was_said_in_an_episode_counts_with_what_is_found_in_it():
+    monitor = LoopDetector.escalating(second_opinion=lambda case: True).monitor()
+    found = []
+    for number, text in enumerate(("where is it", "where is  it", "Where is it", "where is it?")):
+        monitor.recall((STUCK,) if number > 1 else (), can_ask=False)
+        verdict = monitor.record_call("search", {"q": text}, "No files found.")
+        found.append((verdict.action.value, verdict.detection and verdict.detection.detector_name))
+    assert found[2:] == [("notify", "second_opinion"), ("block", "near_repeat")]
+
+
 def test_without_a_judge_nothing_is_recalled():
     monitor = LoopDetector.escalating().monitor()
     for name in NAMES:
