@@ -118,8 +118,8 @@ def test_a_large_number_of_runs_neither_overflows_nor_loses_precision():
     ("ask", "told"),
     [
         (lambda: upper_bound(2, 1), "got 2 of 1"),
-        (lambda: upper_bound(-1, 1), "got -1 of 1"),
-        (lambda: runs_needed(-1, 0.1), "got -1 of -1"),
+        (lambda: upper_bound(-1, 1), "stops must be a whole number, 0 or more, got -1"),
+        (lambda: runs_needed(-1, 0.1), "stops must be a whole number, 0 or more, got -1"),
         (lambda: upper_bound(0, 1, 1.0), "confidence must be between 0 and 1"),
         (lambda: stops_allowed(1, 0.0), "share must be between 0 and 1"),
         (lambda: runs_needed(0, 0.1, float("nan")), "confidence must be between 0 and 1"),

@@ -120,9 +120,7 @@ class FailureStreakDetector(WindowDetector):
 
     def _of_same_answer(self, window: Window, item: JudgedCall) -> Optional[LoopDetection]:
         """Find the calls that were answered as this one was."""
-        # Counting comes first: it settles most failures of a healthy run.
-        alike = window.occurrences.count_possibly_alike(item.features)
-        if alike >= window.lowest(self.name, self.threshold) and _is_fruitless(item):
+        if _is_fruitless(item):
             needed = self._needed(window, item.features)
             # Waits are judged by themselves: an agent that looks at a log between two of them is
             # patient.
