@@ -1,6 +1,6 @@
 """Counts of each call and each answer, which settle most questions before texts are compared."""
 
-from typing import Any, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 from .call_features import CallFeatures
 from .outcome import SUCCESS, Outcome
@@ -18,21 +18,11 @@ class Occurrences:
 
     def add(self, calls: Iterable[JudgedCall]) -> None:
         """Count calls that enter the window."""
-        for item in calls:
-            features = item.features
-            _add_one(self._calls, features.call)
-            _add_one(self._answers, (features.tool, features.result))
-            if features.outcome is not SUCCESS:
-                _add_one(self._endings, (features.tool, features.outcome))
+        self._change(calls, _add_one)
 
     def remove(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""
-        for item in calls:
-            features = item.features
-            _take_one(self._calls, features.call)
-            _take_one(self._answers, (features.tool, features.result))
-            if features.outcome is not SUCCESS:
-                _take_one(self._endings, (features.tool, features.outcome))
+        self._change(calls, _take_one)
 
     def came(self, features: CallFeatures) -> int:
         """Count the rounds that hold this call."""
@@ -52,6 +42,16 @@ class Occurrences:
         if features.outcome is SUCCESS:
             return answered
         return answered + self.ended_alike(features)
+
+    def _change(
+        self, calls: Iterable[JudgedCall], count: Callable[[Dict[Any, int], Any], None]
+    ) -> None:
+        for item in calls:
+            features = item.features
+            count(self._calls, features.call)
+            count(self._answers, (features.tool, features.result))
+            if features.outcome is not SUCCESS:
+                count(self._endings, (features.tool, features.outcome))
 
 
 def _add_one(counts: Dict[Any, int], key: Any) -> None:
