@@ -8,7 +8,7 @@ import copy
 from functools import wraps
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Tuple
 
-from ._json_schema import nearest
+from ._json_schema import hint_to
 from ._short_repr import counted
 
 _ATOMS = (str, int, float, bool, type(None))
@@ -176,9 +176,7 @@ def _misfit(
     takes_all = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
     unknown = None if takes_all else next((name for name in options if name not in known), None)
     if unknown is not None:
-        names = list(known)[1:]
-        hint = nearest(unknown, names) or f"; there are {', '.join(names)}"
-        return f"unknown option {unknown!r}{hint}"
+        return f"unknown option {unknown!r}{hint_to(unknown, list(known)[1:])}"
     try:
         signature(init).bind(made, *args, **options)
     except TypeError as error:

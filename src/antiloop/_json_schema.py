@@ -90,6 +90,12 @@ def nearest(name: Any, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
+def hint_to(name: Any, known: Iterable[str]) -> str:
+    """Return a hint to a known name that is similar, or to all of them."""
+    names = list(known)
+    return nearest(name, names) or f"; there are {', '.join(names)}"
+
+
 def _array_errors(value: Sequence[Any], schema: Schema, path: str) -> Iterator[str]:
     least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
     if not least <= len(value) <= most:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Collection, Dict, Iterable, Mapping, Optional, Tuple, cast
 
 from .._checks import check_text
-from .._json_schema import nearest
+from .._json_schema import hint_to
 from .._text.canonical import text_of
 from ..types import ToolCall, ToolResult
 from ._detectors.base import BaseDetector
@@ -81,8 +81,7 @@ def check_options(given: Iterable[str], known: Collection[str], shown: Collectio
     """
     for name in given:
         if name not in known:
-            hint = nearest(name, shown) or f"; there are {', '.join(shown)}"
-            raise TypeError(f"unknown option {name!r}{hint}")
+            raise TypeError(f"unknown option {name!r}{hint_to(name, shown)}")
 
 
 def timed(result: Result, duration_s: Optional[float]) -> Result:

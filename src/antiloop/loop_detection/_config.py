@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Union
 
 from .._checks import check_text, choice_of
-from .._json_schema import nearest, with_whole_numbers
+from .._json_schema import hint_to, with_whole_numbers
 from .._text.masking import MASKINGS
 from ..types import Role
 from ._detectors.base import BaseDetector
@@ -68,8 +68,7 @@ def with_thresholds(config: Mapping[str, Any], thresholds: Mapping[str, Any]) ->
     names = names_of(config)
     for name in thresholds:
         if name not in names:
-            hint = nearest(name, names) or f"; there are {', '.join(names)}"
-            raise ValueError(f"thresholds.{name}: no such detector here{hint}")
+            raise ValueError(f"thresholds.{name}: no such detector here{hint_to(name, names)}")
     changed = [
         _read(f"thresholds.{name}", partial(_changed, options), thresholds[name])
         if name in thresholds
