@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional
 
-from ._checks import check_kind
+from ._checks import check_kind, is_number
 from ._regular_file import opener
 from ._short_repr import counted, short_repr
 from .stability import beta
@@ -151,8 +151,7 @@ def _per_million(value: Any) -> Optional[float]:
 
 
 def _is_amount(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     try:
-        return is_number and math.isfinite(value) and value >= 0
+        return is_number(value) and math.isfinite(value) and value >= 0
     except OverflowError:  # an integer that no float can hold
         return False

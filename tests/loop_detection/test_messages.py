@@ -279,7 +279,7 @@ def test_a_person_is_told_the_command_and_the_answer():
 
 def test_long_commands_are_told_apart_by_their_ends():
     monitor = LoopDetector.default().monitor()
-    folder = "cd ~/work/of-somebody/a-project-with-a-long-name/packages/core && "
+    folder = "cd ~/code/of-somebody/a-project-with-a-long-name/packages/core && "
     for number in range(6):
         command = folder + ("make test" if number % 2 else "make build")
         verdict = monitor.record_call("Bash", {"command": command}, "done")

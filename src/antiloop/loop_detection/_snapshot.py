@@ -109,7 +109,7 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     window.round_count = int(packed["seen"])
     window.turn_start = int(packed["turn"])
     window.clock = float(packed["clock"])
-    # Snapshots of before have none.
+    # An older snapshot of this version has none.
     window.known = frozenset(str(packed.get("known", "")).split())
     counts = {str(key): (int(run), int(turn)) for key, (run, turn) in packed["counts"].items()}
     window.counts = {name: counts.get(_tool_key(name), (0, 0)) for name in window.counts}
