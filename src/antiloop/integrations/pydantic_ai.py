@@ -1,5 +1,6 @@
 """Pydantic AI agents."""
 
+import re
 from asyncio import CancelledError, current_task
 from copy import copy
 from dataclasses import replace
@@ -32,7 +33,7 @@ from ._thoughts import CirclingError, Thoughts
 __all__ = ["LoopGuard"]
 
 # In older versions an error follows where a request ends before its stream.
-_CAN_LEAVE_STREAMS = tuple(map(int, __version__.split(".")[:2])) >= (2, 55)
+_CAN_LEAVE_STREAMS = tuple(map(int, re.findall(r"\d+", __version__)[:2])) >= (2, 55)
 
 
 class _Hearing(Guard, AbstractCapability[Any]):
