@@ -402,7 +402,7 @@ def thinking_agent(pieces, *, output_type=str, **options):
 
 
 leaves_streams = pytest.mark.skipif(
-    not pydantic_ai._CAN_LEAVE_STREAMS, reason="this version cannot leave a stream"
+    not pydantic_ai._can_leave_streams(), reason="this version cannot leave a stream"
 )
 
 
@@ -449,6 +449,15 @@ def test_a_run_that_is_cancelled_while_it_thinks_is_cancelled():
     assert asyncio.run(cancelled())
 
 
+@pytest.mark.parametrize(
+    ("version", "can_leave"),
+    [("2.16.0", False), ("2.54.9", False), ("2.55.0", True), ("2.100.1", True), ("3.0b1", True)],
+)
+def test_the_version_says_whether_a_stream_can_be_left(monkeypatch, version, can_leave):
+    monkeypatch.setattr(pydantic_ai, "__version__", version)
+    assert pydantic_ai._can_leave_streams() is can_leave
+
+
 def test_a_version_that_cannot_leave_a_stream_reads_it_to_its_end(monkeypatch):
-    monkeypatch.setattr(pydantic_ai, "_CAN_LEAVE_STREAMS", False)
+    monkeypatch.setattr(pydantic_ai, "__version__", "2.54.9")
     assert asyncio.run(handled(thinking_agent(iter(IN_CIRCLES)))) == "done"

@@ -32,8 +32,10 @@ from ._thoughts import CirclingError, Thoughts
 
 __all__ = ["LoopGuard"]
 
-# In older versions an error follows where a request ends before its stream.
-_CAN_LEAVE_STREAMS = tuple(map(int, re.findall(r"\d+", __version__)[:2])) >= (2, 55)
+
+def _can_leave_streams() -> bool:
+    # In older versions an error follows where a request ends before its stream.
+    return tuple(map(int, re.findall(r"\d+", __version__)[:2])) >= (2, 55)
 
 
 class _Hearing(Guard, AbstractCapability[Any]):
@@ -52,9 +54,10 @@ class _Hearing(Guard, AbstractCapability[Any]):
     async def wrap_run_event_stream(self, ctx: Any, *, stream: Any) -> AsyncIterator[Any]:
         """Judge the thoughts of a reply that is streamed."""
         thoughts = Thoughts(self, ctx.run_id or "")
+        can_leave = _can_leave_streams()
         async for event in stream:
             try:
-                thoughts.check(_thought_in(event) if _CAN_LEAVE_STREAMS else "")
+                thoughts.check(_thought_in(event) if can_leave else "")
             except CirclingError as circling:
                 self._circling = circling
                 # The request has a separate task; its end closes the stream.
