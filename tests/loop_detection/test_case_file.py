@@ -371,7 +371,7 @@ def test_the_name_of_a_tool_and_a_finding_are_shortened():
         (12, 12, (146, 210), (67, 93)),
         (20, 20, (110, 153), (46, 63)),
         (40, 40, (74, 102), (32, 39)),
-        (80, 67, (53, 66), (24, 22)),
+        (80, 63, (53, 66), (24, 22)),
     ],
 )
 def test_the_more_there_is_to_show_the_less_of_each_text(count, rounds, latest, earlier):
@@ -473,8 +473,8 @@ def test_a_first_line_sums_up_the_run_and_the_last_words_stand_at_the_end():
     case = judged(wrote, *LOOKS, words="I try password=hunter2 once more.", user="Find the cats.")
     record = record_of(case.prompt())
     assert record[:4] == [
-        "(the whole run)",
-        "| 5 calls so far (search 4, write_file 1); 1 new change among the last 5 calls",
+        "(a summary of the whole run)",
+        "| 5 calls so far (search 4, write_file 1); 1 new change among the last 5",
         "(the user's last message)",
         "| Find the cats.",
     ]
@@ -490,8 +490,44 @@ def test_what_came_before_the_window_is_counted_too_and_when_the_user_spoke():
     monitor.user_message()
     cases = [monitor.record_call(*call).case for call in LOOKS]
     told = [case.earlier for case in cases if case][-1]
-    assert told.startswith("64 calls so far (read 60, search 4); 0 new changes among the last 4")
-    assert told.endswith("; the user spoke before #60")
+    # That nothing was changed says nothing about an agent that reads.
+    assert told == "64 calls so far (read 60, search 4); the user spoke before #60"
+
+
+def page(number, *shared, lines=9):
+    return "\n".join([*(f"entry {number} {line} of many" for line in range(lines)), *shared])
+
+
+FOOTER = ("[End of page]", "[Data found in the page]", "Terms of use and the imprint of this site")
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_lines_of_several_long_answers_make_room_for_those_that_tell(count):
+    calls = [("click", {"id": f"B{n}"}, page(n, *FOOTER)) for n in range(count)]
+    case = judged(*calls, *LOOKS)
+    shown = [call.result for each in case.rounds for call in each.calls if call.tool == "click"]
+    assert len(shown) == count
+    for number, result in enumerate(shown):
+        assert f"entry {number} 8" in result
+        assert ("End of page" in result) == (count < 4)
+
+
+def test_a_line_that_says_how_it_ended_stays_though_several_answers_have_it():
+    failure = "FAILED tests/test_app.py::test_start"
+    calls = [("run", {"line": f"make {n}"}, page(n, failure, *FOOTER)) for n in range(6)]
+    shown = [call.result for each in judged(*calls, *LOOKS).rounds for call in each.calls]
+    assert [failure in result for result in shown[:6]] == [True] * 6
+    assert not any("End of page" in result for result in shown)
+
+
+def test_short_answers_and_those_of_usual_lines_alone_are_shown_as_they_are():
+    short = [("click", {"id": f"S{n}"}, f"moved {n}\n{FOOTER[0]}") for n in range(5)]
+    calls = [("click", {"id": f"B{n}"}, page(n, *FOOTER * 4)) for n in range(5)]
+    case = judged(*calls, ("look", {}, "\n".join(FOOTER * 4)), *short, *LOOKS)
+    told = {call.number: call for each in case.rounds for call in each.calls}
+    assert FOOTER[-1] in told[5].result
+    # The first of them; the others are shown by their difference.
+    assert FOOTER[0] in told[6].result
 
 
 def test_what_failed_is_marked_whether_the_caller_says_so_or_not():

@@ -106,6 +106,11 @@ def new_lines(old: str, new: str) -> Optional[str]:
     return "\n".join(added)
 
 
+def tells(line: str) -> bool:
+    """Whether a line may say how something ended."""
+    return _TELLING.search(line) is not None
+
+
 def telling_part(text: str, length: int) -> str:
     r"""Return a long text in short: its beginning, its end, and lines between that tell outcomes.
 
@@ -120,7 +125,7 @@ def telling_part(text: str, length: int) -> str:
     chosen: List[str] = []
     # What fails last is mostly what counts.
     for line in reversed(text[head:-tail].splitlines()):
-        if _TELLING.search(line):
+        if tells(line):
             shown = line if len(line) <= _LINE else f"{line[:_LINE]}..."
             room -= len(shown) + 1
             if room < 0:

@@ -1,10 +1,12 @@
 """The case file of a run; a call that resembles an earlier one shows only the difference."""
 
+from collections import Counter
+from dataclasses import replace
 from itertools import groupby
-from typing import Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from ..._short_repr import counted
-from ..._text.difference import changed_part, new_lines, telling_part
+from ..._text.difference import changed_part, new_lines, telling_part, tells
 from ..._text.shortening import visible
 from .._detection import LoopDetection
 from .._evidence.window import Window
@@ -15,6 +17,10 @@ MAX_SIBLINGS = 6
 """Calls of one round that are shown."""
 _SHOWN = 1_000
 """Characters of each text that a case holds at most."""
+_SHORT = 200
+"""Characters of an answer that is shown as it is."""
+_USUAL = 4
+"""The number of different answers that hold a usual line."""
 _SHOWN_AGAIN = 80
 """Characters of a text that is the same as an earlier one."""
 
@@ -74,9 +80,10 @@ def _summary(excerpts: Excerpts, window: Window) -> str:
     tools = sorted(excerpts.counts.items(), key=lambda pair: -pair[1])
     named = ", ".join(f"{visible(name, 40)} {count}" for name, count in tools[:8])
     changes = sum(item.is_change for item in window)
-    recent = f"{counted(changes, 'new change')} among the last {counted(len(list(window)), 'call')}"
+    # "0 new changes" was read as a sign of a loop, and an agent that only reads makes none.
+    recent = f"; {counted(changes, 'new change')} among the last {len(list(window))}"
     user = f"; the user spoke before #{window.turn_start}" if window.turn_start else ""
-    return f"{counted(window.call_count, 'call')} so far ({named}); {recent}{user}"
+    return f"{counted(window.call_count, 'call')} so far ({named}){recent if changes else ''}{user}"
 
 
 def _rounds(calls: List[Excerpt], shown: List[CaseCall]) -> Iterator[CaseRound]:
@@ -96,6 +103,8 @@ def _compared(calls: List[Excerpt], changes: List[int]) -> Iterator[CaseCall]:
     """Yield each call as it compares to those before it."""
     asked: Dict[Tuple[str, str], List[int]] = {}
     answered: Dict[str, List[int]] = {}
+    usual = _usual_lines(calls)
+    calls = [replace(each, result=_without(usual, each.result)) for each in calls]
     for place, each in enumerate(calls):
         said = each.result or ""
         same = asked.setdefault((each.tool, each.arguments), [])
@@ -125,6 +134,20 @@ def _compared(calls: List[Excerpt], changes: List[int]) -> Iterator[CaseCall]:
         )
         same.append(each.index)
         same_result.append(each.index)
+
+
+def _usual_lines(calls: List[Excerpt]) -> Set[str]:
+    """Return the lines that several answers have in common: banners, prompts, notes on a page."""
+    answers = {each.result for each in calls if each.result}
+    counts = Counter(line for answer in answers for line in set(answer.splitlines()))
+    return {line for line, count in counts.items() if count >= _USUAL and not tells(line)}
+
+
+def _without(usual: Set[str], answer: Optional[str]) -> Optional[str]:
+    """Return a long answer without its usual lines, which would fill it once it is cut."""
+    if answer is None or len(answer) <= _SHORT:
+        return answer
+    return "\n".join(line for line in answer.splitlines() if line not in usual) or answer
 
 
 def _nearest(

@@ -19,11 +19,15 @@ _TOKEN = 10
 _QUESTION = """\
 You watch over an AI agent that works with tools. Judge whether it is stuck now.
 
-Stuck: the last steps bring nothing new. It repeats itself, goes in circles, keeps trying \
-variants of what failed for one reason, looks for what is not there, or undoes and redoes its work.
+Stuck: at least the last three calls brought nothing new. It repeats itself, goes in circles, \
+keeps trying variants of what failed for one reason, looks for what is not there, or undoes and \
+redoes its work.
 Not stuck: it learns or changes something that matters. Reading on, waiting for work that moves \
 on, checking again after a real change, doing one thing to many items, and one or two retries \
 are normal.
+First find the last call that brought a new fact, a change that matters, or an idea that does not \
+fail like those before. If fewer than three calls came after it, the agent is not stuck yet: most \
+turn to something else by themselves.
 
 Below is the end of the run: each call with its number, its arguments and its result, shortened. \
 "same as #3" means equal to that of call 3; "as #3, but" shows only what differs; [...] stands \
@@ -135,7 +139,7 @@ class CaseFile:
 
 def _before(case: CaseFile) -> Iterator[str]:
     if case.earlier:
-        yield "(the whole run)"
+        yield "(a summary of the whole run)"
         yield f"{BAR}{visible(case.earlier, 400)}"
     if case.user:
         yield "(the user's last message)"
