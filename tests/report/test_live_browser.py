@@ -92,6 +92,23 @@ def test_rows_come_change_and_go_while_the_page_is_open(page, live):
     assert page.evaluate("typeof pwned") == "undefined"
 
 
+@pytest.mark.parametrize("is_late", [True, False])
+def test_a_loop_that_comes_while_the_page_connects_is_told_and_no_earlier_one(page, live, is_late):
+    sessions = {"calm": FINE, "stuck": STUCK}
+    early, late = ("calm", "stuck") if is_late else ("stuck", "calm")
+    live.write(early, *sessions[early])
+
+    def connect(route):
+        live.write(late, *sessions[late])
+        route.continue_()
+
+    page.route("**/events", connect)
+    page.goto(live.server.url)
+    page.locator(".run", has_text=late).wait_for()
+    page.unroute("**/events")
+    assert ("4 times in a row" in page.locator("#live").inner_text()) == is_late
+
+
 def test_what_loops_now_comes_first_then_newest_trouble_and_the_focus_stays(page, live):
     for name in ("one", "two", "three"):
         live.write(name, *(STUCK if name == "one" else FINE))

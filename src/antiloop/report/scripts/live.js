@@ -92,7 +92,7 @@ function take({ rows: changed, gone, is_whole }) {
     else for (const list_ of [index, all]) list_.push(row);
     row.place = row.number;
   }
-  if (troubled.length && !is_whole) {
+  if (troubled.length) {
     announce(troubled.map(({ id, loops }) => `${id}: ${loops[0]}`).slice(0, 3).join("; "));
   }
   drawLive();
