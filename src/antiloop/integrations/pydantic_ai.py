@@ -32,10 +32,12 @@ from ._thoughts import CirclingError, Thoughts
 
 __all__ = ["LoopGuard"]
 
+_NUMBER = re.compile(r"\d+")
+
 
 def _can_leave_streams() -> bool:
     # In older versions an error follows where a request ends before its stream.
-    return tuple(map(int, re.findall(r"\d+", __version__)[:2])) >= (2, 55)
+    return tuple(map(int, _NUMBER.findall(__version__)[:2])) >= (2, 55)
 
 
 class _Hearing(Guard, AbstractCapability[Any]):
