@@ -19,20 +19,22 @@ from antiloop.exceptions import SnapshotError
 OTHERS = (None, True, -1, 10**30, 2.5, "", "x" * 50, [], [[]], [{}], {}, {"a": [1]})
 
 
-def places(value, path=()):
-    """Yield the path to each field, however deep; of long lists the first and the last item."""
+def places(value, path=(), depth=99):
+    """Yield the path to each field down to a depth; of long lists the first and the last item."""
     yield path
+    if len(path) == depth:
+        return
     if isinstance(value, dict):
         for key in value:
-            yield from places(value[key], (*path, key))
+            yield from places(value[key], (*path, key), depth)
     elif isinstance(value, list) and value:
         for at in {0, len(value) - 1}:
-            yield from places(value[at], (*path, at))
+            yield from places(value[at], (*path, at), depth)
 
 
-def damaged(value):
+def damaged(value, depth=99):
     """Yield copies of a value, each with one field that is another value, missing, or cut."""
-    for path in places(value):
+    for path in places(value, (), depth):
         for other in OTHERS:
             yield changed(value, path, other)
         if path:
@@ -227,7 +229,8 @@ def test_a_hook_with_a_damaged_state_answers_or_says_so(tmp_path, monkeypatch, c
     (path,) = tmp_path.glob("antiloop/hooks/*.json")
     first, *later = path.read_text().split("\n")
     said = 0
-    for each in damaged(json.loads(first)):
+    # What lies deeper in the snapshot is damaged above.
+    for each in damaged(json.loads(first), depth=2):
         path.write_text("\n".join([json.dumps(each), *later]))
         said += bool(heard(9).err)
     for cut in range(0, len(first), 97):
