@@ -1,12 +1,14 @@
 """The texts of the last calls that a judge may see: how much of them, and for how long."""
 
 import json
+from itertools import zip_longest
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop._text.masking import SECRETS, Masking
+from antiloop.loop_detection import Window
 from antiloop.loop_detection._second_opinion.excerpts import Excerpt, Excerpts
 from antiloop.types import ToolCall, ToolResult
 
@@ -17,16 +19,27 @@ def text_of(length):
     return ("ab " * length)[: length - 1] + "z"
 
 
-def kept(*calls, results=(), masking=SECRETS):
-    excerpts = Excerpts(masking)
-    excerpts.add(3, 2, calls, results)
+def added(excerpts, calls, results, first=0, rounds=0):
+    """Add a round that comes after so many calls and rounds."""
+    window = Window()
+    window.call_count, window.round_count = first, rounds
+    window.append(calls, results)
+    excerpts.add(window, list(zip_longest(calls, results)))
     return excerpts
+
+
+def kept(*calls, results=(), masking=SECRETS):
+    return added(Excerpts(masking), calls, results, 3, 1)
+
+
+def case_of(excerpts):
+    return excerpts.case("run", 0.5, None, Window())
 
 
 def test_a_call_is_kept_with_its_number_and_its_round():
     failed = ToolResult("boom", is_error=True)
     excerpts = kept(ToolCall("look", {"at": 1}), ToolCall("run", "x y"), results=["here", failed])
-    assert list(excerpts.masked()) == [
+    assert excerpts.shown() == [
         Excerpt(3, 2, "look", "at: 1", "here"),
         Excerpt(4, 2, "run", "x y", "boom", is_error=True),
     ]
@@ -38,14 +51,14 @@ def test_a_secret_is_masked_wherever_a_long_text_is_cut(lines):
     secret = ["-----BEGIN RSA PRIVATE KEY-----", *key, "-----END RSA PRIVATE KEY-----"]
     text = "\n".join(["all as usual here"] * lines + secret + ["all as usual"] * (1_500 - lines))
     for call, result in ((ToolCall("cat", "x"), text), (ToolCall("write", {"text": text}), None)):
-        [shown] = kept(call, results=[result]).masked()
+        [shown] = kept(call, results=[result]).shown()
         assert LETTERS not in shown.arguments + (shown.result or "")
         assert len(shown.arguments + (shown.result or "")) <= 16_100
 
 
 def test_a_secret_in_the_name_of_a_tool_is_masked():
     named = [ToolCall(f"sk-{LETTERS}"), ToolCall("a " * 95 + f"sk-{LETTERS}" + " b" * 95)]
-    assert not [each for each in kept(*named).masked() if LETTERS[:9] in each.tool]
+    assert not [each for each in kept(*named).shown() if LETTERS[:9] in each.tool]
 
 
 @pytest.mark.parametrize("masked", [{1: "a", "b": 2}, {None: {1}}, object(), [object()], None])
@@ -53,13 +66,13 @@ def test_a_mask_may_return_anything(masked):
     excerpts = kept(
         ToolCall("look", {"at": 1}), results=["here"], masking=Masking(lambda _: masked)
     )
-    [shown] = excerpts.masked()
+    [shown] = excerpts.shown()
     assert type(shown.arguments) is str
     assert excerpts.to_dict() == json.loads(json.dumps(excerpts.to_dict()))
 
 
 def test_a_result_that_is_missing_is_not_known():
-    [first, second] = kept(ToolCall("a"), ToolCall("b"), results=[""]).masked()
+    [first, second] = kept(ToolCall("a"), ToolCall("b"), results=[""]).shown()
     assert (first.result, second.result) == ("", None)
 
 
@@ -74,7 +87,7 @@ def test_a_result_that_is_missing_is_not_known():
     ],
 )
 def test_arguments_are_written_for_a_reader(arguments, shown):
-    [excerpt] = kept(ToolCall("look", arguments)).masked()
+    [excerpt] = kept(ToolCall("look", arguments)).shown()
     assert excerpt.arguments == shown
 
 
@@ -96,13 +109,13 @@ def test_arguments_are_written_for_a_reader(arguments, shown):
     ],
 )
 def test_the_wrapping_of_an_answer_is_opened(result, shown):
-    [excerpt] = kept(ToolCall("look"), results=[json.dumps(result)]).masked()
+    [excerpt] = kept(ToolCall("look"), results=[json.dumps(result)]).shown()
     assert excerpt.result == shown
 
 
 @pytest.mark.parametrize("text", ["{not json", "[1, 2", "plain", "[cut] {}"])
 def test_an_answer_that_is_no_json_stays_as_it_is(text):
-    [excerpt] = kept(ToolCall("look"), results=[text]).masked()
+    [excerpt] = kept(ToolCall("look"), results=[text]).shown()
     assert excerpt.result == text
 
 
@@ -113,7 +126,7 @@ def test_an_answer_that_is_no_json_stays_as_it_is(text):
     )
 )
 def test_any_json_is_opened(value):
-    [excerpt] = kept(ToolCall("look"), results=[json.dumps(value)]).masked()
+    [excerpt] = kept(ToolCall("look"), results=[json.dumps(value)]).shown()
     assert type(excerpt.result) is str
 
 
@@ -121,26 +134,26 @@ def test_a_secret_in_json_within_json_is_masked():
     inner = json.dumps({"note": json.dumps({"password": "hunter2hunter"})})
     for length in (1, 400):
         text = json.dumps({"text": inner, "more": ["line"] * 50 * length})
-        [excerpt] = kept(ToolCall("look"), results=[text]).masked()
+        [excerpt] = kept(ToolCall("look"), results=[text]).shown()
         assert "hunter2" not in excerpt.result
 
 
 def test_a_message_of_the_user_belongs_to_the_round_after_it():
     excerpts = Excerpts(SECRETS)
-    excerpts.add(0, 0, [ToolCall("a")], [])
+    added(excerpts, [ToolCall("a")], [])
     excerpts.user_message()
-    excerpts.add(1, 1, [ToolCall("b"), ToolCall("c")], [])
-    excerpts.add(3, 2, [ToolCall("d")], [])
-    assert [each.after_user for each in excerpts.masked()] == [False, True, True, False]
+    added(excerpts, [ToolCall("b"), ToolCall("c")], [], 1, 1)
+    added(excerpts, [ToolCall("d")], [], 3, 2)
+    assert [each.after_user for each in excerpts.shown()] == [False, True, True, False]
 
 
 def test_the_last_twenty_rounds_and_a_hundred_calls_are_kept():
     excerpts = Excerpts(SECRETS)
     for number in range(30):
-        excerpts.add(number, number, [ToolCall("a")], ["x"])
-    assert [each.round for each in excerpts.masked()] == list(range(10, 30))
-    excerpts.add(30, 30, [ToolCall("a", {"n": n}) for n in range(95)], [])
-    assert [each.index for each in excerpts.masked()] == list(range(25, 125))
+        added(excerpts, [ToolCall("a")], ["x"], number, number)
+    assert [each.round for each in excerpts.shown()] == list(range(11, 31))
+    added(excerpts, [ToolCall("a", {"n": n}) for n in range(95)], [], 30, 30)
+    assert [each.number for each in excerpts.shown()] == list(range(25, 125))
 
 
 def test_texts_are_masked_when_they_are_read():
@@ -152,7 +165,7 @@ def test_texts_are_masked_when_they_are_read():
 
     excerpts = kept(ToolCall("look", {"at": 1}), results=["text"], masking=Masking(masked))
     assert seen == []
-    [excerpt] = excerpts.masked()
+    [excerpt] = excerpts.shown()
     assert (excerpt.arguments, excerpt.result) == ("hidden", "hidden")
     assert seen == ["look", {"at": 1}, "text"]
 
@@ -161,21 +174,20 @@ def test_arguments_are_kept_as_they_were():
     arguments = {"list": [1]}
     excerpts = kept(ToolCall("look", arguments))
     arguments["list"].append(2)
-    assert next(excerpts.masked()).arguments == "list: [1]"
+    assert excerpts.shown()[0].arguments == "list: [1]"
 
 
 def test_long_texts_keep_both_ends():
     long = text_of(16_001)
-    call = ToolCall("t" * 201, {"text": long, "deep": [{"text": long}, 1], "short": "x"})
-    excerpts = kept(call, ToolCall("run", long), results=[long, long])
-    first, second = excerpts.masked()
-    assert len(first.tool) <= 200
+    call = ToolCall("t" * 201, {"text": long, "deep": [{"text": "x"}, 1], "short": "y"})
+    first, second = kept(call, ToolCall("run", long), results=[long, long]).shown()
     assert first.tool == f"{'t' * 98}...{'t' * 98}"
-    assert first.arguments.endswith(f"text: {second.arguments}")
     assert second.arguments == second.result == first.result
-    assert 15_900 < len(second.result) <= 16_000
-    assert " [...] " in second.result
-    assert 2 * 15_900 < len(first.arguments) < 2 * 16_000 + 60
+    for text in (first.arguments, second.result):
+        assert 15_900 < len(text) <= 16_000
+        assert " [...] " in text
+    assert first.arguments.startswith('deep: [{"text":"x"},1]\nshort: y\ntext: ab')
+    assert first.arguments.endswith(long[-9:])
 
 
 def test_what_was_saved_comes_back_masked_and_short():
@@ -184,36 +196,37 @@ def test_what_was_saved_comes_back_masked_and_short():
     excerpts = Excerpts(SECRETS)
     excerpts.user_message("Find it. My password: hunter2")
     excerpts.said("I look with password=hunter2 now.")
-    excerpts.add(3, 2, [ToolCall("look", arguments), ToolCall("run")], [failed])
+    added(excerpts, [ToolCall("look", arguments), ToolCall("run")], [failed], 3, 1)
     saved = json.loads(json.dumps(excerpts.to_dict()))
     assert "hunter2" not in str(saved)
-    again = Excerpts(Masking(lambda value: "never called"))
+    again = Excerpts(SECRETS)
     again.load(saved)
-    first, second = again.masked()
-    assert (first.index, first.round, first.tool) == (3, 2, "look")
+    first, second = again.shown()
+    assert (first.number, first.round, first.tool) == (3, 2, "look")
     assert (first.is_error, first.after_user) == (True, True)
     assert first.arguments.startswith("password: ***\ntext: ab")
     assert 200 < len(first.result) <= 240
-    assert (second.index, second.result, second.is_error) == (4, None, False)
+    assert (second.number, second.result, second.is_error) == (4, None, False)
     assert again.to_dict() == saved
 
 
 def of_results(length):
-    [shown] = kept(ToolCall("run"), results=[text_of(length)]).masked()
+    [shown] = kept(ToolCall("run"), results=[text_of(length)]).shown()
     return shown.result
 
 
 def of_arguments(length):
-    [shown] = kept(ToolCall("run", {"text": text_of(length)})).masked()
-    return shown.arguments.partition("text: ")[2]
+    [shown] = kept(ToolCall("run", text_of(length))).shown()
+    return shown.arguments
 
 
 def of_words(length):
     excerpts = Excerpts(SECRETS)
     excerpts.said(text_of(length))
     excerpts.user_message(text_of(length))
-    assert excerpts.words == excerpts.user
-    return excerpts.words
+    case = case_of(excerpts)
+    assert case.words == case.user
+    return case.words
 
 
 def of_snapshots(length):
@@ -237,4 +250,14 @@ def test_so_long_a_text_is_kept_whole_and_no_longer_one(kept_of, length):
 
 def test_the_first_twenty_tools_are_counted():
     calls = [ToolCall(f"tool_{number % 21:02}") for number in range(42)]
-    assert kept(*calls).counts == {f"tool_{number:02}": 2 for number in range(20)}
+    counts = kept(*calls).to_dict()["counts"]
+    assert counts == {f"tool_{number:02}": 2 for number in range(20)}
+
+
+def test_tools_whose_masked_names_are_equal_are_counted_together():
+    masking = Masking(lambda value: "hidden" if value == "secret" else value)
+    excerpts = kept(*map(ToolCall, ("secret", "look", "secret", "hidden")), masking=masking)
+    assert case_of(excerpts).earlier == "0 calls so far (hidden 3, look 1)"
+    again = Excerpts(masking)
+    again.load(json.loads(json.dumps(excerpts.to_dict())))
+    assert case_of(again).earlier == case_of(excerpts).earlier

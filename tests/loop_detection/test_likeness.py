@@ -77,11 +77,14 @@ def test_an_unknown_answer_is_like_nothing():
     assert unknown < BOUND <= known
 
 
-def test_it_stays_below_certainty_and_ends_with_progress():
-    likeness = after(*looks(count=9))
-    assert likeness.doubt(0.98) == 0.99
-    likeness.clear()
-    assert likeness.doubt(0.0) == 0.0
+def test_it_stays_below_certainty():
+    assert after(*looks(count=9)).doubt(0.98) == 0.99
+
+
+def test_it_ends_with_progress():
+    calls = [call for [call] in looks(count=4)]
+    assert asks(*calls) == [False, False, False, True]
+    assert asks(*calls[:2], None, *calls[2:]) == [False] * 4
 
 
 texts = st.text(alphabet="ab1 \n", max_size=12)
@@ -130,10 +133,16 @@ def test_plans_beside_looks_make_them_no_less_alike(is_exempt):
 
 
 def asks(*calls, bound=BOUND):
+    """Return whether a judge is asked after each call; None between them is progress."""
     judge = SecondOpinion(lambda case: False, suspicion=bound)
     monitor = LoopDetector([RepeatDetector(40)], Escalation(), second_opinion=judge).monitor()
-    verdicts = [monitor.record_call(*call) for call in calls]
-    return [each.case is not None for each in verdicts]
+    asked = []
+    for call in calls:
+        if call is None:
+            monitor.mark_progress()
+        else:
+            asked.append(monitor.record_call(*call).case is not None)
+    return asked
 
 
 def test_a_judge_is_asked_about_looks_in_ever_new_words():

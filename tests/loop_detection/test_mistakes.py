@@ -320,12 +320,12 @@ MISTAKES = {
     "no snapshot": (
         lambda: monitor().restore({"version": 1}),
         SnapshotError(
-            "expected a snapshot of version 4, got version 1;"
+            "expected a snapshot of version 5, got version 1;"
             " take one with LoopMonitor.snapshot() of this version of antiloop"
         ),
     ),
     "a damaged snapshot": (
-        lambda: monitor().restore({"version": 4}),
+        lambda: monitor().restore({"version": 5}),
         SnapshotError("the snapshot is damaged: KeyError('ladder')"),
     ),
     "no loop": (

@@ -618,7 +618,7 @@ def test_ids_that_nobody_could_use_are_not_kept(call_id):
 @pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
 def test_what_is_no_snapshot_is_refused(snapshot):
     remedy = r"; take one with LoopMonitor\.snapshot\(\) of this version of antiloop"
-    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 4.*{remedy}"):
+    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 5.*{remedy}"):
         monitor_of().restore(snapshot)
 
 
@@ -704,6 +704,26 @@ def test_damage_anywhere_is_refused_or_does_no_harm(damage):
         actions(restored, [[LOOK]] * 3)
         restored.said("I will look.")
         json.dumps(restored.snapshot())
+
+
+@pytest.mark.parametrize("damage", [float("inf"), -1, "x", "[" * 3_000, None, [], {}])
+def test_damage_to_what_a_judge_said_is_refused_or_does_no_harm(damage):
+    judge = SecondOpinion(lambda case: True, suspicion=0.05)
+
+    def searched(monitor):
+        for number in range(3):
+            if monitor.record_call("search", {"q": number}, "No results.").case:
+                monitor.answer(True)
+        return monitor
+
+    snapshot = searched(monitor_of(RepeatDetector(9), second_opinion=judge)).snapshot()
+    assert snapshot["inquiry"]["episode"] is not None
+    for place in places({name: snapshot[name] for name in ("inquiry", "excerpts")}):
+        if place:
+            restored = monitor_of(RepeatDetector(9), second_opinion=judge)
+            with contextlib.suppress(SnapshotError):
+                restored.restore(damaged_at(snapshot, place, damage))
+            json.dumps(searched(restored).snapshot())
 
 
 def test_a_policy_may_be_given_by_its_name():

@@ -580,11 +580,14 @@ def test_the_calls_of_the_last_eight_rounds_are_held_against_a_run():
     assert found.indices == tuple(range(step - 7, step + 1))
 
 
-def test_a_snapshot_keeps_a_hundred_characters_of_a_reason():
-    monitor = watching()
-    searched(monitor, 4, Opinion(True, 0.9, "x" * 101))
-    assert "x" * 100 in json.dumps(monitor.snapshot())
-    assert "x" * 101 not in json.dumps(monitor.snapshot()["inquiry"]["opinions"])
+def test_a_resumed_run_still_tells_the_whole_reason():
+    judge, ladder = SecondOpinion(never, suspicion=0.1), Escalation(("notify", "notify", "stop"))
+    detector = LoopDetector([RepeatDetector(40)], ladder, second_opinion=judge)
+    first, second = detector.monitor(), detector.monitor()
+    searched(first, 4, Opinion(True, 0.9, "x" * 300))
+    second.restore(json.loads(json.dumps(first.snapshot())))
+    [verdict], _ = searched(second, 1, never, start=4)
+    assert "x" * 300 in verdict.detection.details["reason"]
 
 
 @pytest.mark.parametrize(("confidence", "counts"), [(0.79, False), (0.8, True)])

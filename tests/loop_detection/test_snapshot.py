@@ -114,7 +114,7 @@ def test_a_call_comes_back_without_its_texts():
 
 
 SAVED = {
-    "version": 4,
+    "version": 5,
     "ladder": {
         "main": {
             "loops": [["repeat:e756c5063d", 1, 1, 2, 2, 2, 2]],
@@ -312,7 +312,7 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     assert snapshot["speech"]["watches"][0]["count"] == 1
     assert (snapshot["window"]["calls"], snapshot["window"]["seen"]) == (3, 3)
     assert snapshot["window"]["tools"] == ["look"]
-    assert snapshot["version"] == 4
+    assert snapshot["version"] == 5
 
 
 def test_each_flag_of_a_step_has_a_bit_of_its_own():

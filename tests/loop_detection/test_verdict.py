@@ -285,16 +285,16 @@ class TestWhatAJudgeFinds:
         monitor = self.judged()
         for number in range(3):
             self.search(monitor, number)
-        monitor.answer(Opinion(True, 0.9, "r" * 150))
+        monitor.answer(Opinion(True, 0.9, "It repeats."))
         snapshot = monitor.snapshot()
-        opinion = {"stuck": True, "confidence": 0.9, "reason": "r" * 100}
+        opinion = {"stuck": True, "confidence": 0.9, "reason": "It repeats."}
         likeness = snapshot["inquiry"].pop("likeness")
         assert [[number, tool] for number, tool, *_ in likeness["calls"]] == [
             [number, "search"] for number in (1, 2, 3)
         ]
         assert snapshot["inquiry"] == {
             "asked": [1, 6, 0],
-            "episode": [3, 3, 3, False, opinion],
+            "episode": [3, 3, 3, 2, 0],
             "opinions": [[2, opinion]],
         }
         assert [each[0] for each in snapshot["excerpts"]["calls"]] == [0, 1, 2]

@@ -1,6 +1,7 @@
 """The state of one run, and the verdict on each of its rounds."""
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Union
 
 from .._decision_time import Measure
@@ -29,7 +30,7 @@ from ._settings import DetectorSettings, new_window
 from ._snapshot import DAMAGE, check_version, pack, unpack
 from ._verdict import GO_ON, LoopVerdict, stronger, verdict_about
 
-SNAPSHOT_VERSION = 4
+SNAPSHOT_VERSION = 5
 
 
 @stable
@@ -74,7 +75,8 @@ class LoopMonitor:
         self._speech = Speech(detector.detectors, detector.masking)
         self._suspicion = Suspicion()
         judge, masking = detector.second_opinion, detector.masking
-        self._inquiry = Inquiry(judge, masking, self.run_id, self._recorded, can_ask=self._can_ask)
+        known = (self.run_id, self._window, self._recorded)
+        self._inquiry = Inquiry(judge, masking, *known, can_ask=self._can_ask)
         self._copies = CallCopies(detector.detectors, detector.window)
 
     def __repr__(self) -> str:
@@ -150,7 +152,7 @@ class LoopMonitor:
         refused_by = self._ladder.blocks.refusing if self._ladder.blocks else None
         self._window.append(calls, results, asked, refused_by)
         if self._inquiry.counts_opinions:
-            self._inquiry.record(self._window, calls, results)
+            self._inquiry.record(calls, results)
         self._copies.add(calls, results)
         self._speech.moved()
         # As after most rounds: no detector can find anything in it, so the verdict stays.
@@ -172,11 +174,9 @@ class LoopMonitor:
             return GO_ON
         said = opinion_of(opinion)
         self._listeners.tell_event("on_second_opinion", question.case, said)
-        found = self._inquiry.answered(question.ask, said, self._window)
-        verdict = question.verdict
-        if found is not None:
-            self._ladder = question.ladder
-            verdict = self._climbed(found, verdict.suspicion)
+        found = self._inquiry.answered(said, question.found, question.ends_run)
+        self._ladder = question.ladder
+        verdict = self._climbed(found, question.verdict.suspicion)
         verdict = stronger(self._listeners.tell_functions(verdict), question.words)
         return self._listeners.tell_observers(verdict)
 
@@ -190,7 +190,7 @@ class LoopMonitor:
         if not self.enabled:
             return GO_ON
         with self._listeners.measure():
-            self._inquiry.said(words)
+            self._inquiry.excerpts.said(words)
             self._listeners.said("on_said", words)
             return self._listeners.report_words(self._heard(self._speech.said(words)))
 
@@ -295,7 +295,7 @@ class LoopMonitor:
         """
         words = checked_words("user_message", text)
         if is_progress or words:
-            self._inquiry.user_message(words)
+            self._inquiry.excerpts.user_message(words)
             self._listeners.said("on_user_message", words)
         if not is_progress:
             self._speech.moved()
@@ -318,7 +318,7 @@ class LoopMonitor:
         `restore` continues in another process, even between the calls of one round. Two things are
         lost: custom detectors see only later calls, and long arguments stay shortened.
         """
-        shown = self._ladder.blocks.shown(self._window) + self._inquiry.shown(self._window)
+        shown = self._ladder.blocks.shown(self._window) + self._inquiry.shown()
         return {
             "version": SNAPSHOT_VERSION,
             "ladder": self._ladder.to_dict(),
@@ -361,13 +361,11 @@ class LoopMonitor:
         counted = self._suspicion.after(self._window)
         suspicion = 1.0 if findings else counted
         lasting = 1.0 if findings else self._suspicion.lasting
-        decision = self._inquiry.decide(findings, lasting, self._window, self._ladder)
+        decision = self._inquiry.decide(findings, suspicion, lasting, self._ladder)
         if isinstance(decision, Act):
             return self._climbed(decision.findings, suspicion)
-        # An answer leads to other findings, which must climb from where the loops stood.
-        before = deepcopy(self._ladder)
-        verdict = self._climbed(decision.meanwhile, suspicion)
-        return self._inquiry.open(decision, verdict, before, self._window)
+        decision.verdict = self._climbed(decision.found, suspicion)
+        return replace(decision.verdict, case=decision.case)
 
     def _climbed(self, findings: Sequence[LoopDetection], suspicion: float) -> LoopVerdict:
         """Climb with the findings of the last round."""
@@ -376,7 +374,7 @@ class LoopMonitor:
         window, rule = self._window, self._detector.inject_message
         action, found, rung = self._ladder.climb(findings, window.round_count, window.call_count)
         if action.ends_run:
-            self._inquiry.run_ended(window)
+            self._inquiry.run_ended()
         if found is None:
             return LoopVerdict(suspicion=1.0)
         return verdict_about(action, found, rung, rule)

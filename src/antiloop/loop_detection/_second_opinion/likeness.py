@@ -9,12 +9,13 @@ are a reason to ask a judge.
 
 import re
 from collections import deque
-from typing import Any, Deque, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Deque, Dict, FrozenSet, Iterable, Mapping, Sequence, Tuple
 from zlib import crc32
 
 from ..._text.canonical import canonical_json, parsed_arguments, text_of
 from ...types import ToolCall, ToolResult
 from .._evidence.compared import Result
+from .._evidence.fingerprint import kept_name
 
 _CALLS = 50
 """The number of earlier calls that a call is compared with."""
@@ -24,7 +25,6 @@ _SAMPLE = 32
 """Different words or lines of a text that are kept, those with the lowest hashes."""
 _READ = 20_000
 """Characters of a text that are read."""
-_DIGITS = 6
 # The weights are those of a logistic regression on labeled runs, with each corpus left out in
 # turn, as multiples of that of the suspicion; no other feature of novelty added to them.
 _ANSWERS, _ARGUMENTS, _CHANGES, _USUAL = 0.45, 0.6, 0.6, 0.42
@@ -32,7 +32,7 @@ _ANSWERS, _ARGUMENTS, _CHANGES, _USUAL = 0.45, 0.6, 0.6, 0.42
 _WORD = re.compile(r"[^\W\d]{2,}|\d+")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 
-Sample = FrozenSet[int]
+Sample = FrozenSet[str]
 
 
 class Likeness:
@@ -57,11 +57,12 @@ class Likeness:
             _, asked, answered, _ = self._rounds.pop()
         for call, result in calls:
             arguments = canonical_json(parsed_arguments(call.arguments))
-            new = (number, text_of(call.tool_name)[:_READ], _words(arguments), _lines(result))
-            earlier = [each for each in self._calls if each[0] != number and each[1] == new[1]]
-            asked = min(asked, _most_alike(new[2], (each[2] for each in earlier)))
-            answered = min(answered, _most_alike(new[3], (each[3] for each in earlier)))
-            self._calls.append(new)
+            tool, words = kept_name(text_of(call.tool_name)), _words(arguments)
+            lines = _lines(result)
+            earlier = [each for each in self._calls if each[0] != number and each[1] == tool]
+            asked = min(asked, max((_alike(words, each[2]) for each in earlier), default=0.0))
+            answered = min(answered, max((_alike(lines, each[3]) for each in earlier), default=0.0))
+            self._calls.append((number, tool, words, lines))
         self._rounds.append((number, asked, answered, changes))
 
     def doubt(self, suspicion: float) -> float:
@@ -73,20 +74,16 @@ class Likeness:
         counted = _ANSWERS * answered + _ARGUMENTS * asked - _CHANGES * changes - _USUAL
         return max(suspicion, min(0.99, suspicion + counted))
 
-    def clear(self) -> None:
-        """Forget all rounds, because of progress."""
-        self._calls.clear()
-        self._rounds.clear()
-
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON."""
         calls = [[at, tool, _text(asked), _text(said)] for at, tool, asked, said in self._calls]
-        return {"calls": calls, "rounds": [list(each) for each in self._rounds]}
+        return {"calls": calls, "rounds": list(map(list, self._rounds))}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that `to_dict` gave."""
         for at, tool, asked, said in state["calls"]:
-            self._calls.append((int(at), str(tool), _sample_of(asked), _sample_of(said)))
+            samples = frozenset(str(asked).split()), frozenset(str(said).split())
+            self._calls.append((int(at), str(tool), *samples))
         for at, asked, answered, changes in state["rounds"]:
             self._rounds.append((int(at), float(asked), float(answered), bool(changes)))
 
@@ -106,24 +103,15 @@ def _lines(result: Result) -> Sample:
 
 def _sample(parts: Iterable[str]) -> Sample:
     """Return the lowest hashes of different texts: two samples are as alike as all the texts."""
-    hashes = {crc32(part.encode("utf-8", "surrogatepass")) >> 8 for part in parts}
+    hashes = {f"{crc32(part.encode('utf-8', 'surrogatepass')) >> 8:06x}" for part in parts}
     return frozenset(sorted(hashes)[:_SAMPLE])
 
 
-def _most_alike(new: Sample, earlier: Iterable[Sample]) -> float:
-    """Return the share of what is common to a text and the most similar earlier one."""
-    return max((_alike(new, each) for each in earlier), default=0.0)
-
-
 def _alike(one: Sample, other: Sample) -> float:
-    together: List[int] = sorted(one | other)[:_SAMPLE]
+    """Return the share of what is common to two texts."""
+    together = sorted(one | other)[:_SAMPLE]
     return sum(each in one and each in other for each in together) / (len(together) or 1)
 
 
 def _text(sample: Sample) -> str:
-    return "".join(f"{each:0{_DIGITS}x}" for each in sorted(sample))
-
-
-def _sample_of(text: Optional[str]) -> Sample:
-    text = str(text)
-    return frozenset(int(text[at : at + _DIGITS], 16) for at in range(0, len(text), _DIGITS))
+    return " ".join(sorted(sample))

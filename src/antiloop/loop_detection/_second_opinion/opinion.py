@@ -36,8 +36,7 @@ class Opinion:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.stuck, bool):
-            raise TypeError(f"stuck must be True or False, got {self.stuck!r}")
+        check_flag("stuck", self.stuck)
         if not is_number(self.confidence):
             raise TypeError(f"confidence must be a number, got {self.confidence!r}")
         if not 0 <= self.confidence <= 1:  # NaN is not
