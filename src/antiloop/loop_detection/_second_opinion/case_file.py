@@ -22,9 +22,9 @@ You watch over an AI agent that works with tools. Judge whether it is stuck now.
 Stuck: at least the last three calls brought nothing new. It repeats itself, goes in circles, \
 keeps trying variants of what failed for one reason, looks for what is not there, or undoes and \
 redoes its work.
-Not stuck: it learns or changes something that matters. Reading on, waiting for work that moves \
-on, checking again after a real change, doing one thing to many items, and one or two retries \
-are normal.
+Not stuck: it learns or changes something that matters, or gives up. Reading on, waiting for \
+work that moves on, checking again after a real change, doing one thing to many items, and one or \
+two retries are normal.
 First find the last call that brought a new fact, a change that matters, or an idea that does not \
 fail like those before. If fewer than three calls came after it, the agent is not stuck yet: most \
 turn to something else by themselves.
