@@ -44,7 +44,7 @@ def test_calls_that_are_no_evidence_raise_no_question():
     assert (verdict.action.value, verdict.case) == ("continue", None)
 
 
-STUCK = Opinion(True, 0.9, "It is not there.")
+STUCK, NOT_STUCK = Opinion(True, 0.9, "It is not there."), Opinion(False, 0.9, "It moves on.")
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,18 @@ def test_a_question_without_an_answer_was_asked_all_the_same(known):
     assert (verdict.case is None) == bool(known)
 
 
-def test_what_was_said_in_an_episode_counts_with_what_is_found_in_it():
+@pytest.mark.parametrize(
+    ("known", "said"), [(STUCK, ("block", "near_repeat")), (NOT_STUCK, ("continue", None))]
+)
+def test_what_was_said_in_an_episode_counts_with_what_is_found_in_it(known, said):
     monitor = LoopDetector.escalating(second_opinion=lambda case: True).monitor()
+    answers = {2: (STUCK,), 3: (known,)}
     found = []
     for number, text in enumerate(("where is it", "where is  it", "Where is it", "where is it?")):
-        monitor.recall((STUCK,) if number > 1 else (), can_ask=False)
+        monitor.recall(answers.get(number, ()), can_ask=False)
         verdict = monitor.record_call("search", {"q": text}, "No files found.")
         found.append((verdict.action.value, verdict.detection and verdict.detection.detector_name))
-    assert found[2:] == [("notify", "second_opinion"), ("block", "near_repeat")]
+    assert found[2:] == [("notify", "second_opinion"), said]
 
 
 def test_without_a_judge_nothing_is_recalled():

@@ -275,8 +275,8 @@ class Inquiry:
             if episode.ended:
                 return found, None  # it is said already
             climbing = [self._loop(episode), *found]
-            if _can_refuse(found) and not is_known:
-                return climbing, None
+            if _can_refuse(found):  # both agree; only an answer that is known says more
+                return (found, LoopAction.BLOCK) if is_known else (climbing, None)
         if episode is None and at < self._quiet_until and not is_known:
             return (), None
         # The ladder itself must not move before it is known whether the findings hold.
