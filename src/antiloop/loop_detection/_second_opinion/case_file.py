@@ -124,7 +124,12 @@ class CaseFile:
         begins with a bar, so it can neither end that part nor pass for the question.
         """
         rounds = list(self.rounds)
-        before, after = list(_before(self)), list(_after(self))
+        before = [
+            *_titled("a summary of the whole run", visible(self.earlier, 400)),
+            *_titled("the user's last message", self.user),
+            *_titled("a program counted, and cannot tell what it means", visible(self.found, 200)),
+        ]
+        after = _titled("the agent's last words", self.words)
         room = LIMIT - len(_assembled([*before, "", *after]))
         while True:
             for latest, earlier in _SIZES:
@@ -137,22 +142,9 @@ class CaseFile:
             del rounds[0]
 
 
-def _before(case: CaseFile) -> Iterator[str]:
-    if case.earlier:
-        yield "(a summary of the whole run)"
-        yield f"{BAR}{visible(case.earlier, 400)}"
-    if case.user:
-        yield "(the user's last message)"
-        yield from _fenced("", case.user, 400)
-    if case.found:
-        yield "(a program counted, and cannot tell what it means)"
-        yield f"{BAR}{visible(case.found, 200)}"
-
-
-def _after(case: CaseFile) -> Iterator[str]:
-    if case.words:
-        yield "(the agent's last words)"
-        yield from _fenced("", case.words, 400)
+def _titled(title: str, text: str) -> List[str]:
+    """Return a text below its title; nothing if there is none."""
+    return [f"({title})", *_fenced("", text, 400)] if text else []
 
 
 def _assembled(lines: Sequence[str]) -> str:

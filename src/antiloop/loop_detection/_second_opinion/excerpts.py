@@ -6,19 +6,7 @@ asked. A call that resembles an earlier one shows only the difference.
 
 from collections import Counter, deque
 from itertools import groupby
-from typing import (
-    Any,
-    Callable,
-    Deque,
-    Dict,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..._short_repr import counted
 from ..._text.canonical import copied, parsed_arguments, plain, text_of
@@ -129,7 +117,8 @@ class Excerpts:
             found: an uncertain finding, if there is one.
             window: what the detectors know of the run.
         """
-        calls = _without_usual_lines(self.shown())
+        calls = self.shown()
+        _drop_usual_lines(calls)
         # The same test after an edit is normal work, so a judge must see the edits in between.
         changes = [item.index for item in window if item.is_change]
         compared = [_compared(each, calls[:at], changes) for at, each in enumerate(calls)]
@@ -235,7 +224,7 @@ def _counted(found: LoopDetection) -> str:
     return f"the rule {found.detector_name} counted {counted(found.repetitions, 'time')}{of}"
 
 
-def _without_usual_lines(calls: List[Excerpt]) -> List[Excerpt]:
+def _drop_usual_lines(calls: List[Excerpt]) -> None:
     """Leave out the lines that several answers have in common: banners, prompts, notes on a page.
 
     They would fill a long answer once it is cut.
@@ -243,13 +232,10 @@ def _without_usual_lines(calls: List[Excerpt]) -> List[Excerpt]:
     answers = {each.result for each in calls if each.result}
     counts = Counter(line for answer in answers for line in set(answer.splitlines()))
     usual = {line for line, count in counts.items() if count >= _USUAL and not tells(line)}
-    return [each._replace(result=_without(usual, each.result)) for each in calls]
-
-
-def _without(usual: Set[str], answer: Optional[str]) -> Optional[str]:
-    if answer is None or len(answer) <= _SHORT:
-        return answer
-    return "\n".join(line for line in answer.splitlines() if line not in usual) or answer
+    for at, each in enumerate(calls):
+        if each.result and len(each.result) > _SHORT:
+            rest = "\n".join(line for line in each.result.splitlines() if line not in usual)
+            calls[at] = each._replace(result=rest or each.result)
 
 
 def _case_round(calls: List[Tuple[Excerpt, CaseCall]]) -> CaseRound:

@@ -31,6 +31,7 @@ _ANSWERS, _ARGUMENTS, _CHANGES, _USUAL = 0.45, 0.6, 0.6, 0.42
 
 _WORD = re.compile(r"[^\W\d]{2,}|\d+")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+_HASH = re.compile(r"[0-9a-f]{6}")
 
 Sample = FrozenSet[str]
 
@@ -56,9 +57,9 @@ class Likeness:
         if self._rounds and self._rounds[-1][0] == number:
             _, asked, answered, _ = self._rounds.pop()
         for call, result in calls:
+            tool, lines = kept_name(text_of(call.tool_name)), _lines(result)
             arguments = canonical_json(parsed_arguments(call.arguments))
-            tool, words = kept_name(text_of(call.tool_name)), _words(arguments)
-            lines = _lines(result)
+            words = _sample(_WORD.findall(arguments[:_READ]))
             earlier = [each for each in self._calls if each[0] != number and each[1] == tool]
             asked = min(asked, max((_alike(words, each[2]) for each in earlier), default=0.0))
             answered = min(answered, max((_alike(lines, each[3]) for each in earlier), default=0.0))
@@ -76,20 +77,19 @@ class Likeness:
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON."""
-        calls = [[at, tool, _text(asked), _text(said)] for at, tool, asked, said in self._calls]
+        calls = [
+            [at, tool, "".join(sorted(asked)), "".join(sorted(said))]
+            for at, tool, asked, said in self._calls
+        ]
         return {"calls": calls, "rounds": list(map(list, self._rounds))}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that `to_dict` gave."""
         for at, tool, asked, said in state["calls"]:
-            samples = frozenset(str(asked).split()), frozenset(str(said).split())
-            self._calls.append((int(at), str(tool), *samples))
+            words, lines = map(_HASH.findall, (str(asked), str(said)))
+            self._calls.append((int(at), str(tool), frozenset(words), frozenset(lines)))
         for at, asked, answered, changes in state["rounds"]:
             self._rounds.append((int(at), float(asked), float(answered), bool(changes)))
-
-
-def _words(text: str) -> Sample:
-    return _sample(_WORD.findall(text[:_READ]))
 
 
 def _lines(result: Result) -> Sample:
@@ -111,7 +111,3 @@ def _alike(one: Sample, other: Sample) -> float:
     """Return the share of what is common to two texts."""
     together = sorted(one | other)[:_SAMPLE]
     return sum(each in one and each in other for each in together) / (len(together) or 1)
-
-
-def _text(sample: Sample) -> str:
-    return " ".join(sorted(sample))
