@@ -18,7 +18,6 @@ The looser comparisons, from strict to loose:
 Each is a fingerprint, so that one from a snapshot compares like one that was made just now.
 """
 
-from functools import cached_property
 from typing import Any, Mapping, Optional, Tuple
 
 from ..._text.masking import SECRETS, Masking
@@ -26,6 +25,7 @@ from ..._text.shortening import beginning_of, shortened
 from .._profiles import ClientProfile
 from .amount import amount_left
 from .compared import Asked, KeyRule, Result, answer_of, declared_keys, key_of
+from .derived import derived, derived_of
 from .document import LEAST_LINES, NONE, Checksums, lines_of, texts_of
 from .effect import (
     asks_of_a_job,
@@ -73,13 +73,6 @@ _SAID = 120  # characters of an answer that a person is shown
 _NO_RULES: Mapping[str, KeyRule] = {}
 ACKNOWLEDGMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
-DERIVED = (
-    *("mutates", "is_command", "is_missing", "changes_world", "only_looks"),
-    *("moves", "changes_midway", "is_question", "is_terse", "is_page", "names_one"),
-    *("steady", "bare", "wording", "near", "shape", "template", "statement", "left"),
-    *("place", "lines", "texts", "shown"),
-)
-"""The features that are derived from the texts."""
 
 
 class CallFeatures:
@@ -201,7 +194,7 @@ class CallFeatures:
     _declared_to_mutate: Optional[bool]
     _client: ClientProfile
 
-    @cached_property
+    @property
     def said(self) -> str:
         """The ends of the answer, masked, for a person; empty where it is not known.
 
@@ -212,7 +205,7 @@ class CallFeatures:
         # Mask first: half a secret would not be recognized as one.
         return shortened(" ".join(self._masking.text(beginning_of(self.text.begin)).split()), _SAID)
 
-    @cached_property
+    @derived
     def mutates(self) -> bool:
         """Whether the tool is declared to change the world, or sounds like it."""
         declared = self._declared_to_mutate
@@ -220,12 +213,12 @@ class CallFeatures:
             return bool(declared)
         return seems_to_mutate(self.tool, self.arguments)
 
-    @cached_property
+    @derived
     def is_command(self) -> bool:
         """Whether the call is a line for a shell, which does all kinds of work."""
         return command_line(self.arguments) is not None
 
-    @cached_property
+    @derived
     def is_missing(self) -> bool:
         """Whether the answer says that the tool does not exist.
 
@@ -236,7 +229,7 @@ class CallFeatures:
         said = self.text.begin
         return names_no_tool(said) and (not self.is_command or self.tool.lower() in said.lower())
 
-    @cached_property
+    @derived
     def changes_world(self) -> bool:
         """Whether the call, when it succeeded, most likely changed something.
 
@@ -257,7 +250,7 @@ class CallFeatures:
         looks = seems_to_look(self.tool, self.arguments)
         return not (looks or does_nothing(self.arguments))
 
-    @cached_property
+    @derived
     def only_looks(self) -> bool:
         """Whether the call was made for its answer alone, by its words."""
         if self.outcome is SILENT and self.text and self.text.is_cut:
@@ -265,7 +258,7 @@ class CallFeatures:
         looks = self._client.looks_by(self.tool, self.arguments)
         return not self.mutates and (looks or seems_to_look(self.tool, self.arguments))
 
-    @cached_property
+    @derived
     def moves(self) -> bool:
         """Whether the same call may lead further each time, and its answer does not say where.
 
@@ -278,33 +271,33 @@ class CallFeatures:
         is_blind = self.outcome is UNKNOWN and "click" in self.tool.lower()
         return not is_blind and seems_to_move(self.tool)
 
-    @cached_property
+    @derived
     def changes_midway(self) -> bool:
         """Whether a command line failed at its end, after a part of it had changed something."""
         return self.outcome is FAILURE and changes_midway(self.arguments)
 
-    @cached_property
+    @derived
     def is_terse(self) -> bool:
         """Whether the answer is a value such as "available": different questions may share it."""
         return self.text is None or self.text.is_value
 
-    @cached_property
+    @derived
     def names_one(self) -> bool:
         """Whether the call is about one of many things, which it names."""
         return names_one_of_many(self.tool, self.arguments)
 
-    @cached_property
+    @derived
     def is_page(self) -> bool:
         """Whether the answer has several lines: it shows something, whatever the call did."""
         return self.text is not None and self.text.begin.count("\n") > 1
 
-    @cached_property
+    @derived
     def is_question(self) -> bool:
         """Whether another call should have another answer: the tool neither acts nor types."""
         acts = self.moves or self.is_command or self.mutates or self.changes_world
         return not (acts or seems_to_type(self.tool))
 
-    @cached_property
+    @derived
     def steady(self) -> Optional[str]:
         """The result without noise."""
         if self.text is None:
@@ -314,7 +307,7 @@ class CallFeatures:
         keeps_counts = waits or (self.outcome is SUCCESS and measures(self.text.begin))
         return key_of(self.text.without_noise(keeps_counts, self.outcome.is_failure))
 
-    @cached_property
+    @derived
     def bare(self) -> Optional[str]:
         """The result without noise and what looks like an id; None where it holds none.
 
@@ -326,7 +319,7 @@ class CallFeatures:
         masked = self.text.without_ids(self.outcome.is_failure)
         return None if masked is None else key_of(masked)
 
-    @cached_property
+    @derived
     def wording(self) -> Optional[str]:
         """The words of the result, without numbers and what echoes the arguments."""
         if self.text is None:
@@ -334,7 +327,7 @@ class CallFeatures:
         says = self.outcome.says_something
         return key_of(wording(self.text.begin, self.arguments) if says else "")
 
-    @cached_property
+    @derived
     def left(self) -> Optional[str]:
         """The work that is left by what the result says, as digits that compare as numbers do.
 
@@ -343,22 +336,22 @@ class CallFeatures:
         left = None if self.text is None else amount_left(self.text.begin)
         return None if left is None else key_of(left)
 
-    @cached_property
+    @derived
     def near(self) -> str:
         """The arguments without cosmetic differences."""
         return key_of(near_arguments(self.compared))
 
-    @cached_property
+    @derived
     def shape(self) -> str:
         """The arguments without cosmetic differences and numbers: ``head -20``, ``head -21``."""
         return key_of(without_numbers(near_arguments(self.compared)))
 
-    @cached_property
+    @derived
     def place(self) -> Optional[str]:
         """The place on a screen that the arguments name."""
         return place_of(self.compared)
 
-    @cached_property
+    @derived
     def template(self) -> Optional[str]:
         """The different lines of the result, without numbers and ids; None if the tool looks."""
         # Where nothing is changed, the numbers are the answer.
@@ -371,7 +364,7 @@ class CallFeatures:
             return False
         return not (self.text.is_data or self.is_command or self.changes_world)
 
-    @cached_property
+    @derived
     def statement(self) -> Optional[str]:
         """The answer without echoes and addresses; None where it is data, or acknowledges an act.
 
@@ -380,7 +373,7 @@ class CallFeatures:
         said = self.text and self.may_state and statement(self.text.begin, self.arguments)
         return key_of(f"{self.look} {said}") if said else None
 
-    @cached_property
+    @derived
     def lines(self) -> Checksums:
         """Some lines of an answer of several; none where it is not kept whole."""
         # Most answers are shorter or those of a shell, which is quick to find out.
@@ -389,12 +382,16 @@ class CallFeatures:
         is_whole = self.outcome is SUCCESS and not (self.text.rest or self.is_command)
         return lines_of(self.text.begin) if is_whole else NONE
 
-    @cached_property
+    @derived
     def texts(self) -> Checksums:
         """The texts in the arguments of a call that asked for a document."""
         return texts_of(self.compared) if self.lines and self.is_question else NONE
 
-    @cached_property
+    @derived
     def shown(self) -> ShownArguments:
         """The arguments, for a person or a model to read."""
         return ShownArguments.of(self.arguments, self._masking)
+
+
+DERIVED = derived_of(CallFeatures)
+"""The features that are derived from the texts."""
