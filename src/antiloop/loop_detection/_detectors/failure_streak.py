@@ -120,6 +120,9 @@ class FailureStreakDetector(WindowDetector):
 
     def _of_same_answer(self, window: Window, item: JudgedCall) -> Optional[LoopDetection]:
         """Find the calls that were answered as this one was."""
+        is_success = item.features.outcome is SUCCESS
+        if is_success and item.is_fresh:
+            return None
         if _is_fruitless(item):
             needed = self._needed(window, item.features)
             # Waits are judged by themselves: an agent that looks at a log between two of them is
@@ -127,10 +130,9 @@ class FailureStreakDetector(WindowDetector):
             streak = self._same_failure(window, item.features, needed)
             if len(streak) >= needed and not _is_poll(window, streak):
                 return self._of_one_tool(streak)
-        if item.features.outcome is SUCCESS and not item.is_fresh:
-            shown = self._same_page(window, item.features)
-            if len(shown) >= max(self.threshold, ONE_LOOK):
-                return self._of_one_page(shown)
+        shown = self._same_page(window, item.features) if is_success else []
+        if len(shown) >= max(self.threshold, ONE_LOOK):
+            return self._of_one_page(shown)
         return None
 
     def _is_enough(self, window: Window, row: List[JudgedCall]) -> bool:
@@ -277,7 +279,7 @@ def _is_fruitless(item: JudgedCall) -> bool:
     if kind is SUCCESS and not features.is_long:
         # Many questions share the answer "available" or "0", and every save is acknowledged alike.
         is_answer = features.only_looks or not features.is_terse
-        return is_answer and features.is_question and not item.is_fresh
+        return is_answer and features.is_question
     if features.is_long:
         return kind.is_failure or not item.is_fresh
     if kind is WAITING:
