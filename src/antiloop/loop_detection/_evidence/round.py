@@ -166,6 +166,8 @@ class Round:
 
 def _with_unseen(calls: Dict[str, JudgedCall]) -> Dict[str, JudgedCall]:
     """Mark the calls of a round whose answers are unknown while another one brings news."""
+    if len(calls) < 2:
+        return calls
     unknown = [key for key, item in calls.items() if item.features.result is None]
     # Where nothing in the round is known, its calls alone decide.
     if not unknown or not any(item.brings_news for item in calls.values()):

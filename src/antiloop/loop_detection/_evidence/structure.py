@@ -81,7 +81,8 @@ def form_of(text: str, layers: int = _LAYERS) -> Form:
     >>> form_of('{"content": [{"type": "text", "text": "3 files"}]}').text
     '3 files'
     """
-    if layers and len(text) <= _MOST and text.lstrip()[:1] in ("{", "["):
+    said = text.strip()
+    if layers and len(text) <= _MOST and f"{said[:1]}{said[-1:]}" in ("{}", "[]"):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
