@@ -89,10 +89,10 @@ class Excerpts:
                 self._counts[name] = self._counts.get(name, 0) + 1
             if isinstance(result, ToolResult):
                 text, is_error = result.text, is_error or bool(result.is_error)
-            arguments = self._kept_arguments(parsed_arguments(call.arguments))
-            said = None if text is None else self._kept_text(text_of(text))
+            given = self._kept_part(parsed_arguments(call.arguments), self._shown_arguments)
+            said = None if text is None else self._kept_part(text_of(text), self._opened)
             self._kept.append(
-                Excerpt(index, number, name, arguments, said, is_error, self._after_user)
+                Excerpt(index, number, name, copied(given), said, is_error, self._after_user)
             )
         self._after_user = False
         while self._kept and self._kept[0].round <= number - MAX_ROUNDS:
@@ -186,15 +186,12 @@ class Excerpts:
         calls = f"{counted(window.call_count, 'call')} so far ({named})"
         return f"{calls}{recent if changes else ''}{user}"
 
-    def _kept_text(self, text: str) -> str:
-        """Return both ends of a text; it is masked first, as half a secret looks like none."""
-        # Opened before it is cut: of half an object, only its wrapping could be read.
-        return text if len(text) <= _KEPT_TEXT else ends_of(self._opened(text), _KEPT_TEXT)
+    def _kept_part(self, raw: Any, shown: Callable[[Any], str]) -> Any:
+        """Return both ends of a long value, masked first: half a secret looks like none.
 
-    def _kept_arguments(self, arguments: Any) -> Any:
-        if len(_written(arguments)) <= _KEPT_TEXT:
-            return copied(arguments)
-        return ends_of(self._shown_arguments(arguments), _KEPT_TEXT)
+        JSON is opened before it is cut: of half an object, only its wrapping could be read.
+        """
+        return raw if len(_written(raw)) <= _KEPT_TEXT else ends_of(shown(raw), _KEPT_TEXT)
 
     def _shown_arguments(self, arguments: Any) -> str:
         return _written(plain(self._masking.arguments(arguments)))
