@@ -103,11 +103,11 @@ def _lines(result: Result) -> Sample:
 
 def _sample(parts: Iterable[str]) -> Sample:
     """Return the lowest hashes of different texts: two samples are as alike as all the texts."""
-    hashes = {f"{crc32(part.encode('utf-8', 'surrogatepass')) >> 8:06x}" for part in parts}
-    return frozenset(sorted(hashes)[:_SAMPLE])
+    hashes = {crc32(part.encode("utf-8", "surrogatepass")) >> 8 for part in parts}
+    return frozenset(f"{each:06x}" for each in sorted(hashes)[:_SAMPLE])
 
 
 def _alike(one: Sample, other: Sample) -> float:
     """Return the share of what is common to two texts."""
     together = sorted(one | other)[:_SAMPLE]
-    return sum(each in one and each in other for each in together) / (len(together) or 1)
+    return len(one.intersection(other, together)) / (len(together) or 1)
