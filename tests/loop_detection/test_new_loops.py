@@ -80,6 +80,15 @@ def test_a_second_pass_over_files_never_ends_the_run_and_a_third_may(files):
     assert "stop" in actions(monitor, *reads, *reads)
 
 
+@given(st.permutations(NAMES), st.sampled_from(["[]", "No matches found", '{"items": []}']))
+def test_a_second_pass_in_which_a_place_is_empty_never_ends_the_run(names, nothing):
+    looks = [(name, {"at": n}, f"{name} has {n * n} leaves") for n, name in enumerate(names[:8])]
+    looks[3] = ("list_files", {"at": 3}, nothing)
+    monitor = LoopDetector.escalating().monitor()
+    assert not {"block", "stop"} & set(actions(monitor, *looks, *looks))
+    assert "stop" in actions(monitor, *looks, *looks)
+
+
 ANSWERS = [
     "Just a moment...",
     "The page is being made for you",

@@ -304,7 +304,7 @@ def _exact(streak: List[JudgedCall]) -> int:
 def _is_second_pass(window: Window, row: List[JudgedCall]) -> bool:
     """Whether a row only looks again at what was seen once: a model forgets, or checks."""
     return all(
-        item.features.outcome is SUCCESS and window.occurrences.came(item.features) == 2
+        item.features.outcome in (SUCCESS, EMPTY) and window.occurrences.came(item.features) == 2
         for item in row
     )
 
