@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from antiloop import LoopDetector, ToolCall, ToolPolicy, ToolResult
 from antiloop.loop_detection import RecurrenceDetector, RepeatDetector
 from antiloop.loop_detection._evidence.effect import changes_midway, seems_to_type
-from antiloop.loop_detection._evidence.waiting import has_ended, seems_to_wait
+from antiloop.loop_detection._evidence.waiting import has_ended, seems_to_wait, waited_for
 
 PRESETS = [LoopDetector.default, LoopDetector.escalating]
 STOPS = {"block", "stop", "raise"}
@@ -28,6 +28,8 @@ WAITS = [
     ("execute_bash", {"command": ""}),
     ("Bash", {"command": "sleep 60 && gh pr checks 12"}),
     ("Bash", {"command": "sleep 60", "description": "look again later"}),
+    ("Bash", {"command": "ls out | wc -l; sleep 20"}),
+    ("Bash", {"command": "gh pr checks 12 && sleep 2m\n"}),
     ("exec", {"raw": 'await tools.write_stdin({session_id: 7, chars: "", max: 9})'}),
     ("exec", {"raw": 'return tools.write_stdin({session_id: 7, chars: ""})'}),
     ("exec", "const r = await tools.wait({cell_id: '3'})"),
@@ -38,6 +40,9 @@ NO_WAITS = [
     ("write_stdin", {"session_id": 7, "chars": "y\n"}),
     ("write_file", {"path": "a.py", "text": ""}),
     ("Bash", {"command": "make && sleep 1"}),
+    ("Bash", {"command": "make && sleep 9s"}),
+    ("Bash", {"command": "echo sleep 30"}),
+    ("Bash", {"command": "make; sleep 30 && curl localhost"}),
     ("get_page", {"id": "7"}),
     ("search", {"query": "wait for it"}),
     ("exec", "print('wait')"),
@@ -66,6 +71,13 @@ def test_a_wait_is_told_by_what_it_asks(call):
 @pytest.mark.parametrize("call", NO_WAITS, ids=str)
 def test_what_has_something_to_say_is_not_a_wait(call):
     assert not seems_to_wait(*call)
+
+
+@pytest.mark.parametrize("line", ["sleep {}; ls", "ls ; sleep {}", "ls\nsleep {}\n"])
+@given(st.integers(10, 10_000), st.integers(10, 10_000))
+def test_a_longer_sleep_is_no_other_wait(line, one, other):
+    assert waited_for(line.format(one)) == waited_for(line.format(other))
+    assert waited_for(line.format(one)) != waited_for(line.format(one).replace("ls", "ps"))
 
 
 @pytest.mark.parametrize("text", ENDED)

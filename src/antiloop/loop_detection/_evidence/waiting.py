@@ -2,8 +2,8 @@ r"""Calls that wait for work elsewhere, recognized by what they ask and not by w
 
 The words with which a client says that a build goes on change with its releases. What it asks does
 not: the tool is named after waiting, or is one of a known client; a handle of something that runs
-comes with an empty input; a command line sleeps first. Once the answer says how the work ended, the
-wait is over, and to go on is a repetition like any other.
+comes with an empty input; a command line sleeps first or last. Once the answer says how the work
+ended, the wait is over, and to go on is a repetition like any other.
 """
 
 import re
@@ -25,7 +25,11 @@ _LASTING = frozenset(
     "delay duration milliseconds minutes ms sec seconds secs time timeout yield".split()
 )
 _INPUTS = frozenset("chars command data input keys stdin text".split())
-_SLEEP = re.compile(r"\A\s*(?:sleep|start-sleep|timeout\s+/t)\s+(?=\S*\d)[^\s;&|]+", re.IGNORECASE)
+_NAP = r"(?:sleep|start-sleep|timeout\s+/t)\s+"
+# It comes first, or it is long and comes last: a short one lets what was started settle.
+_SLEEP = re.compile(rf"\A\s*{_NAP}(?=\S*\d)[^\s;&|]+", re.IGNORECASE)
+_LAST_SLEEP = re.compile(rf"([;&|\n]\s?){_NAP}\d(?:\d+s?|\d*[mh])\s*\Z", re.IGNORECASE)
+_TAIL = 40  # characters at the end of a line for a shell in which it stands
 # A program that calls the tools of its client: tools.write_stdin({session_id: 7, chars: ""}).
 _NESTED = re.compile(
     r"\bwrite_stdin\(\s*\{[^{}]{0,300}\bchars[\"']?\s*:\s*(?:\"\"|'')|\bwait(?:_\w{1,40})?\(\s*\{"
@@ -73,12 +77,12 @@ def waited_for(arguments: Any) -> Any:
     ({'agent': 'a'}, {'command': 'sleep; cat log'})
     """
     if isinstance(arguments, str):
-        return _SLEEP.sub("sleep", arguments, 1)
+        return _without_length(arguments)
     if not isinstance(arguments, dict):
         return arguments
     # A longer timeout does not make it another wait.
     return {
-        name: _SLEEP.sub("sleep", value, 1) if isinstance(value, str) else value
+        name: _without_length(value) if isinstance(value, str) else value
         for name, value in arguments.items()
         if not (isinstance(value, (int, float)) and is_lasting(str(name)))
     }
@@ -90,10 +94,16 @@ def has_ended(text: str) -> bool:
 
 
 def _waits_by_line(line: str) -> bool:
-    if _SLEEP.match(line) is not None:
+    if _SLEEP.match(line) is not None or _LAST_SLEEP.search(line[-_TAIL:]) is not None:
         return True
     # Most texts are long edits: look for the words before the pattern, which tries each place.
     return ("wait" in line or "write_stdin" in line) and _NESTED.search(line) is not None
+
+
+def _without_length(line: str) -> str:
+    """Return a line for a shell without how long it sleeps."""
+    line = _SLEEP.sub("sleep", line, 1)
+    return line[:-_TAIL] + _LAST_SLEEP.sub(r"\1sleep", line[-_TAIL:])
 
 
 def _is_verb(text: str) -> bool:
