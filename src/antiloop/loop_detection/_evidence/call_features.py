@@ -132,12 +132,12 @@ class CallFeatures:
             rules: the keys that detectors declare, by name.
         """
         policy, client = asked.policy, asked.client
-        text, kind = answer_of(asked, result)
+        given, text, kind = answer_of(asked, result)
         is_polled = bool(policy.poll) and policy.polls(asked.arguments)
         # A wait that failed has waited for nothing.
         waits = asked.waits and not kind.is_failure
         # Once the work has ended, to go on waiting is a repetition like any other.
-        if (waits or (is_polled and kind is SUCCESS)) and has_ended(text or ""):
+        if (waits or (is_polled and kind is SUCCESS)) and has_ended(given or ""):
             waits = is_polled = False
         kept = None if text is None else kept_text(text)
         fields = {
@@ -151,7 +151,7 @@ class CallFeatures:
             "finishes": seems_to_finish(asked.tool)
             or client.finishes_by(asked.tool, asked.arguments),
             "has_texts": True,
-            "keys": declared_keys(rules, asked, text, kind.is_failure) if rules else {},
+            "keys": declared_keys(rules, asked, given, kind.is_failure) if rules else {},
             "arguments": asked.arguments,
             "compared": asked.compared,
             "text": kept,
@@ -161,7 +161,7 @@ class CallFeatures:
             "_client": client,
         }
         # An act found nothing only if it says so in words: "[]" is how many acknowledge.
-        if fields["outcome"] is EMPTY and is_bare(text or "") and cls(fields).mutates:
+        if fields["outcome"] is EMPTY and is_bare(given or "") and cls(fields).mutates:
             fields["outcome"] = SILENT
         if asked.is_long:
             # Too long to be kept, so all is derived at once.

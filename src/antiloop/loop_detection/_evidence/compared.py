@@ -6,15 +6,16 @@ other test of equality it would decide differently from a run without a break.
 """
 
 import logging
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union, cast
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Union, cast
 
 from ..._text.canonical import copied, parsed_arguments, plain, plain_json, text_of
 from ...types import ToolCall, ToolResult
 from .._profiles import NO_CLIENT, ClientProfile
 from .fingerprint import KEY_LENGTH, kept_name, short_call_fingerprint, text_fingerprint
-from .outcome import UNKNOWN, Outcome, outcome, reads_like_refusal
+from .outcome import SUCCESS, UNKNOWN, Outcome, outcome, reads_like_refusal
 from .tool_policy import NO_POLICY, ToolPolicy
 from .waiting import seems_to_wait, waited_for
+from .wrapping import unwrapped
 
 Result = Union[ToolResult, str, None]
 """An entry of a list of results; None is an unknown result."""
@@ -64,7 +65,8 @@ def asked_of(
     """
     name = call.tool_name if type(call.tool_name) is str else text_of(call.tool_name)
     # What a call does, all its arguments say; which calls are equal, those that are declared.
-    arguments = compared = copied(parsed_arguments(call.arguments))
+    arguments = parsed_arguments(call.arguments)
+    arguments = compared = copied(arguments)
     text = equal = plain_json(arguments)
     if policy.key is not None:
         compared = copied(plain(_declared(policy.compared_arguments, arguments, name, "key")))
@@ -86,10 +88,21 @@ def is_refusal(result: Result) -> bool:
     return reads_like_refusal(text_of(cast(ToolResult, result).text if is_result else result))
 
 
-def answer_of(asked: Asked, result: Result) -> Tuple[Optional[str], Outcome]:
-    """Return the text of a result as it is compared, None where it is not known, and judge it."""
+class Answered(NamedTuple):
+    """A result as it is read."""
+
+    given: Optional[str] = None
+    """Its text as it came, without what the user declares to be noise; None where it is not known.
+    """
+    text: Optional[str] = None
+    """The same as it is compared, without what a host put around it."""
+    outcome: Outcome = UNKNOWN
+
+
+def answer_of(asked: Asked, result: Result) -> Answered:
+    """Read a result and judge it; never raises on what a tool made."""
     if result is None:
-        return None, UNKNOWN
+        return Answered()
     text: Any = result
     is_error = False
     if issubclass(type(result), ToolResult):
@@ -105,7 +118,12 @@ def answer_of(asked: Asked, result: Result) -> Tuple[Optional[str], Outcome]:
     # Its call stands for its answer, so the same call brings nothing new, and another one does.
     if policy.idempotent and not kind.is_failure:
         text = asked.call.translate(_NO_DIGITS)
-    return text, kind
+    bare = unwrapped(text)
+    if kind is SUCCESS and bare is not text:
+        inside = outcome(bare, is_error, asked.arguments)
+        # An object that says of itself that it went well did not fail, whatever its words.
+        kind = kind if inside.is_failure and text.lstrip().startswith("{") else inside
+    return Answered(text, bare, kind)
 
 
 def declared_keys(

@@ -20,17 +20,18 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 from .plain_answer import may_have_code
 from .waiting import is_lasting
 
-_MOST = 20_000  # characters of the longest JSON that is read
+MOST = 20_000
+"""Characters of the longest JSON that is read."""
 _EDGE = 200
 """Characters at both ends of a text in which a status line or an exit code stands."""
 _LAYERS = 4
-_CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
+CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
 _STATES = ("status", "state", "phase")
 _STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "httpstatus")
-_VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
-_PRINTED = ("stdout", "stderr", "output")
-_SPOKEN = ("text", "message", "result", "msg", "reason", "error")
-_VERDICT_PLACES = frozenset((*_STATES, *_SPOKEN))
+VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
+PRINTED = ("stdout", "stderr", "output")
+SPOKEN = ("text", "message", "result", "msg", "reason", "error")
+_VERDICT_PLACES = frozenset((*_STATES, *SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
 _UNDER_WAY = re.compile(
@@ -82,7 +83,7 @@ def form_of(text: str, layers: int = _LAYERS) -> Form:
     '3 files'
     """
     said = text.strip()
-    if layers and len(text) <= _MOST and f"{said[:1]}{said[-1:]}" in ("{}", "[]"):
+    if layers and len(text) <= MOST and f"{said[:1]}{said[-1:]}" in ("{}", "[]"):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -114,26 +115,26 @@ def _of_code(code: int, said: str) -> Form:
 
 
 def _of_list(value: List[Any], layers: int) -> Form:
-    texts = [_text_of_block(each) for each in value]
+    texts = [text_of_block(each) for each in value]
     if texts and None not in texts:
         return form_of("\n".join(map(str, texts)), layers - 1)
     return Form("", besides=None if value else (), is_data=True)
 
 
-def _text_of_block(block: Any) -> Optional[str]:
+def text_of_block(block: Any) -> Optional[str]:
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
     return text if isinstance(text, str) else None
 
 
 def _of_object(value: Dict[str, Any], layers: int) -> Form:
     fields = {name.lower().replace("-", "_"): each for name, each in value.items()}
-    printed = _texts(fields, _PRINTED)
-    code = next((fields[name] for name in _CODES if type(fields.get(name)) is int), None)
+    printed = _texts(fields, PRINTED)
+    code = next((fields[name] for name in CODES if type(fields.get(name)) is int), None)
     if code is not None and not fields.get("timed_out"):
-        said = "\n".join(printed or _texts(fields, _SPOKEN))
+        said = "\n".join(printed or _texts(fields, SPOKEN))
         return form_of(said, layers - 1) if code == 0 and said else _of_code(code, said)
     if _has_failed(fields):
-        said = " ".join(printed or _texts(fields, _SPOKEN))
+        said = " ".join(printed or _texts(fields, SPOKEN))
         return Form(said, True, is_busy=any(fields.get(name) in _BUSY for name in _STATUSES))
     inner = None if _verdicts(fields) else _inner(fields, printed)
     if inner is not None:
@@ -161,7 +162,7 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
     # Alone, or with a remark, it is what a wait answers.
     if fields.get("timed_out") is True and len(fields) > 2:
         return True
-    is_explained = bool(_texts(fields, _SPOKEN))  # "code" alone may be that of a product
+    is_explained = bool(_texts(fields, SPOKEN))  # "code" alone may be that of a product
     named = [fields.get(name) for name in _STATUSES if name != "code" or is_explained]
     return any(
         state.lower() in _FAILED if isinstance(state, str) else 400 <= state < 600
@@ -171,7 +172,7 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
 
 
 def _verdicts(fields: Dict[str, Any]) -> List[bool]:
-    return [fields[name] for name in _VERDICTS if isinstance(fields.get(name), bool)]
+    return [fields[name] for name in VERDICTS if isinstance(fields.get(name), bool)]
 
 
 def _inner(fields: Dict[str, Any], printed: List[str]) -> Optional[str]:
@@ -182,10 +183,10 @@ def _inner(fields: Dict[str, Any], printed: List[str]) -> Optional[str]:
     if len(fields) == 1:
         [only] = fields.values()
         return only if isinstance(only, str) else None
-    spoken = _texts(fields, _SPOKEN)
+    spoken = _texts(fields, SPOKEN)
     if len(spoken) == 1 and len([each for each in fields.values() if _is_list_or_text(each)]) == 1:
         return spoken[0]
-    return _text_of_block(fields)
+    return text_of_block(fields)
 
 
 def _is_list_or_text(value: Any) -> bool:
@@ -198,7 +199,7 @@ def _texts(fields: Dict[str, Any], names: Tuple[str, ...]) -> List[str]:
 
 def _beside_nothing(value: Any) -> Optional[Tuple[str, ...]]:
     """Return the texts of an object that lists nothing: ``{"results": [], "query": "a"}``."""
-    fields = [pair for pair in _leaves(value) if not _is_about_the_call(*pair)]
+    fields = [pair for pair in _leaves(value) if not is_about_the_call(*pair)]
     lists = [name for name, each in fields if each == [] and not _TROUBLE.search(name.lower())]
     left = [each for _, each in fields if _is_something(each)]
     is_hollow = bool(lists or not value) and all(isinstance(each, str) for each in left)
@@ -214,10 +215,10 @@ def _leaves(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
         yield name, value
 
 
-def _is_about_the_call(name: str, value: Any) -> bool:
+def is_about_the_call(name: str, value: Any) -> bool:
     """Whether a field says how the call went, not what it brought: ``"code": 200``, ``"ms": 3``."""
     if isinstance(value, str):
-        return name.lower() in _VERDICT_PLACES and value.strip().lower() in _VERDICTS
+        return name.lower() in _VERDICT_PLACES and value.strip().lower() in VERDICTS
     if not isinstance(value, (int, float)):
         return False
     return is_lasting(name[:_EDGE]) or (name.lower() in _STATUSES and 200 <= value < 300)

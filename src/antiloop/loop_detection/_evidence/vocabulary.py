@@ -11,10 +11,13 @@ from types import ModuleType
 from typing import Any, FrozenSet, Iterator
 
 from .. import _profile_table
-from . import amount, effect, noise, outcome, plain_answer, structure, waiting
+from . import amount, effect, noise, outcome, plain_answer, structure, waiting, wrapping
 from .effect import name_parts
 
-_RULES = (amount, effect, noise, outcome, plain_answer, structure, waiting, _profile_table)
+_RULES = (
+    *(amount, effect, noise, outcome, plain_answer, structure, waiting, wrapping),
+    _profile_table,
+)
 _ESCAPE = re.compile(r"\\.")
 _LITERAL = re.compile(r"[A-Za-z]{2,}\??")
 

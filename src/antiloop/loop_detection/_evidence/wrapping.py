@@ -1,0 +1,106 @@
+r"""Wrapping: the parts of an answer that come from a host, which are left out of comparisons.
+
+The same answer then compares alike for every host, and its words stand where the rules look for
+them. Only what says nothing by itself is left out: the content of MCP, an object whose other fields
+are verdicts of success, ids of the call and times, an element or a fence around everything, colors,
+and a remark at an end that is nothing but a time.
+"""
+
+import json
+import re
+from typing import Any, Dict, List, Optional
+
+from .structure import CODES, MOST, PRINTED, SPOKEN, VERDICTS, is_about_the_call, text_of_block
+
+_LAYERS = 4
+_STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_CLOCK = re.compile(r"\A[\[(](?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d:\d\d(?:[.,]\d+)?Z?[\])]:?[ \t]+")
+_TIME = r"\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|minutes?)"
+_REMARK = re.compile(rf"\n[ \t]{{0,9}}[\[(][^\[\]()\d\n]{{0,30}}{_TIME}[\])]\s*\Z")
+_LONGEST_REMARK = 80
+_FENCE = re.compile(r"\s*(`{3,})[\w-]{0,20}\n(.*?)\n?\1\s*\Z", re.DOTALL)
+_ELEMENT = re.compile(r"\s*<([A-Za-z][\w-]{0,40})>(.*)</\1>\s*\Z", re.DOTALL)
+_ID = re.compile(r"(?:tool_?)?(?:call|request|tool_?use|execution|run)_?id", re.IGNORECASE)
+
+
+def unwrapped(text: str, layers: int = _LAYERS) -> str:
+    r"""Return what a tool gave; an answer around which nothing was put is given back as it is.
+
+    >>> unwrapped('{"content": [{"type": "text", "text": "3 files"}], "isError": false}')
+    '3 files'
+    >>> unwrapped('{"status": "success", "data": "No files found", "took_ms": 12}')
+    'No files found'
+    >>> unwrapped('{"status": "running", "log": "step 3 of 9"}')
+    '{"status": "running", "log": "step 3 of 9"}'
+    >>> unwrapped("[10:00:07] ok\n[completed in 0.83s]")
+    'ok'
+    """
+    if "\x1b" in text:
+        text = _STYLE.sub("", text)
+    text = _without_remark(_CLOCK.sub("", text, 1) if text[:1] in ("[", "(") else text)
+    inner = _inner(text) if layers and len(text) <= MOST else None
+    return text if inner is None else unwrapped(inner, layers - 1)
+
+
+def _without_remark(text: str) -> str:
+    end = text[-_LONGEST_REMARK:]
+    if end.rstrip()[-1:] not in ("]", ")"):
+        return text
+    remark = _REMARK.search(end)
+    return text if remark is None else text[: remark.start() - len(end)].rstrip()
+
+
+def _inner(text: str) -> Optional[str]:
+    """Return the text inside one layer; None where there is no layer."""
+    said = text.strip()
+    first = said[:1]
+    if f"{first}{said[-1:]}" in ("{}", "[]"):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return _of_blocks(value) if isinstance(value, list) else _of_fields(value)
+    if first == "`":
+        fence = _FENCE.match(text)
+        return fence[2] if fence and "```" not in fence[2] else None
+    if first == "<":
+        element = _ELEMENT.match(text)
+        inner = element[2].strip() if element else ""
+        # Of several elements, and of a value such as a state, the names are part of the answer.
+        is_whole = inner.startswith("<") or "</" not in inner
+        return inner if is_whole and _says_something(inner) else None
+    return None
+
+
+def _of_blocks(value: List[Any]) -> Optional[str]:
+    texts = [text_of_block(each) for each in value]
+    return "\n".join(map(str, texts)) if texts and None not in texts else None
+
+
+def _of_fields(value: Dict[str, Any]) -> Optional[str]:
+    left = [(name, each) for name, each in value.items() if not _is_of_host(name, each)]
+    if len(left) != 1:
+        return None
+    [(name, only)] = left
+    if len(value) == 1 and name.lower() not in (*PRINTED, *SPOKEN, "content", "data"):
+        return None  # a value under its name
+    if isinstance(only, list):
+        return _of_blocks(only)
+    return only if isinstance(only, str) and _says_something(only) else None
+
+
+def _is_of_host(name: str, value: Any) -> bool:
+    """Whether a field says only that and how the call went."""
+    plain = name.lower().replace("-", "_")
+    if value in ("", None):
+        return True
+    if isinstance(value, bool):
+        return plain in (VERDICTS if value else ("iserror", "is_error"))
+    if plain in CODES:
+        return bool(value == 0)
+    return is_about_the_call(plain, value) or _ID.fullmatch(plain) is not None
+
+
+def _says_something(text: str) -> bool:
+    """Whether a text has several words: a single one may be an id, or the state of something."""
+    return len(text.split(None, 2)) > 1

@@ -1,0 +1,106 @@
+"""An answer compares alike whatever a host puts around it."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop import LoopDetector, ToolCall
+from antiloop.loop_detection._evidence.wrapping import unwrapped
+
+PLAIN = st.lists(
+    st.sampled_from("the three files were not found in no time ok 404 7 über 无 x=1".split()),
+    min_size=2,
+    max_size=12,
+).map(" ".join)
+WRAPPINGS = {
+    "mcp": lambda text: json.dumps({"content": [{"type": "text", "text": text}], "isError": False}),
+    "blocks": lambda text: json.dumps([{"type": "text", "text": text}]),
+    "verdict": lambda text: json.dumps({"status": "success", "data": text}),
+    "flag": lambda text: json.dumps({"success": True, "error": None, "message": text}),
+    "id": lambda text: json.dumps({"tool_call_id": "call_9f27ab", "output": text}),
+    "shell": lambda text: json.dumps({"stdout": text, "stderr": "", "exit_code": 0, "took_ms": 8}),
+    "element": lambda text: f"<tool_result>\n<output>\n{text}\n</output>\n</tool_result>",
+    "fence": lambda text: f"```text\n{text}\n```",
+    "colors": lambda text: f"\x1b[1;32m{text}\x1b[0m",
+    "clock": lambda text: f"[2026-11-28 10:00:07] {text}",
+    "remark": lambda text: f"{text}\n\n[completed in 0.83s]",
+    "two": lambda text: f"```\n{json.dumps({'ok': True, 'result': text})}\n```",
+}
+KEPT = [
+    '{"status": "running", "log": "step 3 of 9"}',
+    '{"status": "success", "data": "9f27ab"}',
+    '{"success": false, "message": "it went wrong"}',
+    '{"exit_code": 1, "stdout": "two words"}',
+    '{"content": [], "isError": false}',
+    '{"a": "two words", "b": "two words"}',
+    '{"ids": ["two words"]}',
+    '{"title": "two words"}',
+    "{two words}",
+    "<status>running</status>",
+    "<a>one two</a>\n<a>three four</a>",
+    "<li>one two</li><p>three</p>",
+    "```\none two\n```\nand\n```\nthree four\n```",
+    "one two (3 failed)",
+    "[completed in 0.83s]",
+    "(see above)",
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPPINGS.values(), ids=list(WRAPPINGS))
+@given(PLAIN)
+def test_what_is_put_around_an_answer_is_taken_off(wrap, text):
+    assert unwrapped(wrap(text)) == text == unwrapped(text)
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_may_be_part_of_an_answer_stays(text):
+    assert unwrapped(text) == text
+
+
+def test_layers_without_end_are_left():
+    text = "one two"
+    for _ in range(6):
+        text = WRAPPINGS["mcp"](text)
+    assert unwrapped(unwrapped(text)) == "one two" != unwrapped(text)
+
+
+def told(steps):
+    monitor = LoopDetector.escalating().monitor()
+    return [monitor.after([ToolCall(*call)], [answer]).action.value for *call, answer in steps]
+
+
+ASKED = [("look", {"at": n}) for n in range(4)]
+WENT_WELL = PLAIN.filter(lambda text: "not" not in text.split())
+RUNS = st.lists(
+    st.tuples(st.sampled_from(ASKED), WENT_WELL | st.just("No files found")), max_size=8
+)
+
+
+@pytest.mark.parametrize("wrap", WRAPPINGS.values(), ids=list(WRAPPINGS))
+@given(RUNS, st.integers(1, 3))
+def test_a_run_is_judged_alike_whatever_is_around_its_answers(wrap, run, times):
+    plain = [(*call, answer) for call, answer in run * times]
+    assert told([(*call, wrap(answer)) for *call, answer in plain]) == told(plain)
+
+
+def test_an_id_and_a_time_around_an_answer_are_no_news():
+    page = "\n".join(f"line {n} of the page" for n in range(400))
+    for wrap in (
+        lambda n: json.dumps({"tool_call_id": f"call_{n:024x}", "output": page}),
+        lambda n: f"{page}\n[completed in {n}.{n}s]",
+    ):
+        actions = told([("get_page", {"id": 7}, wrap(n)) for n in range(4)])
+        assert actions == ["continue", "continue", "notify", "block"]
+
+
+def test_what_went_well_did_not_fail_whatever_it_says():
+    answer = '{"success": true, "message": "%s was not found before and is there now"}'
+    steps = [("add", {"name": f"n{n}"}, answer % f"n{n}") for n in range(8)]
+    assert set(told(steps)) == {"continue"}
+
+
+def test_a_wait_whose_end_stands_beside_its_text_is_over():
+    answer = '{"output": "all is built", "exit_code": 0}'
+    assert told([("wait_agent", {"id": "a"}, answer)] * 3)[-1] == "notify"
