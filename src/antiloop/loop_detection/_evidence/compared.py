@@ -13,6 +13,7 @@ from ...types import ToolCall, ToolResult
 from .._profiles import NO_CLIENT, ClientProfile
 from .fingerprint import KEY_LENGTH, kept_name, short_call_fingerprint, text_fingerprint
 from .outcome import SUCCESS, UNKNOWN, Outcome, outcome, reads_like_refusal
+from .relayed import relayed
 from .tool_policy import NO_POLICY, ToolPolicy
 from .waiting import seems_to_wait, waited_for
 from .wrapping import unwrapped
@@ -66,6 +67,8 @@ def asked_of(
     name = call.tool_name if type(call.tool_name) is str else text_of(call.tool_name)
     # What a call does, all its arguments say; which calls are equal, those that are declared.
     arguments = parsed_arguments(call.arguments)
+    if policy is NO_POLICY:  # else the user speaks of the tool that is called
+        name, arguments = relayed(name, arguments)
     arguments = compared = copied(arguments)
     text = equal = plain_json(arguments)
     if policy.key is not None:

@@ -11,11 +11,11 @@ from types import ModuleType
 from typing import Any, FrozenSet, Iterator
 
 from .. import _profile_table
-from . import amount, effect, noise, outcome, plain_answer, structure, waiting, wrapping
+from . import amount, effect, noise, outcome, plain_answer, relayed, structure, waiting, wrapping
 from .effect import name_parts
 
 _RULES = (
-    *(amount, effect, noise, outcome, plain_answer, structure, waiting, wrapping),
+    *(amount, effect, noise, outcome, plain_answer, relayed, structure, waiting, wrapping),
     _profile_table,
 )
 _ESCAPE = re.compile(r"\\.")

@@ -1,0 +1,47 @@
+"""Calls that hand another one on: a tool that calls tools is judged by the call that it gets."""
+
+from typing import Any, Dict, Optional, Tuple
+
+from ..._text.canonical import parsed_arguments
+from .effect import LONGEST_NAME, name_parts
+
+_HOLDERS = ("arguments", "args", "input", "kwargs", "parameters", "params")
+_NAMES = ("tool_name", "toolname", "tool")
+_RELAYS = frozenset(("mcp", "tool", "tools"))
+_MOST = 4  # arguments of a tool that calls tools; others may say whose tool it is
+
+
+def relayed(tool: str, arguments: Any) -> Tuple[str, Any]:
+    """Return the tool and the arguments that a call is about.
+
+    Where the arguments name another tool and hold its arguments, these are returned. Arguments in
+    an object inside are returned without the object around them.
+
+    >>> relayed("use_mcp_tool", {"server": "fs", "tool_name": "read", "arguments": '{"path": "a"}'})
+    ('read', {'path': 'a'})
+    >>> relayed("bash", {"params": {"command": "ls"}})
+    ('bash', {'command': 'ls'})
+    >>> relayed("create_step", {"name": "build", "params": {"jobs": 4}})
+    ('create_step', {'name': 'build', 'params': {'jobs': 4}})
+    """
+    if not isinstance(arguments, dict) or not 0 < len(arguments) <= _MOST:
+        return tool, arguments
+    held = [(each, arguments[each]) for each in arguments if str(each).lower() in _HOLDERS]
+    if len(held) != 1:
+        return tool, arguments
+    [(_, given)] = held
+    if len(arguments) == 1:
+        # A text is the argument itself, even where it is JSON.
+        return tool, given if isinstance(given, dict) else arguments
+    name = _name_in(tool, arguments)
+    given = parsed_arguments(given) if name else None
+    return (name, given) if name and isinstance(given, dict) else (tool, arguments)
+
+
+def _name_in(tool: str, arguments: Dict[str, Any]) -> Optional[str]:
+    """Return the name of the other tool; None where none, or more than one, is named."""
+    keys = _NAMES if _RELAYS.isdisjoint(name_parts(tool)) else (*_NAMES, "name")
+    names = [each for key, each in arguments.items() if str(key).lower() in keys]
+    if len(names) != 1 or not isinstance(names[0], str) or len(names[0]) > LONGEST_NAME:
+        return None
+    return None if any(map(str.isspace, names[0])) else names[0]

@@ -1,0 +1,63 @@
+"""A call that is handed on by a tool that calls tools is judged as if it were made."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop import LoopDetector, ToolCall, ToolPolicy, ToolResult
+from antiloop.loop_detection._evidence.relayed import relayed
+
+
+def told(steps):
+    monitor = LoopDetector.escalating().monitor()
+    return [monitor.after([ToolCall(*call)], [answer]).action.value for *call, answer in steps]
+
+
+CALLS = st.sampled_from(
+    [
+        ("bash", {"command": "sleep 30; ls out"}),
+        ("write_file", {"path": "a", "content": "b"}),
+        ("read_file", {"path": "a"}),
+        ("scroll_down", {}),
+        ("execute_sql", {"query": "INSERT INTO a VALUES (1)"}),
+    ]
+)
+
+
+@given(st.lists(st.tuples(CALLS, st.sampled_from(["ok", "x = 1", "No files found"])), max_size=20))
+def test_a_call_that_is_handed_on_is_judged_as_if_it_were_made(run):
+    plain = told([(*call, answer) for call, answer in run])
+    for hand_on in (
+        lambda tool, given: ("use_mcp_tool", {"server": "s", "tool_name": tool, "args": given}),
+        lambda tool, given: ("call_tool", {"name": tool, "arguments": json.dumps(given)}),
+        lambda tool, given: (tool, {"params": given} if given else given),
+    ):
+        assert told([(*hand_on(*call), answer) for call, answer in run]) == plain
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("a", "text"),
+        ("a", {}),
+        ("a", {"input": '{"b": 1}'}),
+        ("a", {"tool": "b", "args": "no object"}),
+        ("a", {"tool": "b c", "args": {}}),
+        ("a", {"tool": "b" * 101, "args": {}}),
+        ("a", {"tool": 7, "args": {}}),
+        ("a", {"tool": "b", "args": {}, "input": {}}),
+        ("a", {"name": "b", "args": {}}),
+        ("a", {"tool": "b", "args": {}, "c": 1, "d": 2, "e": 3}),
+    ],
+    ids=str,
+)
+def test_other_calls_are_about_themselves(call):
+    assert relayed(*call) == call
+
+
+def test_what_is_declared_about_a_tool_that_calls_tools_is_about_all_its_calls():
+    detector = LoopDetector.escalating(tools={"use": ToolPolicy(thresholds={"repeat": 2})})
+    monitor, call = detector.monitor(), ToolCall("use", {"tool": "read", "args": {"path": "a"}})
+    assert [monitor.after([call], [ToolResult("x = 1")]).action.value for _ in "12"][1] == "notify"
