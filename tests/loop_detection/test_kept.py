@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiloop import LoopDetector, ToolCall
 from antiloop.loop_detection._evidence.fingerprint import kept_id, kept_name
 from antiloop.loop_detection._evidence.kept_text import BEGINNING, KeptText, kept_text
 
@@ -82,3 +83,26 @@ def test_noise_at_the_beginning_is_no_difference():
     clocks = "12:00:01 " * 700
     assert kept_text(clocks).without_noise().startswith("12:00:01")
     assert kept_text(clocks + "ended").without_noise().startswith("# # #")
+
+
+LINES = st.integers(100, 1_500).map(
+    lambda count: "\n".join(f"test {n} is ok" for n in range(count))
+)
+
+
+@given(LINES, st.sampled_from(["ran in {}.{}s", "[id: {0:08x}-0000-4000-8000-{1:012x}]"]))
+def test_noise_in_the_last_lines_of_a_long_text_makes_no_difference(lines, ending):
+    texts = [f"{lines}\n{ending.format(n, 7 * n)}\nall is done" for n in (3, 41)]
+    one, other = (kept_text(text).without_noise() for text in texts)
+    assert one == other
+    assert one != kept_text(texts[0].replace("all", "half")).without_noise()
+    assert one != kept_text(texts[0].replace("test 50 is", "test 50 was")).without_noise()
+
+
+def test_a_long_report_that_ends_with_its_time_is_a_repetition():
+    report = "\n".join(f"test {n} is ok" for n in range(300))
+    monitor = LoopDetector.default().monitor()
+    results = [f"{report}\n300 passed in {n}.3{n}s" for n in range(3)]
+    calls = [ToolCall("bash", {"command": "make test"})] * 3
+    actions = [monitor.after([call], [text]).action.value for call, text in zip(calls, results)]
+    assert actions == ["continue", "continue", "raise"]

@@ -7,6 +7,7 @@ from .fingerprint import text_fingerprint
 from .noise import LONG, has_words, without_ids, without_noise, without_places
 
 _BLOCK = 4_096
+_END = 400  # characters at the end of a long text whose lines often say how long it took
 _LEFT_OUT = ("...", "…")  # these stand for omitted text
 _TERSE = 20  # characters of the longest mere value, and one more
 # How JSON and markup begin: their words are values. "[cut] Ask again for the rest" is a remark.
@@ -61,11 +62,19 @@ def kept_text(text: str) -> KeptText:
     >>> [len(part) for part in kept_text("word " * 100_000)[:2]]
     [4384, 64]
     """
+    if len(text) > LONG:
+        text = _with_masked_end(text)
     if len(text) <= BEGINNING:
         return KeptText(text)  # most texts
     # One character more than is masked: the last two may be the first of a word.
     begin, rest = _folded(text, "", LONG + 1)
     return KeptText(begin, rest, has_words(text, len(begin) - 1))
+
+
+def _with_masked_end(text: str) -> str:
+    """Mask noise in the last lines of a long text: no comparison comes so far to do it."""
+    start = text.find("\n", len(text) - _END)
+    return text if start < 0 else text[:start] + without_noise(text[start:], goes_on=True)
 
 
 def _folded(text: str, rest: str, least: int) -> Tuple[str, str]:
