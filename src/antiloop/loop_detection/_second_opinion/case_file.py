@@ -151,17 +151,8 @@ def _assembled(lines: Sequence[str]) -> str:
     record = "\n".join(lines)
     # Made of the record itself: no text inside it can hold the line that ends it.
     token = text_fingerprint(record)[:_TOKEN]
-    return "\n".join(
-        [
-            _QUESTION,
-            "",
-            f"=== record {token} begins ===",
-            record,
-            f"=== record {token} ends ===",
-            "",
-            _ANSWER,
-        ]
-    )
+    begin, end = f"=== record {token} begins ===", f"=== record {token} ends ==="
+    return "\n".join([_QUESTION, "", begin, record, end, "", _ANSWER])
 
 
 def _cut(lines: List[str], room: int) -> List[str]:
