@@ -131,9 +131,7 @@ class FailureStreakDetector(WindowDetector):
             if len(streak) >= needed and not _is_poll(window, streak):
                 return self._of_one_tool(streak)
         shown = self._same_page(window, item.features) if is_success else []
-        if len(shown) >= max(self.threshold, ONE_LOOK):
-            return self._of_one_page(shown)
-        return None
+        return self._of_one_page(shown) if shown else None
 
     def _is_enough(self, window: Window, row: List[JudgedCall]) -> bool:
         """Whether a row over any tools is long enough and repeats answers often enough."""
@@ -164,17 +162,23 @@ class FailureStreakDetector(WindowDetector):
         )
 
     def _same_page(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
-        """Return the calls that brought the same page as the latest one, if that says anything.
+        """Return the calls that brought the same page as the latest one, if these are enough.
 
         One tool may acknowledge what it did with the same sentence each time.
         """
+        needed = max(self.threshold, ONE_LOOK)
+        looks = [item.features.look for item in window]
+        # A statement is costly to make, and most are of answers that begin like few others.
+        if None not in looks and looks.count(latest.look) < needed:
+            return []
         shown = streak_of(
             window,
             lambda item: show_alike(item.features, latest),
             fresh_per_match=FRESH_PER_MATCH,
         )
         is_telling = latest.only_looks or latest.is_page
-        return shown if is_telling or len({item.features.tool for item in shown}) > 1 else []
+        is_telling = is_telling or len({item.features.tool for item in shown}) > 1
+        return shown if is_telling and len(shown) >= needed else []
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
         # A long answer that the agent has read before is as telling as a failure: it will not say
