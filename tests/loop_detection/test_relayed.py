@@ -50,11 +50,24 @@ def test_a_call_that_is_handed_on_is_judged_as_if_it_were_made(run):
         ("a", {"tool": "b", "args": {}, "input": {}}),
         ("a", {"name": "b", "args": {}}),
         ("a", {"tool": "b", "args": {}, "c": 1, "d": 2, "e": 3}),
+        ("a", {"tool": "b", "path": "c", "args": {"path": "d"}}),
     ],
     ids=str,
 )
 def test_other_calls_are_about_themselves(call):
     assert relayed(*call) == call
+
+
+@given(CALLS, st.sampled_from(["server", "server_name", "device", "account", "host"]))
+def test_a_tool_of_several_servers_is_several_tools(call, named):
+    tool, given = call
+    answers = [f"all is well on {number}" for number in range(6)]
+    for answer in ("all is well", None):
+        hands = [{named: f"s{n}", "tool_name": tool, "arguments": given} for n in range(6)]
+        run = [("use_mcp_tool", each, answer or text) for each, text in zip(hands, answers)]
+        calls = [relayed(*each[:2]) for each in run]
+        assert len({json.dumps(each) for each in calls}) == 6
+        assert told(run)[:3] == ["continue"] * 3
 
 
 def test_what_is_declared_about_a_tool_that_calls_tools_is_about_all_its_calls():

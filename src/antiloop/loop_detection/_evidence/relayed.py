@@ -14,11 +14,12 @@ _MOST = 4  # arguments of a tool that calls tools; others may say whose tool it 
 def relayed(tool: str, arguments: Any) -> Tuple[str, Any]:
     """Return the tool and the arguments that a call is about.
 
-    Where the arguments name another tool and hold its arguments, these are returned. Arguments in
-    an object inside are returned without the object around them.
+    Where the arguments name another tool and hold its arguments, these are returned, beside what
+    else is said, such as the server: one tool of two servers is two tools. Arguments in an object
+    inside are returned without the object around them.
 
     >>> relayed("use_mcp_tool", {"server": "fs", "tool_name": "read", "arguments": '{"path": "a"}'})
-    ('read', {'path': 'a'})
+    ('read', {'server': 'fs', 'path': 'a'})
     >>> relayed("bash", {"params": {"command": "ls"}})
     ('bash', {'command': 'ls'})
     >>> relayed("create_step", {"name": "build", "params": {"jobs": 4}})
@@ -26,22 +27,28 @@ def relayed(tool: str, arguments: Any) -> Tuple[str, Any]:
     """
     if not isinstance(arguments, dict) or not 0 < len(arguments) <= _MOST:
         return tool, arguments
-    held = [(each, arguments[each]) for each in arguments if str(each).lower() in _HOLDERS]
+    held = [each for each in arguments if str(each).lower() in _HOLDERS]
     if len(held) != 1:
         return tool, arguments
-    [(_, given)] = held
+    given = arguments[held[0]]
     if len(arguments) == 1:
         # A text is the argument itself, even where it is JSON.
         return tool, given if isinstance(given, dict) else arguments
-    name = _name_in(tool, arguments)
-    given = parsed_arguments(given) if name else None
-    return (name, given) if name and isinstance(given, dict) else (tool, arguments)
+    named = _name_in(tool, arguments)
+    given = parsed_arguments(given) if named else None
+    if named is None or not isinstance(given, dict):
+        return tool, arguments
+    others = {each: arguments[each] for each in arguments if each not in (named, *held)}
+    if not others.keys().isdisjoint(given):
+        return tool, arguments
+    return arguments[named], {**others, **given}
 
 
 def _name_in(tool: str, arguments: Dict[str, Any]) -> Optional[str]:
-    """Return the name of the other tool; None where none, or more than one, is named."""
+    """Return the argument that names the other tool; None where none does, or more than one."""
     keys = _NAMES if _RELAYS.isdisjoint(name_parts(tool)) else (*_NAMES, "name")
-    names = [each for key, each in arguments.items() if str(key).lower() in keys]
-    if len(names) != 1 or not isinstance(names[0], str) or len(names[0]) > LONGEST_NAME:
+    named = [each for each in arguments if str(each).lower() in keys]
+    name = arguments[named[0]] if len(named) == 1 else None
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
         return None
-    return None if any(map(str.isspace, names[0])) else names[0]
+    return None if any(map(str.isspace, name)) else named[0]
