@@ -54,7 +54,7 @@ def test_a_short_text_is_kept_whole(length):
     [(6_097, 2_001), (6_098, 2_002), (10_192, 6_096), (10_193, 2_001), (500_000, 4_384)],
 )
 def test_of_a_long_text_the_beginning_is_kept(length, kept):
-    begin, rest, has_words = kept_text("word " * (length // 5) + "w" * (length % 5))
+    begin, rest, has_words, _ = kept_text("word " * (length // 5) + "w" * (length % 5))
     assert len(begin) == kept <= BEGINNING
     assert (len(rest), has_words) == (64, True)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, ToolCall
-from antiloop.loop_detection._evidence.wrapping import unwrapped
+from antiloop.loop_detection._evidence.wrapping import unwrapped, vouches
 
 PLAIN = st.lists(
     st.sampled_from("the three files were not found in no time ok 404 7 über 无 x=1".split()),
@@ -104,3 +104,38 @@ def test_what_went_well_did_not_fail_whatever_it_says():
 def test_a_wait_whose_end_stands_beside_its_text_is_over():
     answer = '{"output": "all is built", "exit_code": 0}'
     assert told([("wait_agent", {"id": "a"}, answer)] * 3)[-1] == "notify"
+
+
+ACTS = st.sampled_from("process_item assign dispatch handle label tag enqueue pick score".split())
+DONE = st.sampled_from(
+    ["The item was handled.", "done and saved", "gespeichert und fertig", "已 处理"]
+)
+
+
+@pytest.mark.parametrize("wrap", ["verdict", "flag"])
+@given(ACTS, DONE)
+def test_an_object_that_vouches_for_itself_may_acknowledge_each_of_many_acts(wrap, tool, said):
+    answer = WRAPPINGS[wrap](said)
+    acts = [(tool, {"id": n, "note": f"note {7 * n}"}, answer) for n in range(14)]
+    assert set(told(acts)) == {"continue"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"success": true, "message": "it is done"}', True),
+        ('{"Is-Success": true, "message": "it is done"}', True),
+        ('{"status": "ok", "message": "it is done"}', True),
+        ('{"success": false}', False),
+        ('{"done": true, "message": "it is done"}', False),
+        ('{"status": "queued", "message": "it is done"}', False),
+        ('{"status": 200, "message": "it is done"}', False),
+        ('{"tool_call_id": "call_9f27ab", "output": "it is done"}', False),
+        ('{"content": [], "isError": false}', False),
+        ('[{"success": true}]', False),
+        ('{"success": true', False),
+        ("it is done", False),
+    ],
+)
+def test_an_object_vouches_for_itself_by_a_verdict(text, expected):
+    assert vouches(text) is expected

@@ -67,6 +67,7 @@ from .place import place_of
 from .shown_arguments import ShownArguments
 from .structure import is_bare
 from .waiting import has_ended
+from .wrapping import vouches
 
 _BEGIN = 4
 _SAID = 120  # characters of an answer that a person is shown
@@ -139,7 +140,8 @@ class CallFeatures:
         # Once the work has ended, to go on waiting is a repetition like any other.
         if (waits or (is_polled and kind is SUCCESS)) and has_ended(given or ""):
             waits = is_polled = False
-        kept = None if text is None else kept_text(text)
+        is_vouched = text is not given and vouches(given or "")
+        kept = None if text is None else kept_text(text, is_vouched)
         fields = {
             "tool": asked.tool,
             "call": asked.call,
@@ -279,7 +281,8 @@ class CallFeatures:
     @derived
     def is_terse(self) -> bool:
         """Whether the answer is a value such as "available": different questions may share it."""
-        return self.text is None or self.text.is_value
+        text = self.text
+        return text is None or text.is_value or (text.is_vouched and not self.only_looks)
 
     @derived
     def names_one(self) -> bool:
