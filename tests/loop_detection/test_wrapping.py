@@ -45,6 +45,9 @@ KEPT = [
     "one two (3 failed)",
     "[completed in 0.83s]",
     "(see above)",
+    "\x1b[7mone two\x1b[0m\nthree\x1b[0m",
+    "\x1b[32mone two",
+    "one \x1b[32mtwo\x1b[0m",
 ]
 
 
@@ -83,6 +86,18 @@ RUNS = st.lists(
 def test_a_run_is_judged_alike_whatever_is_around_its_answers(wrap, run, times):
     plain = [(*call, answer) for call, answer in run * times]
     assert told([(*call, wrap(answer)) for *call, answer in plain]) == told(plain)
+
+
+def test_a_choice_that_only_a_color_marks_moves_on():
+    lines = [f"entry {number}" for number in range(7)]
+    screens = [
+        "\n".join(
+            f"\x1b[7m{line}\x1b[0m" if at == chosen else line for at, line in enumerate(lines)
+        )
+        for chosen in range(7)
+    ]
+    steps = [("terminal", {"keys": "Down"}, screen) for screen in screens]
+    assert set(told(steps)) == {"continue"}
 
 
 def test_an_id_and_a_time_around_an_answer_are_no_news():

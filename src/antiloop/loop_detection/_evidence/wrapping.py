@@ -13,7 +13,9 @@ from typing import Any, Dict, List, Optional
 from .structure import CODES, MOST, PRINTED, SPOKEN, VERDICTS, is_about_the_call, text_of_block
 
 _LAYERS = 4
-_STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_STYLE = r"(?:\x1b\[[0-9;]{0,20}m){1,3}"
+# Only around everything: within a screen, a color may mark what is chosen.
+_STYLED = re.compile(rf"\A{_STYLE}([^\x1b]*){_STYLE}\s*\Z")
 _CLOCK = re.compile(r"\A[\[(](?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d:\d\d(?:[.,]\d+)?Z?[\])]:?[ \t]+")
 _TIME = r"\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|minutes?)"
 _REMARK = re.compile(rf"\n[ \t]{{0,9}}[\[(][^\[\]()\d\n]{{0,30}}{_TIME}[\])]\s*\Z")
@@ -35,8 +37,8 @@ def unwrapped(text: str, layers: int = _LAYERS) -> str:
     >>> unwrapped("[10:00:07] ok\n[completed in 0.83s]")
     'ok'
     """
-    if "\x1b" in text:
-        text = _STYLE.sub("", text)
+    if text[:1] == "\x1b":
+        text = _STYLED.sub(r"\1", text)
     text = _without_remark(_CLOCK.sub("", text, 1) if text[:1] in ("[", "(") else text)
     inner = _inner(text) if layers and len(text) <= MOST else None
     return text if inner is None else unwrapped(inner, layers - 1)
