@@ -103,6 +103,13 @@ def test_each_field_of_a_state_says_that_work_is_under_way(name):
     assert form_of(json.dumps({"id": 7, name: "queued"})).is_under_way
 
 
+@given(st.sampled_from(["pending", "queued", "in_progress"]), st.integers(0, 99), st.integers(0, 9))
+def test_a_count_of_what_is_not_done_says_that_work_is_under_way(name, left, done):
+    answer = json.dumps({"total": left + done, "passed": done, name: left})
+    assert form_of(answer).is_under_way == (left > 0)
+    assert not form_of(answer.replace(name, "skipped")).is_under_way
+
+
 @pytest.mark.parametrize(
     "name", "stdout stderr output text message result msg reason error".split()
 )

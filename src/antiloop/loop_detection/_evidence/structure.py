@@ -38,6 +38,8 @@ _UNDER_WAY = re.compile(
     r"(?:\w+[ _-])?in[ _-]progress|queued|scheduled|submitted"
     r"|(?!(?:miss|noth|warn|exist|work)ing)[a-z_-]+ing"
 )
+_UNDONE = ("pending", "queued", "in_progress")
+"""Fields that count what is not done yet."""
 _BUSY = (429, 503)
 # Shell scripts hold the line "exit 1": it takes a word such as "code", or brackets.
 _EXIT = re.compile(
@@ -144,7 +146,8 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
     states = _texts(fields, _STATES)
     return Form(
         "",
-        is_under_way=any(_UNDER_WAY.fullmatch(state.lower()) for state in states),
+        is_under_way=any(_UNDER_WAY.fullmatch(state.lower()) for state in states)
+        or any(type(fields.get(name)) is int and fields[name] > 0 for name in _UNDONE),
         besides=_beside_nothing(value),
         is_data=True,
     )
