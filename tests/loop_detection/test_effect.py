@@ -10,6 +10,7 @@ from antiloop.loop_detection._evidence.effect import (
     asks_of_a_job,
     command_changes,
     seems_to_look,
+    seems_to_move,
     seems_to_mutate,
 )
 
@@ -263,3 +264,21 @@ def test_only_the_first_word_of_a_command_says_that_it_searches():
     assert seems_to_look("bash", {"command": "ls; grep a b"})
     assert not seems_to_look("bash", {"command": "echo grep a b"})
     assert not seems_to_look("bash", {"command": "echo a; make grep"})
+
+
+KEYS = [("send_dtmf", "button"), ("type", "char"), ("send_keys", "keys"), ("press_key", "key")]
+
+
+@pytest.mark.parametrize("preset", [LoopDetector.default, LoopDetector.escalating])
+@given(st.sampled_from(KEYS), st.sampled_from("0*#uy"), st.integers(3, 11))
+def test_a_key_may_be_pressed_again(preset, key, character, times):
+    tool, name = key
+    monitor, call = preset().monitor(), ToolCall(tool, {name: character, "hold": False})
+    actions = [monitor.after([call], ["ok"]).action.value for _ in range(times)]
+    assert set(actions) == {"continue"}
+
+
+@pytest.mark.parametrize("arguments", [{"to": "a", "text": "b"}, {"text": "call me"}, {}, "0"])
+def test_a_message_is_no_key(arguments):
+    assert not seems_to_move("send", arguments)
+    assert not seems_to_move("set_flag", {"to": "0"})

@@ -42,7 +42,9 @@ class NoEffectDetector(WindowDetector):
         previous = window.rounds[-2].calls
         for item in window.rounds[-1].sorted_evidence:
             features = item.features
-            if features.call in previous and features.result is not None and features.mutates:
+            # A key that is pressed again leads further.
+            changes = features.mutates and not features.moves
+            if features.call in previous and features.result is not None and changes:
                 streak = self._streak(window, item)
                 needed = window.threshold(self.name, features.tool, self.threshold)
                 if len(streak) >= needed:

@@ -271,7 +271,7 @@ class CallFeatures:
         if self._client.acts_by(self.tool, self.arguments):
             return True
         is_blind = self.outcome is UNKNOWN and "click" in self.tool.lower()
-        return not is_blind and seems_to_move(self.tool)
+        return not is_blind and seems_to_move(self.tool, self.arguments)
 
     @derived
     def changes_midway(self) -> bool:

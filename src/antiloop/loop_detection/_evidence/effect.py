@@ -134,13 +134,26 @@ def seems_to_type(tool_name: str) -> bool:
     return not _TYPED.isdisjoint(parts) or any(part.startswith(("send", "type")) for part in parts)
 
 
-@lru_cache(maxsize=1024)
-def seems_to_move(tool_name: str) -> bool:
-    """Guess from its name whether the same call of a tool leads further each time.
+def seems_to_move(tool_name: str, arguments: Any) -> bool:
+    """Guess whether the same call leads further each time: by its name, or as it presses a key.
 
-    >>> [name for name in ("scroll_down", "cd", "press_key", "write_file") if seems_to_move(name)]
+    >>> [name for name in ("scroll_down", "cd", "press_key", "write") if seems_to_move(name, {})]
     ['scroll_down', 'cd', 'press_key']
+    >>> seems_to_move("send_dtmf", {"digit": "0"}), seems_to_move("send_sms", {"text": "call me"})
+    (True, False)
     """
+    return _is_named_move(tool_name) or (_is_single_key(arguments) and seems_to_type(tool_name))
+
+
+def _is_single_key(arguments: Any) -> bool:
+    """Whether a single character is the only text in arguments."""
+    given = arguments.values() if isinstance(arguments, dict) else ()
+    texts = [each for each in given if isinstance(each, str)]
+    return len(texts) == 1 == len(texts[0])
+
+
+@lru_cache(maxsize=1024)
+def _is_named_move(tool_name: str) -> bool:
     parts = name_parts(tool_name)
     # `get_next_page` says where it is, `next` does not.
     return not _MOVING.isdisjoint(parts) and _READING.isdisjoint(parts[:1])
