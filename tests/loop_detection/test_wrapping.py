@@ -26,6 +26,7 @@ WRAPPINGS = {
     "colors": lambda text: f"\x1b[1;32m{text}\x1b[0m",
     "clock": lambda text: f"[2026-11-28 10:00:07] {text}",
     "remark": lambda text: f"{text}\n\n[completed in 0.83s]",
+    "aside": lambda text: f"{text}\n<system_warning>Token usage: 41/200; 159 left</system_warning>",
     "two": lambda text: f"```\n{json.dumps({'ok': True, 'result': text})}\n```",
 }
 KEPT = [
@@ -44,6 +45,8 @@ KEPT = [
     "```\none two\n```\nand\n```\nthree four\n```",
     "one two (3 failed)",
     "[completed in 0.83s]",
+    "one two\n<system>three</system> four <b>",
+    "one two\n<progress>4 of 9</progress>",
     "(see above)",
     "\x1b[7mone two\x1b[0m\nthree\x1b[0m",
     "\x1b[32mone two",
@@ -105,6 +108,7 @@ def test_an_id_and_a_time_around_an_answer_are_no_news():
     for wrap in (
         lambda n: json.dumps({"tool_call_id": f"call_{n:024x}", "output": page}),
         lambda n: f"{page}\n[completed in {n}.{n}s]",
+        lambda n: f"{page}\n<system-note>{n} of 9 calls are left</system-note>\n",
     ):
         actions = told([("get_page", {"id": 7}, wrap(n)) for n in range(4)])
         assert actions == ["continue", "continue", "notify", "block"]

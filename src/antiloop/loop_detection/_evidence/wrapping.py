@@ -3,7 +3,7 @@ r"""Wrapping: the parts of an answer that come from a host, which are left out o
 The same answer then compares alike for every host, and its words stand where the rules look for
 them. Only what says nothing by itself is left out: the content of MCP, an object whose other fields
 are verdicts of success, ids of the call and times, an element or a fence around everything, colors,
-and a remark at an end that is nothing but a time.
+and, at its end, a remark that is nothing but a time or an element in which the system speaks.
 """
 
 import json
@@ -20,6 +20,7 @@ _CLOCK = re.compile(r"\A[\[(](?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d:\d\d(?:[.,]\d+)?
 _TIME = r"\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|minutes?)"
 _REMARK = re.compile(rf"\n[ \t]{{0,9}}[\[(][^\[\]()\d\n]{{0,30}}{_TIME}[\])]\s*\Z")
 _LONGEST_REMARK = 80
+_ASIDE = "</system"
 _FENCE = re.compile(r"\s*(`{3,})[\w-]{0,20}\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _ELEMENT = re.compile(r"\s*<([A-Za-z][\w-]{0,40})>(.*)</\1>\s*\Z", re.DOTALL)
 _ID = re.compile(r"(?:tool_?)?(?:call|request|tool_?use|execution|run)_?id", re.IGNORECASE)
@@ -62,11 +63,16 @@ def vouches(text: str) -> bool:
 
 
 def _without_remark(text: str) -> str:
-    end = text[-_LONGEST_REMARK:]
-    if end.rstrip()[-1:] not in ("]", ")"):
-        return text
-    remark = _REMARK.search(end)
-    return text if remark is None else text[: remark.start() - len(end)].rstrip()
+    said = text.rstrip()
+    start = -1
+    if said[-1:] in ("]", ")"):
+        end = text[-_LONGEST_REMARK:]
+        found = _REMARK.search(end)
+        start = -1 if found is None else len(text) - len(end) + found.start()
+    elif said[-1:] == ">":
+        name = said[said.rfind(_ASIDE) + 2 :]
+        start = said.rfind(f"\n<{name}")
+    return text if start < 0 else text[:start].rstrip()
 
 
 def _inner(text: str) -> Optional[str]:
