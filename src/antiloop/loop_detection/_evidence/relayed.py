@@ -5,7 +5,7 @@ from typing import Any, Dict, Optional, Tuple
 from ..._text.canonical import parsed_arguments
 from .effect import LONGEST_NAME, name_parts
 
-_HOLDERS = ("arguments", "args", "input", "kwargs", "parameters", "params")
+_HOLDERS = frozenset("arguments args input kwargs parameters params".split())
 _NAMES = ("tool_name", "toolname", "tool")
 _RELAYS = frozenset(("mcp", "tool", "tools"))
 _MOST = 4  # arguments of a tool that calls tools; others may say whose tool it is
@@ -25,10 +25,10 @@ def relayed(tool: str, arguments: Any) -> Tuple[str, Any]:
     >>> relayed("create_step", {"name": "build", "params": {"jobs": 4}})
     ('create_step', {'name': 'build', 'params': {'jobs': 4}})
     """
-    if not isinstance(arguments, dict) or not 0 < len(arguments) <= _MOST:
+    if not isinstance(arguments, dict) or _HOLDERS.isdisjoint(map(str.lower, arguments)):
         return tool, arguments
-    held = [each for each in arguments if str(each).lower() in _HOLDERS]
-    if len(held) != 1:
+    held = [each for each in arguments if each.lower() in _HOLDERS]
+    if len(held) != 1 or len(arguments) > _MOST:
         return tool, arguments
     given = arguments[held[0]]
     if len(arguments) == 1:

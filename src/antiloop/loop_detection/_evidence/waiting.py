@@ -28,7 +28,7 @@ _INPUTS = frozenset("chars command data input keys stdin text".split())
 _NAP = r"(?:sleep|start-sleep|timeout\s+/t)\s+"
 # It comes first, or it is long and comes last: a short one lets what was started settle.
 _SLEEP = re.compile(rf"\A\s*{_NAP}(?=\S*\d)[^\s;&|]+", re.IGNORECASE)
-_LAST_SLEEP = re.compile(rf"([;&|\n]\s?){_NAP}\d(?:\d+s?|\d*[mh])\s*\Z", re.IGNORECASE)
+_LAST_SLEEP = re.compile(rf"([;&|\n]\s?)(?i:{_NAP}\d(?:\d+s?|\d*[mh]))\s*\Z")
 _TAIL = 40  # characters at the end of a line for a shell in which it stands
 # A program that calls the tools of its client: tools.write_stdin({session_id: 7, chars: ""}).
 _NESTED = re.compile(
