@@ -133,7 +133,7 @@ def statement(text: str, arguments: Any) -> str:
 def stated(text: str, arguments: Any) -> Iterator[str]:
     """Yield the terms of a statement, line by line: most texts that differ do so soon."""
     echoed = given_words(arguments)
-    for line in text[:LONG].lower().splitlines():
+    for line in map(str.lower, text[:LONG].splitlines()):
         if "://" not in line:
             said = _VOLATILE.sub(" ", _ADDRESS.sub(" ", line))
             yield from (term for term in _terms(said) if not echoed.issuperset(term.split()))
