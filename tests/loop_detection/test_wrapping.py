@@ -65,6 +65,12 @@ def test_what_may_be_part_of_an_answer_stays(text):
     assert unwrapped(text) == text
 
 
+@pytest.mark.parametrize("data", ['{"id":7}', "[]", '["a"]'])
+def test_data_is_taken_out_though_it_is_a_single_word(data):
+    assert unwrapped(json.dumps({"status": "success", "data": data})) == data
+    assert unwrapped(f"<output>{data}</output>") == data
+
+
 def test_layers_without_end_are_left():
     text = "one two"
     for _ in range(6):

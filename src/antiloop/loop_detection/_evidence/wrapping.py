@@ -134,5 +134,6 @@ def _is_verdict(name: str, value: Any) -> bool:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a text has several words: a single one may be an id, or the state of something."""
-    return len(text.split(None, 2)) > 1
+    """Whether a text is data, or has several words: a single one may be an id, or a state."""
+    said = text.strip()
+    return f"{said[:1]}{said[-1:]}" in ("{}", "[]") or len(said.split(None, 2)) > 1
