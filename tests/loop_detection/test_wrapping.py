@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, ToolCall
-from antiloop.loop_detection._evidence.wrapping import unwrapped, vouches
+from antiloop.loop_detection._evidence.wrapping import is_object, unwrapped
 
 PLAIN = st.lists(
     st.sampled_from("the three files were not found in no time ok 404 7 über 无 x=1".split()),
@@ -137,10 +137,11 @@ DONE = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("wrap", ["verdict", "flag"])
+@pytest.mark.parametrize("wrap", ["verdict", "flag", "id", "shell", "message"])
 @given(ACTS, DONE)
-def test_an_object_that_vouches_for_itself_may_acknowledge_each_of_many_acts(wrap, tool, said):
-    answer = WRAPPINGS[wrap](said)
+def test_an_object_may_acknowledge_each_of_many_acts(wrap, tool, said):
+    wrappings = {**WRAPPINGS, "message": lambda text: json.dumps({"message": text})}
+    answer = wrappings[wrap](said)
     acts = [(tool, {"id": n, "note": f"note {7 * n}"}, answer) for n in range(14)]
     assert set(told(acts)) == {"continue"}
 
@@ -149,18 +150,13 @@ def test_an_object_that_vouches_for_itself_may_acknowledge_each_of_many_acts(wra
     ("text", "expected"),
     [
         ('{"success": true, "message": "it is done"}', True),
-        ('{"Is-Success": true, "message": "it is done"}', True),
-        ('{"status": "ok", "message": "it is done"}', True),
-        ('{"success": false}', False),
-        ('{"done": true, "message": "it is done"}', False),
-        ('{"status": "queued", "message": "it is done"}', False),
-        ('{"status": 200, "message": "it is done"}', False),
-        ('{"tool_call_id": "call_9f27ab", "output": "it is done"}', False),
+        ('\n{"message": "it is done"}', True),
+        ('{"content": "it is done"}', True),
         ('{"content": [], "isError": false}', False),
         ('[{"success": true}]', False),
         ('{"success": true', False),
         ("it is done", False),
     ],
 )
-def test_an_object_vouches_for_itself_by_a_verdict(text, expected):
-    assert vouches(text) is expected
+def test_the_content_of_mcp_is_no_object_of_the_tool(text, expected):
+    assert is_object(text) is expected

@@ -67,7 +67,7 @@ from .place import place_of
 from .shown_arguments import ShownArguments
 from .structure import is_bare
 from .waiting import has_ended
-from .wrapping import vouches
+from .wrapping import is_object
 
 _BEGIN = 4
 _SAID = 120  # characters of an answer that a person is shown
@@ -140,8 +140,8 @@ class CallFeatures:
         # Once the work has ended, to go on waiting is a repetition like any other.
         if (waits or (is_polled and kind is SUCCESS)) and has_ended(given or ""):
             waits = is_polled = False
-        is_vouched = text is not given and vouches(given or "")
-        kept = None if text is None else kept_text(text, is_vouched)
+        was_object = text is not given and is_object(given or "")
+        kept = None if text is None else kept_text(text, was_object)
         fields = {
             "tool": asked.tool,
             "call": asked.call,
@@ -282,7 +282,7 @@ class CallFeatures:
     def is_terse(self) -> bool:
         """Whether the answer is a value such as "available": different questions may share it."""
         text = self.text
-        return text is None or text.is_value or (text.is_vouched and not self.only_looks)
+        return text is None or text.is_value or (text.is_object and not self.only_looks)
 
     @derived
     def names_one(self) -> bool:

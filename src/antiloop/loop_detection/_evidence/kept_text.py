@@ -26,8 +26,8 @@ class KeptText(NamedTuple):
     """A fingerprint of what follows, empty where nothing does."""
     has_words: bool = False
     """Whether there are words in what follows."""
-    is_vouched: bool = False
-    """Whether it came in an object that says that all went well."""
+    is_object: bool = False
+    """Whether it came in an object; most such texts acknowledge, the same for many acts."""
 
     @property
     def is_data(self) -> bool:
@@ -58,7 +58,7 @@ class KeptText(NamedTuple):
         return masked if masked != said and has_words(masked) else None
 
 
-def kept_text(text: str, is_vouched: bool = False) -> KeptText:
+def kept_text(text: str, is_object: bool = False) -> KeptText:
     """Keep of a text what comparisons need: at most `BEGINNING` characters.
 
     >>> [len(part) for part in kept_text("word " * 100_000)[:2]]
@@ -67,10 +67,10 @@ def kept_text(text: str, is_vouched: bool = False) -> KeptText:
     if len(text) > LONG:
         text = _with_masked_end(text)
     if len(text) <= BEGINNING:
-        return KeptText(text, is_vouched=is_vouched)  # most texts
+        return KeptText(text, is_object=is_object)  # most texts
     # One character more than is masked: the last two may be the first of a word.
     begin, rest = _folded(text, "", LONG + 1)
-    return KeptText(begin, rest, has_words(text, len(begin) - 1), is_vouched)
+    return KeptText(begin, rest, has_words(text, len(begin) - 1), is_object)
 
 
 def _with_masked_end(text: str) -> str:

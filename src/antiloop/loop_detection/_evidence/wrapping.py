@@ -45,21 +45,19 @@ def unwrapped(text: str, layers: int = _LAYERS) -> str:
     return text if inner is None else unwrapped(inner, layers - 1)
 
 
-def vouches(text: str) -> bool:
-    """Whether an answer is an object that says of itself that all went well.
+def is_object(text: str) -> bool:
+    """Whether an answer is an object that the tool made; the content of MCP is one of the host.
 
-    So do acknowledgments, which are the same for each of many different acts.
-
-    >>> vouches('{"status": "success", "message": "The item was handled"}')
+    >>> is_object('{"status": "success", "message": "The item was handled"}')
     True
-    >>> vouches('{"content": [{"type": "text", "text": "3 files"}], "isError": false}')
+    >>> is_object('{"content": [{"type": "text", "text": "3 files"}], "isError": false}')
     False
     """
     try:
-        value = json.loads(text) if text.lstrip()[:1] == "{" else {}
+        value = json.loads(text) if text.lstrip()[:1] == "{" else None
     except (ValueError, RecursionError):
         return False
-    return any(_is_verdict(name.lower().replace("-", "_"), each) for name, each in value.items())
+    return isinstance(value, dict) and not isinstance(value.get("content"), list)
 
 
 def _without_remark(text: str) -> str:
@@ -120,17 +118,10 @@ def _is_of_host(name: str, value: Any) -> bool:
     if value in ("", None):
         return True
     if isinstance(value, bool):
-        return _is_verdict(plain, value) if value else plain in ("iserror", "is_error")
+        return plain in (VERDICTS if value else ("iserror", "is_error"))
     if plain in CODES:
         return bool(value == 0)
     return is_about_the_call(plain, value) or _ID.fullmatch(plain) is not None
-
-
-def _is_verdict(name: str, value: Any) -> bool:
-    """Whether a field says that the call went well."""
-    if isinstance(value, str):
-        return is_about_the_call(name, value)
-    return value is True and name in VERDICTS
 
 
 def _says_something(text: str) -> bool:
