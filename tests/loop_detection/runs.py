@@ -8,6 +8,7 @@ from itertools import count
 from antiloop import ToolCall, ToolResult
 from antiloop.loop_detection._evidence.call_features import CallFeatures
 from antiloop.loop_detection._evidence.compared import asked_of
+from antiloop.loop_detection._profiles import NO_CLIENT
 
 
 def call(tool="ls", **arguments):
@@ -20,9 +21,10 @@ def step(tool="ls", result=None, /, **arguments):
     return ToolCall(tool, arguments), result
 
 
-def features_of(made, result, *known, **declared):
+def features_of(made, result, policy=None, client=NO_CLIENT):
     """Read a call and its result, with what is known of the tool and the client."""
-    return CallFeatures.of(asked_of(made, *known, **declared), result)
+    policies = {} if policy is None else {made.tool_name: policy}
+    return CallFeatures.of(asked_of(made, policies, client), result)
 
 
 def failed(tool, text, /, **arguments):

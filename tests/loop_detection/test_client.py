@@ -76,7 +76,7 @@ def test_looks_acts_and_finishes_are_those_of_the_client():
 
 def test_a_wait_is_compared_by_what_it_waits_for():
     def call(arguments, client=HARNESS, tool="peek"):
-        return asked_of(ToolCall(tool, arguments), NO_POLICY, client).call
+        return asked_of(ToolCall(tool, arguments), {}, client).call
 
     assert call({"job": "a1", "lines": 5}) == call({"job": "a1", "lines": 9})
     assert call({"job": "a1"}) != call({"job": "a2"})
@@ -92,8 +92,8 @@ def test_a_wait_is_compared_by_what_it_waits_for():
 
 
 def test_what_a_user_declares_to_be_compared_is_compared():
-    policy = ToolPolicy(key=["timeout_ms"])
+    policies = {"wait_agent": ToolPolicy(key=["timeout_ms"])}
     calls = [
-        asked_of(ToolCall("wait_agent", {"timeout_ms": n}), policy, HARNESS).call for n in (1, 2)
+        asked_of(ToolCall("wait_agent", {"timeout_ms": n}), policies, HARNESS).call for n in (1, 2)
     ]
     assert calls[0] != calls[1]

@@ -74,3 +74,10 @@ def test_what_is_declared_about_a_tool_that_calls_tools_is_about_all_its_calls()
     detector = LoopDetector.escalating(tools={"use": ToolPolicy(thresholds={"repeat": 2})})
     monitor, call = detector.monitor(), ToolCall("use", {"tool": "read", "args": {"path": "a"}})
     assert [monitor.after([call], [ToolResult("x = 1")]).action.value for _ in "12"][1] == "notify"
+
+
+def test_what_is_declared_about_a_tool_holds_where_its_call_is_handed_on():
+    for policy, told in ((ToolPolicy(exempt=True), "continue"), (ToolPolicy(), "notify")):
+        monitor = LoopDetector.escalating(tools={"read": policy}).monitor()
+        call = ToolCall("use_mcp_tool", {"tool_name": "read", "arguments": {"path": "a"}})
+        assert [monitor.after([call], ["x = 1"]).action.value for _ in "123"][2] == told

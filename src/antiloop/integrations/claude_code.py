@@ -9,7 +9,7 @@ from .._latest import Latest
 from ..formats import History, from_claude_transcript
 from ..formats._internal import field_of, items_of, known_by, optional_text, text_of
 from ..loop_detection import ClientProfile, LoopAction, LoopVerdict
-from ..loop_detection._internal import NO_POLICY, asked_of
+from ..loop_detection._internal import asked_of
 from ..stability import stable
 from ..types import ToolCall, ToolResult
 from ._guard import Guard, stopped
@@ -123,9 +123,8 @@ class LoopGuard(Guard):
         return denied(verdict.message) if verdict.action is LoopAction.BLOCK else {}
 
     def _is_of_loop(self, call: ToolCall, verdict: LoopVerdict) -> bool:
-        policy = self.detector.tools.get(call.tool_name, NO_POLICY)
-        found = verdict.detection
-        return found is not None and asked_of(call, policy, self.profile).call in found.members
+        key, found = asked_of(call, self.detector.tools, self.profile).call, verdict.detection
+        return found is not None and key in found.members
 
     def _after(self, event: Mapping[str, Any], verdict: LoopVerdict) -> Dict[str, Any]:
         if verdict.action is LoopAction.NOTIFY:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ._evidence.plain_answer import is_plain_success as is_plain_success
     from ._evidence.sameness import differ as differ
     from ._evidence.sameness import say_alike as say_alike
-    from ._evidence.tool_policy import NO_POLICY as NO_POLICY
     from ._evidence.tool_policy import KeyOption as KeyOption
     from ._evidence.tool_policy import StripRule as StripRule
     from ._evidence.vocabulary import rule_words as rule_words
@@ -46,7 +45,7 @@ _HOMES = {
     "_evidence.outcome": "REFUSED_MARKER",
     "_evidence.plain_answer": "contains_any is_plain_success",
     "_evidence.sameness": "differ say_alike",
-    "_evidence.tool_policy": "KeyOption NO_POLICY StripRule",
+    "_evidence.tool_policy": "KeyOption StripRule",
     "_evidence.vocabulary": "rule_words",
     "_messages": "NOTICE_MARKER last_words",
     "_policy": "RANK actions_of",

@@ -15,7 +15,8 @@ from ._detectors.custom import CallCopies
 from ._evidence.compared import Result
 from ._evidence.forgetting import known_after
 from ._evidence.suspicion import Suspicion
-from ._evidence.window import Policies, Window
+from ._evidence.tool_policy import Policies
+from ._evidence.window import Window
 from ._ladder import Ladder
 from ._lists import check_round
 from ._policy import LoopAction

@@ -16,8 +16,8 @@ from ._detectors.custom import completed, hint_at_results
 from ._detectors.ping_pong import PingPongDetector
 from ._detectors.text_detector import TextDetector
 from ._evidence.compared import KeyRule, Result
-from ._evidence.tool_policy import ToolPolicy
-from ._evidence.window import Policies, Window
+from ._evidence.tool_policy import Policies, ToolPolicy
+from ._evidence.window import Window
 from ._messages import MessageRule
 from ._policy import Escalation, LoopAction, LoopPolicy
 from ._profiles import ClientProfile

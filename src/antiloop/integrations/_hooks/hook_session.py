@@ -13,7 +13,7 @@ from ..._amounts import number
 from ..._text.canonical import canonical_json
 from ...exceptions import SnapshotError
 from ...loop_detection import LoopAction, LoopMonitor, LoopVerdict
-from ...loop_detection._internal import NO_POLICY, asked_of
+from ...loop_detection._internal import asked_of
 from ...types import ToolCall, ToolResult
 from .._guard import stopped
 
@@ -338,7 +338,7 @@ def stated_s(event: Mapping[str, Any]) -> Optional[float]:
 
 def key_of(call: ToolCall) -> str:
     """Return the key of a call: equal for equal calls, whatever their ids."""
-    return asked_of(shortened(call), NO_POLICY).call
+    return asked_of(shortened(call)).call
 
 
 def shortened(call: ToolCall) -> ToolCall:

@@ -14,7 +14,7 @@ from .._profiles import NO_CLIENT, ClientProfile
 from .fingerprint import KEY_LENGTH, kept_name, short_call_fingerprint, text_fingerprint
 from .outcome import SUCCESS, UNKNOWN, Outcome, outcome, reads_like_refusal
 from .relayed import relayed
-from .tool_policy import NO_POLICY, ToolPolicy
+from .tool_policy import NO_POLICIES, NO_POLICY, Policies, ToolPolicy
 from .waiting import seems_to_wait, waited_for
 from .wrapping import unwrapped
 
@@ -58,17 +58,24 @@ class Asked(NamedTuple):
 
 
 def asked_of(
-    call: ToolCall, policy: ToolPolicy = NO_POLICY, client: ClientProfile = NO_CLIENT
+    call: ToolCall, policies: Policies = NO_POLICIES, client: ClientProfile = NO_CLIENT
 ) -> Asked:
     """Read a call; never raises on what a model made.
 
     The arguments are copied, because the caller may change them in place at any time.
+
+    Args:
+        call: as the model made it.
+        policies: the user's declarations, by tool.
+        client: the program that runs the tool, as far as it is known.
     """
     name = call.tool_name if type(call.tool_name) is str else text_of(call.tool_name)
     # What a call does, all its arguments say; which calls are equal, those that are declared.
     arguments = parsed_arguments(call.arguments)
-    if policy is NO_POLICY:  # else the user speaks of the tool that is called
+    policy = policies.get(name)
+    if policy is None:  # else the user speaks of the tool that is called, whatever it hands on
         name, arguments = relayed(name, arguments)
+        policy = policies.get(name, NO_POLICY)
     arguments = compared = copied(arguments)
     text = equal = plain_json(arguments)
     if policy.key is not None:

@@ -127,5 +127,9 @@ def _are_names(rule: Any) -> bool:
     return isinstance(rule, _LISTS) and all(isinstance(name, str) for name in rule)
 
 
+Policies = Mapping[str, ToolPolicy]
+"""The user's declarations, by tool."""
+
 NO_POLICY = ToolPolicy()
 """The policy without any declaration."""
+NO_POLICIES: Policies = {}

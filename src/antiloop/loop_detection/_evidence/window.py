@@ -28,16 +28,13 @@ from .occurrences import Occurrences
 from .outcome import SILENT, SUCCESS, UNKNOWN
 from .round import JudgedCall, Round, answer_order
 from .sameness import SEEN, is_step_forward, retells, show_alike, without_random_ids
-from .tool_policy import NO_POLICY, ToolPolicy
+from .tool_policy import NO_POLICY, Policies, ToolPolicy
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard
 
 _MOST_S = 1e12
 """A larger number is not a time: it lies 30,000 years away."""
-
-
-Policies = Mapping[str, ToolPolicy]
 
 
 @beta
@@ -174,7 +171,7 @@ class Window:
 
     def asked(self, call: ToolCall) -> Asked:
         """Read a call as the window compares it."""
-        return asked_of(call, self.policy(call.tool_name), self.client)
+        return asked_of(call, self.policies, self.client)
 
     def features(self, call: ToolCall, result: Result) -> CallFeatures:
         """Read a call and its result as the window compares them."""
