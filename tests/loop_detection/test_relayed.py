@@ -41,6 +41,8 @@ def test_a_call_that_is_handed_on_is_judged_as_if_it_were_made(run):
     "call",
     [
         ("a", "text"),
+        ("a", [{"tool": "b", "args": {}}]),
+        ("a", [7]),
         ("a", {}),
         ("a", {"input": '{"b": 1}'}),
         ("a", {"tool": "b", "args": "no object"}),
@@ -56,6 +58,10 @@ def test_a_call_that_is_handed_on_is_judged_as_if_it_were_made(run):
 )
 def test_other_calls_are_about_themselves(call):
     assert relayed(*call) == call
+
+
+def test_the_longest_name_of_a_tool_is_one():
+    assert relayed("a", {"tool": "b" * 100, "args": {}}) == ("b" * 100, {})
 
 
 @given(CALLS, st.sampled_from(["server", "server_name", "device", "account", "host"]))

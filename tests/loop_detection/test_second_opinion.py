@@ -402,6 +402,7 @@ class TestDetectorsAndJudges:
         monitor = LoopDetector([CallLimitDetector(2)], "stop", second_opinion=judge).monitor()
         verdicts = [monitor.record_call("ls", {"n": n}, f"{n} is new") for n in range(4)]
         assert actions(verdicts)[:1] == ["stop"]
+        assert [verdict.case for verdict in verdicts] == [None] * 4
 
 
 class TestRecords:

@@ -71,6 +71,24 @@ def test_data_is_taken_out_though_it_is_a_single_word(data):
     assert unwrapped(f"<output>{data}</output>") == data
 
 
+@pytest.mark.parametrize("holder", ["content", "data", "text", "message", "output", "Result"])
+def test_a_text_that_is_alone_in_an_object_is_taken_out(holder):
+    assert unwrapped(json.dumps({holder: "one two"})) == "one two"
+
+
+def test_blocks_of_text_are_lines():
+    blocks = [{"type": "text", "text": text} for text in ("one two", "three")]
+    assert unwrapped(json.dumps(blocks)) == "one two\nthree"
+
+
+@pytest.mark.parametrize("layers", [4, 5])
+def test_four_layers_are_opened(layers):
+    text = "one two"
+    for _ in range(layers):
+        text = WRAPPINGS["mcp"](text)
+    assert (unwrapped(text) == "one two") == (layers == 4)
+
+
 def test_layers_without_end_are_left():
     text = "one two"
     for _ in range(6):
