@@ -84,14 +84,21 @@ def form_of(text: str, layers: int = _LAYERS) -> Form:
     >>> form_of('{"content": [{"type": "text", "text": "3 files"}]}').text
     '3 files'
     """
+    value = parsed(text) if layers else None
+    if value is None:
+        return _of_text(text)
+    return _of_object(value, layers) if isinstance(value, dict) else _of_list(value, layers)
+
+
+def parsed(text: str) -> Any:
+    """Return the object or the list that a text is as JSON; None for any other text."""
     said = text.strip()
-    if layers and len(text) <= MOST and f"{said[:1]}{said[-1:]}" in ("{}", "[]"):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return _of_text(text)
-        return _of_object(value, layers) if isinstance(value, dict) else _of_list(value, layers)
-    return _of_text(text)
+    if len(text) > MOST or f"{said[:1]}{said[-1:]}" not in ("{}", "[]"):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def is_bare(text: str) -> bool:
@@ -117,13 +124,19 @@ def _of_code(code: int, said: str) -> Form:
 
 
 def _of_list(value: List[Any], layers: int) -> Form:
-    texts = [text_of_block(each) for each in value]
-    if texts and None not in texts:
-        return form_of("\n".join(map(str, texts)), layers - 1)
+    text = text_of_blocks(value)
+    if text is not None:
+        return form_of(text, layers - 1)
     return Form("", besides=None if value else (), is_data=True)
 
 
-def text_of_block(block: Any) -> Optional[str]:
+def text_of_blocks(value: List[Any]) -> Optional[str]:
+    """Return the text of a list of blocks as MCP and most models write them; None for others."""
+    texts = [_text_of_block(each) for each in value]
+    return "\n".join(map(str, texts)) if texts and None not in texts else None
+
+
+def _text_of_block(block: Any) -> Optional[str]:
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
     return text if isinstance(text, str) else None
 
@@ -189,7 +202,7 @@ def _inner(fields: Dict[str, Any], printed: List[str]) -> Optional[str]:
     spoken = _texts(fields, SPOKEN)
     if len(spoken) == 1 and len([each for each in fields.values() if _is_list_or_text(each)]) == 1:
         return spoken[0]
-    return text_of_block(fields)
+    return _text_of_block(fields)
 
 
 def _is_list_or_text(value: Any) -> bool:

@@ -6,11 +6,19 @@ are verdicts of success, ids of the call and times, an element or a fence around
 and, at its end, a remark that is nothing but a time or an element in which the system speaks.
 """
 
-import json
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
-from .structure import CODES, MOST, PRINTED, SPOKEN, VERDICTS, is_about_the_call, text_of_block
+from .structure import (
+    CODES,
+    MOST,
+    PRINTED,
+    SPOKEN,
+    VERDICTS,
+    is_about_the_call,
+    parsed,
+    text_of_blocks,
+)
 
 _LAYERS = 4
 _STYLE = r"(?:\x1b\[[0-9;]{0,20}m){1,3}"
@@ -53,10 +61,7 @@ def is_object(text: str) -> bool:
     >>> is_object('{"content": [{"type": "text", "text": "3 files"}], "isError": false}')
     False
     """
-    try:
-        value = json.loads(text) if text.lstrip()[:1] == "{" else None
-    except (ValueError, RecursionError):
-        return False
+    value = parsed(text)
     return isinstance(value, dict) and not isinstance(value.get("content"), list)
 
 
@@ -75,14 +80,10 @@ def _without_remark(text: str) -> str:
 
 def _inner(text: str) -> Optional[str]:
     """Return the text inside one layer; None where there is no layer."""
-    said = text.strip()
-    first = said[:1]
-    if f"{first}{said[-1:]}" in ("{}", "[]"):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        return _of_blocks(value) if isinstance(value, list) else _of_fields(value)
+    value = parsed(text)
+    if value is not None:
+        return text_of_blocks(value) if isinstance(value, list) else _of_fields(value)
+    first = text.lstrip()[:1]
     if first == "`":
         fence = _FENCE.match(text)
         return fence[2] if fence and "```" not in fence[2] else None
@@ -95,11 +96,6 @@ def _inner(text: str) -> Optional[str]:
     return None
 
 
-def _of_blocks(value: List[Any]) -> Optional[str]:
-    texts = [text_of_block(each) for each in value]
-    return "\n".join(map(str, texts)) if texts and None not in texts else None
-
-
 def _of_fields(value: Dict[str, Any]) -> Optional[str]:
     left = [(name, each) for name, each in value.items() if not _is_of_host(name, each)]
     if len(left) != 1:
@@ -108,7 +104,7 @@ def _of_fields(value: Dict[str, Any]) -> Optional[str]:
     if len(value) == 1 and name.lower() not in (*PRINTED, *SPOKEN, "content", "data"):
         return None  # a value under its name
     if isinstance(only, list):
-        return _of_blocks(only)
+        return text_of_blocks(only)
     return only if isinstance(only, str) and _says_something(only) else None
 
 
