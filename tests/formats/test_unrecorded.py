@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiloop.formats._unrecorded import unlike_others
+from antiloop.formats._history import unlike_others
 from antiloop.loop_detection._evidence.noise import near_arguments
 from antiloop.types import ToolCall
 

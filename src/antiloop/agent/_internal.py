@@ -1,4 +1,3 @@
 """The names of the agent that other parts of antiloop use; no promise to anyone else."""
 
-from ._drivers.asking import aask as aask
-from ._drivers.asking import ask as ask
+from ._drivers.asking import aask, ask

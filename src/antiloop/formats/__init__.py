@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazily
 
 if TYPE_CHECKING:
-    from ._history import History, rounds_of
+    from ._history import History, TextMessage, rounds_of
     from ._history_builder import HistoryBuilder
     from ._messages.adk import from_adk
     from ._messages.agent_framework import from_agent_framework
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ._messages.strands import from_strands
     from ._spans.observability import from_langfuse, from_langsmith, from_phoenix, from_weave
     from ._spans.otlp import from_otlp
-    from ._text_message import TextMessage
     from ._transcripts.atif import from_atif
     from ._transcripts.claude_transcript import from_claude_transcript
     from ._transcripts.codex import from_codex_rollout
@@ -82,7 +81,7 @@ _HOMES = {
     "from_phoenix": "_spans.observability",
     "from_weave": "_spans.observability",
     "from_otlp": "_spans.otlp",
-    "TextMessage": "_text_message",
+    "TextMessage": "_history",
     "from_atif": "_transcripts.atif",
     "from_claude_transcript": "_transcripts.claude_transcript",
     "from_codex_rollout": "_transcripts.codex",

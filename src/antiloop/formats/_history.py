@@ -2,12 +2,35 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import Iterator, Optional, Sequence, Tuple
+from typing import Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from .._short_repr import repr_of_fields
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
-from ._text_message import TextMessage, without_thoughts
+
+
+@beta
+@dataclass(frozen=True)
+class TextMessage:
+    """One text of a conversation, and where it stands among the calls."""
+
+    role: Role
+    """The speaker: the model is the assistant; a notice, or a client's text, is of the system."""
+    text: str
+    """The whole of it."""
+    position: int = 0
+    """The number of calls before it in the run; calls of the same reply come after it."""
+    is_thought: bool = False
+    """Whether it is what the model thought before its reply; thoughts are never judged."""
+    is_summary: bool = False
+    """Whether the context was cut down here: the model no longer sees what came before."""
+
+    __repr__ = repr_of_fields
+
+
+def without_thoughts(messages: Iterable[TextMessage]) -> List[TextMessage]:
+    """Return what was said, which is all that is judged."""
+    return [each for each in messages if not each.is_thought]
 
 
 @beta
@@ -135,3 +158,34 @@ def round_of_unseen(calls: Sequence[ToolCall], turn_starts: Sequence[int]) -> in
     count = len(calls)
     latest = calls[-1].round if count else None
     return -1 if latest is None else latest + (count in turn_starts[-1:])
+
+
+_NOT_RECORDED = "not recorded"
+
+
+def unlike_others(call: ToolCall, place: str) -> ToolCall:
+    """Return a call without known arguments with unique ones.
+
+    It then equals no other call. If the tool is unknown too, it also gets a unique name.
+
+    Args:
+        call: what is known of it.
+        place: what tells it from all others of its run, such as ``call c1``.
+
+    >>> unique = unlike_others(ToolCall("", id="c1"), "call c1")
+    >>> unique.tool_name, unique.arguments
+    ('(not recorded, call c1)', {'call c1': 'not recorded'})
+    """
+    name = call.tool_name or f"(not recorded, {place})"
+    # The place is a key, as in values what looks like a random id is taken for noise.
+    return replace(call, tool_name=name, arguments={place: _NOT_RECORDED})
+
+
+def made_unique(call: ToolCall, step: int) -> ToolCall:
+    """Return a call as it is, unless neither its tool nor its arguments are known.
+
+    >>> made_unique(ToolCall("ls", None), 7).arguments, made_unique(ToolCall("", None), 7).arguments
+    (None, {'step 7': 'not recorded'})
+    """
+    is_known = call.tool_name or call.arguments is not None
+    return call if is_known else unlike_others(call, f"step {step}")

@@ -12,9 +12,14 @@ from ..loop_detection._internal import NOTICE_MARKER
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
 from ._content import arguments_of, field_of, optional_text, text_of
-from ._history import History, round_of_unseen, rounds_of
-from ._text_message import TextMessage, without_thoughts
-from ._unrecorded import unlike_others
+from ._history import (
+    History,
+    TextMessage,
+    round_of_unseen,
+    rounds_of,
+    unlike_others,
+    without_thoughts,
+)
 
 # Where an API takes no system message in a conversation, a tag tells the model who speaks.
 _NOTICE = re.compile(r"\s*(?:<system-(?:notice|reminder)>\s*)?" + re.escape(NOTICE_MARKER))

@@ -1,12 +1,12 @@
 """The moments of a run, in order: rounds, and the messages between them."""
 
+from dataclasses import replace
 from typing import Iterator, Optional, Protocol, Sequence, Tuple, Union
 
-from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
+from ..loop_detection import ClientProfile, LoopAction, LoopMonitor, LoopVerdict
 from ..loop_detection._internal import GO_ON
 from ..types import Role, ToolCall, ToolResult
-from ._history import rounds_of
-from ._text_message import TextMessage, without_thoughts
+from ._history import History, TextMessage, rounds_of, without_thoughts
 
 Moment = Union[TextMessage, Tuple[int, int]]
 """A message, or the start and stop of a round as for a slice."""
@@ -90,3 +90,25 @@ def step_of(moment: Moment, since: int = 0) -> int:
     """
     last = moment.position if isinstance(moment, TextMessage) else moment[1]
     return max(0, since + last - 1)
+
+
+def known_by(profile: ClientProfile, run: KnownRun) -> History:
+    """Return a run as the profile of its client shows it.
+
+    A profile that is applied twice changes nothing the second time.
+    """
+    results = (each and replace(each, text=profile.unwrapped(each.text)) for each in run.results)
+    messages = tuple(_said(each, profile) for each in run.messages)
+    before, after = (
+        {each.position for each in said if each.role is Role.USER}
+        for said in (run.messages, messages)
+    )
+    turns = (start for start in run.turn_starts if start in after or start not in before)
+    return History(tuple(run.calls), tuple(results), tuple(turns), messages)
+
+
+def _said(message: TextMessage, profile: ClientProfile) -> TextMessage:
+    if message.role is not Role.USER or not profile.is_of_host(message.text):
+        return message
+    is_summary = profile.shows_compaction(message.text)
+    return replace(message, role=Role.SYSTEM, is_summary=is_summary)

@@ -3,9 +3,9 @@
 from .._lazy import TYPE_CHECKING, by_name, lazily
 
 if TYPE_CHECKING:
-    from ._hooks import hook_process as hook_process
-    from ._hooks.agents import AGENTS as AGENTS
-    from ._lookout import Lookout as Lookout
+    from ._hooks import hook_process
+    from ._hooks.agents import AGENTS
+    from ._lookout import Lookout
 
 _HOMES = {
     "_hooks.agents": "AGENTS",

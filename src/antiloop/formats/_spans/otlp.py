@@ -7,9 +7,8 @@ from ..._amounts import whole_number
 from ...stability import beta
 from ...types import Role, ToolCall, ToolResult
 from .._content import arguments_of, field_of, optional_text, tag_of, text_of
-from .._history import History, round_of_unseen
+from .._history import History, round_of_unseen, unlike_others
 from .._history_builder import GrowingHistory
-from .._unrecorded import unlike_others
 from .agent_span import AgentSpan, tool_message_in
 from .gen_ai import from_gen_ai
 from .openinference import from_openinference
