@@ -12,8 +12,7 @@ from antiloop.cli._output.explanation_output import as_json, as_text
 from antiloop.exceptions import TraceUnreadable
 from antiloop.explanation import explain
 from antiloop.traces import FORMATS, read_runs
-from antiloop.traces._live.live_files import LiveFile
-from antiloop.traces._live.live_lines import LiveLines
+from antiloop.traces._live.live_lines import LiveFile, LiveLines
 
 CORPORA = {name: Corpus(name) for name in FORMATS}
 DETECTOR = LoopDetector.escalating()

@@ -14,9 +14,8 @@ from antiloop import LoopDetector, LoopVerdict
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.health import HealthProfile, evaluate
 from antiloop.traces import read_runs, replay
-from antiloop.traces._live.live_files import LiveFile
 from antiloop.traces._live.live_folders import RECENT_S, files_below
-from antiloop.traces._live.live_lines import LiveLines
+from antiloop.traces._live.live_lines import LiveFile, LiveLines
 from antiloop.traces._live.live_session import COLUMNS, IDLE_S, LiveState, Picture, by_trouble
 from antiloop.traces._live.live_sessions import LiveSessions
 

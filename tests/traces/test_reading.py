@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from antiloop.exceptions import NoTrace, TraceUnreadable
 from antiloop.traces import FORMATS, read_runs
 from antiloop.traces import _reading as reading
-from antiloop.traces import _recognition as recognition
 from antiloop.traces._shared.records import numbered
 from antiloop.types import ToolCall, ToolResult
 
@@ -299,7 +298,7 @@ def test_a_document_that_is_cut_off_is_refused_with_the_reason(read):
 
 
 def test_long_values_that_are_no_trace_are_not_held_while_one_is_sought(monkeypatch):
-    monkeypatch.setattr(recognition, "MAX_LENGTH", 50)
+    monkeypatch.setattr(reading, "MAX_LENGTH", 50)
     lines = iter(list(numbered(['{"a": "xxxxxxxxxxxxxxxxxxx"}'] * 9)))
     with pytest.raises(NoTrace, match=r"f:1: no tool calls here; expected"):
         list(reading.read_lines(lines, "f", None, print))

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazily
 from ._reading import read_runs
-from ._recorded_run import RecordedRun
+from ._recorded_run import RecordedRun, RunEvent
 from ._registry import FORMATS, TraceFormat
 from ._replay import replay
-from ._run_event import RunEvent
 
 if TYPE_CHECKING:
     from ._recorder import RunRecorder

@@ -2,8 +2,7 @@
 
 from ._files.folders import is_recording
 from ._files.source import open_lines
-from ._live.live_files import Begin, LiveFile
-from ._live.live_lines import LiveLines, LiveVerdict
+from ._live.live_lines import Begin, LiveFile, LiveLines, LiveVerdict
 from ._live.live_session import LiveSession, LiveState, by_trouble
 from ._live.live_sessions import LiveSessions
 from ._own_clients import OwnClients

@@ -13,8 +13,7 @@ from ..loop_detection import ClientProfile
 from ._doubts import Doubt as Doubt
 from ._files.source import Line, open_lines
 from ._own_clients import OwnClients
-from ._reading import read_lines, read_records, read_runs
-from ._recognition import Recognition
+from ._reading import Recognition, read_lines, read_records, read_runs
 from ._recorded_run import RecordedRun
 from ._registry import FORMATS
 from ._shared.records import Held, numbered, record_of

@@ -11,9 +11,8 @@ from ..._regular_file import what_it_is
 from ...exceptions import NoTrace, TraceUnreadable
 from ...loop_detection import ClientProfile, LoopDetector, LoopVerdict
 from .._shared.run_under_way import RunUnderWay
-from .live_files import LiveFile
 from .live_folders import FoundFile, LiveFolders
-from .live_lines import LiveLines, LiveVerdict
+from .live_lines import LiveFile, LiveLines, LiveVerdict
 from .live_session import IDLE_S, LiveSession
 
 _SOONEST_S, _LATEST_S = 0.5, 4.0

@@ -9,8 +9,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from ..._amounts import number, total, whole_number
 from ...formats import History, from_atif
 from ...formats._internal import field_of, items_of, optional_text, own_steps, time_of
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.run_under_way import whole_runs
 from .._shared.usage import reply_event, usage_of
 

@@ -13,8 +13,7 @@ from ...formats._internal import (
     text_of,
     time_of,
 )
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.sessions import SessionFormat
 from .._shared.usage import Usage, reply_event, usage_of
 

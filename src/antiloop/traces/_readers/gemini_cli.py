@@ -4,8 +4,7 @@ from typing import Any, Dict, Iterator, List
 
 from ...formats import History, from_gemini_session
 from ...formats._internal import SessionBuilder, field_of, items_of, optional_text, text_of, time_of
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.sessions import SessionFormat
 from .._shared.usage import Usage, reply_event, total_usage, usage_of
 

@@ -10,8 +10,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional
 from ..._amounts import moment_s
 from ...formats import History, from_inspect
 from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of, time_of, timed
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.usage import Usage, reply_event, total_usage, usage_of
 

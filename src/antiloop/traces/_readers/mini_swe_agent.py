@@ -6,8 +6,7 @@ from typing import Any, Dict, Iterator, List
 from ..._amounts import number, total
 from ...formats import History, from_mini_swe_agent
 from ...formats._internal import field_of, items_of, optional_text, text_of
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.run_under_way import whole_runs
 from .._shared.usage import Usage, chat_usage, reply_event
 

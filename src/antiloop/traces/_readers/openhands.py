@@ -8,8 +8,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..._amounts import number
 from ...formats._internal import field_of, openhands, optional_text, text_of, time_of
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import RunUnderWay, TakeRecord, WholeRun
 from .._shared.usage import Usage, chat_usage, reply_event, total_usage

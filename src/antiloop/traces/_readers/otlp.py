@@ -18,8 +18,7 @@ from ...formats._internal import (
     spans_of,
     without_copies,
 )
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import not_by_record
 

@@ -6,8 +6,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from ..._amounts import number, whole_number
 from ...formats import History, from_swe_agent
 from ...formats._internal import field_of, optional_text, text_of
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .._shared.run_under_way import whole_runs
 
 

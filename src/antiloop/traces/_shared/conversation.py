@@ -6,8 +6,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 
 from ...formats import History
 from ...formats._internal import text_of, time_of
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 from .records import OnTrouble, Record
 from .usage import Usage, reply_event, total_usage
 

@@ -18,8 +18,7 @@ from ...formats._internal import (
 from ...loop_detection import Opinion
 from ...loop_detection._internal import call_fingerprint, recorded_opinion
 from ...types import Role, ToolCall, ToolResult
-from .._recorded_run import RecordedRun
-from .._run_event import RunEvent
+from .._recorded_run import RecordedRun, RunEvent
 
 _WAITING = 100
 """The calls that may lack a result at one time before the oldest ones are given up."""

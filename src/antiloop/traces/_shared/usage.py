@@ -5,7 +5,7 @@ from typing import Any, Iterable, Optional
 
 from ..._amounts import total, whole_number
 from ...formats._internal import field_of, optional_text
-from .._run_event import RunEvent
+from .._recorded_run import RunEvent
 
 _DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 _CACHED = (
