@@ -50,7 +50,7 @@ def lazy_method(module: str, name: str) -> "Callable[[Any], Any]":
     """Make a method that a function of another module carries out, imported when first called.
 
     Args:
-        module: the module, counted from this package, e.g. ``"report._notebook"``.
+        module: the module, counted from this package, e.g. ``"report._page"``.
         name: the function, which takes the object.
     """
 

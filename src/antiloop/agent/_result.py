@@ -66,7 +66,7 @@ class AgentResult:
         )
         return short_repr(self, self.status.value, *done, quoted(self.error or self.text))
 
-    _repr_html_ = lazy_method("report._notebook", "result_html")
+    _repr_html_ = lazy_method("report._notebook.pictures", "result_html")
 
     @property
     def text(self) -> str:

@@ -9,8 +9,7 @@
 """
 
 from ._counting import Count
-from ._explanation import Explanation, explain
+from ._explanation import Explanation, Rung, explain
 from ._matching import Match, Seen
-from ._rungs import Rung
 
 __all__ = ["Count", "Explanation", "Match", "Rung", "Seen", "explain"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Iterator, List, Optional, Tuple
+from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 from .._checks import check_kind
 from .._lazy import lazy_method
@@ -10,14 +10,36 @@ from .._short_repr import repr_of_fields
 from .._text.masking import Masking
 from ..formats import TextMessage
 from ..formats._internal import Moment, judged, moments_of, step_of, without_thoughts
-from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict
+from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection._internal import GO_ON, RANK, check_detector
 from ..stability import beta
 from ..traces import RecordedRun, replay
 from ..traces._internal import check_run
 from ._counting import Count, counts_of
 from ._matching import Match, matches_in
-from ._rungs import Rung, rungs_of
+
+
+@beta
+@dataclass(frozen=True)
+class Rung:
+    """The ladder of one loop, and how far the loop has climbed."""
+
+    detector: str
+    """The name of the detector that found it."""
+    identity: str
+    """The key by which it is the same loop next time."""
+    actions: Tuple[str, ...]
+    """Its ladder, mild to strong; after the last action it stays there."""
+    climbed: int
+    """The number of rungs that it has behind it, also as another loop of the same calls."""
+    found: int
+    """The number of times that it took a rung itself, this step included."""
+    is_found_now: bool
+    """Whether it took one at this step."""
+    is_refused: bool
+    """Whether its calls are refused from here on."""
+
+    __repr__ = repr_of_fields
 
 
 @beta
@@ -50,7 +72,7 @@ class Explanation:
     messages: Tuple[TextMessage, ...] = ()
     """The messages right before the round, and up to the next one; secrets are masked."""
 
-    _repr_html_ = lazy_method("report._notebook", "explanation_html")
+    _repr_html_ = lazy_method("report._notebook.pictures", "explanation_html")
 
     __repr__ = repr_of_fields
 
@@ -181,3 +203,36 @@ def _messages_about(
     for each in [*reversed(before), *these]:
         if isinstance(each, TextMessage) and each.text:
             yield replace(each, text=masking.text(each.text))
+
+
+def rungs_of(
+    detector: LoopDetector, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Rung]:
+    """Compare two snapshots of a monitor, and yield the loops that it remembers.
+
+    Args:
+        detector: whose ladders.
+        before: the snapshot before a step.
+        after: the snapshot after it.
+    """
+    rungs_before = {identity: taken for _, identity, _, taken in _taken_rungs(before)}
+    refused = {block[0] for block in after["ladder"]["blocks"]}
+    for group, identity, climbed, taken in _taken_rungs(after):
+        ladder = detector.escalations.get(group, detector.escalation)
+        yield Rung(
+            identity.rpartition(":")[0],
+            identity,
+            tuple(action.value for action in map(LoopAction, ladder.actions)),
+            climbed,
+            taken,
+            taken > rungs_before.get(identity, 0),
+            identity in refused,
+        )
+
+
+def _taken_rungs(snapshot: Mapping[str, Any]) -> Iterator[Tuple[str, str, int, int]]:
+    """Yield whose ladder it is, the loop, how far it climbed, and how many rungs it took."""
+    ladder = snapshot["ladder"]
+    for group, rungs in [("", ladder["main"]), *ladder["own"].items()]:
+        for identity, climbed, taken, *_ in rungs["loops"]:
+            yield group, identity, climbed, taken

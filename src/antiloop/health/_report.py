@@ -81,7 +81,7 @@ class HealthReport:
         warnings = counted(len(self.warnings), "warning")
         return short_repr(self, str(self.score), self.status.value, warnings)
 
-    _repr_html_ = lazy_method("report._notebook", "health_html")
+    _repr_html_ = lazy_method("report._notebook.pictures", "health_html")
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the report as plain JSON data."""

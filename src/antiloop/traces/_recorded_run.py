@@ -126,7 +126,7 @@ class RecordedRun:
         steps = counted(len(self.calls), "call")
         return short_repr(self, quoted(self.run_id), steps, quoted(self.source))
 
-    _repr_html_ = lazy_method("report._notebook", "run_html")
+    _repr_html_ = lazy_method("report._notebook.pictures", "run_html")
 
     def __len__(self) -> int:
         return len(self.calls)
