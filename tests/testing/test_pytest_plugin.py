@@ -103,12 +103,12 @@ def test_file(tmp_path, no_loops):
     no_loops(path)
 
 def test_run(no_loops):
-    from antiloop.testing._given_runs import runs_of
+    from antiloop.testing._assertion import runs_of
     no_loops(runs_of(RUN))
 
 def test_history(no_loops):
     from antiloop.formats import History
-    from antiloop.testing._given_runs import runs_of
+    from antiloop.testing._assertion import runs_of
     (run,) = runs_of(RUN)
     no_loops(History(run.calls, run.results, (), ()))
 

@@ -8,7 +8,7 @@ a library's own objects; nothing is imported from that library.
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._lazy import by_name, lazily
 
 if TYPE_CHECKING:
     from ._history import History, TextMessage, rounds_of
@@ -63,36 +63,31 @@ __all__ = [
 ]
 
 _HOMES = {
-    "History": "_history",
-    "HistoryBuilder": "_history_builder",
-    "rounds_of": "_history",
-    "from_adk": "_messages.adk",
-    "from_agent_framework": "_messages.agent_framework",
-    "from_anthropic": "_messages.anthropic",
-    "from_gemini": "_messages.gemini",
-    "from_inspect": "_messages.inspect_ai",
-    "from_langchain": "_messages.langchain",
-    "from_openai_chat": "_messages.openai_chat",
-    "from_openai_responses": "_messages.openai_responses",
-    "from_pydantic_ai": "_messages.pydantic_ai",
-    "from_strands": "_messages.strands",
-    "from_langfuse": "_spans.observability",
-    "from_langsmith": "_spans.observability",
-    "from_phoenix": "_spans.observability",
-    "from_weave": "_spans.observability",
-    "from_otlp": "_spans.otlp",
-    "TextMessage": "_history",
-    "from_atif": "_transcripts.atif",
-    "from_claude_transcript": "_transcripts.claude_transcript",
-    "from_codex_rollout": "_transcripts.codex",
-    "from_gemini_session": "_transcripts.gemini_session",
-    "from_mini_swe_agent": "_transcripts.mini_swe_agent",
-    "from_openhands": "_transcripts.openhands",
-    "from_swe_agent": "_transcripts.swe_agent",
+    "_history": "History TextMessage rounds_of",
+    "_history_builder": "HistoryBuilder",
+    "_messages.adk": "from_adk",
+    "_messages.agent_framework": "from_agent_framework",
+    "_messages.anthropic": "from_anthropic",
+    "_messages.gemini": "from_gemini",
+    "_messages.inspect_ai": "from_inspect",
+    "_messages.langchain": "from_langchain",
+    "_messages.openai_chat": "from_openai_chat",
+    "_messages.openai_responses": "from_openai_responses",
+    "_messages.pydantic_ai": "from_pydantic_ai",
+    "_messages.strands": "from_strands",
+    "_spans.observability": "from_langfuse from_langsmith from_phoenix from_weave",
+    "_spans.otlp": "from_otlp",
+    "_transcripts.atif": "from_atif",
+    "_transcripts.claude_transcript": "from_claude_transcript",
+    "_transcripts.codex": "from_codex_rollout",
+    "_transcripts.gemini_session": "from_gemini_session",
+    "_transcripts.mini_swe_agent": "from_mini_swe_agent",
+    "_transcripts.openhands": "from_openhands",
+    "_transcripts.swe_agent": "from_swe_agent",
 }
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, _HOMES)
+    __getattr__ = lazily(__name__, by_name(_HOMES))
 
     def __dir__() -> "list[str]":
         return sorted({*globals(), *__all__})

@@ -8,12 +8,11 @@ LoopScore(score=1.0, label='loop_free', explanation='No tool-call loop.')
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._lazy import by_name, lazily
 
 if TYPE_CHECKING:
-    from ._assertion import assert_no_loops
+    from ._assertion import LoopScore, assert_no_loops, loop_score
     from ._no_loops import NoLoops
-    from ._score import LoopScore, loop_score
     from ._scripts import (
         ScriptedProvider,
         ToolCall,
@@ -35,19 +34,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ScriptedProvider": "_scripts",
-    "ToolCall": "_scripts",
-    "assert_no_loops": "_assertion",
-    "NoLoops": "_no_loops",
-    "LoopScore": "_score",
-    "loop_score": "_score",
-    "ping_pong_script": "_scripts",
-    "repeating_script": "_scripts",
-    "stall_script": "_scripts",
+    "_assertion": "LoopScore assert_no_loops loop_score",
+    "_no_loops": "NoLoops",
+    "_scripts": "ScriptedProvider ToolCall ping_pong_script repeating_script stall_script",
 }
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, _HOMES)
+    __getattr__ = lazily(__name__, by_name(_HOMES))
 
     def __dir__() -> "list[str]":
         return sorted({*globals(), *__all__})

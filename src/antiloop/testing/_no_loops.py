@@ -14,9 +14,7 @@ from ..loop_detection import ClientProfile, LoopDetection, LoopVerdict
 from ..loop_detection._internal import ProjectSettings, find_settings
 from ..stability import beta
 from ..traces import RecordedRun
-from ._assertion import said_of
-from ._found_loop import Preset, loops_in
-from ._given_runs import runs_of
+from ._assertion import Preset, loops_in, runs_of, said_of
 
 _Guard = TypeVar("_Guard", bound=Lookout)
 

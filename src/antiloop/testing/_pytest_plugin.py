@@ -79,7 +79,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take the runs of a worker of pytest-xdist."""
-    from ._given_runs import runs_of
+    from ._assertion import runs_of
 
     for test, line in getattr(node, "workeroutput", {}).get(_WORKER, ()):
         runs = runs_of(json.loads(line))
