@@ -9,14 +9,13 @@ from ..exceptions import AgentError
 from ..stability import stable
 from ..types import Message
 from ._config import AgentConfig, checked_config
-from ._context import _RunContext, start_conversation
+from ._context import _RunContext, replay, rounds_in, start_conversation
 from ._core import agent_loop
 from ._drivers.sync_driver import drive
 from ._events import AgentEvent, RunFinished
 from ._output import ResponseFormat
 from ._requests import Steps
 from ._result import AgentResult
-from ._resumed import replay, rounds_in
 from ._tools.tool import Tool
 from ._tools.toolbox import Toolbox
 from .providers._protocol import Provider, checked_provider

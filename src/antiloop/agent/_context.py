@@ -6,10 +6,10 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from .._frozen import frozen
 from .._trace import AgentTrace, StepType, TraceStep
 from ..loop_detection import LoopAction, LoopDetection, LoopMonitor, LoopVerdict
-from ..loop_detection._internal import GO_ON
+from ..loop_detection._internal import GO_ON, NOTICE_MARKER
 from ..types import Message, Role, ToolCall, ToolResult
 from ._config import AgentConfig
-from ._output import ResponseFormat
+from ._output import RETRY_MARKER, ResponseFormat
 from ._result import AgentResult, RunStatus
 from ._tools.toolbox import Toolbox
 from .providers._protocol import ModelReply, ModelRequest, Provider, ReplyEnd, Thought, Usage
@@ -208,3 +208,48 @@ def _owned(message: Message) -> Message:
     return replace(
         message, tool_calls=tuple(owned(call, call.round) for call in message.tool_calls)
     )
+
+
+def replay(messages: Sequence[Message], monitor: LoopMonitor) -> None:
+    """Report a conversation to a monitor, as the run reported it when it happened."""
+    number = 0
+    monitor.recall((), can_ask=False)
+    has_begun = False  # what the user said first is the task, and not progress in it
+    for at, message in enumerate(messages):
+        if message.role is Role.ASSISTANT:
+            has_begun = True
+            monitor.said(message.content)
+            if message.tool_calls:
+                number += 1
+                calls = [replace(call, round=number) for call in message.tool_calls]
+                monitor.after(calls, _results(message.tool_calls, messages[at + 1 :]))
+        elif message.role is Role.USER and has_begun:
+            _hear(message.content, monitor)
+    monitor.recall((), can_ask=True)
+
+
+def rounds_in(messages: Sequence[Message]) -> int:
+    """Return the number of rounds in a conversation; those that follow are counted on from it."""
+    return sum(1 for message in messages if message.tool_calls)
+
+
+def _hear(text: str, monitor: LoopMonitor) -> None:
+    if not text.startswith(NOTICE_MARKER):
+        monitor.user_message(is_progress=not text.startswith(RETRY_MARKER))
+
+
+def _results(calls: Sequence[ToolCall], after: Sequence[Message]) -> List[Optional[ToolResult]]:
+    """Return what came back, None for what did not: by id, else in the order of the calls."""
+    answers: List[Optional[Message]] = []
+    for message in after:
+        if message.role is Role.ASSISTANT:
+            break
+        if message.role is Role.TOOL:
+            answers.append(message)
+    by_id = {each.tool_call_id: each for each in answers if each}
+    ids = [call.id for call in calls]
+    if None in ids or len(set(ids)) < len(ids):
+        found = [*answers, *[None] * len(calls)][: len(calls)]
+    else:
+        found = [by_id.get(each) for each in ids]
+    return [None if each is None else ToolResult(each.content, each.is_error) for each in found]

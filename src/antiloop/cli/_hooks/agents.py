@@ -5,8 +5,15 @@ import re
 from typing import Dict, Optional
 
 from ..._regular_file import opener
-from .agent_settings import LOCAL, PROJECT, USER, AgentSettings, flat_entry, nested_entry
-from .plugin_file import PluginFile
+from .agent_settings import (
+    LOCAL,
+    PROJECT,
+    USER,
+    AgentSettings,
+    PluginFile,
+    flat_entry,
+    nested_entry,
+)
 
 _CLAUDE_EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit")
 

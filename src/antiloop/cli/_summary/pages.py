@@ -9,8 +9,7 @@ from ..._text.shortening import visible
 from .._output.terminal import columns, is_verbose, line_of, page_columns, say, tell
 from .figures import Figures
 from .period import moment
-from .summary import OTHERS, Row, Summary
-from .timeline import chart
+from .summary import OTHERS, Row, Summary, chart
 
 TITLES = {"agents": "agent", "models": "model", "tools": "tool"}
 SHOWN = 20
