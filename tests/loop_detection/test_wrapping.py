@@ -155,10 +155,14 @@ DONE = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("wrap", ["verdict", "flag", "id", "shell", "message"])
+@pytest.mark.parametrize("wrap", ["verdict", "flag", "id", "shell", "message", "item"])
 @given(ACTS, DONE)
 def test_an_object_may_acknowledge_each_of_many_acts(wrap, tool, said):
-    wrappings = {**WRAPPINGS, "message": lambda text: json.dumps({"message": text})}
+    wrappings = {
+        **WRAPPINGS,
+        "message": lambda text: json.dumps({"message": text}),
+        "item": lambda text: json.dumps([{"message": text}]),
+    }
     answer = wrappings[wrap](said)
     acts = [(tool, {"id": n, "note": f"note {7 * n}"}, answer) for n in range(14)]
     assert set(told(acts)) == {"continue"}

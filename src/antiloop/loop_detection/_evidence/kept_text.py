@@ -12,6 +12,7 @@ _LEFT_OUT = ("...", "…")  # these stand for omitted text
 _TERSE = 20  # characters of the longest mere value, and one more
 # How JSON and markup begin: their words are values. "[cut] Ask again for the rest" is a remark.
 _DATA = re.compile(r"[{<]|\[(?![^\W\d_])")
+_OBJECTS = ("{", "[{")  # a workflow gives a list of its items, mostly of one
 _VALUE = re.compile(r"\W{0,3}[A-Za-z0-9_.-]*\W{0,3}")
 BEGINNING = LONG + _BLOCK
 """Characters of a text that is kept whole."""
@@ -41,9 +42,9 @@ class KeptText(NamedTuple):
 
     @property
     def is_value(self) -> bool:
-        """Whether the text is a value such as "available", or an object."""
+        """Whether the text is a value such as "available", an object, or a list of them."""
         said = self.begin[:_TERSE]
-        return said[:1] == "{" or _VALUE.fullmatch(said) is not None
+        return said.startswith(_OBJECTS) or _VALUE.fullmatch(said) is not None
 
     def without_noise(self, is_waiting: bool = False, is_failure: bool = False) -> str:
         """Return a text that is equal for two whole texts that are equal without noise."""
