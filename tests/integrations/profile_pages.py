@@ -27,6 +27,7 @@ ROWS = {
     "looks": "tools that only look",
     "finishes": "tools that end a task",
     "agents": "tools that start agents",
+    "comments": "arguments that say what a call is for, left out where calls are compared",
 }
 
 

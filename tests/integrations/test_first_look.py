@@ -28,8 +28,13 @@ FAILURE = "error: no such file"
 DONE = "<completed with exit code 0>"
 PAGE = "\n".join(f"line {word} of the page" for word in ("one", "two", "three", "four"))
 CALLS = st.tuples(
-    st.sampled_from(["Read", "Bash", "finish"]),
-    st.sampled_from([{"a": 1}, {"a": 2}, {"a": "x"}, {"a": "y"}, {"a": "z"}]),
+    st.sampled_from(["Read", "exec_command", "finish"]),
+    st.sampled_from(
+        [
+            *({"a": 1}, {"a": 2}, {"a": "x"}, {"a": "y"}, {"a": "z"}),
+            *({"a": 1, "justification": "to see"}, {"a": 1, "justification": "to be sure"}),
+        ]
+    ),
     st.sampled_from(
         [
             *(FAILURE, "nothing found", PAGE, PAGE + "\nmore", "at 10:15", "at 10:16", ""),

@@ -23,7 +23,7 @@ DEFAULTS = {
     "ClientProfile": {
         "title": "",
         **dict.fromkeys(["tools", "wraps", "host_texts", "compaction", "compaction_events"], ()),
-        **dict.fromkeys(["plans", "waits", "looks", "acts", "finishes", "agents"], ()),
+        **dict.fromkeys(["plans", "waits", "looks", "acts", "finishes", "agents", "comments"], ()),
     },
     "Escalation": {
         "actions": (LoopAction.NOTIFY, LoopAction.BLOCK, LoopAction.STOP),

@@ -5,8 +5,10 @@ from growth import grows_as_the_length
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiloop import LoopDetector, RepeatDetector, ToolPolicy
 from antiloop.exceptions import SettingsError
 from antiloop.loop_detection import CallPattern, ClientProfile
+from antiloop.loop_detection._profiles import NO_CLIENT
 from antiloop.loop_detection._project.settings import ProjectSettings, SettingsFile
 
 ALL = ClientProfile.all()
@@ -602,6 +604,65 @@ def test_each_client_tells_of_a_compaction_in_its_own_words(profile):
     assert profile.compaction_events == COMPACTION_EVENTS.get(profile.name, ())
 
 
+# By client, a call that does something, and the arguments that say what it is for.
+COMMENTED = [
+    ("claude-code", "Bash", {"command": "ls"}, ["description"]),
+    ("claude-code", "PowerShell", {"command": "ls"}, ["description"]),
+    ("claude-code", "Agent", {"prompt": "Find it.", "subagent_type": "x"}, ["description"]),
+    ("codex", "exec_command", {"cmd": "ls"}, ["justification"]),
+    ("copilot", "bash", {"command": "ls"}, ["description"]),
+    ("gemini-cli", "run_shell_command", {"command": "ls"}, ["description"]),
+    ("qwen-code", "run_shell_command", {"command": "ls"}, ["description"]),
+    ("opencode", "bash", {"command": "ls"}, ["description"]),
+    ("openhands", "terminal", {"command": "ls"}, ["summary", "security_risk"]),
+    ("cline", "read_file", {"path": "a"}, ["task_progress"]),
+    ("copilot-chat", "run_in_terminal", {"command": "ls"}, ["explanation", "goal"]),
+    ("playwright-mcp", "mcp__playwright__browser_click", {"ref": "e2"}, ["element"]),
+]
+
+
+@pytest.mark.parametrize(("name", "tool", "arguments", "comments"), COMMENTED)
+def test_an_equal_call_with_another_comment_is_an_equal_call(name, tool, arguments, comments):
+    detector = LoopDetector([RepeatDetector(3)])
+    for client, told in ((name, "raise"), (None, "continue")):
+        monitor = detector.monitor(client=client)
+        for number in range(3):
+            said = {**arguments, **dict.fromkeys(comments, f"Look again, {number}")}
+            verdict = monitor.record_call(tool, said, "a.py")
+        assert verdict.action.value == told
+
+
+@given(st.dictionaries(st.sampled_from(["command", "q", "path"]), st.text(), min_size=1), st.text())
+def test_what_says_more_than_what_a_call_is_for_stays(arguments, comment):
+    claude = ClientProfile.named("claude-code")
+    commented = {**arguments, "description": comment}
+    assert claude.without_comments("Bash", commented) == arguments
+    assert claude.without_comments("TaskCreate", commented) == commented
+    # What is all that a call says is not a comment on it.
+    assert claude.without_comments("Bash", {"description": comment}) == {"description": comment}
+    assert claude.without_comments("Bash", comment) == comment
+    assert NO_CLIENT.without_comments("Bash", commented) == commented
+
+
+def test_waits_with_other_comments_are_one_wait():
+    monitor = LoopDetector.default().monitor(client="claude-code")
+    taken = [
+        monitor.record_call(
+            "Bash", {"command": f"sleep {30 + n}; gh run view 7", "description": f"Wait, {n}"}, "up"
+        )
+        for n in range(13)
+    ]
+    assert [each.action.value for each in taken] == ["continue"] * 11 + ["raise"] * 2
+
+
+def test_a_key_that_is_declared_is_the_last_word_on_comments():
+    policy = ToolPolicy(key=["command", "description"])
+    monitor = LoopDetector.default(tools={"Bash": policy}).monitor(client="claude-code")
+    for number in range(4):
+        verdict = monitor.record_call("Bash", {"command": "ls", "description": str(number)}, "a.py")
+        assert verdict.action.value == "continue"
+
+
 def test_a_compaction_shows_in_the_users_place():
     claude = ClientProfile.named("claude-code")
     text = "This session is being continued from a previous conversation that ran out of context."
@@ -638,6 +699,8 @@ def test_a_profile_can_be_written_as_plain_values_and_added_to_a_known_one():
         ({"wraps": "x"}, "profiles.ours.wraps: expected a list, got 'x'"),
         ({"wraps": ["("]}, "profiles.ours: '\\(' is not a regular expression"),
         ({"wraps": [1]}, "profiles.ours.wraps: expected a text, got 1"),
+        ({"comments": ["why"]}, "profiles.ours: comments: 'why' must be TOOL.ARGUMENT"),
+        ({"comments": [".why"]}, "profiles.ours: comments: '.why' must be TOOL.ARGUMENT"),
         ({"waits": [3]}, "profiles.ours.waits: expected a tool's name, or tool, where and handle"),
         ({"waits": [{"where": {}}]}, "profiles.ours.waits: expected a tool's name"),
         ({"looks": [{"tool": "a", "where": 1}]}, "profiles.ours.looks.where: expected patterns"),

@@ -33,6 +33,7 @@ _PROGRAM_THAT_WAITS = (
     r"(?s:.*\btools\.(?:wait|wait_agent)\(.*"
     r"|.*\btools\.write_stdin\([^)]{0,300}\bchars\W{1,3}[\"']{2}.*)"
 )
+_OF_AGENTS = ("Agent.description", "Task.description", "agent.description", "task.description")
 _POINTING = r"key|hold_key|type|mouse_move|scroll|\w*click\w*|\w*drag|\w*mouse_\w+"
 _SLEEP = r"sleep [\d.]+[smh]?"
 
@@ -72,6 +73,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "looks": ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch"),
         "finishes": ("StructuredOutput", "ExitPlanMode"),
         "agents": ("Agent", "Task"),
+        "comments": (*("Bash.description", "PowerShell.description"), *_OF_AGENTS),
     },
     "codex": {
         "title": "Codex",
@@ -106,6 +108,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         ),
         "looks": ("view_image", "read_file", "list_dir", "grep_files"),
         "agents": ("spawn_agent",),
+        "comments": ("exec_command.justification", "shell_command.justification"),
     },
     "copilot": {
         "title": "Copilot CLI",
@@ -132,6 +135,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "looks": ("view", "rg", "grep", "glob", "web_fetch", "list_bash"),
         "finishes": ("task_complete",),
         "agents": ("task",),
+        "comments": ("bash.description", "powershell.description", "task.description"),
     },
     "gemini-cli": {
         "title": "Gemini CLI",
@@ -158,6 +162,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         ),
         "finishes": ("complete_task",),
         "agents": ("invoke_agent", "codebase_investigator"),
+        "comments": ("run_shell_command.description",),
     },
     "qwen-code": {
         "title": "Qwen Code",
@@ -173,6 +178,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "waits": ({"tool": "run_shell_command", "where": {"command": _SLEEP}},),
         "looks": ("read_file", "read_many_files", "list_directory", "grep_search", "glob"),
         "agents": ("task", "agent"),
+        "comments": ("run_shell_command.description", *_OF_AGENTS),
     },
     "opencode": {
         "title": "opencode",
@@ -190,6 +196,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "plans": ("todowrite", "todoread", "question", "skill", "plan_enter", "plan_exit"),
         "looks": ("read", "glob", "grep", "list", "webfetch", "websearch", "lsp"),
         "agents": ("task",),
+        "comments": ("bash.description", "task.description"),
     },
     "openhands": {
         "title": "OpenHands",
@@ -209,6 +216,8 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
             {"tool": "terminal", "where": {"command": r"\s*"}},
         ),
         "finishes": ("finish",),
+        # Each tool has these two.
+        "comments": ("*.summary", "*.security_risk"),
     },
     "cline": {
         "title": "Cline, Roo Code, Kilo Code",
@@ -234,6 +243,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "looks": ("read_file", "search_files", "list_files", "list_code_definition_names"),
         "finishes": ("attempt_completion",),
         "agents": ("new_task",),
+        "comments": ("*.task_progress",),
     },
     "copilot-chat": {
         "title": "Copilot Chat in VS Code",
@@ -247,6 +257,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "plans": ("manage_todo_list",),
         "waits": ({"tool": "get_terminal_output", "handle": "id"},),
         "looks": ("read_file", "list_dir", "file_search", "grep_search", "semantic_search"),
+        "comments": ("*.explanation", "run_in_terminal.goal"),
     },
     "playwright-mcp": {
         "title": "Playwright MCP",
@@ -262,6 +273,12 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
             *("browser_navigate_forward", "browser_fill_form", "browser_mouse_wheel"),
         ),
         "finishes": ("browser_close",),
+        # `ref` says which one is meant.
+        "comments": (
+            *("browser_click.element", "browser_type.element", "browser_hover.element"),
+            *("browser_select_option.element", "browser_drag.startElement"),
+            "browser_drag.endElement",
+        ),
     },
     "browser-use": {
         "title": "browser-use",

@@ -73,7 +73,7 @@ class ClientProfile:
     regular expressions; ``^`` stands for the beginning of a line. All fields may be empty.
 
     Raises:
-        ValueError: for a pattern that is not a regular expression.
+        ValueError: for a pattern that is not a regular expression, or a comment without a tool.
 
     >>> codex = ClientProfile.named("codex")
     >>> codex.unwrapped("Chunk ID: 89f193\nWall time: 0.0813 seconds\nOutput:\nstate: pending\n")
@@ -110,6 +110,10 @@ class ClientProfile:
     """Calls by which an agent declares itself done."""
     agents: Patterns = ()
     """Tools that start another agent."""
+    comments: Patterns = ()
+    """Arguments in which the model says what a call is for, as ``TOOL.ARGUMENT``; ``*`` stands for
+    all tools. The call does the same without them, so they are left out where calls are compared.
+    """
 
     __repr__ = repr_of_fields
 
@@ -119,6 +123,9 @@ class ClientProfile:
     def __post_init__(self) -> None:
         for name in ("wraps", "host_texts", "compaction"):
             _compiled(getattr(self, name))
+        for comment in self.comments:
+            if not all(comment.rpartition(".")):
+                raise ValueError(f"comments: {comment!r} must be TOOL.ARGUMENT, or *.ARGUMENT")
 
     @classmethod
     def named(cls, name: str) -> "ClientProfile":
@@ -250,6 +257,20 @@ class ClientProfile:
     def starts_agent(self, tool_name: str) -> bool:
         """Whether a tool starts another agent."""
         return any(_is_named(tool_name, name) for name in self.agents)
+
+    def without_comments(self, tool_name: str, arguments: Any) -> Any:
+        """Return the arguments of a call without those that only comment on it.
+
+        >>> claude = ClientProfile.named("claude-code")
+        >>> claude.without_comments("Bash", {"command": "ls", "description": "List files"})
+        {'command': 'ls'}
+        """
+        if not (self.comments and isinstance(arguments, dict)):
+            return arguments
+        split = [comment.rpartition(".") for comment in self.comments]
+        named = {name for tool, _, name in split if tool == "*" or _is_named(tool_name, tool)}
+        left = {name: value for name, value in arguments.items() if name not in named}
+        return left or arguments  # what is all of a call is not a comment on it
 
 
 _OF_CALLS = ("waits", "looks", "acts", "finishes")

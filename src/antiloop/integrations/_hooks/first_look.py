@@ -58,6 +58,8 @@ class Seen:
         self._agent = AGENTS[name]
         self._ignore = {*profile["plans"], *ignore}
         self._wraps: List[str] = list(profile.get("wraps", ()))
+        # Of any tool: to leave out too much has the engine asked once more.
+        self._comments = {each.rpartition(".")[2] for each in profile.get("comments", ())}
         self._compaction: Collection[str] = profile.get("compaction_events", ())
         self._sums: Dict[str, Dict[int, None]] = {
             kind: dict.fromkeys(kept.get(kind, ()))
@@ -72,7 +74,7 @@ class Seen:
 
     def sums_of(self, event: "Mapping[str, Any]") -> "Sums":
         """Return the checksums of an event: of its call, its result and the lines of that."""
-        kind, call = event.get(self._agent.needs[0]), _call_sum(event)
+        kind, call = event.get(self._agent.needs[0]), self._call_sum(event)
         calls = [] if call is None else [call]
         if kind == self._agent.before:
             return {_CALLS: calls}
@@ -141,17 +143,20 @@ class Seen:
                 content = re.sub(pattern, "", content, flags=re.MULTILINE)
         return content
 
-
-def _call_sum(event: "Mapping[str, Any]") -> "Optional[int]":
-    tool, arguments = event.get("tool_name"), event.get("tool_input")
-    if not isinstance(tool, str) or not isinstance(arguments, (dict, str)):
-        return None
-    if isinstance(arguments, str):
-        try:
-            arguments = loads(arguments)
-        except UNREADABLE:
+    def _call_sum(self, event: "Mapping[str, Any]") -> "Optional[int]":
+        tool, arguments = event.get("tool_name"), event.get("tool_input")
+        if not isinstance(tool, str) or not isinstance(arguments, (dict, str)):
             return None
-    return crc32(dumps([tool, arguments], sort_keys=True).encode("ascii"))
+        if isinstance(arguments, str):
+            try:
+                arguments = loads(arguments)
+            except UNREADABLE:
+                return None
+        if isinstance(arguments, dict):
+            arguments = {
+                name: value for name, value in arguments.items() if name not in self._comments
+            }
+        return crc32(dumps([tool, arguments], sort_keys=True).encode("ascii"))
 
 
 def _lines(text: str) -> "List[int]":

@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     arguments: Any
     """The arguments as plain JSON; there is no other reference to them."""
     compared: Any
-    """Those of them that make calls equal, as the user declares it; usually all."""
+    """Those of them that make calls equal: what the user declares, or all but comments."""
     is_long: bool
     """Whether the arguments are too long to be kept."""
     waits: bool
@@ -80,6 +80,9 @@ def asked_of(
     text = equal = plain_json(arguments)
     if policy.key is not None:
         compared = copied(plain(_declared(policy.compared_arguments, arguments, name, "key")))
+    elif client.comments:
+        compared = client.without_comments(name, arguments)
+    if compared is not arguments:
         equal = plain_json(compared)
     tool = kept_name(name)
     wait = client.wait_in(name, arguments) if client.waits else None
@@ -87,7 +90,7 @@ def asked_of(
     # A key that the user declares is the last word on which calls are equal.
     if waits and policy.key is None:
         handle = "" if wait is None else wait.waited_for(arguments)
-        equal = plain_json(handle or waited_for(arguments))
+        equal = plain_json(handle or waited_for(compared))
     key = short_call_fingerprint(tool, equal)
     return Asked(tool, key, arguments, compared, len(text) > KEPT, waits, policy, client)
 

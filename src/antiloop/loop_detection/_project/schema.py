@@ -146,6 +146,7 @@ _PROFILE = _object(
         "acts": _said(_CALLS, "Calls whose effect the next look shows."),
         "finishes": _said(_CALLS, "Calls by which an agent declares itself done."),
         "agents": _said(_NAMES, "Tools that start another agent."),
+        "comments": _said(_NAMES, "Arguments that say what a call is for: TOOL.ARGUMENT."),
     }
 )
 _SETTINGS: Dict[str, Any] = {
