@@ -162,6 +162,35 @@ def test_a_state_says_that_work_is_under_way(answer):
     assert outcome(answer) is Outcome.WAITING
 
 
+def checks(state):
+    names = ["build linux", "build mac", "build windows", "docs", "lint", "types", "unit"]
+    rows = [f"{name}\tpass\t4m{n}s\thttps://ci.example/runs/{n}" for n, name in enumerate(names)]
+    return "\n".join([*rows, f"end to end\t{state}\t0\thttps://ci.example/runs/9", *rows])
+
+
+def pods(state):
+    rows = [f"web-{n}-5d9f   1/1     Running   0          4d" for n in range(12)]
+    return "\n".join(["NAME         READY   STATUS    AGE", f"api-7   0/1   {state}   9s", *rows])
+
+
+@pytest.mark.parametrize("table", [checks, pods, lambda state: checks("pass") + f"\ne2e\t{state} "])
+@pytest.mark.parametrize("state", ["pending", "Pending", "queued", "IN_PROGRESS", "creating"])
+def test_one_open_cell_of_a_long_table_says_that_work_is_under_way(table, state):
+    assert outcome(table(state)) is Outcome.WAITING
+    assert outcome(table("Running")) is Outcome.SUCCESS
+    assert outcome(table(f"{state} review")) is Outcome.SUCCESS
+    assert outcome(table(state), is_error=True) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["    12\tpending  # yet", "   - pending   # yet", "are  (pending)  there", "is pending "],
+)
+def test_a_state_outside_of_a_cell_says_nothing(line):
+    lines = [f"word {n}   and more" for n in range(30)]
+    assert outcome("\n".join([*lines, line])) is Outcome.SUCCESS
+
+
 @pytest.mark.parametrize("state", ["missing", "existing", "working", "done", "ready"])
 def test_not_every_state_is_one_of_work(state):
     assert outcome(json.dumps({"id": 7, "status": state})) is Outcome.SUCCESS

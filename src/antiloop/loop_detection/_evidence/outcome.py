@@ -102,11 +102,14 @@ _JOB = (
 )
 _WAITING = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b|\w_in_progress\b"
-    r"|(?:^|\t|  )(?:pending|queued|in_progress|\w*creating)(?:\t|  |$)"  # a cell of a table
     r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\bpd\b"  # that of squeue
     rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|^\W*(?:the\s+)?(?:{_JOB}\s+(?:\S*\d\S*\s+)?)?{_WORK}\b"
     r"[^.]{0,40}$"
 )  # no "pod-a Running": that is how it should be
+_OPEN = r"(?:pending|queued|in_progress|\w*creating)"
+_CELL = re.compile(
+    rf"^(?:\S.*?(?:\t|  ) *{_OPEN}(?:\t|  |[ \t]*$)|{_OPEN}(?:\t|  ))", re.MULTILINE
+)  # of `gh pr checks`, `kubectl get pods`
 _STATE = re.compile(rf"\b(?:status|state)\W{{1,5}}{_WORK}\b")
 _CLAUSE = re.compile(r"[.,;!](?=\s|$)|\n")
 _BUSY = re.compile(
@@ -180,7 +183,7 @@ def _of_words(text: str, is_error: bool = False) -> Outcome:
     """Judge an answer by its first words, once its form says nothing."""
     length = len(text)
     if length > BRIEF:
-        if not is_error and may_be_running(text) and _STATE.search(text[:STATE].lower()):
+        if not is_error and may_be_running(text) and _shows_work(text[:SHORT].lower()):
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
@@ -223,8 +226,14 @@ def _says_busy(head: str) -> bool:
     return contains_any(head, _BUSY_PARTS) and _BUSY.search(head) is not None
 
 
+def _shows_work(text: str) -> bool:
+    """Whether a longer answer begins with a state of work under way, or lists one."""
+    return _STATE.search(text[:STATE]) is not None or _CELL.search(text) is not None
+
+
 def _is_under_way(text: str) -> bool:
-    return contains_any(text, WORK_WORDS) and _WAITING.search(text) is not None
+    is_possible = contains_any(text, WORK_WORDS)
+    return is_possible and (_WAITING.search(text) or _CELL.search(text)) is not None
 
 
 def _speaks_of_failure(head: str) -> bool:

@@ -15,6 +15,8 @@ WORK_WORDS = (
     *("in progress", "in_progress", "in-progress", "creating", "pd "),
 )
 """States of work that is under way."""
+OPEN_CELLS = ("pending", "queued", "in_progress", "creating")
+"""Those of them that tables give."""
 HEAD = 120
 """Characters in which an answer that is a failure says so."""
 
@@ -93,9 +95,13 @@ def may_have_code(edges: str) -> bool:
 
 
 def may_be_running(text: str) -> bool:
-    """Whether a text may begin with a state, and the state may be that work is under way."""
+    """Whether a text may begin with a state, or list some, and one may be that work goes on."""
     head = text[:STATE].lower()
-    return "stat" in head and contains_any(head, WORK_WORDS)  # status, state
+    if "stat" in head and contains_any(head, WORK_WORDS):  # status, state
+        return True
+    table = text[:SHORT]
+    has_cells = "\t" in table or "   " in table
+    return has_cells and contains_any(table.lower(), OPEN_CELLS)
 
 
 def contains_any(text: str, parts: "tuple[str, ...]") -> bool:
