@@ -1,6 +1,6 @@
 """Runs without what they were about, for people who hand them to others."""
 
-from typing import Any, Optional, Tuple
+from typing import Optional, Tuple
 
 from .._text.canonical import plain
 from .._text.masking import SECRETS
@@ -41,7 +41,7 @@ class Redactor:
         began = call.started_at
         return ToolCall(
             self._text(call.tool_name),
-            self._value(plain(call.arguments)),
+            self._other.value(SECRETS.value(plain(call.arguments))),
             None if call.id is None else self._text(call.id),
             call.round,
             None if began is None else began - begun,
@@ -59,9 +59,6 @@ class Redactor:
     def _message(self, said: TextMessage) -> TextMessage:
         text = self._text(said.text)
         return TextMessage(said.role, text, said.position, said.is_thought, said.is_summary)
-
-    def _value(self, value: Any) -> Any:
-        return self._other.value(SECRETS.value(value))
 
     def _text(self, text: str) -> str:
         return self._other.text(SECRETS.text(text))

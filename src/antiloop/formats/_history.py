@@ -140,13 +140,10 @@ def rounds_of(calls: Sequence[ToolCall]) -> Iterator[Tuple[int, int]]:
     """
     start = 0
     for index in range(1, len(calls) + 1):
-        if index == len(calls) or not _are_siblings(calls[start], calls[index]):
+        first = calls[start].round
+        if index == len(calls) or first is None or first != calls[index].round:
             yield start, index
             start = index
-
-
-def _are_siblings(one: ToolCall, other: ToolCall) -> bool:
-    return one.round is not None and one.round == other.round
 
 
 def round_of_unseen(calls: Sequence[ToolCall], turn_starts: Sequence[int]) -> int:

@@ -206,13 +206,12 @@ class HistoryBuilder(GrowingHistory):
         if any(map(self._profile.shows_compaction, texts)):
             self.add_summary(*texts)
             return
-        said = [text for text in texts if not self._is_of_host(text)]
+        said = [
+            each for each in texts if not (_NOTICE.match(each) or self._profile.is_of_host(each))
+        ]
         if said:
             self.turn_starts.append(len(self))
         self._add_message(Role.USER if said else Role.SYSTEM, "\n".join(said or texts))
-
-    def _is_of_host(self, text: str) -> bool:
-        return bool(_NOTICE.match(text)) or self._profile.is_of_host(text)
 
     def add_summary(self, *texts: str) -> None:
         """Note that the model no longer sees what came before, and what it sees in its place."""

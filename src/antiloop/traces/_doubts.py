@@ -109,7 +109,8 @@ def _unknown_in(value: Any, levels: int, *, is_block: bool) -> Iterator[str]:
     elif isinstance(value, dict):
         kind = kind_of(value)
         if is_block and kind:
-            if not _is_known(kind) and not value["type"].startswith(("tool-", "data-")):
+            is_known = kind in _KNOWN or kind.endswith(_KNOWN_ENDINGS)
+            if not is_known and not value["type"].startswith(("tool-", "data-")):
                 yield value["type"]
             return
         is_message = isinstance(value.get("role"), str)
@@ -118,7 +119,3 @@ def _unknown_in(value: Any, levels: int, *, is_block: bool) -> Iterator[str]:
             if isinstance(inner, (dict, list)):
                 is_content = is_message and name in ("content", "parts")
                 yield from _unknown_in(inner, levels - 1, is_block=is_content)
-
-
-def _is_known(kind: str) -> bool:
-    return kind in _KNOWN or kind.endswith(_KNOWN_ENDINGS)

@@ -104,8 +104,8 @@ def run(args: argparse.Namespace) -> int:
         counts = ", ".join(
             f"{states[each]} {each.lower()}" for each in HealthStatus if states[each]
         )
-        compared = "; " * bool(changes) + _counted(changes)
-        tell(printable(f"{args.output}: {counts}{compared}"))
+        compared = ", ".join(f"{count} {change}" for change, count in changes.items() if count)
+        tell(printable(f"{args.output}: {counts}{'; ' * bool(changes)}{compared}"))
     if recordings.is_incomplete or (others and others.is_incomplete):
         return COULD_NOT_RUN
     return FOUND if states.keys() - {"Healthy"} else 0
@@ -115,10 +115,6 @@ def _texts_kept(*recordings: Optional[Recordings]) -> str:
     """Keep all texts of small recordings; a page of an archive must still open."""
     sizes = sum(each.size for each in recordings if each)
     return "all" if sizes <= _SMALL else "warning"
-
-
-def _counted(changes: "Counter[str]") -> str:
-    return ", ".join(f"{count} {change}" for change, count in changes.items() if count)
 
 
 def _write(

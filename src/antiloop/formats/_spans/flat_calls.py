@@ -128,8 +128,8 @@ def flat_calls(rows: Iterable[Row], columns: Columns) -> Iterator[Tuple[Span, Op
 
 def _span(row: Row, columns: Columns) -> Span:
     start, end = (nanoseconds_of(value_at(row, each)) for each in (columns.start, columns.end))
-    error = value_at(row, columns.error)
-    has_failed = _is_error(row, columns) if columns.level else error not in (None, "")
+    error, level = value_at(row, columns.error), text_of(value_at(row, columns.level)).upper()
+    has_failed = level == "ERROR" if columns.level else error not in (None, "")
     return Span(
         text_of(value_at(row, columns.trace)),
         text_of(value_at(row, columns.span)),
@@ -139,10 +139,6 @@ def _span(row: Row, columns: Columns) -> Span:
         {},
         error=text_of(error) if has_failed else None,
     )
-
-
-def _is_error(row: Row, columns: Columns) -> bool:
-    return text_of(value_at(row, columns.level)).upper() == "ERROR"
 
 
 def _agent_span(row: Row, columns: Columns, span: Span) -> Optional[AgentSpan]:

@@ -113,7 +113,8 @@ class EventsBuilder(HistoryBuilder):
     def add_event(self, event: Any) -> None:
         """Add one event; one that is neither call nor result nor the user's is passed over."""
         if _is_condensation(event):
-            self.add_summary(text_of(_summary_in(event)))
+            holder = event if is_of_sdk(event) else field_of(event, "args")
+            self.add_summary(text_of(field_of(holder, "summary")))
         elif is_call(event):
             self._add_action(event)
         elif is_result(event):
@@ -163,10 +164,6 @@ class EventsBuilder(HistoryBuilder):
 def _is_condensation(event: Any) -> bool:
     """Whether an event says that earlier events are forgotten."""
     return "condensation" in (tag_of(event, "action"), tag_of(event, "kind").lower())
-
-
-def _summary_in(event: Any) -> Any:
-    return field_of(event if is_of_sdk(event) else field_of(event, "args"), "summary")
 
 
 def _message_in(event: Any) -> str:

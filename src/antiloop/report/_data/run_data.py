@@ -15,7 +15,7 @@ from ..._text.shortening import shortened
 from ...health import HealthReport, HealthWarning
 from ...loop_detection._internal import CallFeatures, asked_of
 from ...traces import RecordedRun
-from ...types import ToolCall, ToolResult
+from ...types import ToolCall
 from .lanes import SHAPES, TONES, lanes_of, letters, marks_of
 from .laps import kept, laps_of, summary_of
 from .loops import Loop, Spending, loops_of
@@ -181,7 +181,8 @@ def _content(
             tool = masking.name(each.tool)
             called.append({"tool": tool, "text": text, **_mark(marks.get(each.call))})
         if step in new_results:
-            text = texts.add(masking.text(_words(run.results[step])))
+            result = run.results[step]
+            text = texts.add(masking.text("" if result is None else text_of(result.text)))
             failure = {"is_failure": True} if each.outcome.is_failure else {}
             answered.append({"text": text, **failure})
     said.extend(_message(each, texts, masking) for each in reversed(waiting))
@@ -274,10 +275,6 @@ def _arguments(call: ToolCall, masking: Masking) -> str:
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else readable_json(value)
-
-
-def _words(result: Optional[ToolResult]) -> str:
-    return text_of(result.text) if result is not None else ""
 
 
 def _rule(warning: HealthWarning) -> Dict[str, Any]:

@@ -182,7 +182,9 @@ def _detection(number: int, step: TraceStep, calls: int) -> LoopDetection:
     details = step.data.get("details")
     details = details if isinstance(details, Mapping) else {}
     cycle = details.get("cycle")
-    steps = {each for each in _numbers(details.get("indices")) if 0 <= each < calls}
+    listed = details.get("indices")
+    listed = listed if isinstance(listed, list) else []
+    steps = {each for each in listed if type(each) is int and 0 <= each < calls}
     return LoopDetection(
         "loop",
         step.summary,
@@ -191,10 +193,6 @@ def _detection(number: int, step: TraceStep, calls: int) -> LoopDetection:
         repetitions=2,
         indices=tuple(sorted(steps)),
     )
-
-
-def _numbers(values: Any) -> Iterator[int]:
-    yield from (each for each in (values if isinstance(values, list) else ()) if type(each) is int)
 
 
 _ROWS = 12  # detectors, and loops on their ladders

@@ -28,7 +28,12 @@ def sessions_in(path: str, max_length: int) -> Iterator[Tuple[int, str, str]]:
         TraceUnreadable: if the database cannot be read; `NoTrace` if it is of another program.
     """
     try:
-        with _settled(Path(path)) as settled, closing(_opened(settled)) as database:
+        with (
+            _settled(Path(path)) as settled,
+            closing(
+                sqlite3.connect(f"{settled.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            ) as database,
+        ):
             database.row_factory = sqlite3.Row
             database.text_factory = lambda data: data.decode("utf-8", "replace")
             for number, session in enumerate(_reader_of(database, path)(database), 1):
@@ -56,10 +61,6 @@ def _settled(path: Path) -> Iterator[Path]:
         with closing(sqlite3.connect(copy)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         yield copy
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
 def _reader_of(

@@ -103,8 +103,9 @@ class GrowingFile:
             self._position += len(chunk)
             self._kept = (self._kept + chunk)[-_KEPT:]
             for number, line in self._lines.take(chunk):
-                yield number, not_kept(self._max_length) if line is None else _text(line)
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8-sig", "surrogateescape")
+                yield (
+                    number,
+                    not_kept(self._max_length)
+                    if line is None
+                    else line.decode("utf-8-sig", "surrogateescape"),
+                )

@@ -4,7 +4,7 @@ A trajectory is one JSON document, which is read whole.
 """
 
 from bisect import bisect_left
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 from ..._amounts import number, total, whole_number
 from ...formats import History, from_atif
@@ -43,7 +43,9 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
     agent, metrics = value.get("agent"), value.get("final_metrics")
     models = [field_of(agent, "model_name"), *(event.model for event in events)]
     return RecordedRun(
-        _run_id(value) or source,
+        optional_text(value.get("trajectory_id"))
+        or optional_text(value.get("session_id"))
+        or source,
         source=source,
         events=events,
         agent=optional_text(field_of(agent, "name")),
@@ -61,10 +63,6 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         ),
         **vars(history),
     )
-
-
-def _run_id(value: Dict[str, Any]) -> Optional[str]:
-    return optional_text(value.get("trajectory_id")) or optional_text(value.get("session_id"))
 
 
 def _known(written: Any, counted: Any) -> Any:

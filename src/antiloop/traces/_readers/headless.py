@@ -47,15 +47,12 @@ def _take_item(run: ListedRun, item: Dict[str, Any], *, is_over: bool) -> None:
     own = optional_text(item.get("id"))
     if own is None or own not in {call.id for call in run.calls[-_RECENT:]}:
         run.begin_reply()
-        run.call(_tool_of(item), _arguments_of(item), own)
+        tool = text_of(item.get("tool")) or tag_of(item, "type")
+        run.call(tool, _arguments_of(item), own)
     if is_over:
         code = whole_number(item.get("exit_code"))
         failed = item.get("status") in ("failed", "declined") or code not in (None, 0)
         run.result(filled_field(item, *_RESULT), own, failed=failed)
-
-
-def _tool_of(item: Dict[str, Any]) -> str:
-    return text_of(item.get("tool")) or tag_of(item, "type")
 
 
 def _arguments_of(item: Dict[str, Any]) -> Any:

@@ -14,14 +14,6 @@ MessageTest = Callable[[Any], bool]
 _ID_KEYS = ("run_id", "conversation_id", "session_id", "sessionId", "thread_id", "id")
 
 
-def _never(_: Any) -> bool:
-    return False
-
-
-def _unnamed(_: Any) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class ConversationFormat:
     """A format of conversations, by the ways in which it differs from others."""
@@ -38,9 +30,9 @@ class ConversationFormat:
     """The message for a value without such messages."""
     usage: Callable[[Any], Usage]
     """Return the usage that a message tells, or the object around the messages."""
-    is_foreign: MessageTest = _never
+    is_foreign: MessageTest = lambda _: False
     """Whether a message is of another format after all; one such shows that."""
-    agent: Callable[[Any], str] = _unnamed
+    agent: Callable[[Any], str] = lambda _: ""
     """Return the agent that a message is of."""
 
     def recognizes(self, value: Any) -> bool:
