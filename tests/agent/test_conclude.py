@@ -18,8 +18,7 @@ from antiloop import (
     StepType,
     ToolCall,
 )
-from antiloop.agent import ModelReply, ReplyEnd
-from antiloop.agent._drivers import async_driver, sync_driver
+from antiloop.agent import ModelReply, ReplyEnd, _core
 from antiloop.exceptions import ProviderError
 from antiloop.loop_detection import ChantDetector
 
@@ -234,8 +233,7 @@ def test_a_function_that_fails_is_logged_and_the_run_goes_on(way, on_notice, log
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_function_that_hangs_does_not_hold_up_the_run(way, monkeypatch, caplog):
-    for driver in (sync_driver, async_driver):
-        monkeypatch.setattr(driver, "NOTICE_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(_core, "NOTICE_TIMEOUT_S", 0.01)
     is_over = threading.Event()
     ladder = Escalation(("notify", "stop"), on_notice=lambda _: is_over.wait(60))
     result = WAYS[way](agent_over(Model(), ladder))

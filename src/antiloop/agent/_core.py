@@ -35,6 +35,8 @@ Plan = Union[Invocation, ToolResult]
 
 _LOOP = StepType.GRAPH_LOOP_DETECTED
 _logger = logging.getLogger("antiloop")
+NOTICE_TIMEOUT_S = 30.0
+"""Seconds that ``Escalation(on_notice=...)`` may take; the run waits for it."""
 _STUCK = {True: "stuck", False: "not stuck"}
 _SHORTER = (
     "the reply {} before this call was complete. Ask for it again with shorter arguments, or in "
@@ -283,7 +285,7 @@ def _on_notice(ctx: _RunContext, verdict: LoopVerdict, found: LoopDetection) -> 
     ladder = detector.escalations.get(found.detector_name, detector.escalation)
     if ladder.on_notice is None:
         return
-    answer = yield CallUser(ladder.on_notice, verdict, "on_notice")
+    answer = yield CallUser(ladder.on_notice, verdict, "on_notice", NOTICE_TIMEOUT_S)
     if isinstance(answer, str):
         _inject(ctx, answer)
     elif answer is not None:

@@ -22,6 +22,7 @@ from typing import (
 from ..exceptions import ProviderError
 from ..loop_detection import CaseFile, Opinion, SecondOpinion
 from ..types import ToolResult
+from ._drivers.asking import opinion_in
 from ._events import AgentEvent, TextDelta
 from ._tools.toolbox import Invocation
 from .providers._protocol import ModelReply, ModelRequest, Provider, Thought
@@ -50,24 +51,18 @@ class RunTools:
 
 
 @dataclass(frozen=True)
-class AskJudge:
-    """Ask for a second opinion; the answer is an `Opinion`, or None for no opinion."""
-
-    options: SecondOpinion
-    case: CaseFile
-
-
-@dataclass(frozen=True)
 class CallUser:
     """Call a function of the user's, for a limited time; the answer is what it returned.
 
     None is answered where it raises or takes too long, which is logged.
     """
 
-    function: Callable[[Any], Any]
+    function: Any
     argument: Any
     name: str
     """Its name in the log."""
+    timeout_s: Optional[float]
+    """How long it may take."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ class Emit:
     event: AgentEvent
 
 
-Question = Union[AskModel, RunTools, AskJudge, CallUser, Tell]
+Question = Union[AskModel, RunTools, CallUser, Tell]
 """A request that a driver answers."""
 Request = Union[Question, Emit]
 """A request that the loop yields."""
@@ -117,8 +112,8 @@ def run_tools(invocations: Sequence[Invocation]) -> Steps[Sequence[ToolResult]]:
 
 
 def ask_judge(options: SecondOpinion, case: CaseFile) -> Steps[Optional[Opinion]]:
-    """Ask for a second opinion."""
-    return cast(Optional[Opinion], (yield AskJudge(options, case)))
+    """Ask for a second opinion; None for no opinion."""
+    return opinion_in((yield CallUser(options.judge, case, "the judge", options.timeout)))
 
 
 def tell(hook: str, *arguments: Any) -> Steps[None]:

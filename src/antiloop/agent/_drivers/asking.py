@@ -13,18 +13,15 @@ from .threads import start_in_thread, unwrapped
 
 logger = logging.getLogger(__name__)
 
-NOTICE_TIMEOUT_S = 30.0
-"""Seconds that ``Escalation(on_notice=...)`` may take; the run waits for it."""
-
 
 def ask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     """Ask a judge, sync or async, and wait for its answer, but no longer than it may take."""
-    return _read(call(options.judge, case, options.timeout, "the judge"))
+    return opinion_in(call(options.judge, case, options.timeout, "the judge"))
 
 
 async def aask(options: SecondOpinion, case: CaseFile) -> Optional[Opinion]:
     """Ask a judge without blocking the event loop; otherwise like `ask`."""
-    return _read(await acall(options.judge, case, options.timeout, "the judge"))
+    return opinion_in(await acall(options.judge, case, options.timeout, "the judge"))
 
 
 def call(function: Any, argument: Any, timeout_s: Optional[float], name: str) -> Any:
@@ -104,7 +101,8 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
     return await answer
 
 
-def _read(answer: Any) -> Optional[Opinion]:
+def opinion_in(answer: Any) -> Optional[Opinion]:
+    """Read what a judge returned; None for no opinion."""
     opinion = Opinion(answer) if isinstance(answer, bool) else answer
     if answer is None or isinstance(opinion, Opinion):
         return opinion

@@ -12,7 +12,6 @@ from typing import Any, AsyncGenerator, List, Sequence, Union
 from ...types import ToolResult
 from .._events import AgentEvent, TextDelta
 from .._requests import (
-    AskJudge,
     AskModel,
     CallUser,
     Emit,
@@ -26,7 +25,7 @@ from .._requests import (
 )
 from .._tools.toolbox import Invocation, cancelled_result, timeout_result
 from ..providers._protocol import ModelRequest, Provider
-from .asking import NOTICE_TIMEOUT_S, aask, acall
+from .asking import acall
 from .audience import Audience
 from .event_loop import in_time
 from .threads import Fatal, start_in_thread, unwrapped
@@ -69,11 +68,8 @@ async def _carry_out(request: Question, provider: Provider, audience: Audience) 
     if isinstance(request, RunTools):
         return Outcome(await _run_tools(request.invocations))
     if isinstance(request, CallUser):
-        return Outcome(
-            await acall(request.function, request.argument, NOTICE_TIMEOUT_S, request.name)
-        )
-    if isinstance(request, AskJudge):
-        return Outcome(await aask(request.options, request.case))
+        asked = (request.function, request.argument, request.timeout_s, request.name)
+        return Outcome(await acall(*asked))
     await _tell(audience, request)
     return Outcome()
 

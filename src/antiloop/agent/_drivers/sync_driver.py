@@ -15,7 +15,6 @@ from typing import Any, Awaitable, Generator, List, Optional, Sequence, Set
 from ...types import ToolResult
 from .._events import AgentEvent
 from .._requests import (
-    AskJudge,
     AskModel,
     CallUser,
     Emit,
@@ -29,7 +28,7 @@ from .._requests import (
 )
 from .._tools.toolbox import Invocation, cancelled_result, timeout_result
 from ..providers._protocol import Provider
-from .asking import NOTICE_TIMEOUT_S, ask, call
+from .asking import call
 from .audience import Audience
 from .threads import start_in_thread, unwrapped
 
@@ -108,9 +107,8 @@ class _Worker:
         if isinstance(request, RunTools):
             return Outcome(self._run_tools(request.invocations))
         if isinstance(request, CallUser):
-            return Outcome(call(request.function, request.argument, NOTICE_TIMEOUT_S, request.name))
-        if isinstance(request, AskJudge):
-            return Outcome(ask(request.options, request.case))
+            asked = (request.function, request.argument, request.timeout_s, request.name)
+            return Outcome(call(*asked))
         self._tell(request)
         return Outcome()
 

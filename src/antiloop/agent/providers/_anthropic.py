@@ -13,7 +13,7 @@ from ...loop_detection import system_notice
 from ...stability import beta
 from ...types import Message, Role, ToolCall
 from ._protocol import ModelReply, ModelRequest, ReplyEnd, StreamItem, ToolSchema, Usage
-from ._sdk import Clients, Collector, SdkProvider, checked_options
+from ._sdk import Collector, SdkProvider, checked_options, clients_of
 from ._wire import (
     SCHEMA_PROMPT,
     clean,
@@ -90,19 +90,12 @@ class AnthropicProvider(SdkProvider):
         check_flag("native_schema", native_schema)
         if max_tokens is not None:
             check_threshold("max_tokens", max_tokens, 1)
-        if client is None and async_client is None:
-            _sdk()
+        self._clients = clients_of("Anthropic", client_options, client, async_client)
         self._model = model
         self._native_schema = native_schema
         self._max_tokens = max_tokens
         self._most = _MOST
         self._options: Dict[str, Any] = {"model": model, **checked_options(options, _RESERVED)}
-        self._clients = Clients(
-            lambda: _sdk().Anthropic(**(client_options or {})),
-            lambda: _sdk().AsyncAnthropic(**(client_options or {})),
-            client,
-            async_client,
-        )
 
     def _endpoint(self, client: Any) -> Callable[..., Any]:
         endpoint: Callable[..., Any] = client.messages.create
@@ -382,13 +375,3 @@ class _Events:
         if not self._complete:
             raise ProviderError("the stream ended before the reply was complete")
         return self._finished(list(self._blocks.values()), self._reports, self._reason)
-
-
-def _sdk() -> Any:
-    try:
-        import anthropic
-    except ImportError as error:
-        raise ImportError(
-            'AnthropicProvider needs the Anthropic SDK: pip install "antiloop[anthropic]"'
-        ) from error
-    return anthropic

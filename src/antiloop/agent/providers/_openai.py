@@ -8,7 +8,7 @@ from ...stability import beta
 from ._openai_chat import ChatApi
 from ._openai_responses import ResponsesApi
 from ._protocol import ModelReply, ModelRequest
-from ._sdk import Clients, Collector, SdkProvider, checked_options
+from ._sdk import Collector, SdkProvider, checked_options, clients_of
 from ._wire import part
 
 _APIS: Mapping[str, Union[Type[ChatApi], Type[ResponsesApi]]] = {
@@ -69,20 +69,13 @@ class OpenAIProvider(SdkProvider):
         check_flag("has_end_mark", has_end_mark)
         check_flag("takes_images", takes_images)
         check_choice("api", api, _APIS)
-        if client is None and async_client is None:
-            _sdk()
+        self._clients = clients_of("OpenAI", client_options, client, async_client)
         self._model = model
         self._takes_images = takes_images
         self._api = _APIS[api](
             checked_options(options, _APIS[api].reserved),
             native_schema=native_schema,
             has_end_mark=has_end_mark,
-        )
-        self._clients = Clients(
-            lambda: _sdk().OpenAI(**(client_options or {})),
-            lambda: _sdk().AsyncOpenAI(**(client_options or {})),
-            client,
-            async_client,
         )
 
     def _endpoint(self, client: Any) -> Callable[..., Any]:
@@ -106,13 +99,3 @@ class OpenAIProvider(SdkProvider):
         """Name the API behind a client: what one server signs, another refuses."""
         host = part(part(client, "base_url"), "host")
         return f"{self._api.source}@{host}" if isinstance(host, str) else self._api.source
-
-
-def _sdk() -> Any:
-    try:
-        import openai
-    except ImportError as error:
-        raise ImportError(
-            'OpenAIProvider needs the OpenAI SDK: pip install "antiloop[openai]"'
-        ) from error
-    return openai

@@ -7,6 +7,7 @@ imported here.
 
 import threading
 from abc import ABC, abstractmethod
+from importlib import import_module
 from typing import (
     Any,
     AsyncIterator,
@@ -102,6 +103,30 @@ class Clients:
         from asyncio import get_running_loop
 
         return get_running_loop()
+
+
+def clients_of(title: str, options: Any, client: Any, async_client: Any) -> Clients:
+    """Return the user's clients, or ones of the SDK whose clients bear this title, e.g. "OpenAI".
+
+    Raises:
+        ImportError: if the SDK is needed and not installed; it says what to install.
+    """
+    name = title.lower()
+
+    def make(kind: str) -> Any:
+        return getattr(_sdk(name, title), kind)(**(options or {}))
+
+    if client is None and async_client is None:
+        _sdk(name, title)
+    return Clients(lambda: make(title), lambda: make(f"Async{title}"), client, async_client)
+
+
+def _sdk(name: str, title: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        needed = f'the {title} SDK: pip install "antiloop[{name}]"'
+        raise ImportError(f"{title}Provider needs {needed}") from error
 
 
 class SdkProvider(ABC):
