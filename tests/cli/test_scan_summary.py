@@ -68,7 +68,7 @@ def test_long_figures_have_commas():
     for _ in range(1_000):
         table.add(replace(judged, health=long))
     assert list(table.lines()) == [
-        "                 runs    calls  wasted calls",
+        "                 runs      calls  wasted calls",
         "Healthy         1,000  1,200,000     1,199,000",
     ]
 

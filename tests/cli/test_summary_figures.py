@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from antiloop import ToolCall, ToolResult
 from antiloop._text.masking import SECRETS
 from antiloop.cli._judged_run import judge, profile_of
-from antiloop.cli._summary.figures import Figures, RunFigures
+from antiloop.cli._output.figures import Figures
+from antiloop.cli._summary.figures import RunFigures
 from antiloop.cli._summary.summary import (
     NAMES,
     OTHERS,

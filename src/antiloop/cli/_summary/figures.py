@@ -1,43 +1,17 @@
 """Count runs for a summary, and what one run adds to it."""
 
 from collections import Counter
-from dataclasses import dataclass, field, fields
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from dataclasses import dataclass, field
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
-from ..._amounts import number, total
+from ..._amounts import number
 from ..._text.masking import SECRETS, Masking
 from ...health import HealthReport
 from ...loop_detection import LoopVerdict
 from ...prices import Prices
 from ...report._internal import Loop, Spending, loops_of, moments_of
 from ...traces import RecordedRun
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Sums over runs. Tokens and money are None where no run tells them."""
-
-    runs: int = 0
-    loops: int = 0
-    calls: int = 0
-    wasted_calls: int = 0
-    """Calls of loops that brought nothing new."""
-    wasted_tokens: Optional[int] = None
-    cost: Optional[float] = None
-    """The cost of the runs as a whole; not known of a tool."""
-    wasted_cost: Optional[float] = None
-
-    def __add__(self, other: "Figures") -> "Figures":
-        names = (each.name for each in fields(self))
-        sums: Dict[str, Any] = {
-            name: total([getattr(self, name), getattr(other, name)]) for name in names
-        }
-        return Figures(**sums)
-
-    @property
-    def wasted_share(self) -> Optional[float]:
-        """Wasted calls by calls, from 0 to 1; None without calls."""
-        return self.wasted_calls / self.calls if self.calls else None
+from .._output.figures import Figures
 
 
 @dataclass(frozen=True)

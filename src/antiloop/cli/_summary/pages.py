@@ -1,13 +1,13 @@
 """A summary as text for a terminal, and as one HTML page without script, other file or network."""
 
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlencode
 
 from ..._short_repr import counted
 from ..._text.markup import html
 from ..._text.shortening import visible
-from .._output.terminal import columns, is_verbose, line_of, page_columns, say, tell
-from .figures import Figures
+from .._output.figures import table_lines, titles, told_by
+from .._output.terminal import is_verbose, line_of, page_columns, say, tell
 from .period import moment
 from .summary import OTHERS, Row, Summary, chart
 
@@ -55,9 +55,9 @@ def _whole(summary: Summary) -> Table:
     for title, sums in (("period before", summary.whole.before), ("without time", summary.untimed)):
         if sums.runs:
             rows.append((title, sums))
-    columns = [name for name in _FIGURES if any(_value(each, name) is not None for _, each in rows)]
-    cells = ((title, tuple(_cell(each, name) for name in columns)) for title, each in rows)
-    return Table("period", _titles(columns), tuple(cells))
+    names = told_by(each for _, each in rows)
+    cells = ((title, tuple(each.cells(names))) for title, each in rows)
+    return Table("period", titles(names), tuple(cells))
 
 
 def _table(
@@ -66,20 +66,11 @@ def _table(
     """Make the table of a group; each row has what a report knows it by, its name and its sums."""
     telling = [each for each in rows if shown is None or not each[2].is_calm]
     kept = telling[:shown]
-    columns = [
-        name for name in _FIGURES if any(_value(row.counted, name) is not None for *_, row in kept)
-    ]
-    cells = (
-        (name, (*(_cell(row.counted, column) for column in columns), _trend(row)))
-        for _, name, row in kept
-    )
+    names = told_by(row.counted for *_, row in kept)
+    cells = ((name, (*row.counted.cells(names), _trend(row))) for _, name, row in kept)
     links = tuple("" if key in (None, OTHERS) else urlencode({title: key}) for key, *_ in kept)
     left_out, calm = len(telling) - len(kept), len(rows) - len(telling)
-    return Table(title, (*_titles(columns), "trend"), tuple(cells), left_out, calm, links)
-
-
-def _titles(columns: Sequence[str]) -> Tuple[str, ...]:
-    return tuple(name.replace("wasted_share", "share").replace("_", " ") for name in columns)
+    return Table(title, (*titles(names), "trend"), tuple(cells), left_out, calm, links)
 
 
 def _named(name: Optional[str]) -> str:
@@ -91,39 +82,6 @@ def _trend(row: Row) -> str:
     if row.trend is None:
         return "new" if row.now.runs and not row.before.runs else "-"
     return f"{100 * row.trend:+.1f}"
-
-
-def _cell(figures: Figures, name: str) -> str:
-    value = _value(figures, name)
-    return "-" if value is None else _FIGURES[name](value)
-
-
-def _value(figures: Figures, name: str) -> Any:
-    return getattr(figures, name)
-
-
-def _whole_number(value: int) -> str:
-    return f"{value:,}"
-
-
-def _money(value: float) -> str:
-    return f"{value:,.2f}"
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
-_FIGURES: Dict[str, Callable[[Any], str]] = {
-    "runs": _whole_number,
-    "loops": _whole_number,
-    "calls": _whole_number,
-    "wasted_calls": _whole_number,
-    "wasted_share": _share,
-    "wasted_tokens": _whole_number,
-    "cost": _money,
-    "wasted_cost": _money,
-}
 
 
 def remarks_of(summary: Summary) -> List[str]:
@@ -144,7 +102,6 @@ def remarks_of(summary: Summary) -> List[str]:
 
 _NAME = 40
 """Columns of a name at most."""
-_LEAST = 7
 
 
 def tell_summary(summary: Summary) -> None:
@@ -153,7 +110,9 @@ def tell_summary(summary: Summary) -> None:
     tell(f"Runs since {since}, compared with those of the period before, which is as long.")
     for table in tables_of(summary, None if is_verbose() else SHOWN):
         say("")
-        for line in _lines(table, page_columns()) if table.rows else ():
+        rows = [(visible(name, _NAME), cells) for name, cells in table.rows]
+        head = (table.title, *table.columns)
+        for line in table_lines(head, rows, page_columns()) if rows else ():
             say(line)
         if table.left_out:
             tell(f"and {table.left_out:,} more; -v or --format json tells all")
@@ -168,24 +127,6 @@ def _calm(table: Table) -> str:
     """Count the rows that are not shown, as they have no loops."""
     noun = table.title if table.calm == 1 else f"{table.title}s"
     return f"and {table.calm:,}{' more' if table.rows else ''} {noun} without loops"
-
-
-def _lines(table: Table, width: Optional[int]) -> Iterator[str]:
-    """Yield the table; where it is wider than this, as a list."""
-    rows = [(visible(name, _NAME), cells) for name, cells in table.rows]
-    title = max(columns(name) for name in (table.title, *(name for name, _ in rows)))
-    widths = [
-        max(_LEAST, *map(len, cells)) for cells in zip(table.columns, *(each for _, each in rows))
-    ]
-    if width is not None and title + sum(widths) + 2 * len(widths) > width:
-        for name, cells in rows:
-            yield name
-            for column, cell in zip(table.columns, cells):
-                yield f"  {column:<13} {cell:>{_LEAST}}"
-        return
-    for name, cells in ((table.title, table.columns), *rows):
-        padded = (f"  {cell:>{size}}" for cell, size in zip(cells, widths))
-        yield name + " " * (title - columns(name)) + "".join(padded)
 
 
 _SHOWN = 100

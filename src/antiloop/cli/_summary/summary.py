@@ -11,7 +11,8 @@ from ..._text.masking import Masking, masking_of
 from ...health import HealthProfile
 from ...traces import RecordedRun
 from .._judged_run import JudgedRun, judge
-from .figures import Figures, figures_of
+from .._output.figures import Figures
+from .figures import figures_of
 from .period import Period, moment
 
 NAMES = 1_000
