@@ -3,7 +3,6 @@
 import re
 from collections import deque
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Deque, Dict, NamedTuple, Optional, Tuple, TypeVar
 
@@ -16,9 +15,7 @@ from ..traces import RunEvent
 from ..types import ToolCall
 
 COMPARED_LENGTH = 256
-"""Characters of a text that are compared: half from its start, half from its end.
-
-`difflib` takes quadratic time."""
+"""Characters of a text that are compared: half from its start, half from its end."""
 
 
 class ComparedText(NamedTuple):
@@ -46,17 +43,11 @@ def are_similar(one: ComparedText, other: ComparedText, least: float) -> bool:
     """
     if 2 * min(one.length, other.length) < least * (one.length + other.length):
         return False
-    enough = least * (len(one.text) + len(other.text)) / 2
-    if _ends_in_common(one.text, other.text) >= enough:
-        return True
-    # The quick bounds of difflib reject few pairs, and its ratio takes twenty times as long.
-    if common_length(one.text, other.text) < enough:
-        return False
-    return SequenceMatcher(None, one.text, other.text, autojunk=False).ratio() >= least
+    return 2 * common_length(one.text, other.text) >= least * (len(one.text) + len(other.text))
 
 
 def common_length(one: str, other: str) -> int:
-    """Return the length of the longest common subsequence; `difflib` never matches more.
+    """Return the length of the longest common subsequence.
 
     The bits of one number are a row in the usual table (Hyyrö, 2004: Bit-parallel
     LCS-length computation revisited).
@@ -72,17 +63,6 @@ def common_length(one: str, other: str) -> int:
         hits = row & places.get(letter, 0)
         row = ((row + hits) | (row - hits)) & every
     return len(one) - bin(row).count("1")
-
-
-def _ends_in_common(one: str, other: str) -> int:
-    """Count the characters with which both texts begin, and those with which both end."""
-    start = _start_in_common(one, other)
-    return start + _start_in_common(one[start:][::-1], other[start:][::-1])
-
-
-def _start_in_common(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 REMEMBERED = 1_000
