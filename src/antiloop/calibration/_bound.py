@@ -8,6 +8,7 @@ runs to be drawn independently from those to come, and nothing else.
 
 import math
 from itertools import accumulate
+from typing import Callable
 
 from .._checks import check_threshold, is_number
 from ..stability import beta
@@ -35,14 +36,10 @@ def upper_bound(stops: int, runs: int, confidence: float = 0.95) -> float:
     if stops > runs:
         raise ValueError(f"stops must be from 0 to the number of runs, got {stops} of {runs}")
     _check_share("confidence", confidence)
-    low, high = 0.0, 1.0
-    while stops < runs and high - low > _PRECISION:
-        middle = (low + high) / 2
-        if _is_unlikely(stops, runs, middle, confidence):
-            high = middle
-        else:
-            low = middle
-    return high
+    if stops == runs:
+        return 1.0
+    steps = round(1 / _PRECISION)
+    return _first(lambda at: _is_unlikely(stops, runs, at / steps, confidence), 0, steps) / steps
 
 
 @beta
@@ -61,14 +58,8 @@ def stops_allowed(runs: int, share: float, confidence: float = 0.95) -> int:
     check_threshold("runs", runs, 0)
     _check_share("share", share)
     _check_share("confidence", confidence)
-    low, high = -1, runs
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _is_unlikely(middle, runs, share, confidence):
-            low = middle
-        else:
-            high = middle
-    return low
+    too_many = _first(lambda stops: not _is_unlikely(stops, runs, share, confidence), -1, runs)
+    return too_many - 1
 
 
 @beta
@@ -87,12 +78,14 @@ def runs_needed(stops: int, share: float, confidence: float = 0.95) -> int:
     low, high = stops, stops + 1
     while not _is_unlikely(stops, high, share, confidence):
         low, high = high, 2 * high
+    return _first(lambda runs: _is_unlikely(stops, runs, share, confidence), low, high)
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the first number above `low` from which on something holds, `high` at the latest."""
     while high - low > 1:
         middle = (low + high) // 2
-        if _is_unlikely(stops, middle, share, confidence):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 

@@ -13,7 +13,7 @@ from ..._replaced_file import named_folders, replaced_file
 from .._command import COULD_NOT_RUN, FOUND, EngineFailed, add_command, reason_of
 from .._detector import add_detector, add_prices, detector_of, prices_of, profiles_of
 from .._engines.parallel import add_engine
-from .._named_judge import Asked, add_judge
+from .._named_judge import add_judge
 from .._output.terminal import complain, is_quiet, printable, tell
 from .._recordings import Recordings, add_recordings, path_to_write
 
@@ -156,17 +156,13 @@ def _parts(
     """Yield what the page holds of each run, and count the states."""
     from .._engines.scanning import judged_runs
 
-    asked = Asked()
     with closing(
         judged_runs(recordings, profile, args, partial(judge_and_draw, only=only))
     ) as runs:
         for judged in runs:
-            asked += judged.asked or Asked()
             states[judged.health.status.value] += 1
             if judged.part is not None:
                 yield judged.part
-    if asked.complaint:
-        complain(asked.complaint)
 
 
 def judge_and_draw(run: "RecordedRun", profile: "HealthProfile", only: str) -> "JudgedRun":

@@ -15,7 +15,7 @@ from .._detector import (
     settings_of,
 )
 from .._engines.parallel import add_engine
-from .._named_judge import Asked, add_judge
+from .._named_judge import add_judge
 from .._output.terminal import complain
 from .._recordings import Recordings, add_recordings, path_to_write
 
@@ -125,16 +125,12 @@ def _write(
     """Write the runs as they come; count them, and those with an unknown loop."""
     seen = stuck = 0
     with closing(runs):  # stops the workers, whatever happens
-        asked = Asked()
         for each in runs:
-            asked += each.asked or Asked()
             judged = baseline.marked(each) if baseline else each
             seen += 1
             stuck += bool(judged.new_verdicts)
             writer.run(judged)
     writer.end()
-    if asked.complaint:
-        complain(asked.complaint)
     return seen, stuck
 
 

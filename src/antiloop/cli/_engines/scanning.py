@@ -11,6 +11,8 @@ from ...loop_detection import ClientProfile
 from ...traces import RecordedRun
 from ...traces._internal import PIECE, Doubt, Piece, pieces_of, read_piece
 from .._judged_run import JudgedRun, judge
+from .._named_judge import Asked
+from .._output.terminal import complain
 from .._recordings import RecordingFile, Recordings
 from .parallel import in_order, is_parallel
 
@@ -39,13 +41,14 @@ def judged_runs(
     Raises:
         EngineFailed: if the chosen engine is not available or breaks down.
     """
-    found = _by_others if is_parallel(args) else _here
+    found, asked = _by_others if is_parallel(args) else _here, Asked()
     with closing(found(recordings, profile, args, judging)) as parts:
         for file, piece, items in parts:
             if piece.is_first:
                 recordings.begin(file)
             for each in items:
                 if isinstance(each, JudgedRun):
+                    asked += each.asked or Asked()
                     yield each
                     recordings.progress.run_done()
                 elif isinstance(each, str):
@@ -53,6 +56,8 @@ def judged_runs(
                 else:
                     recordings.give_up(file, each)
     recordings.end()
+    if asked.complaint:
+        complain(asked.complaint)
 
 
 def _here(
