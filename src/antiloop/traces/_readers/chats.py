@@ -75,11 +75,23 @@ def _is_amp(value: Any) -> bool:
     return is_thread and any_of(value.get("messages"), lambda one: tag_of(one, "role") in _ROLES)
 
 
-def listed_document(value: Any) -> Iterator[Listed]:
-    """Find the messages of a document."""
-    session = filled_field(value, "id", "sessionId") if isinstance(value, dict) else None
-    for message in items_of(messages_in(value)):
-        yield optional_text(session), "", message
+def listed_under(key: str, *ids: str) -> Callable[[Any], Iterator[Listed]]:
+    """Make what finds the messages of a document: a list, or what it holds under a key.
+
+    Args:
+        key: where an object has the messages.
+        ids: where it has the id of the session.
+    """
+
+    def listed(value: Any) -> Iterator[Listed]:
+        session = filled_field(value, *ids) if isinstance(value, dict) else None
+        for message in items_of(value if isinstance(value, list) else field_of(value, key)):
+            yield optional_text(session), "", message
+
+    return listed
+
+
+listed_document = listed_under("messages", "id", "sessionId")
 
 
 def _take_amp(run: ListedRun, message: Any) -> None:
@@ -101,11 +113,6 @@ def _take_amp(run: ListedRun, message: Any) -> None:
 
 def _is_crush(value: Any) -> bool:
     return isinstance(value, dict) and "crush_session" in value
-
-
-def _listed_crush(value: Any) -> Iterator[Listed]:
-    for message in items_of(field_of(value, "messages")):
-        yield optional_text(field_of(value, "crush_session")), "", message
 
 
 def _take_crush(run: ListedRun, message: Any) -> None:
@@ -291,7 +298,13 @@ Row = Tuple[
 _ROWS: Dict[str, Row] = {
     "droid": (_is_droid, _listed_droid, _take_droid, False, "no line of a Factory Droid session"),
     "amp": (_is_amp, listed_document, _take_amp, True, "no thread of Amp here"),
-    "crush": (_is_crush, _listed_crush, _take_crush, True, "no session of Crush here"),
+    "crush": (
+        _is_crush,
+        listed_under("messages", "crush_session"),
+        _take_crush,
+        True,
+        "no session of Crush here",
+    ),
     "goose": (_is_goose, _listed_goose, _take_goose, False, "nothing of a Goose session here"),
     "continue": (_is_continue, _listed_continue, _take_continue, True, "no session of Continue"),
     "kimi": (_is_kimi, _listed_lines, _take_kimi, False, "no line of a Kimi CLI session"),

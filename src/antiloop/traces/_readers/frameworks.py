@@ -13,7 +13,7 @@ from ...formats._internal import (
     text_of,
 )
 from .._shared.listed_run import Listed, ListedRun
-from .chats import Row, any_of, listed_document, mapping, messages_in, table
+from .chats import Row, any_of, listed_document, listed_under, mapping, messages_in, table
 
 _SDK_TYPES = ("tool-call", "tool-result")
 _FINAL = ("output-available", "output-error", "output-denied", "result")
@@ -110,11 +110,6 @@ def _is_smolagents(value: Any) -> bool:
     return any_of(steps, lambda step: "step_number" in mapping(step) and "observations" in step)
 
 
-def _listed_smolagents(value: Any) -> Iterator[Listed]:
-    for step in items_of(value if isinstance(value, list) else field_of(value, "steps")):
-        yield None, "", step
-
-
 def _take_smolagents(run: ListedRun, step: Any) -> None:
     if "task" in mapping(step):
         run.add_user_message(text_of(step["task"]))
@@ -203,11 +198,6 @@ def _is_librechat(value: Any) -> bool:
     )
 
 
-def _listed_librechat(value: Any) -> Iterator[Listed]:
-    for message in items_of(field_of(value, "messages")):
-        yield optional_text(value.get("conversationId")), "", message
-
-
 def _take_librechat(run: ListedRun, message: Any) -> None:
     at = moment_s(field_of(message, "createdAt"))
     if field_of(message, "isCreatedByUser") is True:
@@ -233,7 +223,7 @@ _ROWS: Dict[str, Row] = {
     "ai-sdk": (_is_ai_sdk, listed_document, _take_ai_sdk, True, "no messages of the AI SDK here"),
     "tau2": (_is_tau2, _listed_tau2, _take_tau2, True, "no simulations of tau2 here"),
     "smolagents": (
-        *(_is_smolagents, _listed_smolagents, _take_smolagents, True),
+        *(_is_smolagents, listed_under("steps"), _take_smolagents, True),
         "no steps of smolagents here",
     ),
     "browser-use": (
@@ -242,7 +232,7 @@ _ROWS: Dict[str, Row] = {
     ),
     "autogen": (_is_autogen, listed_document, _take_autogen, True, "no messages of AutoGen here"),
     "librechat": (
-        *(_is_librechat, _listed_librechat, _take_librechat, True),
+        *(_is_librechat, listed_under("messages", "conversationId"), _take_librechat, True),
         "no conversation of LibreChat here",
     ),
 }

@@ -3,12 +3,12 @@
 from bisect import bisect_left
 from typing import Any, Dict, Iterator, List
 
-from ..._amounts import number, total
+from ..._amounts import number
 from ...formats import History, from_mini_swe_agent
 from ...formats._internal import field_of, items_of, optional_text, text_of
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.run_under_way import whole_runs
-from .._shared.usage import Usage, chat_usage, reply_event
+from .._shared.usage import Usage, chat_usage, reply_event, total_usage
 
 _ENDED_WELL = ("", "Submitted")
 
@@ -41,12 +41,10 @@ def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
         optional_text(value.get("instance_id")) or source,
         source=source,
         events=replies,
-        model=optional_text(model),
-        input_tokens=total(reply.input_tokens for reply in replies),
-        output_tokens=total(reply.output_tokens for reply in replies),
         cost=number(field_of(field_of(info, "model_stats"), "instance_cost")),
         failed=text_of(field_of(info, "exit_status")) not in _ENDED_WELL,
         **vars(history),
+        **{**vars(total_usage(replies)), "model": optional_text(model)},
     )
 
 

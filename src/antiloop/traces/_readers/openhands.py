@@ -11,7 +11,7 @@ from ...formats._internal import field_of, openhands, optional_text, text_of, ti
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import RunUnderWay, TakeRecord, WholeRun
-from .._shared.usage import Usage, chat_usage, reply_event, total_usage
+from .._shared.usage import chat_usage, reply_event, total_usage
 
 _HOLDERS = ("history", "events", "trajectory")
 
@@ -95,7 +95,6 @@ def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
     history = conversation.build()
     holder: Dict[str, Any] = value if isinstance(value, dict) else {}
     ids = (optional_text(holder.get(key)) for key in ("instance_id", "conversation_id", "id"))
-    usages = [Usage(one.model, one.input_tokens, one.output_tokens) for one in beside]
     return RecordedRun(
         next(filter(None, ids), source),
         source=source,
@@ -104,7 +103,7 @@ def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
         failed=bool(holder.get("error")) or any(map(_is_end_in_error, events[-1:])),
         client=conversation.client,
         **vars(history),
-        **vars(total_usage(usages)),
+        **vars(total_usage(beside)),
     )
 
 

@@ -19,6 +19,7 @@ from ...loop_detection import Opinion
 from ...loop_detection._internal import call_fingerprint, recorded_opinion
 from ...types import Role, ToolCall, ToolResult
 from .._recorded_run import RecordedRun, RunEvent
+from .usage import total_usage
 
 _WAITING = 100
 """The calls that may lack a result at one time before the oldest ones are given up."""
@@ -98,14 +99,11 @@ class OpenRun(GrowingHistory):
             source=self.source,
             events=tuple(events),
             agent=self._agent,
-            model=next((event.model for event in events if event.model), None),
-            input_tokens=total(event.input_tokens for event in events),
-            output_tokens=total(event.output_tokens for event in events),
             cost=total(event.cost for event in events),
             opinions=tuple(self._opinions),
             failed=self._failed,
-            cached_tokens=total(event.cached_tokens for event in events),
             **vars(self.build()),
+            **vars(total_usage(events)),
         )
 
     def _note_opinion(self, event: Mapping[str, Any]) -> None:

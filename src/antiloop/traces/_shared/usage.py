@@ -1,7 +1,7 @@
 """The model that answered, and the tokens that it read and wrote."""
 
 from dataclasses import dataclass
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, Optional, Union
 
 from ..._amounts import total, whole_number
 from ...formats._internal import field_of, optional_text
@@ -77,7 +77,7 @@ def reply_event(
     )
 
 
-def total_usage(usages: Iterable[Usage]) -> Usage:
+def total_usage(usages: Iterable[Union[Usage, RunEvent]]) -> Usage:
     """Add up the replies of a run."""
     found = list(usages)
     return Usage(
