@@ -62,7 +62,7 @@ class CallUser:
     name: str
     """Its name in the log."""
     timeout_s: Optional[float]
-    """How long it may take."""
+    """The longest that it may take."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ _FIGURES: Dict[str, Callable[[Any], str]] = {
 }
 
 
-def told_by(rows: Iterable[Figures], but: Sequence[str] = ()) -> List[str]:
+def known_figures(rows: Iterable[Figures], but: Sequence[str] = ()) -> List[str]:
     """Return the names of the figures that any row has, but for some."""
     known = list(rows)
     wanted = (name for name in _FIGURES if name not in but)

@@ -14,7 +14,7 @@ from typing import (
 
 from ..._text.masking import SECRETS
 from ...health import HealthStatus
-from .figures import Figures, table_lines, titles, told_by
+from .figures import Figures, known_figures, table_lines, titles
 from .terminal import (
     counted,
     is_quiet,
@@ -58,7 +58,7 @@ class HealthTable:
         everything = sum(rows.values(), Figures())
         if len(rows) > 1:
             rows["all"] = everything
-        names = told_by([everything], but=("loops", "wasted_share"))
+        names = known_figures([everything], but=("loops", "wasted_share"))
         cells = [(title, row.cells(names)) for title, row in rows.items()]
         for line in table_lines(("", *titles(names)), cells, width, _TITLE):
             title = next((each for each in _STYLES if line.startswith(each)), "")

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from ..._short_repr import counted
 from ..._text.markup import html
 from ..._text.shortening import visible
-from .._output.figures import table_lines, titles, told_by
+from .._output.figures import known_figures, table_lines, titles
 from .._output.terminal import is_verbose, line_of, page_columns, say, tell
 from .period import moment
 from .summary import OTHERS, Row, Summary, chart
@@ -55,7 +55,7 @@ def _whole(summary: Summary) -> Table:
     for title, sums in (("period before", summary.whole.before), ("without time", summary.untimed)):
         if sums.runs:
             rows.append((title, sums))
-    names = told_by(each for _, each in rows)
+    names = known_figures(each for _, each in rows)
     cells = ((title, tuple(each.cells(names))) for title, each in rows)
     return Table("period", titles(names), tuple(cells))
 
@@ -66,7 +66,7 @@ def _table(
     """Make the table of a group; each row has what a report knows it by, its name and its sums."""
     telling = [each for each in rows if shown is None or not each[2].is_calm]
     kept = telling[:shown]
-    names = told_by(row.counted for *_, row in kept)
+    names = known_figures(row.counted for *_, row in kept)
     cells = ((name, (*row.counted.cells(names), _trend(row))) for _, name, row in kept)
     links = tuple("" if key in (None, OTHERS) else urlencode({title: key}) for key, *_ in kept)
     left_out, calm = len(telling) - len(kept), len(rows) - len(telling)
