@@ -341,3 +341,23 @@ def test_other_tools_that_find_nothing_repeat_no_answer():
     tools = ("find", "grep", "list", "search", "query")
     assert ask(detector, *(step(tool, "[]", q=NAMES[at]) for at, tool in enumerate(tools))) is None
     assert ask(detector, *(step("find", "[]", q=name) for name in NAMES[:5])).repetitions == 5
+
+
+def refused_ports(*ports):
+    text = "connect to db port {} failed: Connection refused"
+    return [step("bash", text.format(port), command=f"nc db {port}") for port in ports]
+
+
+@pytest.mark.parametrize(
+    ("run", "rounds_until_the_end"),
+    [
+        (refused_ports(*range(20, 40)), 15),
+        (refused_ports(20, 21, 20, 21, 22, 21), 4),
+        (refused_ports(*NAMES), 4),
+    ],
+)
+def test_one_number_after_the_other_may_be_tried_for_longer(run, rounds_until_the_end):
+    rounds = [[each] for each in run]
+    actions = [each.action.value for each in verdicts(LoopDetector.escalating(), *rounds)]
+    assert actions.index("notify") == 3
+    assert actions.index("stop") == rounds_until_the_end

@@ -217,6 +217,9 @@ class FailureStreakDetector(WindowDetector):
         # It may be the acknowledgment of a tool that does something new each time.
         if _may_acknowledge(features):
             return replace(found, refused=(), may_end_run=False)
+        # The next port or page may be the right one, and no block would help: the end comes late.
+        if _tries_numbers(streak):
+            return replace(found, spacing=PATIENCE)
         # A block of a whole tool hits healthy calls, too. Where calls only resembled each other,
         # the agent gets a round more to leave by itself.
         is_firm = features.is_command or features.is_missing or 2 * _exact(streak) >= count
@@ -298,6 +301,12 @@ def _is_poll(window: Window, streak: List[JudgedCall]) -> bool:
     # After a failure there is nothing left to wait for.
     fails = any(item.features.outcome.is_failure for item in streak)
     return not fails and is_paced(window, streak)
+
+
+def _tries_numbers(streak: List[JudgedCall]) -> bool:
+    """Whether one command line was run with one number after the other."""
+    is_one = len({item.features.shape for item in streak}) == 1
+    return is_one and streak[-1].features.is_command and not _exact(streak)
 
 
 def _exact(streak: List[JudgedCall]) -> int:
