@@ -309,6 +309,22 @@ class TestDetectorsAndJudges:
         assert self.row(self.weak(), 14, None) == wanted
         assert self.row(self.weak(), 14, Opinion(False, 0.6)) == wanted
 
+    @pytest.mark.parametrize("answer", [None, Opinion(False, 0.6), Opinion(True, 0.6)])
+    def test_a_notice_that_waits_for_the_judge_is_worded_once(self, answer):
+        detector, steps = UNCERTAIN["near_repeat"]
+        asked, judge = [], SecondOpinion(never, suspicion=1)
+
+        def words(found):
+            asked.append(found)
+            return f"Notice {len(asked)}."
+
+        monitor = LoopDetector(
+            [detector], Escalation(), second_opinion=judge, inject_message=words
+        ).monitor()
+        verdicts, waited = self.judged(monitor, steps, answer)
+        assert waited == [True]
+        assert (verdicts[-1].message, len(asked)) == ("Notice 1.", 1)
+
     def test_listeners_hear_what_nobody_answered(self):
         monitor, heard = self.weak(), []
         monitor.add_listener(heard.append)

@@ -75,9 +75,8 @@ class LoopMonitor:
         self._reported = Reported(detector.window)
         self._speech = Speech(detector.detectors, detector.masking)
         self._suspicion = Suspicion()
-        judge, masking = detector.second_opinion, detector.masking
         known = (self.run_id, self._window, self._recorded)
-        self._inquiry = Inquiry(judge, masking, *known, can_ask=self._can_ask)
+        self._inquiry = Inquiry(detector, *known, can_ask=self._can_ask)
         self._copies = CallCopies(detector.detectors, detector.window)
 
     def __repr__(self) -> str:
@@ -175,9 +174,11 @@ class LoopMonitor:
             return GO_ON
         said = opinion_of(opinion)
         self._listeners.tell_event("on_second_opinion", question.case, said)
-        found = self._inquiry.answered(said, question.found, question.ends_run)
-        self._ladder = question.ladder
-        verdict = self._climbed(found, question.verdict.suspicion)
+        found, verdict = self._inquiry.answered(said, question.found), question.verdict
+        # What holds has climbed already, and a notice is worded once by a function of the user's.
+        if found is not question.found:
+            self._ladder = question.ladder
+            verdict = self._climbed(found, verdict.suspicion)
         verdict = stronger(self._listeners.tell_functions(verdict), question.words)
         return self._listeners.tell_observers(verdict)
 

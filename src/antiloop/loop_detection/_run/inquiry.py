@@ -18,9 +18,8 @@ The judge is not asked about new calls whose results are unknown: there would be
 
 from copy import deepcopy
 from dataclasses import astuple, dataclass, replace
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ..._text.masking import Masking
 from ...types import ToolCall
 from .._detection import LoopDetection
 from .._detectors.base import detection
@@ -33,6 +32,7 @@ from .._second_opinion.case_file import CaseFile
 from .._second_opinion.excerpts import Excerpts
 from .._second_opinion.likeness import Likeness
 from .._second_opinion.opinion import Opinion, SecondOpinion, opinion_of
+from .._settings import DetectorSettings
 from .._verdict import GO_ON, LoopVerdict, stronger
 
 NAME = "second_opinion"
@@ -57,8 +57,6 @@ class Ask:
 
     found: Findings
     """The findings of the detectors; they hold without an answer, or with an uncertain one."""
-    ends_run: bool
-    """Whether the run ends if it is stuck."""
     ladder: Ladder
     """As it was before the round."""
     case: CaseFile
@@ -81,21 +79,23 @@ class _Episode:
     judged: int
     """The step after which its opinion was given."""
     ended: int = 0
-    """The round in which the opinion was given again before the end of the run, or 0."""
+    """The round in which the opinion was given again and ended the run, or 0."""
 
     def is_over(self, at: int, found: Findings, gap: int) -> bool:
         """Whether it has ended before this round."""
+        # A loop that a detector is sure of goes on with what was said before.
+        if _is_certain(found):
+            return False
         # After its end was called for, a run that goes on may have found another way.
-        is_another = self.ended and found and not _can_refuse(found) and at - self.found > gap
-        return bool(is_another) or at - self.seen > gap
+        is_another = self.ended and found and not _can_refuse(found)
+        return at - (self.found if is_another else self.seen) > gap
 
 
 class Inquiry:
     """The questions to the judge of one run, and its opinions.
 
     Args:
-        options: the judge, and when to ask it; None if there is none.
-        masking: what of calls and results may be shown.
+        detector: whose judge is asked, and whose mask is applied.
         run_id: the run's id, as the judge sees it.
         window: the window of the run.
         recorded: earlier opinions on this run, by step; they count before the judge is asked.
@@ -104,21 +104,21 @@ class Inquiry:
 
     def __init__(
         self,
-        options: Optional[SecondOpinion],
-        masking: Masking,
+        detector: DetectorSettings,
         run_id: str,
         window: Window,
         recorded: Mapping[int, Opinion],
         *,
         can_ask: bool,
     ) -> None:
+        options = detector.second_opinion
         self._can_ask = self._has_judge = options is not None and can_ask
         # A replay without a judge follows the recorded opinions, and needs no texts to show.
         self.counts_opinions = self._has_judge or bool(recorded)
         """Whether opinions count in this run."""
         self.opinions: Dict[int, Opinion] = {}
         """The opinions that counted so far, by the step after which they were given."""
-        self.excerpts = Excerpts(masking)
+        self.excerpts = Excerpts(detector.masking)
         """The texts that the judge is shown."""
         self._question: Optional[Ask] = None
         # Recorded opinions count by the defaults, and no one is asked.
@@ -153,57 +153,54 @@ class Inquiry:
 
     def run_ended(self) -> None:
         """Pause twice as long after a verdict that ends the run; a recording may go on."""
-        self._next = max(self._next, self._window.round_count + 2 * self._options.gap)
+        at, episode = self._window.round_count, self._episode
+        self._next = max(self._next, at + 2 * self._options.gap)
+        if episode is not None and episode.began < at and episode.judged == self._step:
+            episode.ended = at
 
     def decide(
         self, found: Findings, suspicion: float, lasting: float, ladder: Ladder
     ) -> Union[Act, Ask]:
-        """Return what to do after a round; a question about it may be answered by the records.
+        """Return what to do about the findings of a round; an answer may be known already.
 
-        Args:
-            found: the findings of the detectors.
-            suspicion: of the round.
-            lasting: the suspicion that held for two rounds.
-            ladder: the ladder before the round.
+        `lasting` is the suspicion that held for two rounds, `ladder` the one before the round.
         """
         if not (self.counts_opinions and self._window.rounds):
             return Act(found)
         # What was answered before comes first: a replay must give the same verdicts without asking.
-        step, known, self._recalled = self._window.call_count - 1, self._recalled, ()
-        if step in self._recorded:
-            known = (self._recorded[step],)
+        known, self._recalled = self._recalled, ()
+        if self._step in self._recorded:
+            known = (self._recorded[self._step],)
         doubt, may_ask = self._likeness.doubt(lasting), bool(known) or self._may_ask()
-        held, action = self._weighed(found, doubt, ladder, is_known=bool(known))
-        if action is None or not may_ask:
-            return Act(held)
+        held = self._held(found, doubt, ladder, is_known=bool(known))
+        if held is not None or not may_ask:
+            return Act(found if held is None else held)
         self._asked += 1
         self._next = self._window.round_count + self._options.gap
         if known:
-            return Act(self.answered(known[0], held, action.ends_run))
-        first = held[0] if held else None
+            return Act(self.answered(known[0], found))
+        first = found[0] if found else None
         case = self.excerpts.case(self._run_id, max(suspicion, doubt), first, self._window)
         # An answer leads to other findings, which must climb from where the loops stood.
-        self._question = Ask(held, action.ends_run, deepcopy(ladder), case)
+        self._question = Ask(found, deepcopy(ladder), case)
         return self._question
 
-    def answered(self, opinion: Optional[Opinion], found: Findings, ends_run: bool) -> Findings:
+    def answered(self, opinion: Optional[Opinion], found: Findings) -> Findings:
         """Return the findings after the answer to an `Ask`; one that is uncertain changes none."""
         if opinion is None or opinion.confidence < self._options.confidence:
             return found
-        at, step = self._window.round_count, self._window.call_count - 1
-        self.opinions[step] = opinion
+        at = self._window.round_count
+        self.opinions[self._step] = opinion
         if not opinion.stuck:
             self._episode = None
             # The suspicion falls slowly, so without a pause the same question would follow at once.
             self._quiet_until = self._next = at + self._options.gap
             return ()
         # The judge was asked to confirm a finding, which needs no loop beside it.
-        if any(each.is_certain for each in found):
+        if _is_certain(found):
             return found
-        if self._episode is None:
-            self._episode = _Episode(at, at, at, step)
-        else:
-            self._episode.judged, self._episode.ended = step, at if ends_run else 0
+        self._episode = self._episode or _Episode(at, at, at, self._step)
+        self._episode.judged = self._step
         return [self._loop(self._episode), *found]
 
     def with_words(self, verdict: LoopVerdict, words: LoopVerdict) -> LoopVerdict:
@@ -250,39 +247,44 @@ class Inquiry:
         self._likeness.load(state["likeness"])
         self.excerpts.load(snapshot["excerpts"])
 
-    def _weighed(
+    @property
+    def _step(self) -> int:
+        return self._window.call_count - 1
+
+    def _held(
         self, found: Findings, doubt: float, ladder: Ladder, *, is_known: bool
-    ) -> Tuple[Findings, Optional[LoopAction]]:
-        """Return the findings that hold, and the action to ask the judge about, if there is one."""
-        at, options = self._window.round_count, self._options
-        is_certain = any(each.is_certain for each in found)
-        episode = self._episode
-        # A loop that a detector is sure of goes on with what was said before.
-        if episode is not None and not is_certain and episode.is_over(at, found, options.gap):
+    ) -> Optional[Findings]:
+        """Return the findings that hold without a question, or None if they need one."""
+        at, options, episode = self._window.round_count, self._options, self._episode
+        is_certain = _is_certain(found)
+        if episode is not None and episode.is_over(at, found, options.gap):
             episode = self._episode = None
         # An answer that is known counts below the bound, too, or a replay would lose it.
         if not (found or is_known) and doubt < options.suspicion:
-            return found, None
-        climbing = found
+            return ()
         if episode is not None:
             episode.seen, episode.found = at, at if found else episode.found
+        # A budget is a number that the user has set, so no judge is asked about it.
+        if is_certain and not (options.confirm and not any(each.is_lasting for each in found)):
+            self._next = at + options.gap
+            return found
+        if is_known:
+            return None
+        if episode is None and at < self._quiet_until:
+            return ()
         if is_certain:
-            self._next = max(self._next, at + 1) if options.confirm else at + options.gap
-            # A budget is a number that the user has set, so no judge is asked about it.
-            if not options.confirm or any(each.is_lasting for each in found):
-                return found, None
-        elif episode is not None:
-            if episode.ended:
-                return found, None  # it is said already
-            climbing = [self._loop(episode), *found]
-            if _can_refuse(found):  # both agree; only an answer that is known says more
-                return (found, LoopAction.BLOCK) if is_known else (climbing, None)
-        if episode is None and at < self._quiet_until and not is_known:
-            return (), None
+            return self._if_mild(found, ladder)
+        if episode is None:
+            return None
+        if episode.ended:
+            return found  # it is said already
+        climbing = [self._loop(episode), *found]
+        return climbing if _can_refuse(found) else self._if_mild(climbing, ladder)
+
+    def _if_mild(self, found: Findings, ladder: Ladder) -> Optional[Findings]:
         # The ladder itself must not move before it is known whether the findings hold.
-        action, _, _ = deepcopy(ladder).climb(climbing, at, self._window.call_count)
-        is_mild = RANK[action] <= RANK[LoopAction.NOTIFY]
-        return (climbing, None) if is_mild and (is_certain or episode) else (found, action)
+        action, _, _ = deepcopy(ladder).climb(found, self._window.round_count, self._step + 1)
+        return found if RANK[action] <= RANK[LoopAction.NOTIFY] else None
 
     def _may_ask(self) -> bool:
         at, episode = self._window.round_count, self._episode
@@ -323,6 +325,10 @@ class Inquiry:
         rounds = self._window.rounds
         late = [item for passed in rounds[-_CONCERNED_ROUNDS:] for item in passed.evidence]
         return [item for item in late if item.is_unproductive] or rounds[-1].evidence
+
+
+def _is_certain(found: Findings) -> bool:
+    return any(each.is_certain for each in found)
 
 
 def _can_refuse(found: Findings) -> bool:
