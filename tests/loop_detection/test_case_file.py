@@ -112,6 +112,14 @@ def test_a_round_that_does_not_fit_at_all_is_cut():
     assert all(line.startswith(("| ", "#", "(", "result")) for line in record_of(prompt))
 
 
+def test_words_that_take_escapes_leave_the_room_of_the_record():
+    hidden = "\u202e" * 400
+    rounds = (CaseRound((CaseCall(7, "look", "x", "No results found."),)),)
+    prompt = CaseFile("run", 9, 0.5, rounds, hidden, hidden, hidden, hidden).prompt()
+    assert len(prompt) <= LIMIT
+    assert "| No results found." in record_of(prompt)
+
+
 def test_a_prompt_takes_the_room_that_there_is():
     calls = (CaseRound(tuple(CaseCall(n, "t", "x", "y") for n in range(400))),)
     sizes = {len(CaseFile("run", 9, 0.5, calls, user="u" * n).prompt()) for n in range(1, 40)}

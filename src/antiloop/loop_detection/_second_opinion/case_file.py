@@ -123,7 +123,6 @@ class CaseFile:
         Text from tools or the model is placed between two marked lines, and each of its lines
         begins with a bar, so it can neither end that part nor pass for the question.
         """
-        rounds = list(self.rounds)
         before = [
             *_titled("a summary of the whole run", visible(self.earlier, 400)),
             *_titled("the user's last message", self.user),
@@ -131,20 +130,20 @@ class CaseFile:
         ]
         after = _titled("the agent's last words", self.words)
         room = LIMIT - len(_assembled([*before, "", *after]))
-        while True:
+        # Where even the shortest texts do not fit, the oldest round has to go: it tells least.
+        for first in range(max(1, len(self.rounds))):
             for latest, earlier in _SIZES:
-                record = list(_record(rounds, latest, earlier))
+                record = list(_record(self.rounds[first:], latest, earlier))
                 if len("\n".join(record)) <= room:
                     return _assembled([*before, *record, *after])
-            if len(rounds) <= 1:
-                return _assembled([*before, *_cut(record, room), *after])
-            # Even the shortest texts do not fit, so the oldest round has to go: it tells least.
-            del rounds[0]
+        return _assembled([*before, *_cut(record, room), *after])
 
 
 def _titled(title: str, text: str) -> List[str]:
     """Return a text below its title; nothing if there is none."""
-    return [f"({title})", *_fenced("", text, 400)] if text else []
+    # Escapes count here: with ten characters for one they would take the room of the record.
+    shown = "\n".join(map(_printable, text.splitlines()))
+    return [f"({title})", *_fenced("", shown, 400)] if text else []
 
 
 def _assembled(lines: Sequence[str]) -> str:
@@ -161,7 +160,7 @@ def _cut(lines: List[str], room: int) -> List[str]:
     return lines[len(lines) - sum(size <= room for size in sizes) :]
 
 
-def _record(rounds: List[CaseRound], latest: int, earlier: int) -> Iterator[str]:
+def _record(rounds: Sequence[CaseRound], latest: int, earlier: int) -> Iterator[str]:
     left = sum(len(each.calls) for each in rounds)
     for passed in rounds:
         if passed.after_user:
