@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop._text.masking import SECRETS, Masking
+from antiloop._text.masking import SECRETS, Masking, masking_of
 from antiloop.loop_detection import Window
 from antiloop.loop_detection._second_opinion.excerpts import Excerpt, Excerpts
 from antiloop.types import ToolCall, ToolResult
@@ -156,7 +156,7 @@ def test_the_last_twenty_rounds_and_a_hundred_calls_are_kept():
     assert [each.number for each in excerpts.shown()] == list(range(25, 125))
 
 
-def test_texts_are_masked_when_they_are_read():
+def test_texts_are_masked_once_and_when_they_are_read():
     seen = []
 
     def masked(value):
@@ -164,9 +164,10 @@ def test_texts_are_masked_when_they_are_read():
         return "hidden"
 
     excerpts = kept(ToolCall("look", {"at": 1}), results=["text"], masking=Masking(masked))
-    assert seen == []
-    [excerpt] = excerpts.shown()
-    assert (excerpt.arguments, excerpt.result) == ("hidden", "hidden")
+    assert seen == ["look"]
+    for _ in range(2):
+        [excerpt] = excerpts.shown()
+        assert (excerpt.arguments, excerpt.result) == ("hidden", "hidden")
     assert seen == ["look", {"at": 1}, "text"]
 
 
@@ -208,6 +209,26 @@ def test_what_was_saved_comes_back_masked_and_short():
     assert 200 < len(first.result) <= 240
     assert (second.number, second.result, second.is_error) == (4, None, False)
     assert again.to_dict() == saved
+
+
+@pytest.mark.parametrize("rule", ["arguments", lambda value: f"<{len(str(value))}>"])
+def test_what_was_saved_is_not_masked_again(rule):
+    excerpts = Excerpts(masking_of(rule))
+    excerpts.user_message("Find it. My password=hunter2")
+    excerpts.said("I look with password=hunter2 now.")
+    added(excerpts, [ToolCall("look", {"password": "hunter2"})], ["password=hunter2"])
+    again = Excerpts(masking_of(rule))
+    again.load(json.loads(json.dumps(excerpts.to_dict())))
+    assert again.shown() == excerpts.shown()
+    assert case_of(again) == case_of(excerpts)
+    assert again.to_dict() == excerpts.to_dict()
+
+
+def test_a_long_text_is_masked_once_too():
+    long = "ab " * 6_000
+    masking = Masking(lambda value: f"<{value}>" if isinstance(value, str) else value)
+    [shown] = kept(ToolCall("run", long), results=[long], masking=masking).shown()
+    assert (shown.arguments[:4], shown.result[:4]) == ("<ab ", "<ab ")
 
 
 def of_results(length):

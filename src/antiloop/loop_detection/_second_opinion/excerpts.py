@@ -1,7 +1,6 @@
 """The texts of the last rounds of a run, and the case file that they make for a judge.
 
-A text is masked when it is shown, because masking takes long and most calls leave before a judge is
-asked. A call that resembles an earlier one shows only the difference.
+A call that resembles an earlier one shows only the difference.
 """
 
 from collections import Counter, deque
@@ -12,7 +11,7 @@ from ..._short_repr import counted
 from ..._text.canonical import copied, parsed_arguments, plain, text_of
 from ..._text.difference import changed_part, new_lines, opened, telling_part, tells
 from ..._text.masking import Masking
-from ..._text.shortening import NAME_LENGTH, ends_of, visible
+from ..._text.shortening import ends_of, visible
 from ...types import ToolCall, ToolResult
 from .._detection import LoopDetection
 from .._evidence.compared import Result
@@ -43,8 +42,23 @@ _SHOWN_AGAIN = 80
 """Characters of a text that is the same as an earlier one."""
 
 
+class _Text:
+    """A text that is masked once, when it is first shown.
+
+    Masking takes long, and most calls leave before a judge is asked.
+    """
+
+    def __init__(self, raw: Any, mask: Optional[Callable[[Any], str]] = None) -> None:
+        self._raw, self._mask = raw, mask
+
+    def __str__(self) -> str:
+        if self._mask is not None:
+            self._raw, self._mask = self._mask(self._raw), None
+        return text_of(self._raw)
+
+
 class Excerpt(NamedTuple):
-    """One call; its texts may be shown once they are masked."""
+    """One call; what was asked and answered is a `_Text`, or a text as it may be shown."""
 
     number: int
     """The number of the call, counted from 0 over the run."""
@@ -52,8 +66,7 @@ class Excerpt(NamedTuple):
     """The number of its round; equal for the calls of one reply."""
     tool: str
     arguments: Any
-    """A text once it is masked."""
-    result: Optional[str]
+    result: Any
     """None where it is not known."""
     is_error: bool = False
     after_user: bool = False
@@ -64,16 +77,15 @@ class Excerpts:
     """The texts of the last calls of one run, and its last words.
 
     Args:
-        masking: what of them may be shown. What a snapshot holds is masked already, and is masked
-            once more when it is shown.
+        masking: what of them may be shown; what a snapshot holds is masked already.
     """
 
     def __init__(self, masking: Masking) -> None:
         self._masking = masking
         self._kept: Deque[Excerpt] = deque(maxlen=MAX_CALLS)
+        self._counts: Counter[str] = Counter()
         self._after_user = False
-        self._counts: Dict[str, int] = {}
-        self._words = self._user = ""
+        self._words = self._user = _Text("")
 
     def add(self, window: Window, calls: Sequence[Tuple[ToolCall, Result]]) -> None:
         """Keep the last calls of a window, each with its result."""
@@ -81,42 +93,32 @@ class Excerpts:
         # A tool may report a failure as a success; unmarked, readers took it for one.
         failed = {item.index for item in last if item.features.outcome.is_failure}
         for index, (call, result) in enumerate(calls, window.call_count - len(calls)):
-            name, text, is_error = text_of(call.tool_name), result, index in failed
-            if len(name) > NAME_LENGTH:
-                name = self._masking.name(name)
+            tool = self._masking.name(text_of(call.tool_name))
+            text, is_error = result, index in failed
             # A model can make up names without end.
-            if name in self._counts or len(self._counts) < _TOOLS:
-                self._counts[name] = self._counts.get(name, 0) + 1
+            if tool in self._counts or len(self._counts) < _TOOLS:
+                self._counts[tool] += 1
             if isinstance(result, ToolResult):
                 text, is_error = result.text, is_error or bool(result.is_error)
-            given = self._kept_part(parsed_arguments(call.arguments), self._shown_arguments)
-            said = None if text is None else self._kept_part(text_of(text), self._opened)
-            self._kept.append(
-                Excerpt(index, number, name, copied(given), said, is_error, self._after_user)
-            )
+            given = self._text(parsed_arguments(call.arguments), self._shown_arguments)
+            said = None if text is None else self._text(text_of(text), self._opened)
+            self._kept.append(Excerpt(index, number, tool, given, said, is_error, self._after_user))
         self._after_user = False
         while self._kept and self._kept[0].round <= number - MAX_ROUNDS:
             self._kept.popleft()
 
     def user_message(self, text: str = "") -> None:
         """Take note of what the user has said, as far as it is known."""
-        self._after_user, self._user = True, text
+        self._after_user, self._user = True, _Text(text, self._shown_words)
 
     def said(self, text: str) -> None:
         """Take note of what the model has said last."""
-        self._words = text or self._words
+        self._words = _Text(text, self._shown_words) if text else self._words
 
     def case(
         self, run_id: str, suspicion: float, found: Optional[LoopDetection], window: Window
     ) -> CaseFile:
-        """Build the case file of a judge.
-
-        Args:
-            run_id: the run's id.
-            suspicion: of the last round.
-            found: an uncertain finding, if there is one.
-            window: what the detectors know of the run.
-        """
+        """Build the case file of a judge, also from an uncertain finding, if there is one."""
         calls = self.shown()
         _drop_usual_lines(calls)
         # The same test after an edit is normal work, so a judge must see the edits in between.
@@ -130,55 +132,41 @@ class Excerpts:
             tuple(_case_round(list(pairs)) for _, pairs in rounds),
             "" if found is None else _counted(found),
             self._summary(window, len(changes)),
-            self._shown_words(self._user),
-            self._shown_words(self._words),
+            str(self._user),
+            str(self._words),
         )
 
     def shown(self) -> List[Excerpt]:
         """Return the calls, oldest first, as they may be shown."""
         return [
-            each._replace(
-                tool=self._masking.name(each.tool),
-                arguments=self._shown_arguments(each.arguments),
-                result=each.result and self._opened(each.result),
-            )
+            each._replace(arguments=str(each.arguments), result=each.result and str(each.result))
             for each in self._kept
         ]
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON, masked and shortened."""
+
+        def saved(text: Any) -> Any:
+            return None if text is None else ends_of(str(text), _SAVED_TEXT)
+
         calls = [
-            [
-                *each[:3],
-                ends_of(each.arguments, _SAVED_TEXT),
-                each.result and ends_of(each.result, _SAVED_TEXT),
-                *each[5:],
-            ]
-            for each in self.shown()
+            each._replace(arguments=saved(each.arguments), result=saved(each.result))
+            for each in self._kept
         ]
-        said = [ends_of(self._shown_words(text), _SAVED_TEXT) for text in (self._words, self._user)]
-        return {"calls": calls, "counts": dict(self._tools()), "said": said}
+        said = [saved(self._words), saved(self._user)]
+        return {"calls": list(map(list, calls)), "counts": dict(self._counts), "said": said}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that `to_dict` gave."""
-        self._words, self._user = map(str, state["said"])
-        self._counts = {str(name): int(count) for name, count in state["counts"].items()}
-        for index, number, tool, arguments, result, is_error, after_user in state["calls"]:
-            text = None if result is None else str(result)
-            shown = (str(tool), str(arguments), text, bool(is_error), bool(after_user))
-            self._kept.append(Excerpt(int(index), int(number), *shown))
-
-    def _tools(self) -> "Counter[str]":
-        """Count the calls of each tool in the whole run, by masked name; the first tools only."""
-        tools: Counter[str] = Counter()
-        for name, count in self._counts.items():
-            # Two names may be the same once they are masked.
-            tools[self._masking.name(name)] += count
-        return tools
+        self._words, self._user = map(_Text, state["said"])
+        self._counts.update({str(name): int(count) for name, count in state["counts"].items()})
+        for number, at, tool, arguments, result, *flags in state["calls"]:
+            texts = _Text(arguments), None if result is None else _Text(result)
+            self._kept.append(Excerpt(int(number), int(at), str(tool), *texts, *map(bool, flags)))
 
     def _summary(self, window: Window, changes: int) -> str:
         """Sum up the run in one line: the calls by tool, the changes, and when the user spoke."""
-        tools = self._tools().most_common(8)
+        tools = self._counts.most_common(8)
         named = ", ".join(f"{visible(name, 40)} {count}" for name, count in tools)
         # "0 new changes" was read as a sign of a loop, and an agent that only reads makes none.
         recent = f"; {counted(changes, 'new change')} among the last {len(list(window))}"
@@ -186,12 +174,14 @@ class Excerpts:
         calls = f"{counted(window.call_count, 'call')} so far ({named})"
         return f"{calls}{recent if changes else ''}{user}"
 
-    def _kept_part(self, raw: Any, shown: Callable[[Any], str]) -> Any:
-        """Return both ends of a long value, masked first: half a secret looks like none.
+    def _text(self, raw: Any, mask: Callable[[Any], str]) -> _Text:
+        """Keep a value; of a long one both ends, masked first: half a secret looks like none.
 
         JSON is opened before it is cut: of half an object, only its wrapping could be read.
         """
-        return raw if len(_written(raw)) <= _KEPT_TEXT else ends_of(shown(raw), _KEPT_TEXT)
+        if len(_written(raw)) <= _KEPT_TEXT:
+            return _Text(copied(raw), mask)
+        return _Text(ends_of(mask(raw), _KEPT_TEXT))
 
     def _shown_arguments(self, arguments: Any) -> str:
         return _written(plain(self._masking.arguments(arguments)))
@@ -243,27 +233,21 @@ def _case_round(calls: List[Tuple[Excerpt, CaseCall]]) -> CaseRound:
 
 def _compared(call: Excerpt, earlier: List[Excerpt], changes: List[int]) -> CaseCall:
     """Return a call as it compares to those before it."""
-    said = call.result or ""
     alike = [each for each in earlier if each.tool == call.tool]
-    same = [each.number for each in alike if each.arguments == call.arguments]
-    same_result = [each.number for each in earlier if said and each.result == said]
-    # An equal text needs no difference: it is named, and a few words remind of it.
-    near, arguments = None, call.arguments
-    if not same:
-        asked = [(each.number, each.arguments) for each in alike]
-        near, arguments = _nearest(asked, arguments, changed_part)
-    near_result, result = None, said
-    if not same_result:
-        answers = [(each.number, each.result or "") for each in alike]
-        near_result, result = _nearest(answers, said, new_lines)
+    asked = [(each.number, each.arguments) for each in alike]
+    same, near, arguments = _text_compared(call.arguments, asked, asked, changed_part)
+    # Two answers that hold nothing are not the same.
+    known = [(each.number, each.result) for each in earlier if call.result]
+    answers = [(each.number, each.result or "") for each in alike]
+    same_result, near_result, result = _text_compared(call.result or "", known, answers, new_lines)
     return CaseCall(
         call.number,
         call.tool,
-        telling_part(arguments, _SHOWN_AGAIN if same else _SHOWN),
-        telling_part(result, _SHOWN_AGAIN if same_result else _SHOWN),
-        tuple(same),
+        arguments,
+        result,
+        same,
         near,
-        tuple(same_result),
+        same_result,
         near_result,
         sum(same[-1] < index < call.number for index in changes) if same else 0,
         call.is_error,
@@ -271,17 +255,23 @@ def _compared(call: Excerpt, earlier: List[Excerpt], changes: List[int]) -> Case
     )
 
 
-def _nearest(
-    earlier: List[Tuple[int, str]], text: str, difference: Callable[[str, str], Optional[str]]
-) -> Tuple[Optional[int], str]:
-    """Return the number of the call with the most similar text, and the difference to it.
+def _text_compared(
+    text: str,
+    equal: List[Tuple[int, str]],
+    similar: List[Tuple[int, str]],
+    difference: Callable[[str, str], Optional[str]],
+) -> Tuple[Tuple[int, ...], Optional[int], str]:
+    """Return the calls with an equal text, or the one with the most similar text, and what to show.
 
-    Without a similar one, return the text itself.
+    Of an equal text, a few words are a reminder; of a similar one, the difference is shown.
     """
-    best: Tuple[Optional[int], str] = (None, text)
+    same = tuple(number for number, other in equal if other == text)
+    if same:
+        return same, None, telling_part(text, _SHOWN_AGAIN)
+    near, shown = None, text
     # Of equally short differences, the one to the latest call counts: it was read last.
-    for index, other in reversed(earlier):
-        changed = difference(other, text) if text else None
-        if changed is not None and len(changed) < len(best[1]):
-            best = (index, changed)
-    return best
+    for number, other in reversed(similar):
+        changed = difference(other, text)
+        if changed is not None and len(changed) < len(shown):
+            near, shown = number, changed
+    return (), near, telling_part(shown, _SHOWN)
