@@ -180,6 +180,13 @@ class TestPatience:
         assert ask(self.detector, *queued) is None
         assert ask(self.detector, *turned_away).repetitions == 10
 
+    @pytest.mark.parametrize("tool", ["process", "enqueue", "approve", "start_job"])
+    @pytest.mark.parametrize("text", ["queued", '{"status": "pending"}', "status: running"])
+    def test_work_that_may_have_been_taken_on_is_no_wait(self, tool, text):
+        run = [step(tool, text, item=name) for name in NAMES]
+        assert ask(self.detector, *run) is None
+        assert ask(self.detector, *(step(tool, "rate limit exceeded", item=name) for name in NAMES))
+
     def test_polls_of_different_things_are_no_streak(self):
         detector = LoopDetector([self.detector], tools={"get": ToolPolicy(poll=True)})
         run = in_a_row(*(step("get", "all done here", page=name) for name in NAMES))

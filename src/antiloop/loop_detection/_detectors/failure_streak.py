@@ -17,7 +17,7 @@ from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
-from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING
+from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING, is_busy
 from .._evidence.refusal import whole_tool
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike, show_alike
@@ -290,10 +290,17 @@ def _is_fruitless(item: JudgedCall) -> bool:
     if features.is_long:
         return kind.is_failure or not item.is_fresh
     if kind is WAITING:
-        # A poll is declared to give this answer again and again. A change that is answered with
-        # "queued" has been made, once.
-        return not (features.is_polled or item.is_change)
+        # A poll is declared to give this answer again and again. What is answered with "queued" has
+        # been done, once.
+        return not (features.is_polled or item.is_change or _is_accepted(item))
     return kind.is_failure or kind is EMPTY or (kind is SILENT and features.only_looks)
+
+
+def _is_accepted(item: JudgedCall) -> bool:
+    """Whether a call that may act is new, and its answer says only that work is under way."""
+    text = item.features.text
+    may_act = item.is_new and not item.features.only_looks
+    return may_act and text is not None and not is_busy(text.begin)
 
 
 def _is_poll(window: Window, streak: List[JudgedCall]) -> bool:
