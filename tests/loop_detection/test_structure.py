@@ -191,6 +191,46 @@ def test_a_state_outside_of_a_cell_says_nothing(line):
     assert outcome("\n".join([*lines, line])) is Outcome.SUCCESS
 
 
+JOBS = {
+    "inside": lambda job: {"data": {"run": job}},
+    "only one": lambda job: [job],
+    "one in a list": lambda job: {"jobs": [job], "next": None},
+}
+
+
+@pytest.mark.parametrize("wrap", [dict, *JOBS.values()])
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"status": "in_progress"},
+        {"StackStatus": "CREATE_IN_PROGRESS"},
+        {"buildPhase": "Provisioning"},
+        {"decision": "pending"},
+        {"queued": 3},
+    ],
+)
+def test_a_job_may_stand_inside_of_another_object(wrap, state):
+    assert outcome(json.dumps(wrap({"id": 7, **state}))) is Outcome.WAITING
+    several = [{"id": 7, **state}, {"id": 8, "status": "done"}]
+    assert outcome(json.dumps(wrap({"items": several}))) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize(
+    "fields", [{"pending": 0}, {"mood": "running"}, {"status": "existing"}, {"queued": True}]
+)
+def test_a_field_that_is_no_state_of_a_job_says_nothing(fields):
+    for wrap in JOBS.values():
+        assert outcome(json.dumps(wrap({"id": 7, **fields}))) is Outcome.SUCCESS
+
+
+def test_a_state_that_lies_too_deep_is_part_of_the_data():
+    nested = {"status": "queued"}
+    for _ in range(4):
+        nested = {"inner": nested}
+    assert outcome(json.dumps(nested)) is Outcome.SUCCESS
+    assert outcome(json.dumps(nested["inner"])) is Outcome.WAITING
+
+
 @pytest.mark.parametrize("state", ["missing", "existing", "working", "done", "ready"])
 def test_not_every_state_is_one_of_work(state):
     assert outcome(json.dumps({"id": 7, "status": state})) is Outcome.SUCCESS

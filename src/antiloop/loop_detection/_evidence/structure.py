@@ -39,7 +39,7 @@ _UNDER_WAY = re.compile(
     r"|(?!(?:miss|noth|warn|exist|work)ing)[a-z_-]+ing"
 )
 _UNDONE = ("pending", "queued", "in_progress")
-"""Fields that count what is not done yet."""
+"""Names of what is not done yet: values, and fields that count it."""
 _BUSY = (429, 503)
 # Shell scripts hold the line "exit 1": it takes a word such as "code", or brackets.
 _EXIT = re.compile(
@@ -127,7 +127,7 @@ def _of_list(value: List[Any], layers: int) -> Form:
     text = text_of_blocks(value)
     if text is not None:
         return form_of(text, layers - 1)
-    return Form("", besides=None if value else (), is_data=True)
+    return Form("", is_under_way=_goes_on(value), besides=None if value else (), is_data=True)
 
 
 def text_of_blocks(value: List[Any]) -> Optional[str]:
@@ -156,14 +156,7 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
         return form_of(inner, layers - 1)
     if isinstance(fields.get("content"), list) and fields["content"]:
         return _of_list(fields["content"], layers)
-    states = _texts(fields, _STATES)
-    return Form(
-        "",
-        is_under_way=any(_UNDER_WAY.fullmatch(state.lower()) for state in states)
-        or any(type(fields.get(name)) is int and fields[name] > 0 for name in _UNDONE),
-        besides=_beside_nothing(value),
-        is_data=True,
-    )
+    return Form("", is_under_way=_goes_on(value), besides=_beside_nothing(value), is_data=True)
 
 
 def _has_failed(fields: Dict[str, Any]) -> bool:
@@ -185,6 +178,22 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
         for state in named
         if isinstance(state, (int, str))
     )
+
+
+def _goes_on(value: Any, layers: int = _LAYERS) -> bool:
+    """Whether a field says that work is under way, however deep: a job is often inside another."""
+    if isinstance(value, list):  # of several things, one is always at work
+        return len(value) == 1 and _goes_on(value[0], layers)
+    if not (layers and isinstance(value, dict)):
+        return False
+    for name, each in value.items():
+        if isinstance(each, str):
+            said, plain = each.lower(), name.lower()
+            if said in _UNDONE or (plain.endswith(_STATES) and _UNDER_WAY.fullmatch(said)):
+                return True
+        elif (type(each) is int and each > 0 and name in _UNDONE) or _goes_on(each, layers - 1):
+            return True
+    return False
 
 
 def _verdicts(fields: Dict[str, Any]) -> List[bool]:
