@@ -70,6 +70,17 @@ def test_who_is_shown_the_same_is_told_and_never_stopped(template):
     assert not {"block", "stop"} & set(actions)
 
 
+@given(st.sampled_from(["browser_type", "fill", "input_text", "send_keys"]), st.integers(8, 10))
+def test_a_form_shows_the_same_page_while_its_fields_are_filled(tool, count):
+    run = [ToolCall(tool, {"at": name, "text": f"my {name}"}) for name in NAMES[:count]]
+    results = [PAGE.format(0)] * count
+    assert set(taken(run, results)) == {"continue"}
+    refused = [SENTENCE.format(name) for name in NAMES]
+    others = [ToolCall(("get_host", tool)[n % 2], {"at": name}) for n, name in enumerate(NAMES)]
+    assert "notify" in taken(others, refused)
+    assert "notify" in taken([ToolCall("visit", call.arguments) for call in run], results)
+
+
 @given(st.lists(st.integers(0, 999), min_size=6, max_size=9, unique=True))
 def test_pages_with_numbers_of_their_own_are_pages(numbers):
     calls = [ToolCall("get_weather", {"town": name}) for name in NAMES[: len(numbers)]]

@@ -107,8 +107,7 @@ class CallFeatures:
     text: Optional[KeptText]
     """The result, None where it is not known."""
     look: Optional[Tuple[str, int]] = None
-    """The beginning of the result and the number of its lines, which are quick to compare; None
-    where the texts are no longer known."""
+    """The beginning of the result and its lines, quick to compare; None without the texts."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
@@ -249,8 +248,7 @@ class CallFeatures:
         """
         if self.outcome is not SILENT:
             return command_changes(self.arguments)
-        looks = seems_to_look(self.tool, self.arguments)
-        return not (looks or does_nothing(self.arguments))
+        return not (seems_to_look(self.tool, self.arguments) or does_nothing(self.arguments))
 
     @derived
     def only_looks(self) -> bool:
@@ -365,7 +363,9 @@ class CallFeatures:
         """Whether the answer may be a statement, by what is quick to find out."""
         if self.text is None or self.outcome is not SUCCESS or self.text.rest:
             return False
-        return not (self.text.is_data or self.is_command or self.changes_world)
+        # A form shows the same page while its fields are filled.
+        fills = self.is_page and seems_to_type(self.tool)
+        return not (fills or self.text.is_data or self.is_command or self.changes_world)
 
     @derived
     def statement(self) -> Optional[str]:

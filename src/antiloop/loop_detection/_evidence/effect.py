@@ -32,7 +32,7 @@ _MOVING = frozenset(
 )
 _SENDING = frozenset("send submit write".split())
 _TYPED = frozenset(  # what is sent to a terminal, or is one
-    "command console input key keys line process shell stdin terminal tmux".split()
+    "command console fill input key keys line process shell stdin terminal tmux".split()
 )
 _VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
 _PLACES = frozenset(_VERBS)
