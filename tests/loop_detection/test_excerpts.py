@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from antiloop._text.masking import SECRETS, Masking, masking_of
 from antiloop.loop_detection import Window
-from antiloop.loop_detection._second_opinion.excerpts import Excerpt, Excerpts
+from antiloop.loop_detection._second_opinion.case_file import CaseCall
+from antiloop.loop_detection._second_opinion.excerpts import Excerpts
 from antiloop.types import ToolCall, ToolResult
 
 LETTERS = "kJ8sQ2mZ7xV4bN1cR6tY9wE3uI5oP0aS"
@@ -32,6 +33,10 @@ def kept(*calls, results=(), masking=SECRETS):
     return added(Excerpts(masking), calls, results, 3, 1)
 
 
+def calls_of(excerpts):
+    return [call for _, _, call in excerpts.calls]
+
+
 def case_of(excerpts):
     return excerpts.case("run", 0.5, None, Window())
 
@@ -39,9 +44,9 @@ def case_of(excerpts):
 def test_a_call_is_kept_with_its_number_and_its_round():
     failed = ToolResult("boom", is_error=True)
     excerpts = kept(ToolCall("look", {"at": 1}), ToolCall("run", "x y"), results=["here", failed])
-    assert excerpts.shown() == [
-        Excerpt(3, 2, "look", "at: 1", "here"),
-        Excerpt(4, 2, "run", "x y", "boom", is_error=True),
+    assert list(excerpts.calls) == [
+        (2, False, CaseCall(3, "look", "at: 1", "here")),
+        (2, False, CaseCall(4, "run", "x y", "boom", is_error=True)),
     ]
 
 
@@ -51,14 +56,14 @@ def test_a_secret_is_masked_wherever_a_long_text_is_cut(lines):
     secret = ["-----BEGIN RSA PRIVATE KEY-----", *key, "-----END RSA PRIVATE KEY-----"]
     text = "\n".join(["all as usual here"] * lines + secret + ["all as usual"] * (1_500 - lines))
     for call, result in ((ToolCall("cat", "x"), text), (ToolCall("write", {"text": text}), None)):
-        [shown] = kept(call, results=[result]).shown()
-        assert LETTERS not in shown.arguments + (shown.result or "")
-        assert len(shown.arguments + (shown.result or "")) <= 16_100
+        [call] = calls_of(kept(call, results=[result]))
+        assert LETTERS not in call.arguments + call.result
+        assert len(call.arguments + call.result) <= 16_100
 
 
 def test_a_secret_in_the_name_of_a_tool_is_masked():
     named = [ToolCall(f"sk-{LETTERS}"), ToolCall("a " * 95 + f"sk-{LETTERS}" + " b" * 95)]
-    assert not [each for each in kept(*named).shown() if LETTERS[:9] in each.tool]
+    assert not [each for each in calls_of(kept(*named)) if LETTERS[:9] in each.tool]
 
 
 @pytest.mark.parametrize("masked", [{1: "a", "b": 2}, {None: {1}}, object(), [object()], None])
@@ -66,14 +71,15 @@ def test_a_mask_may_return_anything(masked):
     excerpts = kept(
         ToolCall("look", {"at": 1}), results=["here"], masking=Masking(lambda _: masked)
     )
-    [shown] = excerpts.shown()
-    assert type(shown.arguments) is str
+    [call] = calls_of(excerpts)
+    assert type(call.arguments) is str
     assert excerpts.to_dict() == json.loads(json.dumps(excerpts.to_dict()))
 
 
 def test_a_result_that_is_missing_is_not_known():
-    [first, second] = kept(ToolCall("a"), ToolCall("b"), results=[""]).shown()
-    assert (first.result, second.result) == ("", None)
+    [first, second] = calls_of(kept(ToolCall("a"), ToolCall("b"), results=[""]))
+    assert (first.result, second.result) == ("", "")
+    assert (first.is_known, second.is_known) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,7 @@ def test_a_result_that_is_missing_is_not_known():
     ],
 )
 def test_arguments_are_written_for_a_reader(arguments, shown):
-    [excerpt] = kept(ToolCall("look", arguments)).shown()
+    [excerpt] = calls_of(kept(ToolCall("look", arguments)))
     assert excerpt.arguments == shown
 
 
@@ -109,13 +115,13 @@ def test_arguments_are_written_for_a_reader(arguments, shown):
     ],
 )
 def test_the_wrapping_of_an_answer_is_opened(result, shown):
-    [excerpt] = kept(ToolCall("look"), results=[json.dumps(result)]).shown()
+    [excerpt] = calls_of(kept(ToolCall("look"), results=[json.dumps(result)]))
     assert excerpt.result == shown
 
 
 @pytest.mark.parametrize("text", ["{not json", "[1, 2", "plain", "[cut] {}"])
 def test_an_answer_that_is_no_json_stays_as_it_is(text):
-    [excerpt] = kept(ToolCall("look"), results=[text]).shown()
+    [excerpt] = calls_of(kept(ToolCall("look"), results=[text]))
     assert excerpt.result == text
 
 
@@ -126,7 +132,7 @@ def test_an_answer_that_is_no_json_stays_as_it_is(text):
     )
 )
 def test_any_json_is_opened(value):
-    [excerpt] = kept(ToolCall("look"), results=[json.dumps(value)]).shown()
+    [excerpt] = calls_of(kept(ToolCall("look"), results=[json.dumps(value)]))
     assert type(excerpt.result) is str
 
 
@@ -134,7 +140,7 @@ def test_a_secret_in_json_within_json_is_masked():
     inner = json.dumps({"note": json.dumps({"password": "hunter2hunter"})})
     for length in (1, 400):
         text = json.dumps({"text": inner, "more": ["line"] * 50 * length})
-        [excerpt] = kept(ToolCall("look"), results=[text]).shown()
+        [excerpt] = calls_of(kept(ToolCall("look"), results=[text]))
         assert "hunter2" not in excerpt.result
 
 
@@ -144,19 +150,19 @@ def test_a_message_of_the_user_belongs_to_the_round_after_it():
     excerpts.user_message()
     added(excerpts, [ToolCall("b"), ToolCall("c")], [], 1, 1)
     added(excerpts, [ToolCall("d")], [], 3, 2)
-    assert [each.after_user for each in excerpts.shown()] == [False, True, True, False]
+    assert [after_user for _, after_user, _ in excerpts.calls] == [False, True, True, False]
 
 
 def test_the_last_twenty_rounds_and_a_hundred_calls_are_kept():
     excerpts = Excerpts(SECRETS)
     for number in range(30):
         added(excerpts, [ToolCall("a")], ["x"], number, number)
-    assert [each.round for each in excerpts.shown()] == list(range(11, 31))
+    assert [number for number, _, _ in excerpts.calls] == list(range(11, 31))
     added(excerpts, [ToolCall("a", {"n": n}) for n in range(95)], [], 30, 30)
-    assert [each.number for each in excerpts.shown()] == list(range(25, 125))
+    assert [each.number for each in calls_of(excerpts)] == list(range(25, 125))
 
 
-def test_texts_are_masked_once_and_when_they_are_read():
+def test_texts_are_masked_once():
     seen = []
 
     def masked(value):
@@ -164,10 +170,8 @@ def test_texts_are_masked_once_and_when_they_are_read():
         return "hidden"
 
     excerpts = kept(ToolCall("look", {"at": 1}), results=["text"], masking=Masking(masked))
-    assert seen == ["look"]
-    for _ in range(2):
-        [excerpt] = excerpts.shown()
-        assert (excerpt.arguments, excerpt.result) == ("hidden", "hidden")
+    assert case_of(excerpts).rounds[0].calls[0].arguments == "hidden"
+    assert excerpts.to_dict()["calls"][0][2:5] == ["hidden"] * 3
     assert seen == ["look", {"at": 1}, "text"]
 
 
@@ -175,13 +179,13 @@ def test_arguments_are_kept_as_they_were():
     arguments = {"list": [1]}
     excerpts = kept(ToolCall("look", arguments))
     arguments["list"].append(2)
-    assert excerpts.shown()[0].arguments == "list: [1]"
+    assert calls_of(excerpts)[0].arguments == "list: [1]"
 
 
 def test_long_texts_keep_both_ends():
     long = text_of(16_001)
     call = ToolCall("t" * 201, {"text": long, "deep": [{"text": "x"}, 1], "short": "y"})
-    first, second = kept(call, ToolCall("run", long), results=[long, long]).shown()
+    first, second = calls_of(kept(call, ToolCall("run", long), results=[long, long]))
     assert first.tool == f"{'t' * 98}...{'t' * 98}"
     assert second.arguments == second.result == first.result
     for text in (first.arguments, second.result):
@@ -202,12 +206,12 @@ def test_what_was_saved_comes_back_masked_and_short():
     assert "hunter2" not in str(saved)
     again = Excerpts(SECRETS)
     again.load(saved)
-    first, second = again.shown()
-    assert (first.number, first.round, first.tool) == (3, 2, "look")
-    assert (first.is_error, first.after_user) == (True, True)
+    first, second = calls_of(again)
+    assert [each[:2] for each in again.calls] == [(2, True)] * 2
+    assert (first.number, first.tool, first.is_error) == (3, "look", True)
     assert first.arguments.startswith("password: ***\ntext: ab")
     assert 200 < len(first.result) <= 240
-    assert (second.number, second.result, second.is_error) == (4, None, False)
+    assert (second.number, second.is_known, second.is_error) == (4, False, False)
     assert again.to_dict() == saved
 
 
@@ -219,7 +223,7 @@ def test_what_was_saved_is_not_masked_again(rule):
     added(excerpts, [ToolCall("look", {"password": "hunter2"})], ["password=hunter2"])
     again = Excerpts(masking_of(rule))
     again.load(json.loads(json.dumps(excerpts.to_dict())))
-    assert again.shown() == excerpts.shown()
+    assert again.calls == excerpts.calls
     assert case_of(again) == case_of(excerpts)
     assert again.to_dict() == excerpts.to_dict()
 
@@ -227,18 +231,18 @@ def test_what_was_saved_is_not_masked_again(rule):
 def test_a_long_text_is_masked_once_too():
     long = "ab " * 6_000
     masking = Masking(lambda value: f"<{value}>" if isinstance(value, str) else value)
-    [shown] = kept(ToolCall("run", long), results=[long], masking=masking).shown()
-    assert (shown.arguments[:4], shown.result[:4]) == ("<ab ", "<ab ")
+    [call] = calls_of(kept(ToolCall("run", long), results=[long], masking=masking))
+    assert (call.arguments[:4], call.result[:4]) == ("<ab ", "<ab ")
 
 
 def of_results(length):
-    [shown] = kept(ToolCall("run"), results=[text_of(length)]).shown()
-    return shown.result
+    [call] = calls_of(kept(ToolCall("run"), results=[text_of(length)]))
+    return call.result
 
 
 def of_arguments(length):
-    [shown] = kept(ToolCall("run", text_of(length))).shown()
-    return shown.arguments
+    [call] = calls_of(kept(ToolCall("run", text_of(length))))
+    return call.arguments
 
 
 def of_words(length):

@@ -192,7 +192,8 @@ class LoopMonitor:
         if not self.enabled:
             return GO_ON
         with self._listeners.measure():
-            self._inquiry.excerpts.said(words)
+            if self._inquiry.has_judge:
+                self._inquiry.excerpts.said(words)
             self._listeners.said("on_said", words)
             return self._listeners.report_words(self._heard(self._speech.said(words)))
 
@@ -297,7 +298,8 @@ class LoopMonitor:
         """
         words = checked_words("user_message", text)
         if is_progress or words:
-            self._inquiry.excerpts.user_message(words)
+            if self._inquiry.has_judge:
+                self._inquiry.excerpts.user_message(words)
             self._listeners.said("on_user_message", words)
         if not is_progress:
             self._speech.moved()

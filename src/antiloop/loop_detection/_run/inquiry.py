@@ -112,9 +112,9 @@ class Inquiry:
         can_ask: bool,
     ) -> None:
         options = detector.second_opinion
-        self._can_ask = self._has_judge = options is not None and can_ask
-        # A replay without a judge follows the recorded opinions, and needs no texts to show.
-        self.counts_opinions = self._has_judge or bool(recorded)
+        self._can_ask = self.has_judge = options is not None and can_ask
+        """Whether there is a judge, who needs texts; else at most recorded opinions count."""
+        self.counts_opinions = self.has_judge or bool(recorded)
         """Whether opinions count in this run."""
         self.opinions: Dict[int, Opinion] = {}
         """The opinions that counted so far, by the step after which they were given."""
@@ -132,7 +132,7 @@ class Inquiry:
     def recall(self, known: Sequence[Optional[Opinion]], *, can_ask: bool) -> None:
         """Set the opinion that a round got when it was new, before the round is replayed."""
         self._recalled = known
-        self._can_ask = can_ask and self._has_judge
+        self._can_ask = can_ask and self.has_judge
 
     def record(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
         """Keep the texts of the last round, and compare it with those before."""
@@ -142,7 +142,7 @@ class Inquiry:
         if kept:
             changes = any(item.is_change for item in window.rounds[-1].evidence)
             self._likeness.add(window.round_count, kept, changes)
-        if self._has_judge:
+        if self.has_judge:
             self.excerpts.add(window, known)
 
     def progress(self) -> None:

@@ -1,14 +1,17 @@
 """The texts of the last rounds of a run, and the case file that they make for a judge.
 
-A call that resembles an earlier one shows only the difference.
+A text is masked when it comes: what is kept may be shown, in a case and in a snapshot. A call that
+resembles an earlier one shows only the difference.
 """
 
 from collections import Counter, deque
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
-from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..._short_repr import counted
-from ..._text.canonical import copied, parsed_arguments, plain, text_of
+from ..._text.canonical import parsed_arguments, plain, text_of
 from ..._text.difference import changed_part, new_lines, opened, telling_part, tells
 from ..._text.masking import Masking
 from ..._text.shortening import ends_of, visible
@@ -42,50 +45,20 @@ _SHOWN_AGAIN = 80
 """Characters of a text that is the same as an earlier one."""
 
 
-class _Text:
-    """A text that is masked once, when it is first shown.
-
-    Masking takes long, and most calls leave before a judge is asked.
-    """
-
-    def __init__(self, raw: Any, mask: Optional[Callable[[Any], str]] = None) -> None:
-        self._raw, self._mask = raw, mask
-
-    def __str__(self) -> str:
-        if self._mask is not None:
-            self._raw, self._mask = self._mask(self._raw), None
-        return text_of(self._raw)
-
-
-class Excerpt(NamedTuple):
-    """One call; what was asked and answered is a `_Text`, or a text as it may be shown."""
-
-    number: int
-    """The number of the call, counted from 0 over the run."""
-    round: int
-    """The number of its round; equal for the calls of one reply."""
-    tool: str
-    arguments: Any
-    result: Any
-    """None where it is not known."""
-    is_error: bool = False
-    after_user: bool = False
-    """Whether the user has spoken just before this round."""
-
-
 class Excerpts:
     """The texts of the last calls of one run, and its last words.
 
     Args:
-        masking: what of them may be shown; what a snapshot holds is masked already.
+        masking: what of them may be shown.
     """
 
     def __init__(self, masking: Masking) -> None:
+        self.calls: Deque[Tuple[int, bool, CaseCall]] = deque(maxlen=MAX_CALLS)
+        """The number of each call's round, whether the user spoke before it, and the call."""
         self._masking = masking
-        self._kept: Deque[Excerpt] = deque(maxlen=MAX_CALLS)
         self._counts: Counter[str] = Counter()
         self._after_user = False
-        self._words = self._user = _Text("")
+        self._words = self._user = ""
 
     def add(self, window: Window, calls: Sequence[Tuple[ToolCall, Result]]) -> None:
         """Keep the last calls of a window, each with its result."""
@@ -94,37 +67,39 @@ class Excerpts:
         failed = {item.index for item in last if item.features.outcome.is_failure}
         for index, (call, result) in enumerate(calls, window.call_count - len(calls)):
             tool = self._masking.name(text_of(call.tool_name))
-            text, is_error = result, index in failed
             # A model can make up names without end.
             if tool in self._counts or len(self._counts) < _TOOLS:
                 self._counts[tool] += 1
+            given = plain(self._masking.arguments(parsed_arguments(call.arguments)))
+            is_known, is_error = result is not None, index in failed
             if isinstance(result, ToolResult):
-                text, is_error = result.text, is_error or bool(result.is_error)
-            given = self._text(parsed_arguments(call.arguments), self._shown_arguments)
-            said = None if text is None else self._text(text_of(text), self._opened)
-            self._kept.append(Excerpt(index, number, tool, given, said, is_error, self._after_user))
+                is_error, result = is_error or bool(result.is_error), result.text
+            answer = self._opened(text_of(result)) if is_known else ""
+            # Both are masked before they are cut: half a secret looks like none.
+            asked, answer = ends_of(_written(given), _KEPT_TEXT), ends_of(answer, _KEPT_TEXT)
+            kept = CaseCall(index, tool, asked, answer, is_error=is_error, is_known=is_known)
+            self.calls.append((number, self._after_user, kept))
         self._after_user = False
-        while self._kept and self._kept[0].round <= number - MAX_ROUNDS:
-            self._kept.popleft()
+        while self.calls and self.calls[0][0] <= number - MAX_ROUNDS:
+            self.calls.popleft()
 
     def user_message(self, text: str = "") -> None:
         """Take note of what the user has said, as far as it is known."""
-        self._after_user, self._user = True, _Text(text, self._shown_words)
+        self._after_user, self._user = True, self._shown_words(text)
 
     def said(self, text: str) -> None:
         """Take note of what the model has said last."""
-        self._words = _Text(text, self._shown_words) if text else self._words
+        self._words = self._shown_words(text) or self._words
 
     def case(
         self, run_id: str, suspicion: float, found: Optional[LoopDetection], window: Window
     ) -> CaseFile:
         """Build the case file of a judge, also from an uncertain finding, if there is one."""
-        calls = self.shown()
-        _drop_usual_lines(calls)
+        calls = _without_usual_lines([call for _, _, call in self.calls])
         # The same test after an edit is normal work, so a judge must see the edits in between.
         changes = [item.index for item in window if item.is_change]
         compared = [_compared(each, calls[:at], changes) for at, each in enumerate(calls)]
-        rounds = groupby(zip(calls, compared), key=lambda pair: pair[0].round)
+        rounds = groupby(zip(self.calls, compared), key=lambda pair: pair[0][0])
         return CaseFile(
             run_id,
             window.call_count - 1,
@@ -132,37 +107,29 @@ class Excerpts:
             tuple(_case_round(list(pairs)) for _, pairs in rounds),
             "" if found is None else _counted(found),
             self._summary(window, len(changes)),
-            str(self._user),
-            str(self._words),
+            self._user,
+            self._words,
         )
 
-    def shown(self) -> List[Excerpt]:
-        """Return the calls, oldest first, as they may be shown."""
-        return [
-            each._replace(arguments=str(each.arguments), result=each.result and str(each.result))
-            for each in self._kept
-        ]
-
     def to_dict(self) -> Dict[str, Any]:
-        """Return the state as plain JSON, masked and shortened."""
-
-        def saved(text: Any) -> Any:
-            return None if text is None else ends_of(str(text), _SAVED_TEXT)
-
-        calls = [
-            each._replace(arguments=saved(each.arguments), result=saved(each.result))
-            for each in self._kept
-        ]
+        """Return the state as plain JSON, shortened."""
+        saved = partial(ends_of, length=_SAVED_TEXT)
+        calls = []
+        for at, after_user, each in self.calls:
+            texts = [saved(each.arguments), saved(each.result) if each.is_known else None]
+            calls.append([each.number, at, each.tool, *texts, each.is_error, after_user])
         said = [saved(self._words), saved(self._user)]
-        return {"calls": list(map(list, calls)), "counts": dict(self._counts), "said": said}
+        return {"calls": calls, "counts": dict(self._counts), "said": said}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that `to_dict` gave."""
-        self._words, self._user = map(_Text, state["said"])
+        self._words, self._user = map(str, state["said"])
         self._counts.update({str(name): int(count) for name, count in state["counts"].items()})
-        for number, at, tool, arguments, result, *flags in state["calls"]:
-            texts = _Text(arguments), None if result is None else _Text(result)
-            self._kept.append(Excerpt(int(number), int(at), str(tool), *texts, *map(bool, flags)))
+        for number, at, tool, arguments, result, is_error, after_user in state["calls"]:
+            texts = (str(tool), str(arguments), str(result or ""))
+            is_known = result is not None
+            call = CaseCall(int(number), *texts, is_error=bool(is_error), is_known=is_known)
+            self.calls.append((int(at), bool(after_user), call))
 
     def _summary(self, window: Window, changes: int) -> str:
         """Sum up the run in one line: the calls by tool, the changes, and when the user spoke."""
@@ -174,23 +141,14 @@ class Excerpts:
         calls = f"{counted(window.call_count, 'call')} so far ({named})"
         return f"{calls}{recent if changes else ''}{user}"
 
-    def _text(self, raw: Any, mask: Callable[[Any], str]) -> _Text:
-        """Keep a value; of a long one both ends, masked first: half a secret looks like none.
-
-        JSON is opened before it is cut: of half an object, only its wrapping could be read.
-        """
-        if len(_written(raw)) <= _KEPT_TEXT:
-            return _Text(copied(raw), mask)
-        return _Text(ends_of(mask(raw), _KEPT_TEXT))
-
-    def _shown_arguments(self, arguments: Any) -> str:
-        return _written(plain(self._masking.arguments(arguments)))
-
     def _shown_words(self, text: str) -> str:
         return text and ends_of(self._masking.text(text), _WORDS)
 
     def _opened(self, text: str) -> str:
-        """Return a masked text, JSON as lines; these are masked, too, as they escape nothing."""
+        """Return a masked text, JSON as lines; these are masked, too, as they escape nothing.
+
+        JSON is opened before it is cut: of half an object, only its wrapping could be read.
+        """
         masked = self._masking.text(text)
         lines = opened(masked)
         return masked if lines == masked else self._masking.text(lines)
@@ -211,47 +169,46 @@ def _counted(found: LoopDetection) -> str:
     return f"the rule {found.detector_name} counted {counted(found.repetitions, 'time')}{of}"
 
 
-def _drop_usual_lines(calls: List[Excerpt]) -> None:
+def _without_usual_lines(calls: List[CaseCall]) -> List[CaseCall]:
     """Leave out the lines that several answers have in common: banners, prompts, notes on a page.
 
     They would fill a long answer once it is cut.
     """
-    answers = {each.result for each in calls if each.result}
+    answers = {each.result for each in calls}
     counts = Counter(line for answer in answers for line in set(answer.splitlines()))
     usual = {line for line, count in counts.items() if count >= _USUAL and not tells(line)}
-    for at, each in enumerate(calls):
-        if each.result and len(each.result) > _SHORT:
-            rest = "\n".join(line for line in each.result.splitlines() if line not in usual)
-            calls[at] = each._replace(result=rest or each.result)
+
+    def without(text: str) -> str:
+        rest = "\n".join(line for line in text.splitlines() if line not in usual)
+        return rest if rest and len(text) > _SHORT else text
+
+    return [replace(each, result=without(each.result)) for each in calls]
 
 
-def _case_round(calls: List[Tuple[Excerpt, CaseCall]]) -> CaseRound:
+def _case_round(calls: List[Tuple[Tuple[int, bool, CaseCall], CaseCall]]) -> CaseRound:
     # One reply of thirty calls would leave no room for the rounds before it.
     shown = tuple(call for _, call in calls[-_SIBLINGS:])
-    return CaseRound(shown, calls[0][0].after_user, len(calls) - len(shown))
+    return CaseRound(shown, calls[0][0][1], len(calls) - len(shown))
 
 
-def _compared(call: Excerpt, earlier: List[Excerpt], changes: List[int]) -> CaseCall:
+def _compared(call: CaseCall, earlier: List[CaseCall], changes: List[int]) -> CaseCall:
     """Return a call as it compares to those before it."""
     alike = [each for each in earlier if each.tool == call.tool]
     asked = [(each.number, each.arguments) for each in alike]
     same, near, arguments = _text_compared(call.arguments, asked, asked, changed_part)
     # Two answers that hold nothing are not the same.
-    known = [(each.number, each.result) for each in earlier if call.result]
-    answers = [(each.number, each.result or "") for each in alike]
-    same_result, near_result, result = _text_compared(call.result or "", known, answers, new_lines)
-    return CaseCall(
-        call.number,
-        call.tool,
-        arguments,
-        result,
-        same,
-        near,
-        same_result,
-        near_result,
-        sum(same[-1] < index < call.number for index in changes) if same else 0,
-        call.is_error,
-        call.result is not None,
+    known = [(each.number, each.result) for each in earlier if each.result]
+    answers = [(each.number, each.result) for each in alike]
+    same_result, near_result, result = _text_compared(call.result, known, answers, new_lines)
+    return replace(
+        call,
+        arguments=arguments,
+        result=result,
+        same=same,
+        near=near,
+        same_result=same_result,
+        near_result=near_result,
+        changes_between=sum(same[-1] < at < call.number for at in changes) if same else 0,
     )
 
 
