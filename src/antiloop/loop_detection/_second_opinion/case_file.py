@@ -6,7 +6,7 @@ from typing import Iterator, List, Optional, Sequence, Tuple
 
 from ..._short_repr import counted, quoted, repr_of_fields, short_repr
 from ..._text.difference import telling_part
-from ..._text.shortening import escaped, visible
+from ..._text.shortening import visible
 from ...stability import beta
 from .._evidence.fingerprint import text_fingerprint
 
@@ -142,7 +142,7 @@ class CaseFile:
 def _titled(title: str, text: str) -> List[str]:
     """Return a text below its title; nothing if there is none."""
     # Escapes count here: with ten characters for one they would take the room of the record.
-    shown = "\n".join(map(_printable, text.splitlines()))
+    shown = "\n".join(visible(line, len(line)) for line in text.splitlines())
     return [f"({title})", *_fenced("", shown, 400)] if text else []
 
 
@@ -199,11 +199,5 @@ def _like(words: str, same: "tuple[int, ...]", near: Optional[int]) -> str:
 
 def _fenced(before: str, text: str, size: int) -> Iterator[str]:
     for line in (before + telling_part(text, size)).splitlines():
-        yield BAR + _printable(line)
-
-
-def _printable(line: str) -> str:
-    if line.isprintable():
-        return line
-    # A line break or a direction mark could move text out of its fence.
-    return "".join(char if char.isprintable() else escaped(char) for char in line)
+        # A line break or a direction mark could move text out of its fence.
+        yield BAR + visible(line, len(line))
