@@ -36,18 +36,18 @@ def texts_of(arguments: Any) -> Checksums:
     return frozenset(crc32(_encoded(text)) & _BITS for text in texts)
 
 
-def written(checksums: Checksums) -> str:
-    """Return checksums as one text."""
-    return "".join(f"{each:0{_DIGITS}x}" for each in sorted(checksums))
+def written(checksums: Checksums, digits: int = _DIGITS) -> str:
+    """Return checksums as one text, each with so many hexadecimal digits."""
+    return "".join(f"{each:0{digits}x}" for each in sorted(checksums))
 
 
-def read(text: str) -> Checksums:
+def read(text: str, digits: int = _DIGITS) -> Checksums:
     """Return the checksums that `written` wrote.
 
     Raises:
         ValueError: if the text is malformed.
     """
-    return frozenset(int(text[at : at + _DIGITS], 16) for at in range(0, len(text), _DIGITS))
+    return frozenset(int(text[at : at + digits], 16) for at in range(0, len(text), digits))
 
 
 def _encoded(text: str) -> bytes:

@@ -9,12 +9,13 @@ are a reason to ask a judge.
 
 import re
 from collections import deque
-from typing import Any, Deque, Dict, FrozenSet, Iterable, Mapping, Sequence, Tuple
+from typing import Any, Deque, Dict, Iterable, Mapping, Sequence, Tuple
 from zlib import crc32
 
 from ..._text.canonical import canonical_json, parsed_arguments, text_of
 from ...types import ToolCall, ToolResult
 from .._evidence.compared import Result
+from .._evidence.document import NONE, Checksums, read, written
 from .._evidence.fingerprint import kept_name
 
 _CALLS = 50
@@ -31,16 +32,14 @@ _ANSWERS, _ARGUMENTS, _CHANGES, _USUAL = 0.45, 0.6, 0.6, 0.42
 
 _WORD = re.compile(r"[^\W\d]{2,}|\d+")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
-_HASH = re.compile(r"[0-9a-f]{6}")
-
-Sample = FrozenSet[str]
+_DIGITS = 6
 
 
 class Likeness:
     """The likeness of the last rounds of one run to earlier ones: plain numbers."""
 
     def __init__(self) -> None:
-        self._calls: Deque[Tuple[int, str, Sample, Sample]] = deque(maxlen=_CALLS)
+        self._calls: Deque[Tuple[int, str, Checksums, Checksums]] = deque(maxlen=_CALLS)
         # By round: the likeness of the arguments and of the answers, and whether it changed the
         # world.
         self._rounds: Deque[Tuple[int, float, float, bool]] = deque(maxlen=_ROUNDS)
@@ -78,7 +77,7 @@ class Likeness:
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON."""
         calls = [
-            [at, tool, "".join(sorted(asked)), "".join(sorted(said))]
+            [at, tool, written(asked, _DIGITS), written(said, _DIGITS)]
             for at, tool, asked, said in self._calls
         ]
         return {"calls": calls, "rounds": list(map(list, self._rounds))}
@@ -86,28 +85,28 @@ class Likeness:
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that `to_dict` gave."""
         for at, tool, asked, said in state["calls"]:
-            words, lines = map(_HASH.findall, (str(asked), str(said)))
-            self._calls.append((int(at), str(tool), frozenset(words), frozenset(lines)))
+            words, lines = (read(str(text), _DIGITS) for text in (asked, said))
+            self._calls.append((int(at), str(tool), words, lines))
         for at, asked, answered, changes in state["rounds"]:
             self._rounds.append((int(at), float(asked), float(answered), bool(changes)))
 
 
-def _lines(result: Result) -> Sample:
+def _lines(result: Result) -> Checksums:
     """Return a sample of the lines of an answer, without numbers; empty if it is not known."""
     if result is None:
-        return frozenset()
+        return NONE
     text = text_of(result.text if isinstance(result, ToolResult) else result)[:_READ]
     stripped = (line.strip() for line in text.splitlines())
     return _sample(_NUMBER.sub("0", line) for line in stripped if len(line) > 2)
 
 
-def _sample(parts: Iterable[str]) -> Sample:
+def _sample(parts: Iterable[str]) -> Checksums:
     """Return the lowest hashes of different texts: two samples are as alike as all the texts."""
     hashes = {crc32(part.encode("utf-8", "surrogatepass")) >> 8 for part in parts}
-    return frozenset(f"{each:06x}" for each in sorted(hashes)[:_SAMPLE])
+    return frozenset(sorted(hashes)[:_SAMPLE])
 
 
-def _alike(one: Sample, other: Sample) -> float:
+def _alike(one: Checksums, other: Checksums) -> float:
     """Return the share of what is common to two texts."""
     together = sorted(one | other)[:_SAMPLE]
     return len(one.intersection(other, together)) / (len(together) or 1)
