@@ -2,15 +2,16 @@
 
 After each round it is decided in this order:
 
-1. A detector is certain: its findings hold, and no question is asked. With ``confirm``, the judge
-   is asked before calls are refused or the run ends.
-2. The suspicion is below the bound, and nothing is found: nothing happens.
-3. An opinion has found the run stuck, and the suspicion goes on: an *episode*. The loop of that
+1. Nothing is found, and the suspicion is below the bound: nothing happens.
+2. A detector is certain: its findings hold. With ``confirm``, they go on to the next rules, and
+   the judge is asked before calls are refused or the run ends.
+3. The answer is known, from a recording or because a host replays the run: it counts.
+4. An opinion has found the run not stuck a few rounds ago: findings are dropped.
+5. An opinion has found the run stuck, and the suspicion goes on: an *episode*. The loop of that
    opinion climbs on without another question, but before calls are refused or the run ends, the
    judge is asked again. If a detector finds something that can be refused, both agree, and the
    question is not needed.
-4. An opinion has found the run not stuck a few rounds ago: uncertain findings are dropped.
-5. Otherwise the judge is asked, if it is time for a question.
+6. Otherwise the judge is asked, if it is time for a question; if not, the findings hold.
 
 The suspicion counts what the detectors count, and how much the last rounds are like those before.
 The judge is not asked about new calls whose results are unknown: there would be nothing to judge.
@@ -217,9 +218,7 @@ class Inquiry:
 
     def shown(self) -> List[int]:
         """Return the indices of the calls that a detection may show, unless later ones come."""
-        if not self.counts_opinions or not self._window.rounds:
-            return []
-        return [item.index for item in self._concerned()]
+        return [item.index for item in self._concerned()] if self.counts_opinions else []
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the state as plain JSON; empty if opinions do not count in this run."""
@@ -322,9 +321,9 @@ class Inquiry:
 
     def _concerned(self) -> List[JudgedCall]:
         """Return the recent unproductive calls, or those of the last round."""
-        rounds = self._window.rounds
-        late = [item for passed in rounds[-_CONCERNED_ROUNDS:] for item in passed.evidence]
-        return [item for item in late if item.is_unproductive] or rounds[-1].evidence
+        rounds = [passed.evidence for passed in self._window.rounds[-_CONCERNED_ROUNDS:]]
+        late = [item for evidence in rounds for item in evidence if item.is_unproductive]
+        return late or (rounds[-1] if rounds else [])
 
 
 def _is_certain(found: Findings) -> bool:
