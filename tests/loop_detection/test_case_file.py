@@ -120,6 +120,12 @@ def test_words_that_take_escapes_leave_the_room_of_the_record():
     assert "| No results found." in record_of(prompt)
 
 
+def test_blanks_of_any_script_are_shown_and_what_breaks_a_line_is_not():
+    call = CaseCall(7, "look", "x", "\u65e5\u672c\u3000\u8a9e and\xa0so\u202eno\x85more")
+    prompt = CaseFile("run", 9, 0.5, (CaseRound((call,)),)).prompt()
+    assert record_of(prompt)[-2:] == ["| \u65e5\u672c\u3000\u8a9e and\xa0so\\u202eno", "| more"]
+
+
 def test_a_prompt_takes_the_room_that_there_is():
     calls = (CaseRound(tuple(CaseCall(n, "t", "x", "y") for n in range(400))),)
     sizes = {len(CaseFile("run", 9, 0.5, calls, user="u" * n).prompt()) for n in range(1, 40)}
