@@ -14,7 +14,7 @@ from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection._internal import GO_ON, RANK, check_detector
 from ..stability import beta
 from ..traces import RecordedRun, replay
-from ..traces._internal import check_run
+from ..traces._internal import check_run, replaying
 from ._counting import Count, counts_of
 from ._matching import Match, matches_in
 
@@ -104,13 +104,7 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     if not 0 <= step < count:
         raise ValueError(f"run {run.run_id!r} has {count} steps, counted from 0; got {step}")
     earlier, these = _parted(run, step)
-    monitor = detector.monitor(
-        client=run.client,
-        run_id=run.run_id,
-        live=False,
-        can_ask=False,
-        opinions=dict(run.opinions),
-    )
+    monitor = replaying(run, detector)
     for moment in earlier:
         judged(monitor, run, moment)
     before = monitor.snapshot()

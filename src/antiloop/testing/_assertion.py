@@ -16,7 +16,7 @@ from ..loop_detection import ClientProfile, LoopDetection, LoopDetector, ToolPol
 from ..loop_detection.presets import PRESETS
 from ..stability import beta
 from ..traces import RecordedRun, read_runs
-from ..traces._internal import OwnClients, read_lines
+from ..traces._internal import OwnClients, read_lines, replaying
 
 _SHOWN_CALLS = 6
 _SHOWN = 100
@@ -91,15 +91,7 @@ def loops_in(run: RecordedRun, preset: Preset, allow: Collection[str] = ()) -> L
     detector = detector_of(preset)
     exempt = {name: ToolPolicy(exempt=True) for name in tool_names("allow", allow)}
     found: Dict[str, FoundLoop] = {}
-    monitor = detector.monitor(
-        exempt,
-        client=run.client,
-        run_id=run.run_id,
-        live=False,
-        can_ask=False,
-        opinions=dict(run.opinions),
-    )
-    for step, verdict in verdicts_of(monitor, run):
+    for step, verdict in verdicts_of(replaying(run, detector, exempt), run):
         if verdict.detection is not None:
             earlier = found.get(verdict.detection.identity)
             first = earlier.step if earlier else step

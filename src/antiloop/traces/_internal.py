@@ -10,4 +10,5 @@ from ._pieces import PIECE, Doubt, Piece, pieces_of, read_piece
 from ._readers.otlp import event_of, handoff
 from ._reading import read_lines
 from ._recorded_run import check_run
+from ._replay import replaying
 from ._shared.run_under_way import RunUnderWay

@@ -1,9 +1,9 @@
 """Replay of a recorded run: the verdicts that a detector would have given."""
 
-from typing import Iterator, Tuple
+from typing import Iterator, Mapping, Optional, Tuple
 
 from ..formats._internal import verdicts_of
-from ..loop_detection import LoopDetector, LoopVerdict
+from ..loop_detection import LoopDetector, LoopMonitor, LoopVerdict, ToolPolicy
 from ..loop_detection._internal import check_detector
 from ..stability import stable
 from ._recorded_run import RecordedRun, check_run
@@ -25,11 +25,18 @@ def replay(run: RecordedRun, detector: LoopDetector) -> Iterator[Tuple[int, Loop
     """
     check_run("replay", run)
     check_detector("replay takes", detector)
-    monitor = detector.monitor(
+    yield from verdicts_of(replaying(run, detector), run)
+
+
+def replaying(
+    run: RecordedRun, detector: LoopDetector, tools: Optional[Mapping[str, ToolPolicy]] = None
+) -> LoopMonitor:
+    """Make the monitor of a replay: no one is asked, and the recorded opinions count."""
+    return detector.monitor(
+        tools=tools,
         client=run.client,
         run_id=run.run_id,
         live=False,
         can_ask=False,
         opinions=dict(run.opinions),
     )
-    yield from verdicts_of(monitor, run)
