@@ -22,6 +22,19 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def check_share(name: str, value: Any) -> None:
+    """Refuse a share that is not from 0 to 1.
+
+    Raises:
+        TypeError: with the name and the value, if it is not a number.
+        ValueError: for another number, and for NaN.
+    """
+    if not is_number(value):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
+
+
 def check_seconds(name: str, value: Any, *, or_zero: bool = False, or_none: bool = False) -> None:
     """Refuse a time that could not pass.
 

@@ -45,12 +45,9 @@ class Likeness:
         self._rounds: Deque[Tuple[int, float, float, bool]] = deque(maxlen=_ROUNDS)
 
     def add(self, number: int, calls: Sequence[Tuple[ToolCall, Result]], changes: bool) -> None:
-        """Take in calls of the round with this number.
+        """Take in calls of the round with this number, and whether it changed the world.
 
-        Args:
-            number: of the round; calls of one round may come one by one.
-            calls: each with its result.
-            changes: whether the round changed the world.
+        Calls of one round may come one by one.
         """
         asked = answered = 1.0
         if self._rounds and self._rounds[-1][0] == number:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Mapping, Optional, Union
 
-from ..._checks import check_flag, check_seconds, check_threshold, is_number
+from ..._checks import check_flag, check_seconds, check_share, check_threshold, is_number
 from ..._short_repr import quoted, repr_of_fields, short_repr
 from ..._text.shortening import visible
 from ...stability import beta
@@ -37,10 +37,7 @@ class Opinion:
 
     def __post_init__(self) -> None:
         check_flag("stuck", self.stuck)
-        if not is_number(self.confidence):
-            raise TypeError(f"confidence must be a number, got {self.confidence!r}")
-        if not 0 <= self.confidence <= 1:  # NaN is not
-            raise ValueError(f"confidence must be between 0 and 1, got {self.confidence!r}")
+        check_share("confidence", self.confidence)
         reason = self.reason if isinstance(self.reason, str) else ""
         object.__setattr__(self, "reason", visible(" ".join(reason.split()), MAX_REASON))
 
@@ -115,7 +112,7 @@ class SecondOpinion:
             others, with 0.8 or more in 24 of 27.
 
     Raises:
-        TypeError: if the judge is not callable.
+        TypeError: if the judge is not callable, or confidence is not a number.
         ValueError: if a number is out of range.
     """
 
@@ -137,8 +134,7 @@ class SecondOpinion:
             raise TypeError(f"the judge must be a function of a CaseFile, got {self.judge!r}")
         if not is_number(self.suspicion) or not 0 < self.suspicion <= 1:
             raise ValueError(f"suspicion must be above 0 and at most 1, got {self.suspicion!r}")
-        if not is_number(self.confidence) or not 0 <= self.confidence <= 1:
-            raise ValueError(f"confidence must be between 0 and 1, got {self.confidence!r}")
+        check_share("confidence", self.confidence)
         check_threshold("gap", self.gap, 1)
         check_threshold("limit", self.limit, 1)
         check_flag("confirm", self.confirm)
