@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple
 
 from ...types import ToolCall, ToolResult
-from .._content import field_of, parsed
+from .._content import arguments_of, field_of, optional_text, parsed, text_of
 from .span import Span
 
 
@@ -48,6 +48,11 @@ class AgentSpan:
     """For a model: what it thought before its reply, where its conversation is recorded, too."""
     said: str = ""
     """For a model: what it replied in words, under the same condition."""
+
+
+def call_of(name: Any, arguments: Any, call_id: Any) -> ToolCall:
+    """Return a call of what a span holds of it."""
+    return ToolCall(text_of(name), arguments_of(arguments), optional_text(call_id))
 
 
 def tool_message_in(value: Any) -> Optional[Mapping[str, Any]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from ..._amounts import number, whole_number
-from ...types import ToolCall, ToolResult
-from .._content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
-from .agent_span import AgentSpan, tool_message_in
+from ...types import ToolResult
+from .._content import field_of, items_of, optional_text, tag_of, text_of
+from .agent_span import AgentSpan, call_of, tool_message_in
 from .span import Span, nanoseconds_of
 
 Row = Mapping[str, Any]
@@ -28,16 +28,16 @@ class Columns:
     """Columns that tell the records of this tool from others, beside the kind."""
     kinds: Mapping[str, str]
     """The words for it, each as ``tool``, ``model``, ``agent``, or empty for all else."""
-    name: str
-    arguments: str
-    result: str
-    error: str
-    trace: str
-    span: str
-    parent: str
-    start: str
-    end: str
-    session: str
+    name: str = "name"
+    arguments: str = ""
+    result: str = ""
+    error: str = ""
+    trace: str = "trace_id"
+    span: str = "id"
+    parent: str = "parent_id"
+    start: str = "start_time"
+    end: str = "end_time"
+    session: str = ""
     model: str = ""
     input_tokens: str = ""
     output_tokens: str = ""
@@ -123,7 +123,7 @@ def flat_calls(rows: Iterable[Row], columns: Columns) -> Iterator[Tuple[Span, Op
     for row in rows:
         if fits(row, columns):
             span = _span(row, columns)
-            yield span, _agent_span(row, columns, span)
+            yield span, flat_agent_span(row, columns, span)
 
 
 def _span(row: Row, columns: Columns) -> Span:
@@ -141,7 +141,8 @@ def _span(row: Row, columns: Columns) -> Span:
     )
 
 
-def _agent_span(row: Row, columns: Columns, span: Span) -> Optional[AgentSpan]:
+def flat_agent_span(row: Row, columns: Columns, span: Span) -> AgentSpan:
+    """Return what a record says of an agent's run."""
     kind = columns.kinds.get(text_of(value_at(row, columns.kind)).lower(), "")
     session = optional_text(value_at(row, columns.session))
     if kind == "tool":
@@ -175,11 +176,7 @@ def _tool(row: Row, columns: Columns, span: Span, session: Optional[str]) -> Age
         span,
         "tool",
         session,
-        call=ToolCall(
-            text_of(value_at(row, columns.name)),
-            arguments_of(given),
-            optional_text(field_of(message, "tool_call_id")),
-        ),
+        call=call_of(value_at(row, columns.name), given, field_of(message, "tool_call_id")),
         knows_arguments=given is not None,
         result=result,
     )

@@ -12,7 +12,6 @@ from ..._amounts import number, whole_number
 from ...loop_detection._internal import NOTICE_MARKER
 from ...types import ToolCall, ToolResult
 from .._content import (
-    arguments_of,
     field_of,
     filled_field,
     flag_of,
@@ -23,7 +22,7 @@ from .._content import (
     text_of,
     thoughts_in,
 )
-from .agent_span import AgentSpan
+from .agent_span import AgentSpan, call_of
 from .span import Span
 
 _MODEL = ("chat", "text_completion", "generate_content")
@@ -75,15 +74,11 @@ def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
             given = event.get("content")
         if name == "gen_ai.choice" and returned is None:
             returned = event.get("message")
-    call = ToolCall(
-        text_of(attributes.get("gen_ai.tool.name")),
-        arguments_of(given),
-        optional_text(attributes.get("gen_ai.tool.call.id")),
-    )
+    named = (attributes.get("gen_ai.tool.name"), given, attributes.get("gen_ai.tool.call.id"))
     return replace(
         basis,
         kind="tool",
-        call=call,
+        call=call_of(*named),
         knows_arguments=given is not None,
         result=tool_result(span, returned),
     )
@@ -189,8 +184,4 @@ def _answers_in_event(name: str, event: Mapping[str, Any]) -> Iterator[Answer]:
 
 
 def _call(part: Mapping[str, Any]) -> ToolCall:
-    return ToolCall(
-        text_of(part.get("name")),
-        arguments_of(part.get("arguments")),
-        optional_text(part.get("id")),
-    )
+    return call_of(part.get("name"), part.get("arguments"), part.get("id"))

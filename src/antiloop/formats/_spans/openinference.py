@@ -11,7 +11,7 @@ from ..._amounts import number, whole_number
 from ...loop_detection._internal import NOTICE_MARKER
 from ...types import ToolCall, ToolResult
 from .._content import arguments_of, field_of, optional_text, tag_of, text_of
-from .agent_span import AgentSpan, tool_message_in
+from .agent_span import AgentSpan, call_of, tool_message_in
 from .gen_ai import since_the_model_spoke, tool_result
 from .span import Span
 
@@ -55,11 +55,11 @@ def _tool(span: Span, basis: AgentSpan) -> AgentSpan:
     if result and message and tag_of(message, "status") == "error":
         result = replace(result, is_error=True)
     named = (attributes.get("tool.id"), attributes.get("tool_call.id"))
-    ids = filter(None, map(optional_text, (*named, field_of(message, "tool_call_id"))))
+    ids = map(optional_text, (*named, field_of(message, "tool_call_id")))
     return replace(
         basis,
         kind="tool",
-        call=ToolCall(text_of(attributes.get("tool.name")), arguments_of(given), next(ids, None)),
+        call=call_of(attributes.get("tool.name"), given, next(filter(None, ids), None)),
         knows_arguments=given is not None,
         result=result,
     )
@@ -117,14 +117,8 @@ def _calls_in(message: Mapping[str, Any]) -> List[ToolCall]:
         match = _CALL.fullmatch(key)
         if match:
             found.setdefault(int(match[1]), {})[match[2]] = value
-    return [
-        ToolCall(
-            text_of(found[index].get("function.name")),
-            arguments_of(found[index].get("function.arguments")),
-            optional_text(found[index].get("id")),
-        )
-        for index in sorted(found)
-    ]
+    names = ("function.name", "function.arguments", "id")
+    return [call_of(*map(found[index].get, names)) for index in sorted(found)]
 
 
 def _is_of_user(message: Mapping[str, Any]) -> bool:

@@ -3,66 +3,41 @@
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
-from ..._amounts import whole_number
 from ...stability import beta
 from ...types import Role, ToolCall, ToolResult
-from .._content import arguments_of, field_of, optional_text, tag_of, text_of
+from .._content import arguments_of, tag_of, text_of
 from .._history import History, round_of_unseen, unlike_others
 from .._history_builder import GrowingHistory
-from .agent_span import AgentSpan, tool_message_in
+from .agent_span import AgentSpan
+from .flat_calls import Columns, fits, flat_agent_span
 from .gen_ai import from_gen_ai
 from .openinference import from_openinference
 from .span import Span, spans_of
 from .span_rounds import in_rounds
 
-_PREFIX = "langfuse.observation."
-_KINDS = {"tool": "tool", "generation": "model", "agent": "agent"}
+_LANGFUSE = "langfuse.observation."
+_COLUMNS = Columns(
+    kind=f"{_LANGFUSE}type",
+    needed=(),
+    kinds={"tool": "tool", "generation": "model", "agent": "agent"},
+    arguments=f"{_LANGFUSE}input",
+    result=f"{_LANGFUSE}output",
+    session="session.id",
+    model=f"{_LANGFUSE}model.name",
+    input_tokens="usage.input",
+    output_tokens="usage.output",
+)
 
 
 def from_langfuse_span(span: Span) -> Optional[AgentSpan]:
     """Read one span; None if it is not one of Langfuse."""
-    written = span.attributes.get(f"{_PREFIX}type")
-    if not isinstance(written, str):
+    given = span.attributes
+    if not fits(given, _COLUMNS):
         return None
-    if span.error is None and tag_of(span.attributes, f"{_PREFIX}level") == "ERROR":
-        span = replace(span, error=text_of(span.attributes.get(f"{_PREFIX}status_message")))
-    kind = _KINDS.get(written.lower(), "")
-    session = optional_text(span.attributes.get("session.id"))
-    if kind == "tool":
-        return _tool(span, session)
-    if kind == "model":
-        return _model(span, session)
-    return AgentSpan(span, kind, session, optional_text(span.name) if kind == "agent" else None)
-
-
-def _tool(span: Span, session: Optional[str]) -> AgentSpan:
-    given, returned = (span.attributes.get(f"{_PREFIX}{side}") for side in ("input", "output"))
-    message = tool_message_in(returned)
-    returned = returned if message is None else message["content"]
-    failed = span.error is not None or tag_of(message, "status") == "error"
-    result = ToolResult(text_of(returned), failed) if returned is not None else None
-    return AgentSpan(
-        span,
-        "tool",
-        session,
-        call=ToolCall(
-            span.name, arguments_of(given), optional_text(field_of(message, "tool_call_id"))
-        ),
-        knows_arguments=given is not None,
-        result=ToolResult(span.error, True) if span.error and result is None else result,
-    )
-
-
-def _model(span: Span, session: Optional[str]) -> AgentSpan:
-    usage: Any = arguments_of(span.attributes.get(f"{_PREFIX}usage_details"))
-    return AgentSpan(
-        span,
-        "model",
-        session,
-        model=optional_text(span.attributes.get(f"{_PREFIX}model.name")),
-        input_tokens=whole_number(field_of(usage, "input")),
-        output_tokens=whole_number(field_of(usage, "output")),
-    )
+    if span.error is None and tag_of(given, f"{_LANGFUSE}level") == "ERROR":
+        span = replace(span, error=text_of(given.get(f"{_LANGFUSE}status_message")))
+    usage = arguments_of(given.get(f"{_LANGFUSE}usage_details"))
+    return flat_agent_span({**given, "name": span.name, "usage": usage}, _COLUMNS, span)
 
 
 @beta
