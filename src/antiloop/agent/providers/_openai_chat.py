@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
 from ..._frozen import thawed
 from ...exceptions import ProviderError
@@ -41,24 +41,22 @@ _OF_RESULTS = "The images of the results above, in their order:"
 _LIMITS = ("max_completion_tokens", "max_tokens")
 
 
-class ChatApi:
-    """Make requests, and read replies.
+class OpenAIApi(NamedTuple):
+    """What both APIs of OpenAI are asked with."""
 
-    Args:
-        options: the keywords of every request.
-        native_schema: whether a response schema is sent as such, and not in words.
-        has_end_mark: whether a stream says where it ends.
-    """
+    options: Mapping[str, Any]
+    """The keywords of every request."""
+    native_schema: bool
+    """Whether a response schema is sent as such, and not in words."""
+    has_end_mark: bool
+    """Whether a stream says where it ends."""
+
+
+class ChatApi(OpenAIApi):
+    """Make requests, and read replies."""
 
     source = "openai"
     reserved = "messages tools stream response_format"
-
-    def __init__(
-        self, options: Mapping[str, Any], *, native_schema: bool, has_end_mark: bool
-    ) -> None:
-        self._options = options
-        self._native_schema = native_schema
-        self._has_end_mark = has_end_mark
 
     def endpoint(self, client: Any) -> Callable[..., Any]:
         """Return the method of the SDK's client that asks the model."""
@@ -70,7 +68,7 @@ class ChatApi:
         arguments: Dict[str, Any] = {}
         if stream:
             arguments.update(stream=True, stream_options={"include_usage": True})
-        arguments.update(self._options)
+        arguments.update(self.options)
         if not stream:
             arguments.pop("stream_options", None)
         arguments["messages"] = openai_messages(request.messages, source)
@@ -79,7 +77,7 @@ class ChatApi:
             if not request.may_call:
                 arguments["tool_choice"] = "none"
         schema = request.response_schema
-        if schema is not None and self._native_schema:
+        if schema is not None and self.native_schema:
             arguments["response_format"] = openai_response_format(schema)
         elif schema is not None:
             ask_in_words(arguments["messages"], schema)
@@ -107,7 +105,7 @@ class ChatApi:
             reason: the ``finish_reason``.
             is_over: whether there is any sign that the reply is complete.
         """
-        if not (reason or is_over or not self._has_end_mark):
+        if not (reason or is_over or not self.has_end_mark):
             return ReplyEnd.BROKEN, (
                 "the stream ended without a finish_reason; ask again, or pass has_end_mark=False if"
                 " this server never sends one"
@@ -116,7 +114,7 @@ class ChatApi:
             return ReplyEnd.WITHHELD, f"the server's {reason} withheld the rest of the reply"
         if reason != "length":
             return ReplyEnd.COMPLETE, ""
-        limits = [f"{name}={self._options[name]}" for name in _LIMITS if self._options.get(name)]
+        limits = [f"{name}={self.options[name]}" for name in _LIMITS if self.options.get(name)]
         return ReplyEnd.LENGTH, length_text(limits[0] if limits else "")
 
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..._frozen import thawed
 from ...exceptions import ProviderError
 from ...types import Image, Message, Role, ToolCall
-from ._openai_chat import ask_in_words, openai_response_format, openai_tools
+from ._openai_chat import OpenAIApi, ask_in_words, openai_response_format, openai_tools
 from ._protocol import ModelReply, ModelRequest, ReplyEnd, StreamItem, ToolSchema, Usage
 from ._sdk import Collector
 from ._wire import (
@@ -43,18 +43,11 @@ _THOUGHT = ("response.reasoning_summary_text.delta", "response.reasoning_text.de
 _ARGUMENTS = "response.function_call_arguments.delta"
 
 
-class ResponsesApi:
-    """Make requests, and read replies; see `ChatApi` for the arguments."""
+class ResponsesApi(OpenAIApi):
+    """Make requests, and read replies."""
 
     source = "openai-responses"
     reserved = "input tools stream previous_response_id conversation"
-
-    def __init__(
-        self, options: Mapping[str, Any], *, native_schema: bool, has_end_mark: bool
-    ) -> None:
-        self._options = options
-        self._native_schema = native_schema
-        self._has_end_mark = has_end_mark
 
     def endpoint(self, client: Any) -> Callable[..., Any]:
         """Return the method of the SDK's client that asks the model."""
@@ -66,10 +59,10 @@ class ResponsesApi:
 
     def arguments(self, request: ModelRequest, source: str, *, stream: bool) -> Dict[str, Any]:
         """Return the keywords for the endpoint; those that are None are left out."""
-        arguments: Dict[str, Any] = {"store": False, "include": [_REASONING], **self._options}
+        arguments: Dict[str, Any] = {"store": False, "include": [_REASONING], **self.options}
         if stream:
             arguments["stream"] = True
-        wanted = self._options.get("include")
+        wanted = self.options.get("include")
         if wanted is not None and _REASONING not in wanted:
             arguments["include"] = [*wanted, _REASONING]
         arguments["input"] = responses_input(request.messages, source)
@@ -78,9 +71,9 @@ class ResponsesApi:
             if not request.may_call:
                 arguments["tool_choice"] = "none"
         schema = request.response_schema
-        if schema is not None and self._native_schema:
+        if schema is not None and self.native_schema:
             form = {"type": "json_schema", **openai_response_format(schema)["json_schema"]}
-            text = self._options.get("text") or {}
+            text = self.options.get("text") or {}
             arguments["text"] = {**text, "format": {**form, "strict": False}}
         elif schema is not None:
             ask_in_words(arguments["input"], schema)
@@ -122,7 +115,7 @@ class ResponsesApi:
 
     def _end(self, answer: Any) -> Tuple[ReplyEnd, str]:
         """Return why a reply ended, and what to do about it."""
-        if answer is None and self._has_end_mark:
+        if answer is None and self.has_end_mark:
             return ReplyEnd.BROKEN, (
                 "the stream ended without a response.completed; ask again, or pass"
                 " has_end_mark=False if this server never sends one"
@@ -133,7 +126,7 @@ class ResponsesApi:
         if reason == "content_filter":
             return ReplyEnd.WITHHELD, f"the server's {reason} withheld the rest of the reply"
         if reason == "max_output_tokens":
-            most = self._options.get(reason)
+            most = self.options.get(reason)
             return ReplyEnd.LENGTH, length_text(f"{reason}={most}" if most else "")
         return ReplyEnd.BROKEN, f"the server ended the reply early ({reason or 'no reason given'})"
 
