@@ -94,6 +94,18 @@ def plain(value: Any) -> Any:
     return value if _is_plain(value, _PLAIN_DEPTH) else _Simplifier().simplify(value)
 
 
+def json_or(text: Any, instead: Any = None) -> Any:
+    """Return what a JSON text says; something else for any other text, and for what is none.
+
+    >>> json_or("[1]"), json_or("a", "b"), json_or(None)
+    ([1], 'b', None)
+    """
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return instead
+
+
 def copied(value: Any) -> Any:
     """Copy a result of `plain`, so that others cannot change it."""
     if type(value) is list:

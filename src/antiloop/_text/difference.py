@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any, Iterator, List, Optional
 
+from .canonical import json_or
 from .shortening import ends_of
 
 _AROUND = 30
@@ -48,10 +49,7 @@ def opened(text: str) -> str:
 def _parsed(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+    return json_or(value, value)
 
 
 def _lines(value: Any, name: str, layers: int) -> Iterator[str]:

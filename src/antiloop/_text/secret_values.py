@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
+from .canonical import json_or
 from .mask import MASK
 from .secret_shapes import hides_next, program_of, without_attached, without_shapes
 
@@ -109,9 +110,8 @@ def _json_text(text: str, depth: int) -> str:
     bare = text.strip()
     if not depth or bare[:1] + bare[-1:] not in ("{}", "[]", '""'):
         return text
-    try:
-        value = json.loads(bare)
-    except (ValueError, RecursionError):
+    value = json_or(bare)
+    if value is None:
         return text
     masked = without_secrets(value, depth - 1)
     return text if masked == value else json.dumps(masked, ensure_ascii=False)

@@ -1,14 +1,12 @@
 """Fields and text of messages, whether they are plain JSON or a library's objects."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, List, Optional, Tuple, Union
 
 from .._amounts import moment_s
 from .._text.binary import label_of_base64
-from .._text.canonical import canonical_json
+from .._text.canonical import canonical_json, json_or
 
-_UNPARSABLE = (ValueError, RecursionError)
 _THOUGHTS: Mapping[str, Tuple[str, ...]] = {
     "reasoning": ("reasoning", "summary", "content", "text"),
     "reasoning_content": ("reasoning_content",),
@@ -112,21 +110,13 @@ def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
         return value
     if not isinstance(value, str):
         return canonical_json(value)
-    try:
-        parsed = json.loads(value)
-    except _UNPARSABLE:
-        return value
+    parsed = json_or(value)
     return parsed if isinstance(parsed, dict) else value
 
 
 def parsed(value: Any) -> Any:
     """Return what a JSON text says, None for any other text; a value stays as it is."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except _UNPARSABLE:
-        return None
+    return json_or(value) if isinstance(value, str) else value
 
 
 def optional_text(value: Any) -> Optional[str]:

@@ -4,7 +4,6 @@ A rule's key says under what name a call or an event counts, or that it does not
 count under one name as the threshold says, the warning is raised.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Any, Callable, Hashable, Optional, Tuple
 
 from .._checks import check_flag
 from .._short_repr import repr_of_fields
+from .._text.canonical import json_or
 from ..loop_detection import Outcome
 from ..loop_detection._internal import Result
 from ..stability import beta
@@ -49,18 +49,13 @@ def is_empty_result(result: Result) -> bool:
     if not isinstance(text, str):
         return False
     text = text.strip()
-    return _says_nothing(text) or (text[:1] == "{" and text[-1:] == "}" and _is_hollow(text))
+    return _says_nothing(text) or (
+        text[:1] == "{" and text[-1:] == "}" and _holds_nothing(json_or(text, text))
+    )
 
 
 def _says_nothing(text: str) -> bool:
     return len(text) <= _LONGEST_WORDS and (not text or _WORDS.match(text) is not None)
-
-
-def _is_hollow(text: str) -> bool:
-    try:
-        return _holds_nothing(json.loads(text))
-    except (ValueError, RecursionError):
-        return False
 
 
 def _holds_nothing(value: Any, levels: int = _DEEPEST) -> bool:

@@ -7,6 +7,7 @@ from secrets import token_hex
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._checks import check_kind, check_text
+from .._text.canonical import json_or
 from ..formats._internal import field_of, items_of, text_of
 from ..loop_detection import LoopAction, LoopDetector
 from ..stability import stable
@@ -73,8 +74,8 @@ class LoopGuard(GatewayGuard):
             await self._app(scope, receive, send)
             return
         messages, content = await _read(receive)
-        body = _parsed(content)
-        if body is None:
+        body = json_or(content)
+        if not isinstance(body, dict):
             await self._app(scope, _again(messages, receive), send)
             return
         run_id = _header(scope, self._session_header).decode("latin-1")
@@ -129,14 +130,6 @@ def _again(messages: List[Dict[str, Any]], receive: _Receive) -> _Receive:
         return message if message is not None else await receive()
 
     return received
-
-
-def _parsed(content: Optional[bytes]) -> Optional[Dict[str, Any]]:
-    try:
-        body = json.loads(content or b"")
-    except (ValueError, RecursionError):
-        return None
-    return body if isinstance(body, dict) else None
 
 
 def _written(changed: Any, body: Dict[str, Any], content: bytes) -> bytes:
@@ -224,7 +217,8 @@ class _HeardStream:
         """Return what ends the stream in place of a part of it; empty to go on."""
         *lines, self._rest = (self._rest + part).split(b"\n")
         for line in lines:
-            chunk = _chunk_in(line)
+            name, _, data = line.partition(b":")
+            chunk = json_or(data) if name == b"data" else None  # the last one, [DONE], is not JSON
             if self._thoughts.hear(_thought_in(chunk)).action is not LoopAction.CONTINUE:
                 return part[: part.rfind(b"\n") + 1] + _end_after(chunk)
         return b""
@@ -234,15 +228,6 @@ def _is_event_stream(message: Dict[str, Any]) -> bool:
     headers = {key.lower(): value.lower() for key, value in message.get("headers", ())}
     is_plain = headers.get(b"content-encoding", b"identity") == b"identity"
     return is_plain and headers.get(b"content-type", b"").startswith(b"text/event-stream")
-
-
-def _chunk_in(line: bytes) -> Any:
-    """Return the data in a line of an event stream; None if it has none."""
-    name, _, data = line.partition(b":")
-    try:
-        return json.loads(data) if name == b"data" else None
-    except (ValueError, RecursionError):  # the last one, [DONE], is not JSON
-        return None
 
 
 def _thought_in(chunk: Any) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Set, T
 from uuid import UUID
 
 from ..._json_schema import schema_errors
+from ..._text.canonical import json_or
 from ..._trace import to_plain
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` is new in Python 3.10
@@ -232,10 +233,7 @@ def _build_key(annotation: Any, text: str) -> Any:
     schema = annotation_schema(annotation)
     if not schema_errors(text, schema, ""):
         return build_value(annotation, text)
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = text
+    value = json_or(text, text)
     problems = schema_errors(value, schema, f"key {text!r}")
     if problems:
         raise ValueError(problems[0])

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import json
 import re
 import sys
 from enum import Enum
@@ -11,6 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from ..._json_schema import schema_errors
 from ..._short_repr import error_text, said_by
+from ..._text.canonical import json_or
 from ..._trace import to_plain
 from .annotations import annotation_schema, build_value, resolved_hints
 
@@ -132,10 +132,7 @@ class Signature:
 def _unquoted(text: str, schema: Mapping[str, Any]) -> Any:
     if not schema_errors(text, schema, ""):
         return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    value = json_or(text, text)
     return text if schema_errors(value, schema, "") else value
 
 

@@ -1,10 +1,10 @@
 """Exports of tools for observability, each by its table of columns."""
 
-import json
 from dataclasses import replace
 from functools import partial
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
+from ..._text.canonical import json_or
 from ...stability import beta
 from .._content import field_of, tag_of, text_of
 from .._history import History
@@ -133,13 +133,13 @@ def mlflow_calls(rows: Iterable[Row]) -> Iterator[FlatCall]:
 def is_mlflow(row: Row) -> bool:
     """Whether a record is a span of MLflow."""
     kind = field_of(row.get("attributes"), MLFLOW.kind)
-    return isinstance(_parsed(kind), str)
+    return isinstance(json_or(kind, kind), str)
 
 
 def _of_mlflow(row: Row) -> Row:
     """Return a span of version 2 or 3 in one shape."""
     held = field_of(row, "attributes")
-    attributes = {text_of(key): _parsed(value) for key, value in held.items()}
+    attributes = {text_of(key): json_or(value, value) for key, value in held.items()}
     usage = attributes.get("mlflow.chat.tokenUsage")
     context = row.get("context") if isinstance(row.get("context"), dict) else row
     status = row.get("status")
@@ -156,14 +156,6 @@ def _of_mlflow(row: Row) -> Row:
         "status": "ERROR" if text_of(code).upper().endswith("ERROR") else "OK",
         "message": row.get("status_message") or field_of(status, "message"),
     }
-
-
-def _parsed(text: Any) -> Any:
-    """Return what an attribute means; one that is not JSON is itself."""
-    try:
-        return json.loads(text) if isinstance(text, str) else text
-    except (ValueError, RecursionError):
-        return text
 
 
 def is_weave(row: Row) -> bool:

@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, Mapping, Tuple
 
+from ..._text.canonical import json_or
 from ...exceptions import NoTrace, TraceUnreadable
 
 Session = Dict[str, Any]
@@ -84,7 +85,7 @@ def _opencode(database: sqlite3.Connection) -> Iterator[Session]:
         parts: Dict[str, list[Any]] = {}
         own = (session["id"],)
         for row in database.execute(_PARTS, own):
-            parts.setdefault(row["message_id"], []).append(_json(row["data"]))
+            parts.setdefault(row["message_id"], []).append(json_or(row["data"]))
         messages = [
             {"info": {**_object(row["data"]), "id": row["id"]}, "parts": parts.get(row["id"], [])}
             for row in database.execute(_MESSAGES, own)
@@ -100,7 +101,7 @@ def _goose(database: sqlite3.Connection) -> Iterator[Session]:
             (session["id"],),
         )
         messages = [
-            {"role": role, "content": _json(content), "created": created}
+            {"role": role, "content": json_or(content), "created": created}
             for role, content, created in map(tuple, rows)
         ]
         yield {"id": session["id"], "working_dir": "", "conversation": messages}
@@ -112,19 +113,12 @@ def _crush(database: sqlite3.Connection) -> Iterator[Session]:
             "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid",
             (session["id"],),
         )
-        messages = [{**dict(row), "parts": _json(row["parts"])} for row in rows]
+        messages = [{**dict(row), "parts": json_or(row["parts"])} for row in rows]
         yield {"crush_session": session["id"], "messages": messages}
 
 
-def _json(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
 def _object(text: Any) -> Mapping[str, Any]:
-    value = _json(text)
+    value = json_or(text)
     return value if isinstance(value, dict) else {}
 
 
