@@ -7,7 +7,6 @@ import copy
 import logging
 from typing import Any, Callable, Dict, Union
 
-from .._checks import check_choice
 from ..stability import beta
 from .canonical import text_of
 from .mask import MASK
@@ -98,7 +97,9 @@ def masking_of(rule: MaskRule) -> Masking:
         TypeError: for what is neither a name nor a function.
     """
     if isinstance(rule, str):
-        check_choice("mask", rule, MASKINGS, ", or give a function")
+        if rule not in MASKINGS:
+            names = ", ".join(MASKINGS)
+            raise ValueError(f"unknown mask {rule!r}; choose from {names}, or give a function")
         return MASKINGS[rule]
     if not callable(rule):
         raise TypeError(f"mask must be a name or a function, got {rule!r}")

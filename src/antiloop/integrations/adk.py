@@ -3,7 +3,9 @@
 from types import SimpleNamespace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-try:
+from ._needed import needed
+
+with needed("google-adk", "adk", __name__):
     from google.adk.models.llm_response import LlmResponse
     from google.adk.plugins.base_plugin import BasePlugin
     from google.genai.types import (
@@ -14,10 +16,6 @@ try:
         Part,
         ToolConfig,
     )
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.adk needs google-adk: pip install "antiloop[adk]"'
-    ) from _missing
 
 from .._latest import Latest
 from ..formats import from_adk

@@ -2,7 +2,9 @@
 
 from typing import Any, Awaitable, Callable, Iterable, List, Optional, Sequence
 
-try:
+from ._needed import needed
+
+with needed("ag2 1.0 or later", "ag2", __name__):
     from ag2.events import (
         ModelMessage,
         ModelReasoning,
@@ -15,10 +17,6 @@ try:
         ToolResultsEvent,
     )
     from ag2.middleware import BaseMiddleware
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.ag2 needs ag2 1.0 or later: pip install "antiloop[ag2]"'
-    ) from _missing
 
 from ..formats import History, HistoryBuilder
 from ..formats._internal import field_of, text_of

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Awaitable, Callable, Iterable, List, Optional, Sequence
 from weakref import WeakKeyDictionary
 
-try:
+from ._needed import needed
+
+with needed("agent-framework-core 1.3 or later", "agent-framework", __name__):
     from agent_framework import (
         ChatMiddleware,
         ChatResponse,
@@ -15,11 +17,6 @@ try:
         Message,
         ResponseStream,
     )
-except ImportError as _missing:
-    raise ImportError(
-        "antiloop.integrations.agent_framework needs agent-framework-core 1.3 or later:"
-        ' pip install "antiloop[agent-framework]"'
-    ) from _missing
 
 from ..formats import from_agent_framework
 from ..formats._internal import agent_framework, field_of, flag_of, tag_of

@@ -3,13 +3,10 @@
 import logging
 from typing import Any, AsyncIterable, AsyncIterator, Dict, List, Mapping, TypeVar
 
-try:
+from ._needed import needed
+
+with needed("claude-agent-sdk", "claude-agent-sdk", __name__):
     from claude_agent_sdk import HookMatcher
-except ImportError as _missing:
-    raise ImportError(
-        "antiloop.integrations.claude_agent_sdk needs claude-agent-sdk:"
-        ' pip install "antiloop[claude-agent-sdk]"'
-    ) from _missing
 
 from .._latest import Latest
 from ..exceptions import LoopDetectedError

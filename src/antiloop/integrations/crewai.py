@@ -5,17 +5,15 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
-try:
+from ._needed import needed
+
+with needed("crewai 1.15.19 or later", "crewai", __name__):
     from crewai.hooks.dispatch import (
         HookAborted,
         InterceptionPoint,
         get_scoped_hooks,
         scoped_hooks,
     )
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.crewai needs crewai 1.15.19 or later: pip install "antiloop[crewai]"'
-    ) from _missing
 
 from .._frozen import frozen
 from .._latest import Latest

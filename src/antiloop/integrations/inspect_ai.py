@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence
 from weakref import WeakKeyDictionary
 
-try:
+from ._needed import needed
+
+with needed("inspect-ai 0.3.246 or later", "inspect", __name__):
     from inspect_ai.approval import Approval, ApprovalPolicy, Approver, approver, auto_approver
     from inspect_ai.hooks import BeforeModelGenerate, Hooks, hooks
     from inspect_ai.log import transcript
@@ -12,11 +14,6 @@ try:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
     from inspect_ai.util import LimitExceededError
-except ImportError as _missing:
-    raise ImportError(
-        "antiloop.integrations.inspect_ai needs inspect-ai 0.3.246 or later:"
-        ' pip install "antiloop[inspect]"'
-    ) from _missing
 
 from .._checks import check_choice, tool_names
 from ..formats import from_inspect

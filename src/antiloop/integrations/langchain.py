@@ -6,7 +6,9 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Awaitable, Callable, Dict, Iterator, List, Optional, Tuple
 
-try:
+from ._needed import needed
+
+with needed("langchain", "langchain", __name__):
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain_core.callbacks import BaseCallbackHandler
@@ -17,10 +19,6 @@ try:
         var_child_runnable_config,
     )
     from typing_extensions import Annotated, NotRequired
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.langchain needs langchain: pip install "antiloop[langchain]"'
-    ) from _missing
 
 from ..exceptions import SnapshotError
 from ..formats import History, from_langchain

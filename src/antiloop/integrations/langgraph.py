@@ -3,13 +3,11 @@
 import logging
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Sequence
 
-try:
+from ._needed import needed
+
+with needed("langgraph", "langgraph", __name__):
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import ensure_config
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.langgraph needs langgraph: pip install "antiloop[langgraph]"'
-    ) from _missing
 
 from ..formats import History, from_langchain
 from ..loop_detection import LoopAction, LoopVerdict

@@ -3,15 +3,13 @@
 import time
 from typing import Any, AsyncIterator, Dict, Optional
 
-try:
+from ._needed import needed
+
+with needed("litellm[proxy]", "litellm", __name__):
     from litellm.exceptions import RejectedRequestError
     from litellm.integrations.custom_guardrail import ModifyResponseException
     from litellm.integrations.custom_logger import CustomLogger
     from litellm.proxy._types import ProxyException
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.litellm needs litellm[proxy]: pip install "antiloop[litellm]"'
-    ) from _missing
 
 from ..formats._internal import field_of, items_of, text_of
 from ..loop_detection import LoopAction

@@ -2,12 +2,10 @@
 
 from typing import Any, Mapping, Optional
 
-try:
+from ._needed import needed
+
+with needed("mcp", "mcp", __name__):
     from mcp.types import CallToolResult, TextContent
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.mcp needs mcp: pip install "antiloop[mcp]"'
-    ) from _missing
 
 from ..formats._internal import filled_field, flag_of, text_of
 from ..stability import stable

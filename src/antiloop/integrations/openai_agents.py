@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
-try:
+from ._needed import needed
+
+with needed("openai-agents 0.4 or later", "openai-agents", __name__):
     from agents import (
         AgentHooks,
         FunctionTool,
@@ -17,11 +19,6 @@ try:
         ToolInputGuardrail,
         ToolsToFinalOutputResult,
     )
-except ImportError as _missing:
-    raise ImportError(
-        "antiloop.integrations.openai_agents needs openai-agents 0.4 or later:"
-        ' pip install "antiloop[openai-agents]"'
-    ) from _missing
 
 from .._latest import Latest
 from ..formats import from_openai_responses

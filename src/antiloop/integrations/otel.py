@@ -5,13 +5,11 @@ from contextlib import nullcontext
 from threading import RLock
 from typing import Any, List, Mapping, Optional, Tuple
 
-try:
+from ._needed import needed
+
+with needed("opentelemetry-sdk", "otel", __name__):
     from opentelemetry import trace
     from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.otel needs opentelemetry-sdk: pip install "antiloop[otel]"'
-    ) from _missing
 
 from .._checks import check_threshold
 from .._latest import Latest

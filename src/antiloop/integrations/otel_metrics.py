@@ -2,12 +2,10 @@
 
 from typing import Any, Dict, Mapping
 
-try:
+from ._needed import needed
+
+with needed("opentelemetry-api", "otel", __name__):
     from opentelemetry import metrics, trace
-except ImportError as _missing:
-    raise ImportError(
-        'antiloop.integrations.otel_metrics needs opentelemetry-api: pip install "antiloop[otel]"'
-    ) from _missing
 
 from .._text.shortening import visible
 from ..agent import AgentObserver

@@ -3,7 +3,9 @@
 import os
 from typing import Any, Mapping
 
-try:
+from ._needed import needed
+
+with needed("prometheus-client", "prometheus", __name__):
     from prometheus_client import (
         REGISTRY,
         CollectorRegistry,
@@ -13,11 +15,6 @@ try:
         start_http_server,
     )
     from prometheus_client.multiprocess import MultiProcessCollector
-except ImportError as _missing:
-    raise ImportError(
-        "antiloop.integrations.prometheus needs prometheus-client:"
-        ' pip install "antiloop[prometheus]"'
-    ) from _missing
 
 from ..stability import beta
 from ._loop_metrics import COUNTERS, SUSPICIONS, LoopMetrics

@@ -6,16 +6,13 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, AsyncIterator, Awaitable, Callable, Mapping, Optional, Sequence
 
-try:
+from ._needed import needed
+
+with needed("pydantic-ai-slim 2.16 or later", "pydantic-ai", __name__):
     from pydantic_ai import __version__
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.messages import ModelResponse, TextPart, UserPromptPart
-except ImportError as _missing:
-    raise ImportError(
-        "antiloop.integrations.pydantic_ai needs pydantic-ai-slim 2.16 or later:"
-        ' pip install "antiloop[pydantic-ai]"'
-    ) from _missing
 
 from ..formats import from_pydantic_ai
 from ..formats._internal import field_of, text_of

@@ -3,7 +3,9 @@
 from typing import Any, AsyncIterator, Callable, List, Sequence
 from weakref import WeakKeyDictionary
 
-try:
+from ._needed import needed
+
+with needed("strands-agents 1.43 or later", "strands", __name__):
     from strands.hooks import (
         AfterInvocationEvent,
         AgentInitializedEvent,
@@ -12,11 +14,6 @@ try:
         HookOrder,
         HookRegistry,
     )
-except ImportError as _missing:
-    raise ImportError(
-        "antiloop.integrations.strands needs strands-agents 1.43 or later:"
-        ' pip install "antiloop[strands]"'
-    ) from _missing
 try:
     from strands.middleware import InvokeModelStage
 except ImportError:  # an older version: no hook hears what is streamed

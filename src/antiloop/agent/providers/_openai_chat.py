@@ -42,7 +42,7 @@ _LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 class OpenAIApi(NamedTuple):
-    """What both APIs of OpenAI are asked with."""
+    """The settings of a provider that both APIs of OpenAI take."""
 
     options: Mapping[str, Any]
     """The keywords of every request."""
