@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from antiloop.cli import main
-from antiloop.cli._command import EngineFailed
+from antiloop.cli._command import CommandFailed
 from antiloop.cli._engines.parallel import in_order
 from antiloop.traces import _pieces as pieces
 
@@ -81,5 +81,5 @@ def test_an_address_without_host_or_port_is_2_and_told(address, archive, capfd):
 
 def test_workers_without_the_package_are_told(cluster):
     asked = Namespace(engine=f"dask://{cluster}", jobs=None)
-    with pytest.raises(EngineFailed, match="--engine dask: No module named 'no_such_package'"):
+    with pytest.raises(CommandFailed, match="--engine dask: No module named 'no_such_package'"):
         list(in_order(import_module, ["no_such_package"], asked))

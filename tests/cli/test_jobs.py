@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.cli import main
-from antiloop.cli._command import EngineFailed
+from antiloop.cli._command import CommandFailed
 from antiloop.cli._engines import processes
 from antiloop.cli._engines.parallel import in_order
 from antiloop.loop_detection.presets import PRESETS
@@ -228,7 +228,7 @@ def test_many_jobs_for_one_file_start_one_process(capsys, monkeypatch):
 
 
 def test_a_worker_that_dies_is_told():
-    with pytest.raises(EngineFailed, match=r"--engine processes: .*terminated"):
+    with pytest.raises(CommandFailed, match=r"--engine processes: .*terminated"):
         list(in_order(os._exit, [3], Namespace(engine=None, jobs=2)))
 
 

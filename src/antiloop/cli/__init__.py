@@ -11,9 +11,9 @@ import os
 import sys
 from typing import Optional, Sequence, TextIO
 
-from ..exceptions import SettingsError
+from ..exceptions import TraceUnreadable
 from ..version import __version__
-from ._command import COULD_NOT_RUN, add_verbosity, reason_of
+from ._command import COULD_NOT_RUN, CommandFailed, add_verbosity, reason_of
 from ._commands import (
     calibrate,
     completion,
@@ -57,9 +57,6 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return _PIPE_CLOSED
-    except SettingsError as error:
-        complain(str(error))
-        return COULD_NOT_RUN
     except OSError as error:  # mostly from standard output: commands handle the files they open
         complain(f"stopped: {reason_of(error)}")
         _discard_output()
@@ -74,7 +71,11 @@ def _run(arguments: Sequence[str]) -> int:
         return COULD_NOT_RUN
     args = parser.parse_args(arguments)
     choose(getattr(args, "verbosity", 0), getattr(args, "color", "auto"))
-    status: int = args.run(args)
+    try:
+        status: int = args.run(args)
+    except (CommandFailed, TraceUnreadable, ValueError) as error:
+        complain(str(error))
+        return COULD_NOT_RUN
     return status
 
 

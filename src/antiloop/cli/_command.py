@@ -2,14 +2,31 @@
 
 import argparse
 import json
-from typing import Any, Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, Callable, Iterable, Iterator, Sequence, Tuple, Type
 
 FOUND, COULD_NOT_RUN = 1, 2
 """Exit statuses; 0 means that the command ran and found nothing."""
 
 
-class EngineFailed(Exception):
-    """The engine is not available or broke down; the message says what to do."""
+class CommandFailed(Exception):
+    """The command cannot do its work; the message says why, or what to do."""
+
+
+@contextmanager
+def naming(name: str, kinds: Tuple[Type[Exception], ...] = (OSError,)) -> Iterator[None]:
+    """Make a failure of the command of an error in this block, and say what it is about.
+
+    Args:
+        name: a file or an option.
+        kinds: the kinds of errors.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except kinds as error:
+        raise CommandFailed(f"{name}: {reason_of(error)}") from error
 
 
 def add_command(

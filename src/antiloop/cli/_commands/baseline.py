@@ -27,9 +27,9 @@ from typing import (
 
 from ..._regular_file import opener
 from ..._replaced_file import named_folders, replaced_file
-from .._command import reason_of
+from .._command import CommandFailed, naming, reason_of
 from .._output.judged_output import message
-from .._output.terminal import complain, counted, note
+from .._output.terminal import counted, note
 
 if TYPE_CHECKING:
     from .._judged_run import JudgedRun
@@ -99,19 +99,18 @@ class NewBaseline:
         self._loops.extend(loops_of(judged, self._names.place_of(judged)))
         return judged
 
-    def end(self, is_whole: bool) -> bool:
-        """Write the baseline if all recordings could be read, and say whether it is written."""
+    def end(self, is_whole: bool) -> None:
+        """Write the baseline.
+
+        Raises:
+            CommandFailed: if some recordings could not be read, or the file cannot be written.
+        """
+        path = self._path
         if not is_whole:
-            complain(f"{self._path}: not written because some recordings could not be read")
-            return False
-        try:
-            with replaced_file(self._path, within=named_folders(self._path)) as file:
-                file.write(written(self._loops))
-        except OSError as error:
-            complain(f"{self._path}: {reason_of(error)}")
-            return False
-        note(f"{self._path}: {counted(len(set(self._loops)), 'loop')} written")
-        return True
+            raise CommandFailed(f"{path}: not written because some recordings could not be read")
+        with naming(path), replaced_file(path, within=named_folders(path)) as file:
+            file.write(written(self._loops))
+        note(f"{path}: {counted(len(set(self._loops)), 'loop')} written")
 
 
 class Baseline:
@@ -151,12 +150,11 @@ class Baseline:
                 self._seen.add(each)
         return replace(judged, known=frozenset(known))
 
-    def end(self, is_whole: bool) -> bool:
+    def end(self, is_whole: bool) -> None:
         """Report how many known loops of the scanned files were not found again."""
         count = sum(map(len, self._loops.values())) - len(self._seen)
         if count and is_whole:
             note(f"{self._path}: {counted(count, 'known loop')} no longer found")
-        return True
 
     def _move(self, place: _Place, loops: Sequence[KnownLoop]) -> None:
         """Replace a similar run of a file that is no longer scanned."""

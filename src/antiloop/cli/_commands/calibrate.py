@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 from ..._replaced_file import named_folders, replaced_file
 from ...loop_detection import LoopDetector
-from .._command import COULD_NOT_RUN, FOUND, add_command, add_format, reason_of
+from .._command import COULD_NOT_RUN, FOUND, add_command, add_format, naming
 from .._detector import add_detector, detector_of, profiles_of, settings_of
 from .._output.terminal import (
     complain,
@@ -136,8 +136,8 @@ def _report(
         say(report)
     else:
         tell_page(report)
-    if args.output is not None and not _write(args, detector, done):
-        return COULD_NOT_RUN
+    if args.output is not None:
+        _write(args, detector, done)
     return 0 if done.holds else FOUND
 
 
@@ -151,12 +151,8 @@ def _reviewed(args: argparse.Namespace) -> "Optional[Reviewed]":
         if not runs and not recordings.is_incomplete:
             complain(f"{args.paths[0]}: no recorded runs to calibrate with")
         return None if recordings.is_incomplete or not runs else Reviewed(runs, (), 0, ())
-    try:
+    with naming(args.labels):
         labels = read_labels(args.labels)
-    except (OSError, ValueError) as error:
-        place = f"{args.labels}: " if isinstance(error, OSError) else ""
-        complain(f"{place}{reason_of(error)}")
-        return None
     reviewed = review(recordings.runs(), labels)
     if not reviewed.good and not recordings.is_incomplete:
         complain(
@@ -166,20 +162,16 @@ def _reviewed(args: argparse.Namespace) -> "Optional[Reviewed]":
     return None if recordings.is_incomplete or not reviewed.good else reviewed
 
 
-def _write(args: argparse.Namespace, detector: LoopDetector, done: "Calibration") -> bool:
+def _write(args: argparse.Namespace, detector: LoopDetector, done: "Calibration") -> None:
     path = args.output
-    try:
+    with naming(path, (OSError, ValueError)):
         is_settings = path.endswith(".toml")
         text = _settings(args, detector, done) if is_settings else json.dumps(done.config, indent=2)
         if path == "-":
             say(text)
-            return True
+            return
         with replaced_file(path, within=named_folders(path)) as file:
             file.write(text if is_settings else text + "\n")
-    except (OSError, ValueError) as error:
-        complain(f"{path}: {reason_of(error)}")
-        return False
-    return True
 
 
 def _settings(args: argparse.Namespace, detector: LoopDetector, done: "Calibration") -> str:

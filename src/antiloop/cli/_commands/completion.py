@@ -4,8 +4,8 @@ import argparse
 from functools import partial
 from typing import Any, Iterator
 
-from .._command import COULD_NOT_RUN, add_command
-from .._output.terminal import complain, say
+from .._command import CommandFailed, add_command
+from .._output.terminal import say
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -33,9 +33,8 @@ def run(whole: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     """Print the script."""
     try:
         import shtab
-    except ImportError:
-        complain('completion needs: pip install "antiloop[completion]"')
-        return COULD_NOT_RUN
+    except ImportError as error:
+        raise CommandFailed('completion needs: pip install "antiloop[completion]"') from error
     for action in _actions(whole):
         if action.metavar in _FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]

@@ -8,8 +8,8 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._command import COULD_NOT_RUN, add_command, reason_of
-from .._output.terminal import complain, printable, tell
+from .._command import add_command, naming
+from .._output.terminal import printable, tell
 
 if TYPE_CHECKING:
     from ...agent import AgentResult
@@ -48,13 +48,10 @@ def run(args: argparse.Namespace) -> int:
     tell(f"The user asks a scripted agent: {_QUESTION}")
     for line in timeline.lines:
         tell(printable(line))
-    try:
+    with naming(args.output or tempfile.gettempdir()):
         folder = Path(args.output or tempfile.mkdtemp(prefix="antiloop-demo-"))
         folder.mkdir(parents=True, exist_ok=True)
         page = _report(result, folder)
-    except OSError as error:
-        complain(f"{args.output or tempfile.gettempdir()}: {reason_of(error)}")
-        return COULD_NOT_RUN
     tell(printable(f"The same run as a report: {page}"))
     if not args.no_open and _has_desktop():
         webbrowser.open(page.resolve().as_uri())

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
-from .._command import COULD_NOT_RUN, FOUND, add_command, add_format
+from .._command import FOUND, add_command, add_format
 from .._detector import add_detector, detector_of, profiles_of
 from .._named_judge import add_judge, consulted
 from .._output.terminal import SeenIds, complain, say, tell_page
@@ -51,18 +51,12 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain one step."""
-    from ...exceptions import TraceUnreadable
     from ...explanation import explain
     from .._output.explanation_output import as_json, as_text
 
-    try:
-        recorded = _run_of(args)
-        detector = detector_of(args)
-        recorded, asked = consulted(recorded, detector)
-        explanation = explain(recorded, detector, args.step)
-    except (TraceUnreadable, ValueError) as error:
-        complain(str(error))
-        return COULD_NOT_RUN
+    recorded, detector = _run_of(args), detector_of(args)
+    recorded, asked = consulted(recorded, detector)
+    explanation = explain(recorded, detector, args.step)
     if asked and asked.complaint:
         complain(asked.complaint)
     if args.format == "json":

@@ -6,9 +6,8 @@ import sys
 from typing import Any, List
 
 from ...integrations._internal import AGENTS
-from .._command import COULD_NOT_RUN, add_command
+from .._command import CommandFailed, add_command
 from .._detector import add_choice, add_isolated, read_config
-from .._output.terminal import complain
 
 _ABOUT = "Guard a coding agent against loops."
 _EXAMPLE = """\
@@ -75,13 +74,15 @@ def run(args: argparse.Namespace) -> int:
     if args.status:
         return show_status(agent)
     if args.install:
-        return install(agent, place, _options(args), args.config, is_agreed=args.yes)
+        install(agent, place, _options(args), args.config, is_agreed=args.yes)
+        return 0
     if args.uninstall:
-        return uninstall(agent, place, is_agreed=args.yes)
+        uninstall(agent, place, is_agreed=args.yes)
+        return 0
     if sys.stdin is not None and sys.stdin.isatty():
         title = AGENTS[args.agent].title
-        complain(f"{title} calls this command with an event; set that up with --install")
-        return COULD_NOT_RUN
+        wanted = f"{title} calls this command with an event; set that up with --install"
+        raise CommandFailed(wanted)
     from ...integrations._internal import hook_process
 
     return hook_process.main(_options(args), args.agent)

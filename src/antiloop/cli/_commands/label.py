@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple
 
-from .._command import COULD_NOT_RUN, add_command, reason_of
+from .._command import COULD_NOT_RUN, add_command, naming
 from .._detector import add_detector, detector_of, profiles_of
 from .._output.terminal import SeenIds, complain, counted, line_of, named, tell
 from .._recordings import Recordings, add_recordings
@@ -60,13 +60,9 @@ def run(args: argparse.Namespace) -> int:
         if not recordings.is_incomplete:
             complain(f"{args.paths[0]}: no run {named(args.run_id)}; {seen}")
         return COULD_NOT_RUN
-    try:
-        labels = list(_labels(args, found))
-        with open(args.output, "a", encoding="utf-8") as file:
-            file.writelines(each.to_line() for each in labels)
-    except (OSError, ValueError) as error:
-        complain(f"{args.output}: {reason_of(error)}" if isinstance(error, OSError) else str(error))
-        return COULD_NOT_RUN
+    labels = list(_labels(args, found))
+    with naming(args.output), open(args.output, "a", encoding="utf-8") as file:
+        file.writelines(each.to_line() for each in labels)
     tell(line_of(f"{args.output}: {counted(len(labels), 'label')} on {named(found.run_id)}"))
     return 0
 

@@ -5,9 +5,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Iterator
 
 from ..._replaced_file import named_folders, replaced_file
-from .._command import COULD_NOT_RUN, add_command, reason_of
+from .._command import COULD_NOT_RUN, add_command, naming
 from .._detector import add_isolated, profiles_of
-from .._output.terminal import complain, counted, line_of, note, say
+from .._output.terminal import counted, line_of, note, say
 from .._recordings import Recordings, add_recordings, path_to_write
 
 if TYPE_CHECKING:
@@ -52,18 +52,13 @@ def run(args: argparse.Namespace) -> int:
     if not first and recordings.is_incomplete:
         return COULD_NOT_RUN  # an older file is worth more than an empty one
     lines = chain(first, redacted)
-    try:
-        if args.output in (None, "-"):
-            for line in lines:
-                say(line, end="")
-        else:
-            with replaced_file(args.output, within=named_folders(args.output)) as file:
-                file.writelines(lines)
-    except OSError as error:
-        if args.output in (None, "-"):
-            raise
-        complain(f"{args.output}: {reason_of(error)}")
-        return COULD_NOT_RUN
+    path = args.output
+    if path in (None, "-"):
+        for line in lines:
+            say(line, end="")
+    else:
+        with naming(path), replaced_file(path, within=named_folders(path)) as file:
+            file.writelines(lines)
     return COULD_NOT_RUN if recordings.is_incomplete else 0
 
 

@@ -10,11 +10,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ContextManager, Iterator, Optional, TextIO
 
 from ..._replaced_file import named_folders, replaced_file
-from .._command import COULD_NOT_RUN, FOUND, EngineFailed, add_command, reason_of
+from .._command import COULD_NOT_RUN, FOUND, CommandFailed, add_command, naming
 from .._detector import add_detector, add_prices, detector_of, prices_of, profiles_of
 from .._engines.parallel import add_engine
 from .._named_judge import add_judge
-from .._output.terminal import complain, is_quiet, printable, tell
+from .._output.terminal import is_quiet, printable, tell
 from .._recordings import Recordings, add_recordings, path_to_write
 
 if TYPE_CHECKING:
@@ -89,17 +89,10 @@ def run(args: argparse.Namespace) -> int:
     only = args.only or _texts_kept(recordings, others)
     states: Counter[str] = Counter()
     changes: Counter[str] = Counter()
-    try:
-        profile = profile_of(detector_of(args), prices_of(args))
-        parts = _parts(recordings, profile, args, only, states)
-        against = None if others is None else _parts(others, profile, args, only, Counter())
-        trouble = _write(parts, against, args.output, only, changes)
-    except (EngineFailed, ValueError) as error:
-        complain(str(error))
-        return COULD_NOT_RUN
-    if trouble:
-        complain(f"{args.output}: {trouble}")
-        return COULD_NOT_RUN
+    profile = profile_of(detector_of(args), prices_of(args))
+    parts = _parts(recordings, profile, args, only, states)
+    against = None if others is None else _parts(others, profile, args, only, Counter())
+    _write(parts, against, args.output, only, changes)
     if args.output != "-" and not is_quiet():
         counts = ", ".join(
             f"{states[each]} {each.lower()}" for each in HealthStatus if states[each]
@@ -119,31 +112,23 @@ def _texts_kept(*recordings: Optional[Recordings]) -> str:
 
 def _write(
     parts: "Parts", against: "Optional[Parts]", path: str, only: str, changes: "Counter[str]"
-) -> str:
-    """Write the page if there is a run to show; return what went wrong, if anything."""
+) -> None:
+    """Write the page if there is a run to show."""
     from ...report import write_page
 
-    shown = _unless_empty(parts)
-    if shown is None:
-        return "not written because there are no runs to show"
-    earlier = None if against is None else _unless_empty(against)
-    if against is not None and earlier is None:
-        return "not written because there are no earlier runs to compare with"
+    shown = _not_empty(parts, path, "runs to show")
+    earlier = None if against is None else _not_empty(against, path, "earlier runs to compare with")
     room = None if only == "all" else _ROOM
-    try:
-        with _opened(path) as page:
-            changes.update(write_page(shown, page, against=earlier, room=room))
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        return reason_of(error)
-    return ""
+    with naming(path), _opened(path) as page:
+        changes.update(write_page(shown, page, against=earlier, room=room))
 
 
-def _unless_empty(parts: "Parts") -> "Optional[Parts]":
-    """Return the same runs, None if there are none; the first one is read."""
+def _not_empty(parts: "Parts", path: str, what: str) -> "Parts":
+    """Return the same runs; the first one is read."""
     first = next(parts, None)
-    return None if first is None else chain([first], parts)
+    if first is None:
+        raise CommandFailed(f"{path}: not written because there are no {what}")
+    return chain([first], parts)
 
 
 def _parts(

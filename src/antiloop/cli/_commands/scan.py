@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generator, Optional, Tuple, Union
 
 from ...exceptions import SettingsError
-from .._command import COULD_NOT_RUN, FOUND, EngineFailed, add_command, add_format
+from .._command import COULD_NOT_RUN, FOUND, add_command, add_format
 from .._detector import (
     add_detector,
     add_prices,
@@ -82,17 +82,13 @@ def run(args: argparse.Namespace) -> int:
     detector = detector_of(args)
     recordings = Recordings(args.paths, args.source, profiles_of(args))
     baseline = _baseline_of(args, recordings)
-    try:
-        runs = judged_runs(recordings, profile_of(detector, prices_of(args)), args)
-        seen, stuck = _write(runs, _writer(args.format, detector, recordings), baseline)
-    except (EngineFailed, ValueError) as error:
-        complain(str(error))
-        return COULD_NOT_RUN
+    runs = judged_runs(recordings, profile_of(detector, prices_of(args)), args)
+    seen, stuck = _write(runs, _writer(args.format, detector, recordings), baseline)
     if not (seen or recordings.is_incomplete):
         complain("no recorded runs found, nothing was checked")
     is_whole = bool(seen) and not recordings.is_incomplete
-    if baseline and not baseline.end(is_whole):
-        return COULD_NOT_RUN
+    if baseline:
+        baseline.end(is_whole)
     if not is_whole or (args.strict and recordings.notices):
         return COULD_NOT_RUN
     return FOUND if stuck and args.write_baseline is None else 0

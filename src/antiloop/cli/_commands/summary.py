@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from .._command import COULD_NOT_RUN, EngineFailed, add_command, add_format
+from .._command import COULD_NOT_RUN, add_command, add_format
 from .._detector import add_detector, add_prices, detector_of, prices_of, profiles_of
 from .._engines.parallel import add_engine
 from .._output.terminal import complain, say
@@ -70,14 +70,9 @@ def _address(text: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Count the runs, and print the sums."""
-    detector = detector_of(args)
-    try:
-        period = Period.until(time.time(), args.since)
-        recordings = Recordings(args.paths, args.source, profiles_of(args))
-        summary = _counted(recordings, detector, period, args)
-    except (EngineFailed, ValueError) as error:
-        complain(str(error))
-        return COULD_NOT_RUN
+    period = Period.until(time.time(), args.since)
+    recordings = Recordings(args.paths, args.source, profiles_of(args))
+    summary = _counted(recordings, detector_of(args), period, args)
     if summary.seen:
         _print(summary, args.format, args.report)
         return COULD_NOT_RUN if recordings.is_incomplete else 0

@@ -3,9 +3,10 @@
 import argparse
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Iterator
 
-from .._command import COULD_NOT_RUN, FOUND, add_command, add_format
+from .._command import FOUND, CommandFailed, add_command, add_format
 from .._detector import add_detector, detector_of, profiles_of
 from .._output.terminal import complain, note
 from .._recordings import add_source
@@ -60,11 +61,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print each verdict as it comes, until interrupted."""
-    from ...exceptions import TraceUnreadable
-
     if "-" in args.paths and (len(args.paths) > 1 or args.serve is not None):
-        complain("- is standard input; it must be the only path, without --serve")
-        return COULD_NOT_RUN
+        raise CommandFailed("- is standard input; it must be the only path, without --serve")
     if len(args.paths) > 1 or args.serve is not None or os.path.isdir(args.paths[0]):
         from .._live.watching import watch_many
 
@@ -74,15 +72,10 @@ def run(args: argparse.Namespace) -> int:
     from .._live.views import Lines
 
     view, status = Lines(args.format), 0
-    try:
+    with suppress(KeyboardInterrupt):  # how it ends
         for said in _said(args):
             status = FOUND
             view.said(*said)
-    except TraceUnreadable as error:
-        complain(str(error))
-        status = COULD_NOT_RUN
-    except KeyboardInterrupt:
-        pass  # how it ends
     return status
 
 

@@ -12,7 +12,7 @@ try:
 except ImportError as error:
     raise ImportError('--engine dask needs: pip install "antiloop[dask]"') from error
 
-from .._command import EngineFailed
+from .._command import CommandFailed
 from .processes import interrupts_ignored
 
 _ADDRESS = re.compile(r".+:\d{1,5}")
@@ -35,7 +35,7 @@ def open_engine(address: Optional[str], jobs: int) -> Iterator[Tuple[Executor, i
         return
     # With anything else the client hangs for a while before it ends.
     if not _ADDRESS.fullmatch(address):
-        raise EngineFailed(f"--engine dask://{address}: write the address as dask://HOST:PORT")
+        raise CommandFailed(f"--engine dask://{address}: write the address as dask://HOST:PORT")
     with _connected(address) as engine:
         yield engine
 
@@ -45,12 +45,12 @@ def _connected(to: object) -> Iterator[Tuple[Executor, int]]:
     try:
         client = Client(to, timeout=_TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise EngineFailed(f"--engine dask://{to}: {error}") from error
+        raise CommandFailed(f"--engine dask://{to}: {error}") from error
     with client:
         executor = client.get_executor()
         try:
             yield executor, max(1, sum(client.nthreads().values()))
         except (CancelledError, CommClosedError, ImportError, KilledWorker) as error:
-            raise EngineFailed(f"--engine dask: {error or type(error).__name__}") from error
+            raise CommandFailed(f"--engine dask: {error or type(error).__name__}") from error
         finally:
             executor.shutdown(wait=False)

@@ -10,7 +10,7 @@ from importlib import import_module
 from itertools import chain, islice
 from typing import Callable, ContextManager, Deque, Generator, Iterable, Iterator, Tuple, TypeVar
 
-from .._command import EngineFailed
+from .._command import CommandFailed
 
 Engine = ContextManager[Tuple[Executor, int]]
 """Provides an executor and its number of workers, and closes the executor on exit."""
@@ -52,7 +52,7 @@ def in_order(
     """Yield each task with the function's result, in order; only a few tasks are ahead.
 
     Raises:
-        EngineFailed: if the chosen engine is not available or breaks down.
+        CommandFailed: if the chosen engine is not available or breaks down.
     """
     name = args.engine or "processes"
     tasks = iter(tasks)
@@ -67,7 +67,7 @@ def in_order(
             while waiting:
                 yield _finished(waiting)
     except BrokenExecutor as error:
-        raise EngineFailed(f"--engine {name}: {error}") from error
+        raise CommandFailed(f"--engine {name}: {error}") from error
 
 
 def _taken(tasks: "Deque[_Task]") -> Iterator[_Task]:
@@ -91,7 +91,7 @@ def _engine(name: str, jobs: int) -> Engine:
     try:
         from .._engines import dask_cluster
     except ImportError as error:
-        raise EngineFailed(str(error)) from error
+        raise CommandFailed(str(error)) from error
     return dask_cluster.open_engine(None if name == "dask" else name[len(_AT) :], jobs)
 
 
@@ -105,9 +105,9 @@ def _made(name: str, jobs: int) -> Iterator[Tuple[Executor, int]]:
         made = maker(max_workers=jobs)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         known = "processes, dask, dask://HOST:PORT or MODULE:NAME"
-        raise EngineFailed(f"--engine {name}: {error}; choose from {known}") from error
+        raise CommandFailed(f"--engine {name}: {error}; choose from {known}") from error
     if not hasattr(made, "submit"):
-        raise EngineFailed(f"--engine {name}: it does not return an executor")
+        raise CommandFailed(f"--engine {name}: it does not return an executor")
     with made as executor:
         yield executor, jobs
 

@@ -39,7 +39,7 @@ def judged_runs(
         judging: what is done with each run.
 
     Raises:
-        EngineFailed: if the chosen engine is not available or breaks down.
+        CommandFailed: if the chosen engine is not available or breaks down.
     """
     found, asked = _by_others if is_parallel(args) else _here, Asked()
     with closing(found(recordings, profile, args, judging)) as parts:

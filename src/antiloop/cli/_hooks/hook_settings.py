@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
 
 from ..._regular_file import opener
 from ..._replaced_file import replaced_file, target_of
-from .._command import COULD_NOT_RUN, FOUND, reason_of
+from .._command import FOUND, CommandFailed, naming, reason_of
 from .._output.terminal import complain, printable, say
 from .agent_settings import LOCAL, PROJECT, USER, AgentSettings
 from .hook_program import command_of, missing_program, warnings
@@ -23,8 +23,8 @@ def install(
     config: Optional[str],
     *,
     is_agreed: bool = False,
-) -> int:
-    """Make an agent call the hook; return the exit status.
+) -> None:
+    """Make an agent call the hook.
 
     Args:
         agent: the agent.
@@ -36,17 +36,14 @@ def install(
     is_shared = place == PROJECT
     command = command_of(agent.name, options, is_shared=is_shared)
     cautions = warnings(config, has_local=LOCAL in agent.files) if is_shared else ()
-    status = _changed(
-        agent, place, lambda settings: agent.with_hook(settings, command), cautions, is_agreed
-    )
-    if status == 0 and agent.note:
+    _change(agent, place, lambda settings: agent.with_hook(settings, command), cautions, is_agreed)
+    if agent.note:
         say(agent.note)
-    return status
 
 
-def uninstall(agent: AgentSettings, place: str, *, is_agreed: bool = False) -> int:
-    """Make an agent stop calling the hook; return the exit status."""
-    return _changed(agent, place, agent.without_hook, (), is_agreed)
+def uninstall(agent: AgentSettings, place: str, *, is_agreed: bool = False) -> None:
+    """Make an agent stop calling the hook."""
+    _change(agent, place, agent.without_hook, (), is_agreed)
 
 
 def show_status(agent: AgentSettings) -> int:
@@ -55,12 +52,9 @@ def show_status(agent: AgentSettings) -> int:
     is_in_order = True
     for place in agent.files:
         path = agent.path_of(place)
-        try:
+        with naming(path, _TROUBLE):
             settings = agent.parsed(_text(path))
             found = agent.commands_in(settings)
-        except _TROUBLE as error:
-            complain(f"{path}: {reason_of(error)}")
-            return COULD_NOT_RUN
         here = {command for each in found.values() for command in each}
         say(printable(f"{path}: {', '.join(sorted(here)) or 'not installed'}"))
         troubles = list(_wrong(agent, settings, found)) if here else []
@@ -75,14 +69,10 @@ def show_status(agent: AgentSettings) -> int:
     return 0 if commands and is_in_order else FOUND
 
 
-def _changed(
+def _change(
     agent: AgentSettings, place: str, change: Change, cautions: Sequence[str], is_agreed: bool
-) -> int:
-    try:
-        path = agent.path_of(place)
-    except ValueError as error:
-        complain(str(error))
-        return COULD_NOT_RUN
+) -> None:
+    path = agent.path_of(place)
     # Links in a project must not lead to files outside of it; those in your own settings may.
     within = None if place == USER else (os.curdir,)
     try:
@@ -91,14 +81,14 @@ def _changed(
         after = change(before)
         if after == before:
             say(printable(f"{path}: nothing to change"))
-            return 0
+            return
         text = agent.written(after)
         _show(path, text if after else "")
         for warning in cautions:
             complain(warning)
         if not (is_agreed or _may_write()):
             say("Nothing was changed.")
-            return 0
+            return
         if after:
             os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
             with replaced_file(path, within) as file:
@@ -106,10 +96,8 @@ def _changed(
         else:
             _remove(path)
     except _TROUBLE as error:
-        complain(f"{path}: {reason_of(error)}. Nothing was changed.")
-        return COULD_NOT_RUN
+        raise CommandFailed(f"{path}: {reason_of(error)}. Nothing was changed.") from error
     say(printable(f"{'written' if after else 'deleted, because nothing else was in it'}: {path}"))
-    return 0
 
 
 def _show(path: str, text: str) -> None:

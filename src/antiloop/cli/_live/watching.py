@@ -15,7 +15,7 @@ from ...loop_detection import ClientProfile
 from ...report._internal import live_row, live_run
 from ...traces import read_runs
 from ...traces._internal import LiveSessions
-from .._command import COULD_NOT_RUN, FOUND, reason_of
+from .._command import COULD_NOT_RUN, FOUND, naming
 from .._detector import detector_of, profiles_of
 from .._output.terminal import complain
 from .views import Lines, Table, View, is_in_place
@@ -114,11 +114,8 @@ def watch_many(args: argparse.Namespace) -> int:
     detector = detector_of(args)
     with ExitStack() as stack:
         troubles: List[Callable[[str], None]] = [complain]
-        try:
+        with naming("--serve", (OSError, ValueError)):
             server = None if args.serve is None else _served(args, detector, troubles)
-        except (OSError, ValueError) as error:
-            complain(f"--serve: {reason_of(error)}")
-            return COULD_NOT_RUN
         if server is not None:
             stack.callback(server.close)
         view: View = Table() if is_in_place(args.format) else Lines(args.format)
