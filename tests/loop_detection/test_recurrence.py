@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from runs import ask, ask_rounds, fresh_answers, step
+from runs import ask, ask_rounds, fresh_answers, step, verdicts
 
 from antiloop import LoopDetector
 from antiloop.loop_detection import RecurrenceDetector
@@ -21,6 +21,10 @@ def reads(count):
 def mixed(call, others):
     """Put a call before each of the others, and at the end."""
     return [each for other in others for each in (call, other)] + [call]
+
+
+def in_rounds(steps):
+    return [[each] for each in steps]
 
 
 def test_a_call_that_comes_back_as_often_as_the_threshold_is_found():
@@ -162,3 +166,23 @@ def test_a_call_in_turn_with_new_answers_is_not_left_to_the_cycle_detector():
     run = [each for _ in range(3) for each in (TEST, step("judge", next(answers)))][:-1]
     assert ask(RecurrenceDetector(3, leave_cycles=True), *run).repetitions == 3
     assert ask(RecurrenceDetector(3, leave_cycles=True), *run[:-1]) is None
+
+
+def test_to_look_at_the_same_beside_new_work_is_told_and_for_long_no_more():
+    assert ask(RecurrenceDetector(4), *mixed(TEST, reads(3))).spacing == 8
+    # Once nothing was new in between.
+    assert ask(RecurrenceDetector(4), TEST, *mixed(TEST, reads(3))[:-2], TEST).spacing == 1
+
+
+@pytest.mark.parametrize("said", ["[]", "No new messages.", "3 unread: Ann, Bob and Cid"])
+def test_a_look_into_the_box_after_each_piece_of_work_ends_no_run(said):
+    run = mixed(step("check_box", said), reads(5))
+    actions = [each.action.value for each in verdicts(LoopDetector.escalating(), *in_rounds(run))]
+    assert "notify" in actions
+    assert "stop" not in actions
+
+
+def test_to_fail_in_the_same_way_beside_new_work_still_ends_it():
+    run = mixed(step("check_box", "Error: the box is locked"), reads(5))
+    actions = [each.action.value for each in verdicts(LoopDetector.escalating(), *in_rounds(run))]
+    assert "stop" in actions

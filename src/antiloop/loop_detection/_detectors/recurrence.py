@@ -10,9 +10,10 @@ from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import EMPTY, SILENT, WAITING
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, differ
-from .._evidence.streak import is_paced, rounds_needed, streak_of
+from .._evidence.streak import is_amid_work, is_paced, rounds_needed, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection, eased
+from .repeat import BESIDE
 
 _NOTHING_ELSE = (SILENT, WAITING)  # evidence only where nothing at all was new
 
@@ -82,7 +83,11 @@ class RecurrenceDetector(WindowDetector):
                 streak = self._streak(window, item.features)
                 if len(streak) > len(longest) and self._is_enough(window, streak):
                     longest = streak
-        return eased(self._detection(longest), window, self, longest) if longest else None
+        if not longest:
+            return None
+        found = eased(self._detection(longest), window, self, longest)
+        # To look at the same beside new work is a habit: it may be said once, and again much later.
+        return replace(found, spacing=BESIDE) if is_amid_work(window, longest) else found
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return streak_of(

@@ -52,15 +52,28 @@ def goes_on(streak: Sequence[JudgedCall]) -> bool:
 
 def is_paced(window: Window, streak: Sequence[JudgedCall]) -> bool:
     """Whether a wait lies between each two calls of a streak: the agent looks now and then."""
+    return _lie_between(window, streak, lambda item: item.features.waits)
+
+
+def is_amid_work(window: Window, streak: Sequence[JudgedCall]) -> bool:
+    """Whether something new came between each two calls of a streak: that is a habit."""
+    return _lie_between(window, streak, lambda item: item.brings_news)
+
+
+def _lie_between(
+    window: Window, streak: Sequence[JudgedCall], fits: Callable[[JudgedCall], bool]
+) -> bool:
+    """Whether a call that fits lies between each two calls of a streak."""
     indices = {item.index for item in streak}
-    has_waited = True  # nothing has to lie behind the last one
+    has_come = True  # nothing has to lie behind the last one
     for passed in reversed(window.rounds):
-        # A wait beside a call in one reply came neither before nor after it.
-        has_waited = has_waited or any(item.features.waits for item in passed.evidence)
-        found = sum(item.index in indices for item in passed.evidence)
-        if found > 1 or (found and not has_waited):
+        others = [item for item in passed.evidence if item.index not in indices]
+        # What is beside a call in one reply came neither before nor after it.
+        has_come = has_come or any(map(fits, others))
+        found = len(passed.evidence) - len(others)
+        if found > 1 or (found and not has_come):
             return False
-        has_waited = has_waited and not found
+        has_come = has_come and not found
     return len(streak) > 1
 
 
