@@ -6,6 +6,7 @@ from typing import Any, Iterator, List, Optional
 from .._checks import check_seconds
 from .._short_repr import short_repr
 from ..loop_detection import CaseFile, Opinion
+from ..loop_detection._internal import recorded_opinion
 from ..stability import beta
 from ..types import Message, Role
 from .providers._protocol import ModelReply, ModelRequest, Provider
@@ -85,8 +86,10 @@ def read_opinion(text: str, asked: str) -> Optional[Opinion]:
     """
     found: List[Opinion] = []
     for value, written in _objects(text[:_LONGEST]):
-        if written not in asked:
-            found += _opinion_of(value)
+        # An opinion is certain by default; a model has to say how certain it is.
+        opinion = recorded_opinion(value) if "confidence" in value else None
+        if opinion is not None and written not in asked:
+            found.append(opinion)
     same = {opinion.stuck for opinion in found}
     return found[-1] if len(same) == 1 else None
 
@@ -102,12 +105,3 @@ def _objects(text: str) -> "Iterator[tuple[Any, str]]":
         else:
             yield value, text[at:end]
         at = text.find("{", end)
-
-
-def _opinion_of(value: Any) -> List[Opinion]:
-    """Read an answer; a confidence that is missing or not from 0 to 1 makes it unreadable."""
-    stuck, confidence = value.get("stuck"), value.get("confidence")
-    try:
-        return [Opinion(stuck, confidence, value.get("reason", ""))]
-    except (TypeError, ValueError):
-        return []

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._run.listeners import EVENTS as EVENTS
     from ._run.listeners import check_is_sync as check_is_sync
     from ._run.listeners import events_of as events_of
+    from ._second_opinion.opinion import opinion_of as opinion_of
     from ._second_opinion.opinion import recorded_opinion as recorded_opinion
     from ._verdict import GO_ON as GO_ON
 
@@ -56,7 +57,7 @@ _HOMES = {
     "_project.schema": "settings_schema",
     "_project.settings": "DETECTING ProjectSettings",
     "_run.listeners": "EVENTS check_is_sync events_of",
-    "_second_opinion.opinion": "recorded_opinion",
+    "_second_opinion.opinion": "opinion_of recorded_opinion",
     "_verdict": "GO_ON",
 }
 

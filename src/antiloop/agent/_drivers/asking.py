@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as NotInTime
 from typing import Any, Awaitable, Optional
 
 from ...loop_detection import CaseFile, Opinion, SecondOpinion
+from ...loop_detection._internal import opinion_of
 from .threads import start_in_thread, unwrapped
 
 logger = logging.getLogger(__name__)
@@ -103,10 +104,8 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
 
 def opinion_in(answer: Any) -> Optional[Opinion]:
     """Read what a judge returned; None for no opinion."""
-    opinion = Opinion(answer) if isinstance(answer, bool) else answer
-    if answer is None or isinstance(opinion, Opinion):
-        return opinion
-    logger.warning(
-        "the judge returned a %s, not an Opinion or a bool; it is ignored", type(answer).__name__
-    )
-    return None
+    opinion = opinion_of(answer)
+    if opinion is None and answer is not None:
+        kind = type(answer).__name__
+        logger.warning("the judge returned a %s, not an Opinion or a bool; it is ignored", kind)
+    return opinion

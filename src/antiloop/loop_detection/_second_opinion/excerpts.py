@@ -21,28 +21,18 @@ from .._evidence.compared import Result
 from .._evidence.window import Window
 from .case_file import CaseCall, CaseFile, CaseRound
 
-MAX_ROUNDS = 20
-"""The number of rounds that are kept."""
-MAX_CALLS = 100
-"""The number of calls that they may have together."""
-_KEPT_TEXT = 16_000
-"""Characters of one text that are kept: both of its ends."""
+MAX_ROUNDS, MAX_CALLS = 20, 100
+"""The rounds that are kept, and the calls that they may have together."""
+_KEPT_TEXT, _SAVED_TEXT = 16_000, 240
+"""Characters of one text that are kept, of both its ends, and that a snapshot keeps."""
+_SHOWN, _SHOWN_AGAIN = 1_000, 80
+"""Characters of one text that a case holds, and of one that is the same as an earlier one."""
+_SHORT, _USUAL = 200, 4
+"""A longer answer is shown without the lines that so many different answers hold."""
 _WORDS = 600
 """Characters of what the model or the user said last that are shown."""
-_TOOLS = 20
-"""The number of tools that are counted by name."""
-_SAVED_TEXT = 240
-"""Characters of one text that a snapshot keeps."""
-_SIBLINGS = 6
-"""Calls of one round that are shown."""
-_SHOWN = 1_000
-"""Characters of each text that a case holds at most."""
-_SHORT = 200
-"""Characters of an answer that is shown as it is."""
-_USUAL = 4
-"""The number of different answers that hold a usual line."""
-_SHOWN_AGAIN = 80
-"""Characters of a text that is the same as an earlier one."""
+_TOOLS, _SIBLINGS = 20, 6
+"""Tools that are counted by name, and calls of one round that are shown."""
 
 
 class Excerpts:
