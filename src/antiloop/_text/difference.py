@@ -5,7 +5,7 @@ import re
 from typing import Any, Iterator, List, Optional
 
 from .canonical import json_or
-from .shortening import ends_of
+from .shortening import cut_ends, ends_of
 
 _AROUND = 30
 """Characters of what is equal that are shown before a difference."""
@@ -25,8 +25,6 @@ _NOISE = re.compile(
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
     r"|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{10,64}\b|0x[0-9a-f]{6,}\b|\b[A-Za-z0-9+/]{60,}={0,2}"
 )
-
-
 _LAYERS = 6
 """The number of layers of JSON that are opened."""
 
@@ -131,10 +129,8 @@ def telling_part(text: str, length: int) -> str:
             chosen.append(shown)
     if not chosen:
         return ends_of(text, length)
-    begin, end = text[:head], text[-tail:]
-    begin = begin[: max(begin.rfind("\n"), begin.rfind(" "), 0)]
-    at = end.find("\n") if 0 <= end.find("\n") < tail // 2 else end.find(" ")
-    return "\n".join([begin, "[...]", *reversed(chosen), "[...]", end[at + 1 :] if at >= 0 else ""])
+    begin, end = cut_ends(text, head, tail)
+    return "\n".join([begin, "[...]", *reversed(chosen), "[...]", end])
 
 
 def _steady(line: str) -> str:

@@ -15,6 +15,8 @@ import re
 from random import SystemRandom
 from typing import AbstractSet, Any, Callable, Dict, Set
 
+from .text_tokens import SIGN
+
 _TOKEN = re.compile(
     r"(?P<id>\b(?:0[xX][0-9a-fA-F]{6,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|(?=[a-fA-F]{0,63}[0-9])(?=[0-9]{0,63}[a-fA-F])[0-9a-fA-F]{8,})\b)"
@@ -29,7 +31,6 @@ _SUFFIXES = tuple(
     """.split()
 )
 _STEM = 4
-_SIGNS = re.compile("[\u0900-\u0eff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f]")
 # Without vowels they make no word that a rule could take for its own; without an "s", no plural.
 _LETTERS = "bcdfghjklmnpqrtvwxz"
 _FOREIGN = "".join(map(chr, [*range(0x3B1, 0x3C2), *range(0x430, 0x450), *range(0x561, 0x587)]))
@@ -133,7 +134,7 @@ class Pseudonyms:
     def _foreign(self, word: str) -> str:
         if len(word) == 1:
             return word
-        letters = _IDEOGRAPHS if _SIGNS.search(word) else _FOREIGN
+        letters = _IDEOGRAPHS if SIGN.search(word) else _FOREIGN
         return self._once(word, lambda more: self._any(letters, len(word) + more))
 
     def _once(self, word: str, other: Callable[[int], str]) -> str:

@@ -103,10 +103,13 @@ def ends_of(text: str, length: int) -> str:
     """
     if len(text) <= length:
         return text
-    head, tail = max(0, length // 3 - 7), length - length // 3
+    return " [...] ".join(cut_ends(text, max(0, length // 3 - 7), length - length // 3))
+
+
+def cut_ends(text: str, head: int, tail: int) -> Tuple[str, str]:
+    """Return so much of both ends of a text, without the lines or words that are cut in two."""
     begin, end = text[:head], text[-tail:]
     at_line, at_word = end.find("\n"), end.find(" ")
     cut = at_line if 0 <= at_line < tail // 2 else at_word
-    end = end[cut + 1 :] if cut >= 0 else ""
     spaces = max(begin.rfind(" "), begin.rfind("\n"))
-    return f"{begin[: max(0, spaces)]} [...] {end}"
+    return begin[: max(0, spaces)], end[cut + 1 :] if cut >= 0 else ""

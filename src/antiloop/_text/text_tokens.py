@@ -11,7 +11,8 @@ _TOKEN = re.compile(
     rf"\n|[^\S\n]{{1,{_LONGEST}}}|[{_SIGNS}]|[^\W\d_{_SIGNS}]{{1,{_LONGEST}}}"
     rf"|[\d_]{{1,{_LONGEST}}}|([^\w\s])\1{{0,{_LONGEST - 1}}}"
 )
-_SIGN = re.compile(rf"[{_SIGNS}]")
+SIGN = re.compile(rf"[{_SIGNS}]")
+"""A character of one of them."""
 _STRUCTURE = frozenset("|>#{[<]}/$%@\\=-+~\u2022\u00b7\u2013\u2014")
 """Lines of lists, tables, headings, quotes, rules, JSON and logs begin with one of these."""
 _BREAK = ("\n",)
@@ -96,12 +97,12 @@ class TextTokens:
     def _is_prose(self, token: str) -> bool:
         if self._is_code or (self._is_structure and self._length < _LONG_LINE):
             return False
-        if _SIGN.match(token):
+        if SIGN.match(token):
             return True
         is_word = token[0].isalpha() and self._before.isspace()
         return is_word and (len(self._before) < _WIDE or not self._length)
 
 
 def _may_go_on(token: str) -> bool:
-    is_whole = token in _BREAK or len(token) == _LONGEST or bool(_SIGN.match(token))
+    is_whole = token in _BREAK or len(token) == _LONGEST or bool(SIGN.match(token))
     return not is_whole

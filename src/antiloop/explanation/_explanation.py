@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 from .._checks import check_kind
@@ -141,7 +142,9 @@ class _Judging:
         said = judged(self._monitor, self._run, moment)
         is_stronger = RANK[said.action] > RANK[self.verdict.action]
         if is_stronger or self.verdict.detection is None:
-            self.verdict = said if is_stronger else max(self.verdict, said, key=_suspicion_of)
+            self.verdict = (
+                said if is_stronger else max(self.verdict, said, key=attrgetter("suspicion"))
+            )
             self.counts = tuple(self._counts_of_words()) if self._run.messages else ()
         return self._explained(step_of(moment), said)
 
@@ -169,10 +172,6 @@ class _Judging:
             tuple(item.index for item in window if item.is_change),
             sum(any(item.is_fresh for item in each.evidence) for each in rounds),
         )
-
-
-def _suspicion_of(verdict: LoopVerdict) -> float:
-    return verdict.suspicion
 
 
 def _parted(run: RecordedRun, step: int) -> Tuple[List[Moment], List[Moment]]:
