@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiloop import LoopDetector, ToolCall
 from antiloop._text.canonical import parsed_arguments
 from antiloop.loop_detection._evidence.noise import (
     near_arguments,
@@ -290,3 +291,13 @@ def test_what_remains_of_an_answer():
     assert without_noise(text, True) == "took 3s at # # /tmp/x"
     assert without_noise("12:00:01", False, True) == "#"
     assert without_noise("x" * 2_000 + " 12:00:01") == "x" * 2_000 + " 12:00:01"
+
+
+def test_an_address_that_begins_a_line_is_a_place_in_a_program():
+    assert without_noise("0x00401136 in main ()") == "0x00401136 in main ()"
+    assert without_noise("stepped:\n0x00401136 in main ()") == "stepped:\n0x00401136 in main ()"
+    assert without_noise("<Node object at 0x7f3a5c11d0>") == "<Node object at #>"
+    monitor = LoopDetector.default().monitor()
+    step = ToolCall("gdb", {"command": "si"})
+    places = [f"0x{0x401136 + n:08x} in main ()" for n in range(9)]
+    assert {monitor.after([step], [place]).action.value for place in places} == {"continue"}

@@ -20,7 +20,7 @@ _CLOCK = (
     r"|(?=[a-f-]{0,35}\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
     r"|(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
     r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
-    r"|0x[0-9a-f]{6,}\b"  # addresses
+    r"|(?<=[^\n])0x[0-9a-f]{6,}\b"  # addresses; one that begins a line is the place in a program
 )
 _ID = (
     r"|(?:request|trace|span|correlation|execution|session|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
