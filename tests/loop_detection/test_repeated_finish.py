@@ -1,8 +1,8 @@
 import pytest
 from runs import ask, failed, step
 
-from antiloop import LoopDetector
-from antiloop.loop_detection import RepeatedFinishDetector, ToolPolicy
+from antiloop import LoopDetector, RepeatDetector, ToolCall
+from antiloop.loop_detection import Escalation, RepeatedFinishDetector, ToolPolicy
 from antiloop.loop_detection._evidence.window import Window
 
 
@@ -73,3 +73,18 @@ def test_nothing_is_found_where_nothing_was_called():
 def test_a_threshold_below_two_is_refused():
     with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         RepeatedFinishDetector(1)
+
+
+@pytest.mark.parametrize("ladder", ["block", ("notify", "block", "stop")])
+def test_a_finish_is_never_refused(ladder):
+    policy = ladder if isinstance(ladder, str) else Escalation(ladder)
+    detector = LoopDetector([RepeatDetector(2, name="checks"), RepeatedFinishDetector(2)], policy)
+    monitor = detector.monitor()
+    for _ in range(3):
+        monitor.record_call("check", {}, "3 failed")  # a loop that was told, and refused
+    told = [monitor.record_call(*call).action.value for call in FINISHES]
+    assert told == ["continue", "notify", "stop", "stop"]
+    assert monitor.before(ToolCall("finish", {"message": "Summary 1"})).action.value == "continue"
+
+
+FINISHES = [("finish", {"message": f"Summary {n}"}, f"Summary {n}") for n in range(4)]

@@ -132,3 +132,10 @@ def test_a_word_of_another_detector_is_enough():
         LoopDetector([*LoopDetector.default().detectors, StagnationDetector()], Escalation()), run
     )
     assert [name for action, name in actions if action != "continue"] == ["repeat"]
+
+
+@pytest.mark.parametrize("actions", [("notify",), ("notify", "stop"), ("notify", "block", "stop")])
+def test_it_is_told_once_whatever_the_ladder_does_later(actions):
+    detector = LoopDetector([StagnationDetector(2)], Escalation(actions))
+    run = [step("search", "No results found.", q=f"{word} {n}") for n in range(5) for word in WORDS]
+    assert [action for action, _ in told(detector, run)].count("notify") == 1

@@ -5,7 +5,7 @@ import json
 import pytest
 from runs import ask, ask_rounds, failed, fresh_answers, step
 
-from antiloop import LoopDetector
+from antiloop import LoopDetector, ToolCall, ToolResult
 from antiloop.loop_detection import Escalation, UnknownToolDetector
 from antiloop.loop_detection._evidence.outcome import REFUSED_MARKER
 
@@ -106,3 +106,11 @@ def test_siblings_count_once():
 def test_a_threshold_that_could_mean_nothing_is_refused():
     with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         UnknownToolDetector(1)
+
+
+def test_a_tool_whose_arguments_were_invalid_is_never_refused():
+    monitor = LoopDetector([UnknownToolDetector(3)], "block").monitor()
+    invalid = ToolResult("Error: missing required argument 'value'", True)
+    told = [monitor.after([ToolCall("hex", {"n": n})], [invalid]).action.value for n in range(5)]
+    assert told == ["continue", "continue", "notify", "stop", "stop"]
+    assert monitor.before(ToolCall("hex", {"n": 0})).action.value == "continue"

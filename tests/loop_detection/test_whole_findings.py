@@ -274,11 +274,11 @@ WEIGHT = {
     **dict.fromkeys(["failure streak", "failure streak of waiting"], (True, True, True, 2)),
     **dict.fromkeys(
         [
-            *("recurrence", "arguments that never fit", "the same failure after edits"),
-            *("done again", "nearly the same arguments"),
+            *("recurrence", "the same failure after edits", "nearly the same arguments"),
         ],
         (False, True, True, 1),
     ),
+    **dict.fromkeys(["arguments that never fit", "done again"], (False, True, False, 1)),
     "failures of any tool": (False, True, False, 2),
     "the same page": (False, False, True, 1),
     "much weak evidence": (False, False, False, 1),

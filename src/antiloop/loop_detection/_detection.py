@@ -52,7 +52,8 @@ class LoopDetection:
     """Fingerprints of the calls in the loop."""
     refused: Optional[Tuple[str, ...]] = None
     """Keys of the calls that a block refuses; None means the members. Empty if a block would hit
-    healthy work: the next detection of the loop then takes the last action of the ladder."""
+    healthy work: there is a notice instead, and then the last action of the ladder. If the loop
+    goes on from one with a notice, its members are refused."""
     is_lasting: bool = False
     """Whether a block stays when the agent does something else, as the block of a budget does."""
     is_refusal: bool = False

@@ -2,7 +2,8 @@
 
 A finding is weighed in this order:
 
-1. Its loop took a rung too few rounds ago: nothing. After a notice, less than a lap says nothing.
+1. Its loop took a rung fewer than ``every`` rounds ago: nothing. Whole laps count with ``per_lap``,
+   and after an action that ends the run.
 2. Its rung is the highest of these:
 
    * its own rung;
@@ -14,7 +15,7 @@ A finding is weighed in this order:
 3. The action of that rung is taken, with three exceptions:
 
    * a notice is not repeated on the last rung;
-   * a block that could refuse nothing gives way to the last action;
+   * a block that would hit healthy work gives way to a notice, and after it to the last action;
    * a run that has used up its interventions is stopped.
 4. The strongest action of a round counts, and every loop that reached its block is blocked.
 """
@@ -166,7 +167,7 @@ class Climb:
         After a notice or a block, less than a whole lap shows that the agent goes on.
         """
         ladder = self._escalation
-        last = self._actions[min(known.rung, len(self._actions)) - 1]
+        last = self._actions[max(0, min(known.rung, len(self._actions)) - 1)]
         return ladder.every * (found.period if ladder.per_lap or last.ends_run else found.spacing)
 
     def _shared_rung(self, found: LoopDetection) -> int:
@@ -185,11 +186,17 @@ class Climb:
     def _action(self, found: LoopDetection, rung: int, taken: int) -> LoopAction:
         actions = self._actions
         action = actions[min(rung, len(actions) - 1)]
-        # On a ladder that ends with a notice, the same words again would only fill the context.
-        if action is LoopAction.NOTIFY and taken >= len(actions):
+        # The same words on the same rung would only fill the context.
+        if action is LoopAction.NOTIFY and (taken > rung or taken >= len(actions)):
             return LoopAction.CONTINUE
-        if action is LoopAction.BLOCK and found.refused == () and (taken or not found.may_end_run):
-            action = actions[-1]  # nothing can be refused, so it is the turn of what comes after
+        if action is LoopAction.BLOCK and found.refused == ():
+            # Refusals would hit healthy work: first the model receives a notice, and then it is the
+            # turn of what comes last. Where the loop goes on from one with a notice, its exact
+            # calls are refused.
+            if taken or not found.may_end_run:
+                action = actions[-1]
+            elif not rung:
+                return LoopAction.NOTIFY
         if action.ends_run and not found.may_end_run:
             return self._strongest_mild(found, taken)
         return action

@@ -1,5 +1,6 @@
 """An agent that declares the run finished again and again."""
 
+from dataclasses import replace
 from typing import List, Optional
 
 from ..._checks import check_threshold
@@ -59,7 +60,7 @@ class RepeatedFinishDetector(WindowDetector):
 
     def _detection(self, found: List[JudgedCall]) -> LoopDetection:
         tool, count = found[-1].features.tool, len(found)
-        return detection(
+        found_again = detection(
             self.name,
             f"Tool {tool!r} declared the run finished {count} times; nothing was edited since the "
             "first.",
@@ -71,6 +72,8 @@ class RepeatedFinishDetector(WindowDetector):
             details={"tool": tool, "count": count},
             is_certain=False,
         )
+        # Not even where another loop, such as one of checks, was refused before.
+        return replace(found_again, inherits=False)
 
 
 def _ended_alike(one: CallFeatures, other: CallFeatures) -> bool:

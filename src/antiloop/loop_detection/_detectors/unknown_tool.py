@@ -1,5 +1,6 @@
 """Calls of a tool that does not exist, or with arguments that are never valid."""
 
+from dataclasses import replace
 from typing import List, Optional
 
 from ..._checks import check_threshold
@@ -58,18 +59,20 @@ class UnknownToolDetector(WindowDetector):
         )
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
-        tool, count = streak[-1].features.tool, len(streak)
-        return detection(
+        latest = streak[-1].features
+        tool, count, is_missing = latest.tool, len(streak), latest.is_missing
+        found = detection(
             self.name,
             f"{count} times, a call of {tool!r} was turned away before it could run.",
             streak,
             times=f", the last of {count} calls that were turned away before they could run",
             identity=(tool,),
             # If the tool exists, the next arguments may be valid, so nothing is refused.
-            refused=whole_tool(streak[-1].features) if streak[-1].features.is_missing else (),
-            is_certain=streak[-1].features.is_missing,
+            refused=whole_tool(latest) if is_missing else (),
+            is_certain=is_missing,
             details={"tool": tool, "count": count},
         )
+        return found if is_missing else replace(found, inherits=False)
 
 
 def _is_rejected_alike(one: CallFeatures, latest: CallFeatures) -> bool:
