@@ -121,7 +121,9 @@ def made_of(kind, text, within=()):
 
 
 PUBLIC = {thing for _, thing in public_names() if inspect.isclass(thing)}
-DATA = sorted(filter(is_dataclass, PUBLIC), key=lambda kind: kind.__qualname__)
+DATA = sorted(
+    filter(is_dataclass, PUBLIC - {loop_detection.JudgedCall}), key=lambda kind: kind.__qualname__
+)
 ELSEWHERE = (Enum, Exception, dict, loop_detection.BaseDetector)
 """Enums and errors say by themselves what they are; detectors have tests below."""
 

@@ -33,6 +33,11 @@ DEFAULTS = {
         "max_interventions": None,
         "on_notice": None,
     },
+    "JudgedCall": {
+        "call_id": None,
+        "ended_at": None,
+        **dict.fromkeys(["is_fresh", "is_new", "is_known", "is_retold", "is_unseen"], False),
+    },
     "LoopDetection": {
         "details": {},
         "severity": LoopSeverity.WARNING,

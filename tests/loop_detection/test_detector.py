@@ -270,7 +270,7 @@ class TestConstructor:
     @pytest.mark.parametrize(
         ("options", "told"),
         [
-            ({"escalations": {"repeat": "stop"}}, "repeat: must be an Escalation or a LoopPolicy"),
+            ({"escalations": {"repeat": 3}}, "repeat: must be an Escalation or a LoopPolicy"),
             ({"escalations": [Escalation()]}, "escalations must be a mapping of names"),
             ({"tools": {"wait": {"poll": True}}}, "wait: must be a ToolPolicy, .* ToolPolicy()"),
             ({"tools": ["wait"]}, "tools must be a mapping of names"),

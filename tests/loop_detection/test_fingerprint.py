@@ -30,7 +30,11 @@ from antiloop._text.canonical import (
     canonical_json,
     parsed_arguments,
 )
-from antiloop.loop_detection._evidence.fingerprint import call_fingerprint, text_fingerprint
+from antiloop.loop_detection._evidence.fingerprint import (
+    call_fingerprint,
+    short_call_fingerprint,
+    text_fingerprint,
+)
 
 
 class Color(enum.Enum):
@@ -683,3 +687,27 @@ def test_a_model_that_holds_itself_is_a_circle():
     model = Model(x=1)
     model._fields["me"] = [model]
     assert canonical_json(model) == '{"me":[{"\\u0000circular":3}],"x":1}'
+
+
+@given(st.lists(st.from_regex("[a-z]{1,9}(_[a-z]{1,9}){0,2}", fullmatch=True), unique=True))
+def test_tools_with_equal_arguments_are_told_apart(tools):
+    assert len({short_call_fingerprint(tool, "{}") for tool in tools}) == len(tools)
+    # Found among 2,592 names of tools: 20 bits are too few.
+    pair = {short_call_fingerprint(tool, "{}") for tool in ("fetch_branch_list", "list_order_list")}
+    assert len(pair) == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    factor: int
+
+    def __call__(self, value):
+        return self.factor * value
+
+
+@given(st.integers(), st.integers())
+def test_what_can_be_called_is_compared_by_its_state(one, other):
+    for make in (Scale, lambda number: functools.partial(pow, number)):
+        equal = canonical_json(make(one)) == canonical_json(make(other))
+        assert equal == (one == other)
+    assert canonical_json(math.sin) != canonical_json(math.cos)

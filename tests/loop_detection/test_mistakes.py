@@ -165,8 +165,14 @@ MISTAKES = {
         TypeError("escalations must be a mapping of names, got [1]"),
     ),
     "a ladder": (
-        detector(escalations={"repeat": "stop"}),
-        TypeError("escalations: repeat: must be an Escalation or a LoopPolicy, got 'stop'"),
+        detector(escalations={"repeat": 3}),
+        TypeError("escalations: repeat: must be an Escalation or a LoopPolicy, got 3"),
+    ),
+    "a ladder by a wrong name": (
+        detector(escalations={"repeat": "stopp"}),
+        ValueError(
+            "unknown escalations: repeat 'stopp'; choose from raise, inject_message, block, stop"
+        ),
     ),
     "a ladder of another": (
         detector(escalations={"stall": Escalation()}),
@@ -320,12 +326,12 @@ MISTAKES = {
     "no snapshot": (
         lambda: monitor().restore({"version": 1}),
         SnapshotError(
-            "expected a snapshot of version 5, got version 1;"
+            "expected a snapshot of version 6, got version 1;"
             " take one with LoopMonitor.snapshot() of this version of antiloop"
         ),
     ),
     "a damaged snapshot": (
-        lambda: monitor().restore({"version": 5}),
+        lambda: monitor().restore({"version": 6}),
         SnapshotError("the snapshot is damaged: KeyError('ladder')"),
     ),
     "no loop": (

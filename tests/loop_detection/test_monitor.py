@@ -618,7 +618,7 @@ def test_ids_that_nobody_could_use_are_not_kept(call_id):
 @pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
 def test_what_is_no_snapshot_is_refused(snapshot):
     remedy = r"; take one with LoopMonitor\.snapshot\(\) of this version of antiloop"
-    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 5.*{remedy}"):
+    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 6.*{remedy}"):
         monitor_of().restore(snapshot)
 
 
@@ -634,13 +634,13 @@ def damaged():
 
 
 @pytest.mark.parametrize("snapshot", list(damaged()))
-def test_a_damaged_snapshot_is_refused_and_leaves_a_fresh_monitor(snapshot):
+def test_a_damaged_snapshot_is_refused_and_changes_nothing(snapshot):
     monitor = monitor_of()
     actions(monitor, [[LOOK]] * 2)
     with pytest.raises(SnapshotError, match="damaged"):
         monitor.restore(snapshot)
-    assert monitor.call_count == 0
-    assert actions(monitor, [[LOOK]] * 3) == ["continue", "continue", "notify"]
+    assert monitor.call_count == 2
+    assert actions(monitor, [[LOOK]]) == ["notify"]
 
 
 class Counting(BaseDetector):
@@ -1099,3 +1099,32 @@ def test_a_result_of_any_kind_may_come_with_the_time_that_it_took(result):
     for _ in range(3):
         said = timed.record_call("look", {}, result, duration_s=2.0).action
         assert said is timeless.record_call("look", {}, result).action
+
+
+def test_a_spent_budget_survives_a_compaction_and_a_restart():
+    detector = LoopDetector([CallLimitDetector(2)], "block")
+    monitor = detector.monitor()
+    for number in range(3):
+        monitor.record_call("read", {"n": number}, f"page {number}")
+    monitor.forgot()
+    call = ToolCall("read", {"n": 9})
+    assert copied(monitor, detector).before(call) == monitor.before(call)
+    assert monitor.before(call).action is LoopAction.BLOCK
+
+
+@pytest.mark.parametrize("begin_again", [lambda m: m.reset(), lambda m: m.restore(m.snapshot())])
+def test_another_state_has_no_reply_that_adapters_must_still_pass_on(begin_again):
+    monitor = monitor_of()
+    monitor.said("Let me look.")
+    actions(monitor, [[LOOK]])
+    begin_again(monitor)
+    assert monitor.last_reply() == []
+
+
+def test_another_run_has_none_of_the_opinions_on_the_last_one():
+    detector = LoopDetector.escalating(second_opinion=lambda _: True)
+    run = [("search", {"q": word}, "No results found.") for word in "alpha beta gamma".split()]
+    monitor = detector.monitor(opinions={1: Opinion(True, 1.0, "It is stuck.")}, can_ask=False)
+    assert [monitor.record_call(*call).action.value for call in run][1] == "notify"
+    monitor.reset()
+    assert {monitor.record_call(*call).action.value for call in run} == {"continue"}

@@ -98,7 +98,7 @@ class TestEveryPreset:
             make(thresholds={"repeat": {"speed": 4}})
         with pytest.raises(ValueError, match=r"^thresholds.repeat: threshold must .*, got '7'$"):
             make(thresholds={"repeat": "7"})
-        with pytest.raises(ValueError, match=r"^thresholds must be a mapping of detector names"):
+        with pytest.raises(TypeError, match=r"^thresholds must be a mapping of detector names"):
             make(thresholds=[3])
         with pytest.raises(TypeError, match="must be a ToolPolicy"):
             make(tools={"look": True})

@@ -75,8 +75,8 @@ OPTIONS = {
 """What takes a flag, the flag, and the arguments that it cannot do without."""
 
 VALUES = {
-    *("CaseCall", "CaseRound", "HealthWarning", "LoopDetection", "LoopVerdict", "Message"),
-    *("ModelRequest", "Opinion", "RecordedRun", "ToolResult"),
+    *("CaseCall", "CaseRound", "HealthWarning", "JudgedCall", "LoopDetection", "LoopVerdict"),
+    *("Message", "ModelRequest", "Opinion", "RecordedRun", "ToolResult"),
 }
 """What a run, a model or a recording makes: their flags are not options."""
 MADE_BY = {f"LoopMonitor {flag}": f"monitor {flag}" for flag in ("live", "logs", "can_ask")}

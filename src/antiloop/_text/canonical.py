@@ -237,7 +237,7 @@ class _Simplifier:
         return simple if isinstance(simple, str) else plain_json(simple)
 
     def _object(self, value: Any, above: Tuple[int, ...]) -> Any:
-        if isinstance(value, type) or callable(value):
+        if isinstance(value, type) or hasattr(value, "__qualname__"):
             return _marked(_class_name(value), f"{value.__module__}.{value.__qualname__}")
         if dataclasses.is_dataclass(value):
             names = [field.name for field in dataclasses.fields(value)]

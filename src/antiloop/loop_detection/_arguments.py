@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Collection, Dict, Iterable, Mapping, Optional, Tuple, cast
 
-from .._checks import check_text
+from .._checks import check_text, choice_of
 from .._json_schema import hint_to
 from .._text.canonical import text_of
 from ..types import ToolCall, ToolResult
@@ -29,11 +29,16 @@ def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
 
 
 def ladders_of(given: Any) -> Dict[str, Escalation]:
-    """Return the ladders by detector name; raises TypeError for a value that is not a ladder."""
+    """Return the ladders by detector name.
+
+    Raises:
+        TypeError: for a value that is not a ladder.
+        ValueError: for a policy that does not exist.
+    """
     ladders = _mapping("escalations", given)
     for name, ladder in ladders.items():
-        if isinstance(ladder, LoopPolicy):
-            ladders[name] = ladder.escalation
+        if isinstance(ladder, str):
+            ladders[name] = choice_of(LoopPolicy, ladder, f"escalations: {name}").escalation
         elif not isinstance(ladder, Escalation):
             raise TypeError(
                 f"escalations: {name}: must be an Escalation or a LoopPolicy, got {ladder!r}"

@@ -77,7 +77,7 @@ class Blocks(Latest[str, Block]):
 
     def add(self, found: LoopDetection) -> None:
         """Block a loop; if it has no keys to refuse, its members are refused."""
-        refused = tuple((found.refused or found.members)[-MAX_REFUSED:])
+        refused = (found.refused or found.members)[-MAX_REFUSED:]
         reason = shortened(found.message, MAX_REASON)
         self[found.identity] = Block(
             found.identity, found.detector_name, refused, found.is_lasting, reason
@@ -102,7 +102,7 @@ class Blocks(Latest[str, Block]):
         block = self.refusing(features)
         if block is None:
             return GO_ON
-        found = block.finding(window, JudgedCall.unasked(window.call_count, features))
+        found = block.finding(window, JudgedCall(window.call_count, features))
         words = refusal(found, features.tool, features.shown.label)
         return LoopVerdict(LoopAction.BLOCK, found, words, suspicion=1.0)
 

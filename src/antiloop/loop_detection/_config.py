@@ -62,9 +62,10 @@ def with_thresholds(config: Mapping[str, Any], thresholds: Mapping[str, Any]) ->
 
     Raises:
         ValueError: if there is no such detector or option; the message names the place.
+        TypeError: if the thresholds are not a mapping.
     """
     if not isinstance(thresholds, Mapping):
-        raise ValueError(f"thresholds must be a mapping of detector names, got {thresholds!r}")
+        raise TypeError(f"thresholds must be a mapping of detector names, got {thresholds!r}")
     names = names_of(config)
     for name in thresholds:
         if name not in names:

@@ -31,7 +31,7 @@ from ._settings import DetectorSettings, new_window
 from ._snapshot import DAMAGE, check_version, pack, unpack
 from ._verdict import GO_ON, LoopVerdict, stronger, verdict_about
 
-SNAPSHOT_VERSION = 5
+SNAPSHOT_VERSION = 6
 
 
 @stable
@@ -309,15 +309,17 @@ class LoopMonitor:
 
     def reset(self) -> None:
         """Start again as for another run; listeners stay."""
+        self._recorded = {}
+        self._listeners.forget()
         self._start()
 
     def snapshot(self) -> Dict[str, Any]:
         """Return the state as plain JSON, mostly 2 to 5 kB.
 
         With the default window of 50 calls it takes less than 10 kB for usual calls, and never
-        more than 32 kB, however long the calls, the results and the run are. Each called tool with
-        a separate limit adds 25 characters, each detector with a separate ladder 4 kB, and a judge
-        up to 90 kB: excerpts of 100 calls, and what they are compared by.
+        more than 32 kB as UTF-8, however long the calls, the results and the run are. Each called
+        tool with a separate limit adds 25 characters, each detector with a separate ladder 4 kB,
+        and a judge up to 90 kB: excerpts of 100 calls, and what they are compared by.
 
         `restore` continues in another process, even between the calls of one round. Two things are
         lost: custom detectors see only later calls, and long arguments stay shortened.
@@ -337,23 +339,24 @@ class LoopMonitor:
         """Load a state from `snapshot`; it replaces the current state.
 
         Raises:
-            SnapshotError: if the value is not a snapshot, or has another version.
+            SnapshotError: if the value is not a snapshot, or has another version; the current state
+                stays.
         """
         check_version(snapshot, SNAPSHOT_VERSION)
+        before = dict(self.__dict__)
         self._start()
         try:
             self._load(snapshot)
         except DAMAGE as error:
-            self._start()
+            self.__dict__.update(before)
             raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
+        self._listeners.forget()
 
     def _load(self, snapshot: Mapping[str, Any]) -> None:
         self._ladder.load(snapshot["ladder"])
         self._reported.load(str(snapshot["reported"]))
         self._speech.load(snapshot["speech"])
         unpack(snapshot["window"], self._window)
-        if any(each.refused for each in self._ladder.blocks.values()) and not self._window.rounds:
-            raise ValueError("a block without calls")
         self._suspicion.load(snapshot["suspicion"], self._window.round_count)
         self._inquiry.load(snapshot)
 

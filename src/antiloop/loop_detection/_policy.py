@@ -1,7 +1,6 @@
 """The responses to a loop: actions, policies, and ladders of actions."""
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Callable, Mapping, Optional, Tuple, Union
 
 from .._checks import check_flag, check_threshold, choice_of
@@ -138,7 +137,7 @@ def _action(value: Union[LoopAction, str]) -> LoopAction:
 
 
 @stable
-class LoopPolicy(Enum):
+class LoopPolicy(TextEnum):
     """The usual answers to a loop; each one is a ladder."""
 
     RAISE = "raise"

@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64decode, b64encode
-from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Collection, Dict, Iterable, Iterator, List, Mapping, Optional
 
 from ..exceptions import SnapshotError
 from ._detectors.base import SHOWN_CALLS
@@ -18,28 +18,13 @@ from ._evidence.window import Window
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors of reading a damaged snapshot; JSON may hold infinite numbers."""
 
-_WORTH = {
-    "is_fresh": 1,
-    "is_new": 2,
-    "is_known": 4,
-    "is_change": 8,
-    "is_unseen": 16,
-    "is_retold": 1048576,
-}
-_OF_CALL = {"is_long": 32, "is_polled": 64, "waits": 4096, "finishes": 131072}
-_DERIVED = {
-    "mutates": 128,
-    "is_command": 256,
-    "is_missing": 512,
-    "changes_world": 1024,
-    "only_looks": 2048,
-    "moves": 8192,
-    "changes_midway": 16384,
-    "is_question": 32768,
-    "is_terse": 65536,
-    "is_page": 262144,
-    "names_one": 524288,
-}
+_WORTH = ("is_fresh", "is_new", "is_known", "is_unseen", "is_retold")
+_OF_CALL = ("is_long", "is_polled", "waits", "finishes")
+_DERIVED = (
+    *("mutates", "is_command", "is_missing", "changes_world", "only_looks", "moves"),
+    *("changes_midway", "is_question", "is_terse", "is_page", "names_one"),
+)
+_BITS = {name: 1 << at for at, name in enumerate((*_WORTH, *_OF_CALL, *_DERIVED))}
 # Bits and base64 instead of names: a window of 50 calls must fit into the few kB that a database
 # column or a hook's state file takes.
 _LOOSER = ("near", "shape", "steady", "bare", "wording", "template", "statement", "left")
@@ -136,7 +121,7 @@ def _rounds(
 
 def _step(item: JudgedCall, tools: Mapping[str, int], is_named: bool, is_recent: bool) -> Any:
     features = item.features
-    flags = _flags(item, _WORTH) | _flags(features, _OF_CALL) | _flags(features, _DERIVED)
+    flags = _flags(item, _WORTH) | _flags(features, (*_OF_CALL, *_DERIVED))
     named = _named_keys(features)
     present = "".join("0" if key is None else "1" for key in named)
     digits = "".join(key for key in named if key is not None)
@@ -152,8 +137,8 @@ def _step(item: JudgedCall, tools: Mapping[str, int], is_named: bool, is_recent:
     return [text, features.shown.label, features.shown.is_whole, item.call_id] if is_named else text
 
 
-def _flags(value: Any, places: Mapping[str, int]) -> int:
-    return sum(place for name, place in places.items() if getattr(value, name))
+def _flags(value: Any, names: Iterable[str]) -> int:
+    return sum(_BITS[name] for name in names if getattr(value, name))
 
 
 def _named_keys(features: CallFeatures) -> List[Optional[str]]:
@@ -192,9 +177,9 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
             "texts": read(document[0]) if document else NONE,
             "lines": read(document[1]) if document else NONE,
             **{name: named[name] for name in _LOOSER},
-            **{name: bool(flags & place) for name, place in {**_OF_CALL, **_DERIVED}.items()},
+            **{name: bool(flags & _BITS[name]) for name in (*_OF_CALL, *_DERIVED)},
         }
     )
-    worth = {name: bool(flags & place) for name, place in _WORTH.items()}
-    known = {"index": int(index), "features": features, "call_id": call_id}
-    return JudgedCall({**known, "ended_at": float(ended) if ended else None, **worth})
+    worth = {name: bool(flags & _BITS[name]) for name in _WORTH}
+    ended_at = float(ended) if ended else None
+    return JudgedCall(int(index), features, call_id=call_id, ended_at=ended_at, **worth)

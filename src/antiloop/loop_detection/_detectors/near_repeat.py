@@ -87,7 +87,7 @@ class NearRepeatDetector(WindowDetector):
         if item.features.waits or (item.features.moves and not is_click):
             return False
         # One of several searches in a reply may be an old one; the reply as a whole is new work.
-        if window.rounds[-1].brings_news(beside=item.features.call):
+        if window.rounds[-1].brings_news_beside(item.features.call):
             return False
         if kind.is_failure or kind is EMPTY:
             return True

@@ -79,7 +79,7 @@ class RecurrenceDetector(WindowDetector):
             least = window.threshold(self.name, item.features.tool, self.threshold)
             # Counting comes first: most calls of a healthy run come once or twice.
             has_come = window.occurrences.came(item.features) >= least
-            if has_come and not window.rounds[-1].brings_news(beside=item.features.call):
+            if has_come and not window.rounds[-1].brings_news_beside(item.features.call):
                 streak = self._streak(window, item.features)
                 if len(streak) > len(longest) and self._is_enough(window, streak):
                     longest = streak

@@ -104,7 +104,7 @@ class RepeatDetector(WindowDetector):
             if item is None or (by_result and differ(known, item.features)):
                 break
             is_unseen = by_result and item.features.result is None
-            if is_unseen and later is not None and later.brings_news(latest.call):
+            if is_unseen and later is not None and later.brings_news_beside(latest.call):
                 break  # some tools never show what they gave: their siblings tell
             later = passed
             streak.append(item)
@@ -131,7 +131,7 @@ class RepeatDetector(WindowDetector):
         later = window.rounds[1 - len(streak) :]
         call = streak[-1].features.call
         return self.require_same_result and all(
-            each.brings_news(beside=call) and each.news >= share * len(each.evidence)
+            each.brings_news_beside(call) and each.news >= share * len(each.evidence)
             for each in later
         )
 

@@ -1,4 +1,4 @@
-"""The fingerprint of a call or a result outside the process: SHA-256 of its canonical JSON."""
+"""Short hashes by which calls, results and names are compared, in this process and others."""
 
 import json
 from functools import lru_cache
@@ -44,6 +44,8 @@ def _fits(text: str) -> bool:
 
 KEY_LENGTH = 10
 """Hexadecimal digits of a fingerprint that are kept: 40 bits tell the calls of a window apart."""
+_TOOL_DIGITS = 7
+"""Those of them that tell two tools with the same arguments apart."""
 
 
 def call_fingerprint(tool_name: Any, arguments: Any) -> str:
@@ -58,7 +60,7 @@ def text_fingerprint(text: str) -> str:
 
 
 def short_call_fingerprint(tool: str, arguments: str) -> str:
-    """Return a short key: its first half is of the arguments, its second of tool and arguments.
+    """Return a short key: its first digits are of the arguments, the others of tool and arguments.
 
     Calls sorted by their keys are sorted by their arguments, whatever the tools are named.
 
@@ -66,10 +68,10 @@ def short_call_fingerprint(tool: str, arguments: str) -> str:
         tool: the name of the tool.
         arguments: as canonical JSON.
     """
-    number = int(text_fingerprint(arguments)[:KEY_LENGTH], 16) ^ _half_key(tool)
+    number = int(text_fingerprint(arguments)[:KEY_LENGTH], 16) ^ _tool_key(tool)
     return f"{number:0{KEY_LENGTH}x}"
 
 
 @lru_cache(maxsize=1024)
-def _half_key(tool: str) -> int:
-    return int(text_fingerprint(tool)[: KEY_LENGTH // 2], 16)
+def _tool_key(tool: str) -> int:
+    return int(text_fingerprint(tool)[:_TOOL_DIGITS], 16)

@@ -1,8 +1,9 @@
 """The calls of one model reply."""
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from ..._short_repr import counted, quoted, short_repr
 from ...stability import beta
@@ -11,48 +12,32 @@ from .outcome import EMPTY, SILENT, SUCCESS, WAITING, Outcome
 
 
 @beta
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgedCall:
     """A call as the window marked it: a value that never changes."""
 
     index: int
     """The number of the call, counted from 0 over the run."""
     features: CallFeatures
-    call_id: Optional[str]
-    ended_at: Optional[float]
+    call_id: Optional[str] = None
+    ended_at: Optional[float] = None
     """The time of the answer, in seconds of any clock; None where the run does not say."""
-    is_fresh: bool
+    is_fresh: bool = False
     """Whether the answer is a success that the window has not seen from this tool.
 
     Another answer is also fresh if it leaves less to do than the one before: fewer tests fail, more
     of a job is done. Where nothing was said, or the answer is not known, a new call is fresh.
     """
-    is_new: bool
+    is_new: bool = False
     """Whether the window has not seen the call."""
-    is_known: bool
+    is_known: bool = False
     """Whether the window has seen this answer to this call."""
-    is_retold: bool
+    is_retold: bool = False
     """Whether most lines of a new answer came in earlier answers of the tool to other questions."""
-    is_unseen: bool
+    is_unseen: bool = False
     """Whether the answer is not known while another call of the round brings something new.
 
     Some tools run at the provider and never show their results: they give no evidence."""
-
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        self.__dict__.update(fields)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"the worth of a call does not change: {name}")
-
-    @classmethod
-    def unasked(cls, index: int, features: CallFeatures) -> "JudgedCall":
-        """Return a call that was refused before it ran, so that nothing is known of its worth."""
-        worth = dict.fromkeys(("is_fresh", "is_new", "is_known", "is_retold", "is_unseen"), False)
-        none = dict.fromkeys(("call_id", "ended_at"))
-        return cls({"index": index, "features": features, **none, **worth})
-
-    def replaced(self, **fields: Any) -> "JudgedCall":
-        """Return this call with other fields."""
-        return JudgedCall({**self.__dict__, **fields})
 
     def __repr__(self) -> str:
         return short_repr(self, quoted(self.tool), f"index={self.index}", self.outcome.name)
@@ -159,9 +144,9 @@ class Round:
         """The number of its calls that brought something new."""
         return sum(item.brings_news for item in self.evidence)
 
-    def brings_news(self, beside: str) -> bool:
-        """Whether another call than one brought something new."""
-        return any(item.brings_news for key, item in self.calls.items() if key != beside)
+    def brings_news_beside(self, call: str) -> bool:
+        """Whether another call than this one brought something new."""
+        return any(item.brings_news for key, item in self.calls.items() if key != call)
 
 
 def _with_unseen(calls: Dict[str, JudgedCall]) -> Dict[str, JudgedCall]:
@@ -172,7 +157,7 @@ def _with_unseen(calls: Dict[str, JudgedCall]) -> Dict[str, JudgedCall]:
     # Where nothing in the round is known, its calls alone decide.
     if not unknown or not any(item.brings_news for item in calls.values()):
         return calls
-    return {**calls, **{key: calls[key].replaced(is_unseen=True) for key in unknown}}
+    return {**calls, **{key: replace(calls[key], is_unseen=True) for key in unknown}}
 
 
 def sorted_by_fingerprint(calls: List[JudgedCall]) -> List[JudgedCall]:

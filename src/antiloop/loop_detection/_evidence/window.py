@@ -237,7 +237,7 @@ class Window:
 
     def _count(self, calls: Sequence[ToolCall]) -> None:
         for call in calls:
-            tool = kept_name(call.tool_name) if isinstance(call.tool_name, str) else None
+            tool = self.asked(call).tool  # that of a call that is handed on is the inner one
             if tool in self.counts:
                 in_run, in_turn = self.counts[tool]
                 self.counts[tool] = (in_run + 1, in_turn + 1)
@@ -282,17 +282,14 @@ class Window:
         elif is_fresh and kind is not SUCCESS:
             is_fresh = kind.counts_down and self._is_step_forward(features)
         return JudgedCall(
-            {
-                "index": index,
-                "features": features,
-                "call_id": None if call.id is None else kept_id(call.id),
-                "ended_at": ended_at,
-                "is_fresh": is_fresh,
-                "is_new": is_new,
-                "is_known": is_known,
-                "is_retold": is_new and is_fresh and retells(features, self.rounds),
-                "is_unseen": False,
-            }
+            index,
+            features,
+            call_id=None if call.id is None else kept_id(call.id),
+            ended_at=ended_at,
+            is_fresh=is_fresh,
+            is_new=is_new,
+            is_known=is_known,
+            is_retold=is_new and is_fresh and retells(features, self.rounds),
         )
 
     def _without_ids(self, features: CallFeatures) -> CallFeatures:

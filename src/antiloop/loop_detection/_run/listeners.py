@@ -115,6 +115,10 @@ class Listeners:
         self._untold = (calls, results)
         self._reply.append(("on_round", self._untold))
 
+    def forget(self) -> None:
+        """Forget the last reply, and a round that is not told yet."""
+        self._reply, self._untold = [], ()
+
     def taken(self) -> List[Event]:
         """Return the events of the last reply, once; adapters pass them to their observers."""
         reply, self._reply = self._reply, []
