@@ -18,7 +18,8 @@ _ATOMIC = frozenset(_ATOMS)
 def frozen(value: Any) -> Any:
     """Return a copy of a value, at every depth, whose lists and dictionaries cannot be changed.
 
-    What cannot be copied, such as an open file or a list inside itself, stays the same object.
+    What cannot be copied, such as an open file, stays the same object. A value that holds itself is
+    returned as it is, and can be changed.
 
     >>> frozen({"a": [1]})["a"].append(2)
     Traceback (most recent call last):
@@ -128,7 +129,9 @@ class Unchangeable:
     def __setattr__(self, name: str, value: Any) -> None:
         if _OPEN not in vars(self):
             kind = type(self).__name__
-            raise AttributeError(f"{kind}.{name} cannot be changed; make another {kind}")
+            raise AttributeError(
+                f"{kind}.{name} cannot be changed; make another {kind} (a dataclass must be frozen)"
+            )
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:

@@ -43,7 +43,7 @@ def test_a_verdict_is_explained_by_what_was_counted(runs, capsys):
         '  raise: ls "." 3 times in a row: "a.py"\n'
         "\n"
         "In the window, from step 0 on: 3 rounds, 1 of them with a new answer\n"
-        "  step 2: call d6c64966bc, result f0de093a8c (success)\n"
+        "  step 2: call d6ca3e7578, result f0de093a8c (success)\n"
         "    the same call, result same: steps 0-1\n"
         "\n"
         "What the detectors counted:\n"

@@ -1,5 +1,7 @@
 """What holds for every detector that looks at a window, asked on its own."""
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -233,3 +235,48 @@ def test_a_snapshot_of_other_keys_is_refused():
     state = LoopDetector([Keyed(len)]).monitor().snapshot()
     with pytest.raises(SnapshotError, match=r"detectors that compare by \['it'\]"):
         LoopDetector.default().monitor().restore(state)
+
+
+class Careless(WindowDetector):
+    """Find something, with as little care as the caller gave."""
+
+    name = "careless"
+
+    def __init__(self, found):
+        self.found = found
+
+    def find(self, window):
+        return self.found
+
+
+def test_what_is_no_finding_is_logged_and_passed_over(caplog):
+    monitor = LoopDetector([Careless("a loop"), RepeatDetector(2)], "stop").monitor()
+    assert [monitor.record_call("ls").action.value for _ in "12"] == ["continue", "stop"]
+    assert "check must return a LoopDetection or None, got 'a loop'" in caplog.text
+
+
+def test_a_finding_that_says_little_is_completed():
+    found = LoopDetection("careless", "Again.")
+    monitor = LoopDetector([Careless(found)], "block").monitor()
+    verdict = monitor.record_call("ls", {"at": 1}, "a")
+    assert verdict.action.value == "block"
+    assert verdict.detection.members
+    assert monitor.before(ToolCall("ls", {"at": 1})).action.value == "block"
+    calls = [ToolCall("ls", {"at": n}) for n in range(9)]
+    assert Careless(found).check(calls, []) == found
+
+
+@pytest.mark.parametrize("is_frozen", [True, False])
+def test_a_dataclass_may_be_a_detector_if_it_is_frozen(is_frozen):
+    @dataclass(frozen=is_frozen)
+    class Plain(WindowDetector):
+        threshold: int = 3
+
+        def find(self, window):
+            return None
+
+    if is_frozen:
+        assert Plain(4).threshold == 4
+    else:
+        with pytest.raises(AttributeError, match=r"make another Plain \(a dataclass must be"):
+            Plain(4)

@@ -736,3 +736,15 @@ def test_a_profile_of_the_settings_is_added_to_what_is_known():
 def test_a_malformed_profile_in_the_settings_is_refused(profile, words):
     with pytest.raises(SettingsError, match=words):
         ProjectSettings(SettingsFile("antiloop.toml", {"profiles": {"ours": profile}})).profiles  # noqa: B018
+
+
+def test_a_profile_takes_lists_and_says_what_is_none():
+    profile = ClientProfile("mine", waits=["wait_for"], plans=["todo"])
+    assert profile.wait_in("wait_for", {}) == CallPattern("wait_for")
+    assert profile.plans == ("todo",)
+    with pytest.raises(TypeError, match=r"^plans must be a list, got 'todo'$"):
+        ClientProfile("mine", plans="todo")
+    with pytest.raises(TypeError, match=r"^waits must be a list of CallPattern, got 3 in it$"):
+        ClientProfile("mine", waits=[3])
+    with pytest.raises(TypeError, match=r"^looks must be a list, got None$"):
+        ClientProfile("mine", looks=None)

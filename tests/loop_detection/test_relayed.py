@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopDetector, ToolCall, ToolPolicy, ToolResult
+from antiloop.loop_detection import CallLimitDetector
 from antiloop.loop_detection._evidence.relayed import relayed
 
 
@@ -87,3 +88,21 @@ def test_what_is_declared_about_a_tool_holds_where_its_call_is_handed_on():
         monitor = LoopDetector.escalating(tools={"read": policy}).monitor()
         call = ToolCall("use_mcp_tool", {"tool_name": "read", "arguments": {"path": "a"}})
         assert [monitor.after([call], ["x = 1"]).action.value for _ in "123"][2] == told
+
+
+@pytest.mark.parametrize("per_tool", [{"read": 2}])
+def test_a_budget_counts_the_calls_that_are_handed_on(per_tool):
+    monitor = LoopDetector([CallLimitDetector(per_tool=per_tool)], "stop").monitor()
+    told = []
+    for number in range(3):
+        call = {"tool_name": "read", "arguments": {"path": f"a{number}"}}
+        told.append(monitor.record_call("use_mcp_tool", call, f"x = {number}").action.value)
+    assert told == ["continue", "continue", "stop"]
+
+
+def test_a_judge_is_asked_beside_calls_that_do_not_count_though_they_are_handed_on():
+    tools = {"todo": ToolPolicy(exempt=True)}
+    monitor = LoopDetector.escalating(tools=tools, second_opinion=lambda _: True).monitor()
+    call = ToolCall("call_tool", {"tool_name": "todo", "arguments": {"items": []}})
+    assert monitor.after([call], ["ok"]).action.value == "continue"
+    assert monitor.window.rounds == []

@@ -197,6 +197,12 @@ def test_what_is_masked_is_the_users_to_say():
     assert verdict.detection.details["words"] == "[hidden]"
 
 
+@pytest.mark.parametrize("piece", ["", None])
+def test_an_empty_piece_before_a_whole_reply_hides_nothing(monitor, piece):
+    monitor.saying(piece)
+    assert monitor.said(CHANT).action is LoopAction.NOTIFY
+
+
 def test_thoughts_without_end_are_found_and_never_quoted():
     monitor = LoopDetector.escalating().monitor()
     told = []
@@ -204,7 +210,8 @@ def test_thoughts_without_end_are_found_and_never_quoted():
     for _ in range(60):
         monitor.thinking("I must check the secret plan again. ")
     assert told[0].detection.detector_name == "chant"
-    assert "secret" not in repr([(each.message, dict(each.detection.details)) for each in told])
+    assert "secret" not in json.dumps([each.to_dict() for each in told])
+    assert "secret" not in told[0].summary
     assert "What the model thinks repeats itself" in told[0].message
     assert "secret" not in json.dumps(monitor.snapshot())
 

@@ -280,3 +280,8 @@ def test_an_object_that_prints_nothing_is_silent_and_one_with_words_is_not():
 def test_any_object_is_read(value):
     assert isinstance(form_of(json.dumps(value)), Form)
     assert isinstance(form_of(json.dumps([value])), Form)
+
+
+@given(st.integers(0, 3_000))
+def test_an_object_of_any_depth_is_read(depth):
+    assert outcome('{"a":' * depth + "1" + "}" * depth) in (Outcome.SUCCESS, Outcome.FAILURE)

@@ -338,3 +338,19 @@ def test_a_tool_that_types_is_not_one_that_asks():
     assert [seems_to_type(name) for name in ("sendline", "type_text", "act", "get_page")] == [
         *(True, True, False, False)
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "waits"),
+    [
+        ("sleep 8", True),
+        ("sleep 1m 30s; cat log", True),
+        ("sleep 60 # the build takes a minute", True),
+        ("timeout /t 5 /nobreak", True),
+        ("sleep 8 hours enough?", False),
+        ("sleep 7 hours a night", False),
+    ],
+)
+def test_a_question_about_sleep_is_no_wait(line, waits):
+    assert seems_to_wait("search", {"query": line}) is waits
+    assert (waited_for({"query": line}) == {"query": line}) is not waits

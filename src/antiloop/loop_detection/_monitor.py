@@ -75,8 +75,8 @@ class LoopMonitor:
         self._reported = Reported(detector.window)
         self._speech = Speech(detector.detectors, detector.masking)
         self._suspicion = Suspicion()
-        known = (self.run_id, self._window, self._recorded)
-        self._inquiry = Inquiry(detector, *known, can_ask=self._can_ask)
+        run_id, opinions = self.run_id, self._recorded
+        self._inquiry = Inquiry(detector, run_id, self._window, opinions, can_ask=self._can_ask)
         self._copies = CallCopies(detector.detectors, detector.window)
 
     def __repr__(self) -> str:
@@ -156,8 +156,7 @@ class LoopMonitor:
         self._copies.add(calls, results)
         self._speech.moved()
         # As after most rounds: no detector can find anything in it, so the verdict stays.
-        counts_opinions = self._inquiry.counts_opinions
-        is_quiet = refused_by is None and self._suspicion.is_zero and not counts_opinions
+        is_quiet = not (refused_by or self._inquiry.counts_opinions) and self._suspicion.is_zero
         if is_quiet and self._detector.ignores_new_rounds and self._window.ends_new:
             return GO_ON
         return self._listeners.tell_functions(self._judge())
@@ -208,9 +207,8 @@ class LoopMonitor:
     def thinking(self, piece: Optional[str]) -> LoopVerdict:
         """Check what the model thinks while it arrives, piece by piece; the reply ends it.
 
-        Only a `ChantDetector` looks at it. Thoughts are never kept, quoted or judged otherwise.
-
-        Returns a verdict like `saying`.
+        Only a `ChantDetector` looks at it, and the verdict is like that of `saying`. Thoughts are
+        never kept, quoted or judged otherwise.
         """
         return self._piece("thinking", piece, self._speech.thinking)
 
@@ -339,8 +337,7 @@ class LoopMonitor:
         """Load a state from `snapshot`; it replaces the current state.
 
         Raises:
-            SnapshotError: if the value is not a snapshot, or has another version; the current state
-                stays.
+            SnapshotError: if the value is not a snapshot, or has another version; nothing changes.
         """
         check_version(snapshot, SNAPSHOT_VERSION)
         before = dict(self.__dict__)

@@ -70,10 +70,12 @@ class ClientProfile:
     r"""The conventions of a client, an agent's program, or of a family of tools.
 
     Tools are compared by their names, those of MCP servers by how their names end. Patterns are
-    regular expressions; ``^`` stands for the beginning of a line. All fields may be empty.
+    regular expressions; ``^`` stands for the beginning of a line. All fields may be empty. Where
+    calls are listed, the name of a tool stands for all its calls.
 
     Raises:
         ValueError: for a pattern that is not a regular expression, or a comment without a tool.
+        TypeError: if a field is not a list of what it holds.
 
     >>> codex = ClientProfile.named("codex")
     >>> codex.unwrapped("Chunk ID: 89f193\nWall time: 0.0813 seconds\nOutput:\nstate: pending\n")
@@ -121,6 +123,8 @@ class ClientProfile:
         return self  # it never changes
 
     def __post_init__(self) -> None:
+        for name in (each.name for each in fields(self) if each.name not in ("name", "title")):
+            object.__setattr__(self, name, _checked(name, getattr(self, name)))
         for name in ("wraps", "host_texts", "compaction"):
             _compiled(getattr(self, name))
         for comment in self.comments:
@@ -319,6 +323,18 @@ def _text_in(arguments: Any, name: str) -> str:
         return text_of(arguments)
     value = arguments.get(name) if isinstance(arguments, Mapping) else None
     return "" if value is None else text_of(value)
+
+
+def _checked(name: str, given: Any) -> Tuple[Any, ...]:
+    """Return a field of a profile; the name of a tool stands for all its calls."""
+    kind = CallPattern if name in _OF_CALLS else str
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{name} must be a list, got {given!r}")
+    found = tuple(kind(each) if isinstance(each, str) else each for each in given)
+    for each in found:
+        if not isinstance(each, kind):
+            raise TypeError(f"{name} must be a list of {kind.__name__}, got {each!r} in it")
+    return found
 
 
 def _call(value: Any, place: str) -> CallPattern:

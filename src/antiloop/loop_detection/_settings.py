@@ -71,11 +71,10 @@ class DetectorSettings(Unchangeable):
         self.shadow = shadow
         self._validate()
         self._check_thresholds(self.tools, {})
-        of_calls = [each for each in self.detectors if not isinstance(each, TextDetector)]
-        self._asked = [(each, isinstance(each, WindowDetector)) for each in of_calls]
+        self._asked = [each for each in self.detectors if not isinstance(each, TextDetector)]
         self._asked_if_new = [
-            (each, looks_at_window)
-            for each, looks_at_window in self._asked
+            each
+            for each in self._asked
             if not (isinstance(each, WindowDetector) and each.ignores_new_rounds)
         ]
         self.ignores_new_rounds: bool = not self._asked_if_new
@@ -89,24 +88,36 @@ class DetectorSettings(Unchangeable):
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Iterator[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
-        asked = self._asked_if_new if window.ends_new else self._asked
-        for detector, looks_at_window in asked:
+        for detector in self._asked_if_new if window.ends_new else self._asked:
             try:
-                if looks_at_window:
-                    found = detector.find(window)  # type: ignore[attr-defined]
-                elif not window.rounds:
-                    continue  # all calls are exempt
-                else:
-                    found = detector.check(tool_calls, tool_results)
-                    if found is not None:
-                        found = completed(found, window, len(tool_calls), self.masking)
+                found = self._finding(detector, window, tool_calls, tool_results)
             except Exception as error:
                 _logger.exception("detector %r raised; it is skipped for this round", detector.name)
-                if not looks_at_window:
+                if not isinstance(detector, WindowDetector):
                     hint_at_results(detector, error, tool_results)
             else:
                 if found is not None:
                     yield found
+
+    def _finding(
+        self,
+        detector: BaseDetector,
+        window: Window,
+        tool_calls: Sequence[ToolCall],
+        tool_results: Sequence[Result],
+    ) -> Optional[LoopDetection]:
+        given = len(tool_calls)
+        if isinstance(detector, WindowDetector):
+            found, given = detector.find(window), window.call_count
+        elif window.rounds:
+            found = detector.check(tool_calls, tool_results)
+        else:
+            return None  # all calls are exempt
+        # What our own detectors find is complete, and masked.
+        is_whole = isinstance(found, LoopDetection) and found.identity and found.indices
+        if found is None or (is_whole and isinstance(detector, WindowDetector)):
+            return found
+        return completed(found, window, given, self.masking)
 
     def __repr__(self) -> str:
         names = ", ".join(detector.name for detector in self.detectors)

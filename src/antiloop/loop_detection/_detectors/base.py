@@ -151,7 +151,7 @@ class WindowDetector(Unchangeable, BaseDetector):
     def _is_whole(self, window: Window, found: Optional[LoopDetection]) -> bool:
         """Whether looking further back cannot change the answer."""
         rounds = window.rounds
-        if found is None:
+        if found is None or not found.indices:
             return len(rounds) > self.reach
         # The first round may be cut, so only a later one can show where a loop began.
         begin = found.period + 1

@@ -106,6 +106,8 @@ class _Text(TextWatch):
         return self._laps
 
     def saying(self, piece: str) -> Optional[LoopDetection]:
+        if not piece:
+            return None  # a scan would take the whole text for its end
         if self._scan is None:
             self._scan = self._new_scan()
         return self._found(self._scan, self._scan.add(piece))

@@ -63,7 +63,7 @@ class StandstillDetector(WindowDetector):
             self.name,
             f"{rounds} rounds in a row brought nothing new.",
             stretch,
-            period=len(lap),
+            period=max(1, rounds * len(lap) // len(stretch)),
             lap=lap,
             details={"tool": lap[-1].features.tool, "count": rounds},
         )

@@ -86,7 +86,7 @@ def asked_of(
         equal = plain_json(compared)
     tool = kept_name(name)
     wait = client.wait_in(name, arguments) if client.waits else None
-    waits = wait is not None or seems_to_wait(name, arguments)
+    waits = wait is not None or seems_to_wait(tool, arguments)
     # A key that the user declares is the last word on which calls are equal.
     if waits and policy.key is None:
         handle = "" if wait is None else wait.waited_for(arguments)

@@ -6,7 +6,11 @@ T = TypeVar("T")
 
 
 class derived(Generic[T]):  # noqa: N801 - a decorator, as `property` is
-    """A feature that a method derives from the others of its object, once, and that stays."""
+    """A feature that a method derives from the others of its object, once, and that stays.
+
+    As `functools.cached_property`, without the lock that it takes before Python 3.12: a step asks
+    for a dozen of them.
+    """
 
     def __init__(self, derive: Callable[[Any], T]) -> None:
         self._derive = derive

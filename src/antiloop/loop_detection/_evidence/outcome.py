@@ -108,7 +108,7 @@ _WAITING = re.compile(
 )  # no "pod-a Running": that is how it should be
 _OPEN = r"(?:pending|queued|in_progress|\w*creating)"
 _CELL = re.compile(
-    rf"^(?:\S.*?(?:\t|  ) *{_OPEN}(?:\t|  |[ \t]*$)|{_OPEN}(?:\t|  ))", re.MULTILINE
+    rf"^(?:\S.*?(?:\t ?|  ){_OPEN}(?:\t|  |[ \t]*$)|{_OPEN}(?:\t|  ))", re.MULTILINE
 )  # of `gh pr checks`, `kubectl get pods`
 _STATE = re.compile(rf"\b(?:status|state)\W{{1,5}}{_WORK}\b")
 _CLAUSE = re.compile(r"[.,;!](?=\s|$)|\n")

@@ -18,8 +18,8 @@ REMEMBERED = 8
 def say_alike(one: CallFeatures, other: CallFeatures) -> bool:
     """Whether two answers say the same.
 
-    Failures, and answers that ask to wait, say the same if only echoes and numbers differ. Numbers
-    count between two answers to the same call, and to nearly the same call if it waits.
+    Equal results do, and so do two empty or two silent answers. Two failures or waits say the same
+    if their words agree; if the call was the same, their numbers must agree, too.
     """
     if one.result == other.result:
         return one.result is not None
@@ -84,14 +84,14 @@ def acknowledges(features: CallFeatures) -> bool:
     return is_value and not (features.only_looks or features.is_command)
 
 
-def differ(one: CallFeatures, other: CallFeatures, exactly: bool = False) -> bool:
-    """Whether two results are known to differ; noise makes no difference unless asked for."""
+def differ(one: CallFeatures, other: CallFeatures) -> bool:
+    """Whether two results are known to differ by more than noise."""
     if one.result is None or other.result is None or one.result == other.result:
         return False
     # After a refusal, the answer of the tool is not known.
     if REFUSED in (one.outcome, other.outcome):
         return False
-    return exactly or one.steady != other.steady
+    return one.steady != other.steady
 
 
 def is_step_forward(features: CallFeatures, earlier: Iterable[List[CallFeatures]]) -> bool:

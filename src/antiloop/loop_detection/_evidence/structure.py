@@ -25,6 +25,7 @@ MOST = 20_000
 _EDGE = 200
 """Characters at both ends of a text in which a status line or an exit code stands."""
 _LAYERS = 4
+_DEPTH = 32  # objects inside objects
 CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
 _STATES = ("status", "state", "phase")
 _STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "httpstatus")
@@ -231,11 +232,11 @@ def _beside_nothing(value: Any) -> Optional[Tuple[str, ...]]:
     return tuple(left) if is_hollow else None
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
-    """Yield the values inside an object, each with its key."""
-    if isinstance(value, dict):
+def _leaves(value: Any, name: str = "", depth: int = _DEPTH) -> Iterator[Tuple[str, Any]]:
+    """Yield the values inside an object, each with its key; what is deeper is a value."""
+    if depth and isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(inner, key)
+            yield from _leaves(inner, key, depth - 1)
     else:
         yield name, value
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Mapping
 
 from .._profile_table import PROFILES
-from .effect import name_parts
+from .effect import LONGEST_NAME, name_parts
 
 _WAITING = frozenset("await sleep wait waiting".split())
 _OF_CLIENTS = frozenset(
@@ -27,7 +27,10 @@ _LASTING = frozenset(
 _INPUTS = frozenset("chars command data input keys stdin text".split())
 _NAP = r"(?:sleep|start-sleep|timeout\s+/t)\s+"
 # It comes first, or it is long and comes last: a short one lets what was started settle.
-_SLEEP = re.compile(rf"\A\s*{_NAP}(?=\S*\d)[^\s;&|]+", re.IGNORECASE)
+# "sleep 8 hours enough?" is a question.
+_SLEEP = re.compile(
+    rf"\A\s*{_NAP}(?=\S*\d)[^\s;&|]+(?:\s+[\d/][\w.]*)*(?=\s*(?:\Z|[;&|\n#]))", re.IGNORECASE
+)
 _LAST_SLEEP = re.compile(rf"([;&|\n]\s?)(?i:{_NAP}\d(?:\d+s?|\d*[mh]))\s*\Z")
 _TAIL = 40  # characters at the end of a line for a shell in which it stands
 # A program that calls the tools of its client: tools.write_stdin({session_id: 7, chars: ""}).
@@ -84,7 +87,7 @@ def waited_for(arguments: Any) -> Any:
     return {
         name: _without_length(value) if isinstance(value, str) else value
         for name, value in arguments.items()
-        if not (isinstance(value, (int, float)) and is_lasting(str(name)))
+        if not (isinstance(value, (int, float)) and is_lasting(str(name)[:LONGEST_NAME]))
     }
 
 

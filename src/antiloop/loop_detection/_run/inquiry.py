@@ -139,7 +139,7 @@ class Inquiry:
         """Keep the texts of the last round, and compare it with those before."""
         window, known = self._window, list(zip(calls, results))
         # Plans and notes are like each other in healthy runs, too.
-        kept = [pair for pair in known if not window.policy(pair[0].tool_name).exempt]
+        kept = [pair for pair in known if not window.asked(pair[0]).policy.exempt]
         if kept:
             changes = any(item.is_change for item in window.rounds[-1].evidence)
             self._likeness.add(window.round_count, kept, changes)

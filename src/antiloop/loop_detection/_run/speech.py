@@ -84,7 +84,7 @@ class Speech:
 
 def _unquoted(found: LoopDetection) -> LoopDetection:
     message = f"What the model thinks repeats itself {found.repetitions} times."
-    return replace(found, message=message, details={"count": found.repetitions})
+    return replace(found, message=message, summary=message, details={"count": found.repetitions})
 
 
 def _found(answers: Iterable[Optional[LoopDetection]]) -> List[LoopDetection]:
