@@ -14,7 +14,7 @@ import pytest
 from antiloop import LoopDetector
 from antiloop.__main__ import _status as program
 from antiloop.cli import main
-from antiloop.cli._hooks import hook_program
+from antiloop.cli._hooks import hook_settings
 from antiloop.cli._hooks.agent_settings import nested_entry
 from antiloop.cli._hooks.agents import SETTINGS
 
@@ -204,11 +204,11 @@ def test_the_users_own_settings_hold_the_full_path(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("found", "options"),
-    [("True", ["-I", "-c", hook_program.START]), ("False", ["-m", "antiloop"])],
+    [("True", ["-I", "-c", hook_settings.START]), ("False", ["-m", "antiloop"])],
 )
 def test_a_command_that_is_not_on_the_path_is_written_in_full(found, options, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(hook_program, "_START_UP", f"import sys; sys.exit(not {found})")
+    monkeypatch.setattr(hook_settings, "_START_UP", f"import sys; sys.exit(not {found})")
     main(["hook", "claude-code", "--install", "--yes"])
     expected = [sys.executable, *options, "hook", "claude-code"]
     assert [shlex.split(each) for each in commands(read())] == [expected] * 2
@@ -323,7 +323,7 @@ def test_a_person_who_asks_for_the_status_is_answered_by_a_command(monkeypatch, 
 
 def test_the_quick_start_answers_events():
     started = subprocess.run(
-        [sys.executable, "-c", hook_program.START, "hook", "claude-code"],
+        [sys.executable, "-c", hook_settings.START, "hook", "claude-code"],
         input="{}",
         capture_output=True,
         text=True,

@@ -9,8 +9,7 @@ from typing import Any, Callable, Dict, Union
 
 from ..stability import beta
 from .canonical import text_of
-from .mask import MASK
-from .shortening import NAME_LENGTH, shortened
+from .shortening import MASK, NAME_LENGTH, shortened
 
 MaskRule = Union[str, Callable[[Any], Any]]
 """``"secrets"``, ``"arguments"``, or a function from a value to what may be shown of it."""

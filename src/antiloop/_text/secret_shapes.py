@@ -8,7 +8,7 @@ those of Discord's bots, are found by their names alone.
 import re
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from .mask import MASK
+from .shortening import MASK
 
 # A secret begins where a word does, also behind the n of an escaped line break.
 _BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 from .canonical import json_or
-from .mask import MASK
 from .secret_shapes import hides_next, program_of, without_attached, without_shapes
+from .shortening import MASK
 
 NAME_LENGTH = 200
 """Characters of a key that are looked at."""

@@ -1,4 +1,4 @@
-"""Long texts, cut so that they can be shown."""
+"""Texts that are too long to be shown, or come from elsewhere, as they are shown."""
 
 import re
 from typing import Any, Dict, Iterator, List, Tuple
@@ -6,6 +6,8 @@ from unicodedata import category
 
 _WORDS = re.compile(r"(?:\S*\s)*")
 
+MASK = "***"
+"""Shown in the place of a secret."""
 LABEL_LENGTH = 60
 """Characters of the arguments that are shown to a person or a model."""
 NAME_LENGTH = 200

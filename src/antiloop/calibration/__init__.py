@@ -13,8 +13,7 @@ Pure functions: recorded runs in, a configuration and figures out.
 """
 
 from ._bound import runs_needed, stops_allowed, upper_bound
-from ._calibration import Calibration, calibrate
-from ._tally import FalseStop, Tally, tally
+from ._calibration import Calibration, FalseStop, Tally, calibrate, tally
 from ._thresholds import Change
 
 __all__ = [

@@ -1,3 +1,0 @@
-"""Define what is shown in the place of a secret."""
-
-MASK = "***"
