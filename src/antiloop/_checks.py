@@ -108,6 +108,27 @@ def check_choice(what: str, value: Any, choices: Collection[str], instead: str =
         raise ValueError(f"unknown {what} {value!r}; {remedy}")
 
 
+def checked_observers(observers: Any, events: Collection[str]) -> Tuple[Any, ...]:
+    """Return the observers in a list.
+
+    Args:
+        observers: what was given.
+        events: the names of methods; an observer has any of them.
+
+    Raises:
+        TypeError: for one observer where several are meant, for a class, and for anything else.
+    """
+    if isinstance(observers, (str, type)) or not hasattr(observers, "__iter__"):
+        raise TypeError(f"observers must be a list of observers, got {observers!r}")
+    listed = tuple(observers)
+    for at, each in enumerate(listed):
+        if isinstance(each, type):
+            raise TypeError(f"observers[{at}] is a class; pass an instance: {each.__name__}()")
+        if not any(hasattr(each, name) for name in events):
+            raise TypeError(f"observers[{at}] must be an AgentObserver, got {each!r}; subclass it")
+    return listed
+
+
 def tool_names(option: str, given: Any) -> Tuple[str, ...]:
     """Return the names of tools in a list.
 

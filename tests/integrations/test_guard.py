@@ -498,7 +498,7 @@ def test_one_observer_instead_of_a_list_is_refused(observers):
 
 
 def test_a_class_of_observers_is_refused():
-    with pytest.raises(TypeError, match="an observer is a class; pass an instance: AgentObserver"):
+    with pytest.raises(TypeError, match=r"observers\[0\] is a class; pass an instance: AgentObs"):
         Guard(observers=[AgentObserver])
 
 

@@ -183,7 +183,7 @@ def test_what_hears_nothing_is_not_an_observer(before, value):
     observers = [*[AgentObserver()] * before, value]
     with pytest.raises(TypeError, match=rf"^observers\[{before}\] must be an AgentObserver, got "):
         AgentConfig(observers=observers)
-    with pytest.raises(TypeError, match=r"^an observer must be an AgentObserver, got "):
+    with pytest.raises(TypeError, match=rf"^observers\[{before}\] must be an AgentObserver, got "):
         LoopGuard(observers=observers)
 
 

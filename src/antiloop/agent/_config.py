@@ -1,9 +1,9 @@
 """The options of an agent."""
 
 from dataclasses import dataclass, fields
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Optional, Sequence, Union
 
-from .._checks import check_flag, check_seconds, check_threshold
+from .._checks import check_flag, check_seconds, check_threshold, checked_observers
 from .._short_repr import short_repr, shown
 from ..loop_detection import LoopDetector
 from ..loop_detection._internal import check_detector
@@ -46,7 +46,7 @@ class AgentConfig:
         if self.loop_detector is not None:
             check_detector("loop_detector must be", self.loop_detector)
         check_prompt("system_prompt", self.system_prompt)
-        object.__setattr__(self, "observers", _checked_observers(self.observers))
+        object.__setattr__(self, "observers", checked_observers(self.observers, EVENTS))
 
     def __repr__(self) -> str:
         values = [(each, getattr(self, each.name)) for each in fields(self)]
@@ -68,15 +68,3 @@ def check_prompt(name: str, value: Any) -> None:
     """Raise unless the value is a string or None."""
     if not isinstance(value, (str, type(None))):
         raise TypeError(f"{name} must be a text or None, got {value!r}")
-
-
-def _checked_observers(observers: Any) -> Tuple[Any, ...]:
-    if isinstance(observers, (str, type)) or not hasattr(observers, "__iter__"):
-        raise TypeError(f"observers must be a list of observers, got {observers!r}")
-    listed = tuple(observers)
-    for at, each in enumerate(listed):
-        if isinstance(each, type):
-            raise TypeError(f"observers[{at}] is a class; pass an instance: {each.__name__}()")
-        if not any(hasattr(each, name) for name in EVENTS):
-            raise TypeError(f"observers[{at}] must be an AgentObserver, got {each!r}; subclass it")
-    return listed

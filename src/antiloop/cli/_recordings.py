@@ -134,6 +134,19 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     add_names(parser, "formats", [", ".join(FORMATS)])
 
 
+def portable_path(path: str) -> str:
+    """Return a path below the current directory relative to it, any other one whole.
+
+    The first is the same on another machine.
+    """
+    whole = os.path.abspath(path)
+    try:
+        is_below = os.path.commonpath([whole, os.getcwd()]) == os.getcwd()
+    except ValueError:  # on another drive
+        is_below = False
+    return os.path.relpath(whole).replace(os.sep, "/") if is_below else whole
+
+
 def path_to_write(path: str) -> str:
     """Return the path of a file to write; one that holds recorded runs is a wrong argument.
 

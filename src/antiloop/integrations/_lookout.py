@@ -5,7 +5,7 @@ import logging
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
 
-from .._checks import tool_names
+from .._checks import checked_observers, tool_names
 from .._decision_time import measure_for
 from .._short_repr import short_repr
 from .._text.canonical import canonical_json
@@ -71,15 +71,9 @@ class Lookout:
     ) -> None:
         if detector is not None:
             check_detector("detector must be", detector)
-        if not hasattr(observers, "__iter__"):
-            raise TypeError(f"observers must be a list of observers, got {observers!r}")
         self.detector: LoopDetector = detector or LoopDetector.escalating()
-        self.observers: Tuple[AgentObserver, ...] = tuple(observers)
+        self.observers: Tuple[AgentObserver, ...] = checked_observers(observers, EVENTS)
         for each in self.observers:
-            if isinstance(each, type):
-                raise TypeError(f"an observer is a class; pass an instance: {each.__name__}()")
-            if not any(hasattr(each, name) for name in EVENTS):
-                raise TypeError(f"an observer must be an AgentObserver, got {each!r}; subclass it")
             check_is_sync(each)
         names = (*self.own_tools, *tool_names("ignore", ignore))
         self._ignored: Mapping[str, ToolPolicy] = {name: ToolPolicy(exempt=True) for name in names}

@@ -8,7 +8,6 @@ file replaces it.
 
 import argparse
 import json
-import os
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -30,6 +29,7 @@ from ..._replaced_file import named_folders, replaced_file
 from .._command import CommandFailed, naming, reason_of
 from .._output.judged_output import message
 from .._output.terminal import counted, note
+from .._recordings import portable_path
 
 if TYPE_CHECKING:
     from .._judged_run import JudgedRun
@@ -79,7 +79,7 @@ class RunNames:
             self._seen.clear()
         run = "" if judged.run_id == judged.source else judged.run_id
         self._seen[run] += 1
-        return _portable(path), run, self._seen[run]
+        return portable_path(path), run, self._seen[run]
 
 
 class NewBaseline:
@@ -132,7 +132,7 @@ class Baseline:
 
     def begin(self, paths: Iterable[str]) -> None:
         """Set which files are scanned: known loops of other files may have moved to them."""
-        scanned = {_portable(path) for path in paths}
+        scanned = {portable_path(path) for path in paths}
         gone = [place for place in self._loops if place[0] not in scanned]
         self._gone = {place: self._loops.pop(place) for place in gone}
 
@@ -224,13 +224,3 @@ def _loop(number: int, record: Any) -> KnownLoop:
     if not all(isinstance(text, str) for text in texts) or not isinstance(loop.nth, int):
         raise ValueError(f"line {number}: not a known loop; {_REMEDY}")
     return loop
-
-
-def _portable(path: str) -> str:
-    """Return a path that is the same on another machine, if possible."""
-    whole = os.path.abspath(path)
-    try:
-        shown = os.path.relpath(whole)
-    except ValueError:  # on another drive
-        return whole
-    return whole if shown.startswith(os.pardir) else shown.replace(os.sep, "/")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Dict
 from urllib.parse import quote
 
 from ...version import __version__
+from .._recordings import portable_path
 from .judged_output import merged, message
 from .terminal import say
 
@@ -122,12 +123,6 @@ def _location(judged: "JudgedRun", step: int) -> Dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    """Return a path below the current directory relative to it, any other one whole."""
-    whole = os.path.abspath(path)
-    try:
-        is_below = os.path.commonpath([whole, os.getcwd()]) == os.getcwd()
-    except ValueError:  # on another drive
-        is_below = False
-    if not is_below:
-        return Path(whole).as_uri()
-    return quote(os.fsencode(os.path.relpath(whole).replace(os.sep, "/")))
+    portable = portable_path(path)
+    is_whole = os.path.isabs(portable)
+    return Path(portable).as_uri() if is_whole else quote(os.fsencode(portable))
