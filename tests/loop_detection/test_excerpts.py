@@ -228,6 +228,14 @@ def test_what_was_saved_is_not_masked_again(rule):
     assert again.to_dict() == excerpts.to_dict()
 
 
+def test_the_last_words_stay_where_a_reply_has_none():
+    excerpts = kept(ToolCall("look"))
+    for words in ("I look.", ""):
+        excerpts.said(words)
+        excerpts.user_message(words)
+    assert (case_of(excerpts).words, case_of(excerpts).user) == ("I look.", "")
+
+
 def test_a_long_text_is_masked_once_too():
     long = "ab " * 6_000
     masking = Masking(lambda value: f"<{value}>" if isinstance(value, str) else value)

@@ -180,6 +180,31 @@ class TestQuestions:
         verdicts, steps = searched(monitor, 6, STUCK, start=50)
         assert steps
 
+    @pytest.mark.parametrize("policy", ["stop", "raise"])
+    def test_after_a_stop_at_once_it_is_quiet_too(self, policy):
+        judge = SecondOpinion(never, suspicion=0.1, gap=4)
+        monitor = LoopDetector([RepeatDetector(40)], policy, second_opinion=judge).monitor()
+        verdicts, steps = searched(monitor, 24, STUCK)
+        assert (actions(verdicts), len(steps)) == ([policy], 1)
+
+    def test_a_stop_by_a_detector_does_not_silence_the_judge(self):
+        judge, ladder = SecondOpinion(never, suspicion=0.1, gap=4), Escalation(("notify", "stop"))
+        monitor = LoopDetector([RepeatDetector(3)], ladder, second_opinion=judge).monitor()
+        assert actions(searched(monitor, 3, STUCK)[0]) == ["notify"]
+        looks = [monitor.record_call("ls", {}, "a b c") for _ in range(3)]
+        assert looks[-1].action.value == "stop"
+        _, steps = searched(monitor, 6, None, start=9)
+        assert steps
+
+    @pytest.mark.parametrize(("policy", "pause"), [("inject_message", 6), ("stop", 12)])
+    def test_a_detector_that_is_certain_puts_a_question_off(self, policy, pause):
+        judge = SecondOpinion(never, suspicion=0.1, gap=6)
+        monitor = LoopDetector([RepeatDetector(3)], policy, second_opinion=judge).monitor()
+        looks = [monitor.record_call("ls", {}, "a b c") for _ in range(3)]
+        assert looks[-1].detection.detector_name == "repeat"
+        _, [first, *_] = searched(monitor, 14, NOT_STUCK)
+        assert first == 2 + pause
+
     def test_something_new_ends_what_was_said(self):
         monitor = watching()
         searched(monitor, 4, STUCK)
@@ -595,6 +620,23 @@ def test_the_calls_of_the_last_eight_rounds_are_held_against_a_run():
     found = next(each.detection for each in verdicts if each.detection)
     assert step == first + 12
     assert found.indices == tuple(range(step - 7, step + 1))
+
+
+def test_a_run_may_be_resumed_before_its_first_call():
+    monitor = watching()
+    monitor.restore(json.loads(json.dumps(monitor.snapshot())))
+    assert searched(monitor, 9, STUCK) == searched(watching(), 9, STUCK)
+
+
+@pytest.mark.parametrize("judge", [None, never])
+def test_what_is_said_is_masked_only_for_a_judge(judge):
+    seen = []
+    detector = LoopDetector([RepeatDetector(3)], second_opinion=judge, mask=seen.append)
+    monitor = detector.monitor()
+    monitor.user_message("Find the cats.")
+    monitor.said("I look for them.")
+    monitor.record_call("look", {"q": "cats"}, "none")
+    assert bool(seen) == (judge is not None)
 
 
 def test_a_resumed_run_still_tells_the_whole_reason():

@@ -80,7 +80,7 @@ class _Episode:
     judged: int
     """The step after which its opinion was given."""
     ended: int = 0
-    """The round in which the opinion was given again and ended the run, or 0."""
+    """The round in which its opinion ended the run, or 0."""
 
     def is_over(self, at: int, found: Findings, gap: int) -> bool:
         """Whether it has ended before this round."""
@@ -156,7 +156,7 @@ class Inquiry:
         """Pause twice as long after a verdict that ends the run; a recording may go on."""
         at, episode = self._window.round_count, self._episode
         self._next = max(self._next, at + 2 * self._options.gap)
-        if episode is not None and episode.began < at and episode.judged == self._step:
+        if episode is not None and episode.judged == self._step:
             episode.ended = at
 
     def decide(
