@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from runs import ask, ask_rounds, step
+from runs import ask, ask_rounds, step, verdicts
 
-from antiloop import PingPongDetector, ToolCall
+from antiloop import LoopDetector, PingPongDetector, ToolCall
 
 A, B, C, D = (step(tool, path=".") for tool in ("alpha", "beta", "gamma", "delta"))
 LONG = [step(f"tool{number}", n=number) for number in range(32)]
@@ -272,3 +272,28 @@ def test_a_long_cycle_is_named_in_short():
     found = ask(PingPongDetector(7, 2), *lap, *lap)
     assert found.message == f"{'look -> ' * 5}... (7 rounds) was repeated 2 times."
     assert len(found.details["cycle"]) == 7
+
+
+UNSEEN = step("screenshot")
+
+
+@pytest.mark.parametrize(
+    "act", [step("press_key", "ok", key="Tab"), step("scroll"), step("toggle_it", '{"ok": true}')]
+)
+def test_where_acts_led_nobody_recorded_so_a_cycle_needs_patience(act):
+    detector = PingPongDetector(patience=5)
+    assert ask(detector, *[act, UNSEEN] * 4) is None
+    assert ask(detector, *[act, UNSEEN] * 5).repetitions == 5
+
+
+@pytest.mark.parametrize("lap", [[A, UNSEEN], [step("ls", "a b c"), step("scroll", "ok")]])
+def test_calls_alone_and_looks_that_are_known_make_a_cycle_at_once(lap):
+    assert ask(PingPongDetector(patience=5), *lap * 3).repetitions == 3
+
+
+@pytest.mark.parametrize("make", [LoopDetector.default, LoopDetector.escalating])
+@pytest.mark.parametrize("act", ["type", "click", "fill"])
+def test_acts_that_are_looked_at_without_a_record_are_work(make, act):
+    words = "alpha bravo carol delta eagle fancy grape hotel india jolly".split()
+    run = [[each] for word in words for each in (step(act, "ok", at=word), UNSEEN)]
+    assert {each.action.value for each in verdicts(make(), *run)} == {"continue"}

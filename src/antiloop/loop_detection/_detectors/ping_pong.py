@@ -6,10 +6,11 @@ from ..._checks import check_text, check_threshold
 from ..._text.shortening import NAME_LENGTH, shortened
 from ...stability import stable
 from .._detection import LoopDetection
+from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import WAITING
 from .._evidence.refusal import tool_key
 from .._evidence.round import JudgedCall, Round
-from .._evidence.sameness import differ
+from .._evidence.sameness import acknowledges, differ
 from .._evidence.streak import rounds_needed
 from .._evidence.window import Window
 from .base import SHOWN_CALLS, WindowDetector, call_names, detection, eased
@@ -32,8 +33,8 @@ class PingPongDetector(WindowDetector):
         repetitions: laps that make a loop, 2 or more.
         match: ``"content"`` compares tool, arguments and result, ``"calls"`` tool and arguments,
             ``"tool_names"`` names only.
-        patience: laps needed if a result in the cycle says that work is in progress; by default
-            `repetitions`.
+        patience: laps needed if a result in the cycle says that work is in progress, or if acts
+            were acknowledged and what they led to is not known; by default `repetitions`.
         patience_s: seconds that such a cycle may go on, instead of laps, where the run says when
             its calls were made or how long they took; by default laps decide.
         name: another name, for a second detector of this class.
@@ -134,6 +135,8 @@ class PingPongDetector(WindowDetector):
         waits, usual = _waits(rounds), self.repetitions
         if waits:
             usual = rounds_needed(self, waits, usual)
+        elif _is_unseen(features):
+            usual = self.patience
         # Of several declarations the most patient one holds: the user knows one of the tools to be
         # slow.
         return max((number for number in declared if number is not None), default=usual)
@@ -161,6 +164,13 @@ class PingPongDetector(WindowDetector):
             },
             refused=_keys(lap) if self.match == "tool_names" else None,
         )
+
+
+def _is_unseen(features: Sequence[CallFeatures]) -> bool:
+    """Whether a lap moves or has its acts acknowledged, and no other answer is known."""
+    acts = [each for each in features if each.moves or acknowledges(each)]
+    others = [each for each in features if each not in acts]
+    return bool(acts) and bool(others) and all(each.result is None for each in others)
 
 
 def _waits(rounds: Sequence[Round]) -> List[JudgedCall]:

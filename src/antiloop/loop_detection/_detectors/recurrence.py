@@ -99,8 +99,11 @@ class RecurrenceDetector(WindowDetector):
                 and not (item.is_unseen or differ(latest, item.features))
             ),
             # The same call with another answer has brought something, so what came before no longer
-            # counts.
-            lambda item: item.features.call == latest.call,
+            # counts. What a look shows after a new act may be unknown.
+            lambda item: (
+                item.features.call == latest.call
+                or (latest.result is None and item.is_new and acknowledges(item.features))
+            ),
             fresh_per_match=_fresh_per_match(latest),
         )
 
