@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from antiloop._text.masking import SECRETS, Masking, masking_of
 from antiloop.loop_detection import Window
+from antiloop.loop_detection._second_opinion import excerpts as module
 from antiloop.loop_detection._second_opinion.case_file import CaseCall
 from antiloop.loop_detection._second_opinion.excerpts import Excerpts
 from antiloop.types import ToolCall, ToolResult
@@ -294,3 +295,14 @@ def test_tools_whose_masked_names_are_equal_are_counted_together():
     again = Excerpts(masking)
     again.load(json.loads(json.dumps(excerpts.to_dict())))
     assert case_of(again).earlier == case_of(excerpts).earlier
+
+
+def test_each_answer_is_read_once_for_a_case(monkeypatch):
+    read = []
+    monkeypatch.setattr(module, "steady_lines", lambda text: read.append(text) or [text])
+    excerpts = Excerpts(SECRETS)
+    for number in range(12):
+        call, answer = ToolCall("look", {"at": number}), f"page {number}\nof the book"
+        added(excerpts, [call], [ToolResult(answer)], number, number)
+    case_of(excerpts)
+    assert len(read) == len(set(read)) == 12

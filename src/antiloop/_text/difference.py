@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any, Iterator, List, Optional
+from typing import Any, Callable, Iterator, List, Optional
 
 from .canonical import json_or
 from .shortening import cut_ends, ends_of
@@ -82,19 +82,25 @@ def changed_part(old: str, new: str) -> Optional[str]:
     return f"{_last(head)}[{ends_of(before, 120)} -> {ends_of(after, 160)}]{tail[:_AROUND]}"
 
 
-def new_lines(old: str, new: str) -> Optional[str]:
+def steady_lines(text: str) -> List[str]:
+    """Return the lines of a text without colors, clock times and random ids."""
+    return [_NOISE.sub("#", line).rstrip() for line in text.splitlines()]
+
+
+def new_lines(
+    old: str, new: str, steady: Callable[[str], List[str]] = steady_lines
+) -> Optional[str]:
     r"""Return the lines that the earlier text lacks; None if they are over half of the new one.
 
-    Colors, clock times and random ids make no difference; other numbers may be the news.
+    They are compared as `steady` gives them; other numbers than in noise may be the news.
 
     >>> new_lines("a\nb\nc", "b\nc\nd")
     'd'
     >>> new_lines("run 5f2a9c81d3b4\nok", "run 77aa01b2c3d4\nok")
     ''
     """
-    known = set(map(_steady, old.splitlines()))
-    lines = new.splitlines()
-    added: List[str] = [line for line in lines if _steady(line) not in known]
+    known, lines = set(steady(old)), new.splitlines()
+    added = [line for line, bare in zip(lines, steady(new)) if bare not in known]
     if len(lines) < 2 or 2 * len(added) > len(lines):
         return None
     if not added and 2 * len(lines) < old.count("\n") + 1:
@@ -131,10 +137,6 @@ def telling_part(text: str, length: int) -> str:
         return ends_of(text, length)
     begin, end = cut_ends(text, head, tail)
     return "\n".join([begin, "[...]", *reversed(chosen), "[...]", end])
-
-
-def _steady(line: str) -> str:
-    return _NOISE.sub("#", line).rstrip()
 
 
 def _common(one: str, other: str, most: int) -> int:

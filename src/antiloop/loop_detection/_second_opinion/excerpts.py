@@ -6,13 +6,20 @@ resembles an earlier one shows only the difference.
 
 from collections import Counter, deque
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..._short_repr import counted
 from ..._text.canonical import parsed_arguments, plain, text_of
-from ..._text.difference import changed_part, new_lines, opened, telling_part, tells
+from ..._text.difference import (
+    changed_part,
+    new_lines,
+    opened,
+    steady_lines,
+    telling_part,
+    tells,
+)
 from ..._text.masking import Masking
 from ..._text.shortening import ends_of, visible
 from ...types import ToolCall, ToolResult
@@ -33,6 +40,8 @@ _WORDS = 600
 """Characters of what the model or the user said last that are shown."""
 _TOOLS, _SIBLINGS = 20, 6
 """Tools that are counted by name, and calls of one round that are shown."""
+_Difference = Callable[[str, str], Optional[str]]
+"""Returns how a text differs from an earlier one; None if it is another text."""
 
 
 class Excerpts:
@@ -88,7 +97,9 @@ class Excerpts:
         calls = _without_usual_lines([call for _, _, call in self.calls])
         # The same test after an edit is normal work, so a judge must see the edits in between.
         changes = [item.index for item in window if item.is_change]
-        compared = [_compared(each, calls[:at], changes) for at, each in enumerate(calls)]
+        # Each answer is read once for the case, and not once for each answer after it.
+        differ = partial(new_lines, steady=lru_cache(maxsize=None)(steady_lines))
+        compared = [_compared(each, calls[:at], changes, differ) for at, each in enumerate(calls)]
         rounds = groupby(zip(self.calls, compared), key=lambda pair: pair[0][0])
         return CaseFile(
             run_id,
@@ -181,15 +192,17 @@ def _case_round(calls: List[Tuple[Tuple[int, bool, CaseCall], CaseCall]]) -> Cas
     return CaseRound(shown, calls[0][0][1], len(calls) - len(shown))
 
 
-def _compared(call: CaseCall, earlier: List[CaseCall], changes: List[int]) -> CaseCall:
-    """Return a call as it compares to those before it."""
+def _compared(
+    call: CaseCall, earlier: List[CaseCall], changes: List[int], differ: _Difference
+) -> CaseCall:
+    """Return a call as it compares to those before it; `differ` tells answers apart."""
     alike = [each for each in earlier if each.tool == call.tool]
     asked = [(each.number, each.arguments) for each in alike]
     same, near, arguments = _text_compared(call.arguments, asked, asked, changed_part)
     # Two answers that hold nothing are not the same.
     known = [(each.number, each.result) for each in earlier if each.result]
     answers = [(each.number, each.result) for each in alike]
-    same_result, near_result, result = _text_compared(call.result, known, answers, new_lines)
+    same_result, near_result, result = _text_compared(call.result, known, answers, differ)
     return replace(
         call,
         arguments=arguments,
@@ -206,7 +219,7 @@ def _text_compared(
     text: str,
     equal: List[Tuple[int, str]],
     similar: List[Tuple[int, str]],
-    difference: Callable[[str, str], Optional[str]],
+    difference: _Difference,
 ) -> Tuple[Tuple[int, ...], Optional[int], str]:
     """Return the calls with an equal text, or the one with the most similar text, and what to show.
 
