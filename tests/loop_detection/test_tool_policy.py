@@ -372,3 +372,11 @@ def test_a_tool_can_need_more_laps():
 def test_a_threshold_that_could_never_count_is_refused(thresholds, complaint):
     with pytest.raises(ValueError, match=complaint):
         LoopDetector([RepeatDetector()], tools={"look": ToolPolicy(thresholds=thresholds)})
+
+
+@pytest.mark.parametrize("name", ["key", "strip"])
+def test_the_names_in_a_policy_cannot_be_changed(name):
+    policy = ToolPolicy(**{name: ["a"]})
+    with pytest.raises(TypeError, match="cannot be changed"):
+        getattr(policy, name).append("b")
+    assert getattr(policy, name) == ["a"]

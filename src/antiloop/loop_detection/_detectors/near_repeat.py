@@ -38,9 +38,10 @@ class NearRepeatDetector(WindowDetector):
 
     Args:
         threshold: rounds with such a call while little else is new, 2 or more.
+        patience: rounds needed if the calls wait for work elsewhere; by default the threshold.
 
     Raises:
-        ValueError: if threshold is below 2.
+        ValueError: if threshold is below 2, or patience below it.
     """
 
     name = "near_repeat"

@@ -59,8 +59,8 @@ def seems_to_mutate(tool_name: str, arguments: Any) -> bool:
     """Guess from its name whether a call changes the world.
 
     A tool of several commands is judged by the command, if that says anything:
-    ``{"command": "view"}`` only looks, ``{"action": "send"}`` and ``{"method": "POST"}`` do not,
-    and neither does ``{"method": "chat.postMessage"}``.
+    ``{"command": "view"}`` only looks; ``{"action": "send"}``, ``{"method": "POST"}`` and
+    ``{"method": "chat.postMessage"}`` change something.
     """
     return _effect(tool_name, arguments) is True
 

@@ -68,8 +68,9 @@ class ToolPolicy:
             if not isinstance(values, _LISTS):
                 raise ValueError(f"poll takes a list of values for {name!r}, got {values!r}")
         # One policy serves all runs of the process, so nothing in it may change.
-        for name in ("poll", "thresholds"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        for name in ("key", "poll", "strip", "thresholds"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, value if callable(value) else frozen(value))
 
     def polls(self, arguments: Any) -> bool:
         """Whether a call with these parsed arguments is a poll."""

@@ -82,7 +82,7 @@ class Window:
         """The time of the last answer whose time is known; a run without times stays at 0."""
         self._kept = 0
         self.known: FrozenSet[str] = frozenset()
-        """The calls and answers of before the last compaction."""
+        """The calls and answers from before the last compaction."""
         self.occurrences: Occurrences = Occurrences()
         """The number of times that each of its calls came, and the outcomes."""
         self._lowest: Dict[Tuple[str, int], int] = {}

@@ -116,7 +116,7 @@ class SecondOpinion:
         ValueError: if a number is out of range.
     """
 
-    judge: Optional[Judge]
+    judge: Judge
     suspicion: float = 0.45
     gap: int = 4
     limit: int = 10
