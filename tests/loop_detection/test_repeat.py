@@ -276,3 +276,13 @@ class TestBesideNewWork:
     def test_a_repetition_without_new_work_does_not(self):
         first, second, third = self.rounds(3, 1, 1)
         assert ask_rounds(self.detector, first, second, third[:1]).repetitions == 3
+
+
+@pytest.mark.parametrize("preset", [LoopDetector.default, LoopDetector.escalating])
+def test_a_check_beside_each_new_edit_is_no_loop_though_no_answer_is_known(preset):
+    monitor = preset().monitor()
+    for number in range(5):
+        edit = ToolCall("edit_file", {"path": "a.py", "old": f"x{number}", "new": f"y{number}"})
+        assert monitor.after([edit, ToolCall("run_tests")], []).action.value == "continue"
+    told = [monitor.after([edit, ToolCall("run_tests")], []).action.value for _ in range(5)]
+    assert told != ["continue"] * 5

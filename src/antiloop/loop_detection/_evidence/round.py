@@ -81,8 +81,8 @@ class JudgedCall:
 
     @property
     def brings_news(self) -> bool:
-        """Whether the answer is known, and is fresh or acknowledges a change."""
-        return self.features.result is not None and (self.is_fresh or self.is_change)
+        """Whether the answer is known and fresh, or the call changed something in a new way."""
+        return self.is_change or (self.is_fresh and self.features.result is not None)
 
     @property
     def is_step_forward(self) -> bool:
