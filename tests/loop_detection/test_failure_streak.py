@@ -368,3 +368,17 @@ def test_one_number_after_the_other_may_be_tried_for_longer(run, rounds_until_th
     actions = [each.action.value for each in verdicts(LoopDetector.escalating(), *rounds)]
     assert actions.index("notify") == 3
     assert actions.index("stop") == rounds_until_the_end
+
+
+@pytest.mark.parametrize("said", ["sunny", "true", '{"in_stock": true}', '[{"ok": true}]'])
+def test_one_value_for_many_questions_is_told_and_no_more(said):
+    rounds = [[step("get_stock", said, item=name)] for name in (*NAMES, *map(str.upper, NAMES))]
+    actions = {each.action.value for each in verdicts(LoopDetector.escalating(), *rounds)}
+    assert actions == {"continue", "notify"}
+
+
+def test_one_sentence_for_many_questions_ends_the_run():
+    said = "We would like to know that you are human before you go on"
+    rounds = [[step("get_stock", said, item=name)] for name in (*NAMES, *map(str.upper, NAMES))]
+    actions = {each.action.value for each in verdicts(LoopDetector.escalating(), *rounds)}
+    assert actions == {"continue", "notify", "block", "stop"}

@@ -271,11 +271,14 @@ def _may_be_done(item: JudgedCall) -> bool:
 
 
 def _may_acknowledge(features: CallFeatures) -> bool:
-    """Whether an answer that is always the same may say that something was done each time."""
-    if features.only_looks or features.is_long:
+    """Whether an answer that is always the same may be the right one each time."""
+    if features.is_long:
         return False
+    # Many questions share a value such as "available", and all acts the words "all went well".
+    if features.outcome is SUCCESS:
+        return features.is_terse or not features.only_looks
     # "No results found" looks; "[]" may be how a tool of unknown effect says that all went well.
-    return features.outcome is SUCCESS or (features.outcome is EMPTY and features.is_terse)
+    return features.outcome is EMPTY and features.is_terse and not features.only_looks
 
 
 def _is_fruitless(item: JudgedCall) -> bool:
