@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from antiloop import LoopDetector, ToolCall
 from antiloop._text.canonical import parsed_arguments
 from antiloop.loop_detection._evidence.noise import (
+    does_nothing,
     near_arguments,
     template,
     without_noise,
@@ -301,3 +302,12 @@ def test_an_address_that_begins_a_line_is_a_place_in_a_program():
     step = ToolCall("gdb", {"command": "si"})
     places = [f"0x{0x401136 + n:08x} in main ()" for n in range(9)]
     assert {monitor.after([step], [place]).action.value for place in places} == {"continue"}
+
+
+NOTES = st.lists(st.sampled_from(["", "  # why", "# look at it", "\t"]))
+
+
+@given(NOTES, st.sampled_from(["ls", "grep -rn a ."]))
+def test_a_comment_above_a_command_takes_nothing_from_it(comments, command):
+    assert not does_nothing({"command": "\n".join([*comments, command])})
+    assert does_nothing({"command": "\n".join([*comments, f"# {command}"])})

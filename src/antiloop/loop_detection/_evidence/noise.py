@@ -200,8 +200,8 @@ def near_arguments(arguments: Any) -> str:
     Random ids, times and fields that only number a request are left out. A day without a time is a
     value: a search for another day is another search. The words of a text lose order, repetitions,
     case, plural and, beside longer ones, all of one or two letters; a number is what it says,
-    written as text or not, and so is a short name with a digit. A shell command that begins with
-    ``:`` or ``#`` does nothing, whatever follows.
+    written as text or not, and so is a short name with a digit. A shell command that is a comment,
+    or begins with ``:``, does nothing.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
     True
@@ -226,9 +226,17 @@ def whole_numbers(arguments: Any) -> List[Tuple[str, int]]:
 
 
 def does_nothing(arguments: Any) -> bool:
-    """Whether arguments are a shell command without effect: a comment, or all after ``:``."""
+    r"""Whether arguments are a shell command without effect: a comment, or all after ``:``.
+
+    >>> does_nothing("# look"), does_nothing("# look\nls"), does_nothing(": look\nls")
+    (True, False, True)
+    """
     command = command_line(arguments)
-    return command is not None and _NO_OP.match(command) is not None
+    if command is None or _NO_OP.match(command) is None:
+        return False
+    lines = [line.lstrip() for line in command.splitlines()]
+    # A comment ends with its line. Of prose behind a colon, no line is meant as a command.
+    return command.lstrip()[0] == ":" or all(line[:1] in ("", "#") for line in lines)
 
 
 def command_line(arguments: Any) -> Optional[str]:
