@@ -196,6 +196,17 @@ class TestQuestions:
         _, steps = searched(monitor, 6, None, start=9)
         assert steps
 
+    def test_what_was_said_goes_on_with_a_loop_that_a_detector_is_sure_of(self):
+        judge, ladder = SecondOpinion(never, suspicion=0.1, gap=4), Escalation(("notify",) * 6)
+        monitor = LoopDetector([RepeatDetector(3)], ladder, second_opinion=judge).monitor()
+        assert actions(searched(monitor, 3, STUCK)[0]) == ["notify"]
+        for letter in LETTERS[:3]:
+            monitor.record_call("read", {"path": letter * 3}, letter * 4)
+        looks = [monitor.record_call("ls", {}, "a b c") for _ in range(3)]
+        assert looks[-1].detection.detector_name == "repeat"
+        [verdict], steps = searched(monitor, 1, never, start=9)
+        assert (verdict.loop.detector_name, steps) == ("second_opinion", [])
+
     @pytest.mark.parametrize(("policy", "pause"), [("inject_message", 6), ("stop", 12)])
     def test_a_detector_that_is_certain_puts_a_question_off(self, policy, pause):
         judge = SecondOpinion(never, suspicion=0.1, gap=6)
