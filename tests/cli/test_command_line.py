@@ -395,3 +395,11 @@ def test_every_command_calls_an_empty_file_so(command, tmp_path, monkeypatch, ca
     Path("empty").write_text("")
     assert main([command, "empty"]) == 2
     assert "antiloop: empty: no recorded runs here: it is empty\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verbose", [[], ["--verbose"]])
+def test_verbose_shows_where_an_error_came_from(verbose, capsys):
+    assert main(["watch", "-", "runs.jsonl", *verbose]) == 2
+    told = capsys.readouterr().err
+    assert ("Traceback" in told) is bool(verbose)
+    assert told.splitlines()[-1].startswith("antiloop: - is standard input")

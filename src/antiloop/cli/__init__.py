@@ -9,6 +9,7 @@ help is quick.
 import argparse
 import os
 import sys
+import traceback
 from typing import Optional, Sequence, TextIO
 
 from ..exceptions import TraceUnreadable
@@ -29,7 +30,7 @@ from ._commands import (
     watch,
 )
 from ._commands import summary as summary_command  # the room cli.summary is another module
-from ._output.terminal import choose, complain
+from ._output.terminal import choose, complain, is_verbose
 from ._parser import Parser
 
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
@@ -74,6 +75,8 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         status: int = args.run(args)
     except (CommandFailed, TraceUnreadable, ValueError) as error:
+        if is_verbose():  # it may be a fault of ours
+            traceback.print_exc()
         complain(str(error))
         return COULD_NOT_RUN
     return status
