@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
+from ..._checks import check_threshold
 from ..._frozen import Unchangeable
 from ..._short_repr import short_repr
 from ..._text.shortening import visible
@@ -173,6 +174,20 @@ def keys_of(detectors: Iterable[WindowDetector]) -> Dict[str, KeyRule]:
                     " detector before it; give it another name"
                 )
     return keys
+
+
+def patience_of(threshold: int, patience: Optional[int], patience_s: Optional[int] = None) -> int:
+    """Return the patience of a detector, by default its threshold.
+
+    Raises:
+        ValueError: if it is below the threshold, or the time is not a whole number of seconds.
+    """
+    if patience_s is not None:
+        check_threshold("patience_s", patience_s, 1)
+    if patience is None:
+        return threshold
+    check_threshold("patience", patience, threshold)
+    return patience
 
 
 def repr_of_options(detector: BaseDetector) -> str:

@@ -14,7 +14,7 @@ from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, say_alike
 from .._evidence.streak import is_amid_work, is_paced, may_be_streak, streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import WindowDetector, detection, patience_of
 from .repeat import BESIDE
 
 # `head -20` and `head -21` with one answer are one look. But a number may also be the question,
@@ -51,8 +51,7 @@ class NearRepeatDetector(WindowDetector):
     def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
         check_threshold("threshold", threshold)
         self.threshold = threshold
-        self.patience: int = threshold if patience is None else patience
-        check_threshold("patience", self.patience, threshold)
+        self.patience: int = patience_of(threshold, patience)
         self.span: int = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:

@@ -13,7 +13,7 @@ from .._evidence.round import JudgedCall, Round
 from .._evidence.sameness import acknowledges, differ
 from .._evidence.streak import rounds_needed
 from .._evidence.window import Window
-from .base import SHOWN_CALLS, WindowDetector, call_names, detection, eased
+from .base import SHOWN_CALLS, WindowDetector, call_names, detection, eased, patience_of
 
 MATCHES = ("content", "calls", "tool_names")
 SHOWN_ARGUMENTS = 40
@@ -62,10 +62,7 @@ class PingPongDetector(WindowDetector):
         self.cycle_length = cycle_length
         self.repetitions = repetitions
         self.match = match
-        self.patience: int = repetitions if patience is None else patience
-        check_threshold("patience", self.patience, repetitions)
-        if patience_s is not None:
-            check_threshold("patience_s", patience_s, 1)
+        self.patience: int = patience_of(repetitions, patience, patience_s)
         self.patience_s = patience_s
         self.span: int = cycle_length * repetitions
 

@@ -12,7 +12,7 @@ from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, differ
 from .._evidence.streak import is_amid_work, is_paced, rounds_needed, streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection, eased
+from .base import WindowDetector, detection, eased, patience_of
 from .repeat import BESIDE
 
 _NOTHING_ELSE = (SILENT, WAITING)  # evidence only where nothing at all was new
@@ -57,10 +57,7 @@ class RecurrenceDetector(WindowDetector):
     ) -> None:
         check_threshold("threshold", threshold)
         self.threshold = threshold
-        self.patience: int = threshold if patience is None else patience
-        check_threshold("patience", self.patience, threshold)
-        if patience_s is not None:
-            check_threshold("patience_s", patience_s, 1)
+        self.patience: int = patience_of(threshold, patience, patience_s)
         self.patience_s = patience_s
         self.unseen: int = threshold if unseen is None else unseen
         check_threshold("unseen", self.unseen, threshold)

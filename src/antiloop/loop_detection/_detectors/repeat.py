@@ -13,7 +13,7 @@ from .._evidence.round import JudgedCall, Round
 from .._evidence.sameness import differ
 from .._evidence.streak import is_early, rounds_needed
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import WindowDetector, detection, patience_of
 
 # `git status` beside each new edit is a habit. It may be said once, and again only much later.
 BESIDE = 8
@@ -64,10 +64,7 @@ class RepeatDetector(WindowDetector):
         self.name = name
         self.threshold = threshold
         self.require_same_result = require_same_result
-        self.patience: int = threshold if patience is None else patience
-        check_threshold("patience", self.patience, threshold)
-        if patience_s is not None:
-            check_threshold("patience_s", patience_s, 1)
+        self.patience: int = patience_of(threshold, patience, patience_s)
         self.patience_s = patience_s
         self.span: int = self.patience
 
