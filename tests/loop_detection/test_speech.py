@@ -46,6 +46,12 @@ def test_who_asks_for_a_block_has_the_model_told(monitor):
     assert monitor.before(ToolCall("look")).action is LoopAction.CONTINUE
 
 
+@pytest.mark.parametrize("ladder", [("block",), ("notify", "block")])
+def test_no_reply_is_ever_refused(ladder):
+    monitor = LoopDetector([MonologueDetector()], Escalation(ladder)).monitor()
+    assert actions(monitor, *[REPLY] * 6)[2:] == ["notify"] * 4
+
+
 def test_an_api_that_sends_null_for_no_text_has_said_nothing(monitor):
     assert actions(monitor, REPLY, REPLY, None) == ["continue"] * 3
     assert monitor.saying(None).action is LoopAction.CONTINUE

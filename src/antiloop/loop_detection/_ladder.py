@@ -190,12 +190,12 @@ class Climb:
         if action is LoopAction.NOTIFY and (taken > rung or taken >= len(actions)):
             return LoopAction.CONTINUE
         if action is LoopAction.BLOCK and found.refused == ():
-            # Refusals would hit healthy work: first the model receives a notice, and then it is the
-            # turn of what comes last. Where the loop goes on from one with a notice, its exact
-            # calls are refused.
+            # Refusals would hit healthy work, and no reply can be refused: first the model receives
+            # a notice, and then it is the turn of what comes last. Where the loop goes on from one
+            # with a notice, its exact calls are refused.
             if taken or not found.may_end_run:
                 action = actions[-1]
-            elif not rung:
+            if action is LoopAction.BLOCK and not (rung and found.members):
                 return LoopAction.NOTIFY
         if action.ends_run and not found.may_end_run:
             return self._strongest_mild(found, taken)

@@ -19,7 +19,6 @@ from ._evidence.tool_policy import Policies
 from ._evidence.window import Window
 from ._ladder import Ladder
 from ._lists import check_round
-from ._policy import LoopAction
 from ._profiles import NO_CLIENT, ClientProfile
 from ._project.environment import DISABLED, SHADOW, is_on
 from ._run.inquiry import Act, Inquiry
@@ -395,6 +394,4 @@ class LoopMonitor:
         action, found, rung = self._ladder.climb(findings, self._speech.replies, 0)
         if found is None:
             return GO_ON
-        if action is LoopAction.BLOCK:  # no reply can be refused
-            action, rung = LoopAction.NOTIFY, 0
         return verdict_about(action, found, rung, self._detector.inject_message)
