@@ -151,7 +151,7 @@ class LoopMonitor:
         refused_by = self._ladder.blocks.refusing if self._ladder.blocks else None
         self._window.append(calls, results, asked, refused_by)
         if self._inquiry.counts_opinions:
-            self._inquiry.record(calls, results)
+            self._inquiry.record(calls, results, asked)
         self._copies.add(calls, results)
         self._speech.moved()
         # As after most rounds: no detector can find anything in it, so the verdict stays.

@@ -109,7 +109,7 @@ class Window:
                 break
             start -= 1
         if window.counts:
-            window._count(calls[:start])
+            window._count(window.asked(call).tool for call in calls[:start])
         window.call_count = start
         for first, last in _round_bounds(calls, start):
             window.append(calls[first:last], results[first:last])
@@ -164,7 +164,7 @@ class Window:
                 evidence[features.call] = self._judged(index, call, features, ended_at)
         self.call_count += len(calls)
         if self.counts:
-            self._count(calls)
+            self._count(known.tool for known in asked)
         if evidence:
             self.round_count += not joins
             self.add(Round(number, evidence))
@@ -235,9 +235,9 @@ class Window:
     def __iter__(self) -> Iterator[JudgedCall]:
         return (item for passed in self.rounds for item in passed.evidence)
 
-    def _count(self, calls: Sequence[ToolCall]) -> None:
-        for call in calls:
-            tool = self.asked(call).tool  # that of a call that is handed on is the inner one
+    def _count(self, tools: Iterable[str]) -> None:
+        """Count calls by their tools; that of a call that is handed on is the inner one."""
+        for tool in tools:
             if tool in self.counts:
                 in_run, in_turn = self.counts[tool]
                 self.counts[tool] = (in_run + 1, in_turn + 1)

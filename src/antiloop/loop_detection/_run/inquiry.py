@@ -24,7 +24,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 from ...types import ToolCall
 from .._detection import LoopDetection
 from .._detectors.base import detection
-from .._evidence.compared import Result
+from .._evidence.compared import Asked, Result
 from .._evidence.round import JudgedCall
 from .._evidence.window import Window
 from .._ladder import Ladder
@@ -135,11 +135,13 @@ class Inquiry:
         self._recalled = known
         self._can_ask = can_ask and self.has_judge
 
-    def record(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
+    def record(
+        self, calls: Sequence[ToolCall], results: Sequence[Result], asked: Sequence[Asked]
+    ) -> None:
         """Keep the texts of the last round, and compare it with those before."""
         window, known = self._window, list(zip(calls, results))
         # Plans and notes are like each other in healthy runs, too.
-        kept = [pair for pair in known if not window.asked(pair[0]).policy.exempt]
+        kept = [pair for pair, each in zip(known, asked) if not each.policy.exempt]
         if kept:
             changes = any(item.is_change for item in window.rounds[-1].evidence)
             self._likeness.add(window.round_count, kept, changes)
