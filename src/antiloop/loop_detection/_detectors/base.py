@@ -17,7 +17,7 @@ from .._detection import LoopDetection
 from .._evidence.compared import KeyRule, Result
 from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .._evidence.round import JudgedCall
-from .._evidence.streak import Patient, is_early
+from .._evidence.streak import Patient, is_amid_work, is_early
 from .._evidence.window import Window
 from .._lists import check_lists
 
@@ -27,6 +27,9 @@ MESSAGE_LENGTH = 600
 """Largest length of a message, which may contain long names from a model."""
 SHOWN_CALLS = 5
 """The number of calls of a loop that a detection names."""
+# `git status` beside each new edit is a habit. It may be said once, and again only much later.
+BESIDE = 8
+"""Rounds between two rungs of a call that is repeated beside new work."""
 
 
 @stable
@@ -273,6 +276,11 @@ def eased(
     if not is_early(window, detector, streak):
         return found
     return replace(found, may_end_run=False, spacing=detector.patience)
+
+
+def spaced(found: LoopDetection, window: Window, streak: Sequence[JudgedCall]) -> LoopDetection:
+    """Return a finding that takes its next rung much later where its calls are a habit."""
+    return replace(found, spacing=BESIDE) if is_amid_work(window, streak) else found
 
 
 def call_names(items: Sequence[JudgedCall]) -> List[str]:

@@ -1,6 +1,5 @@
 """Calls that differ only in noise and return the same result."""
 
-from dataclasses import replace
 from typing import List, Optional
 
 from ..._checks import check_threshold
@@ -12,10 +11,9 @@ from .._evidence.place import are_beside
 from .._evidence.refusal import near_key
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, say_alike
-from .._evidence.streak import is_amid_work, is_paced, may_be_streak, streak_of
+from .._evidence.streak import is_paced, may_be_streak, streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection, patience_of
-from .repeat import BESIDE
+from .base import WindowDetector, detection, patience_of, spaced
 
 # `head -20` and `head -21` with one answer are one look. But a number may also be the question,
 # such as an index, so numbers take more rounds than spelling.
@@ -71,9 +69,9 @@ class NearRepeatDetector(WindowDetector):
                 # What is looked at between waits is part of waiting.
                 if len(streak) >= needed and not is_paced(window, streak):
                     found = self._detection(streak)
-                    # To look at the same beside new work is a habit; to fail again is none.
-                    is_habit = not item.features.outcome.is_failure and is_amid_work(window, streak)
-                    return replace(found, spacing=BESIDE) if is_habit else found
+                    # To look at the same beside new work may be a habit; to fail again is none.
+                    fails = item.features.outcome.is_failure
+                    return found if fails else spaced(found, window, streak)
         return None
 
     def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:

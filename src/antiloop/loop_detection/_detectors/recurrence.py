@@ -10,10 +10,9 @@ from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import EMPTY, SILENT, WAITING
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, differ
-from .._evidence.streak import is_amid_work, is_paced, rounds_needed, streak_of
+from .._evidence.streak import is_paced, rounds_needed, streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection, eased, patience_of
-from .repeat import BESIDE
+from .base import WindowDetector, detection, eased, patience_of, spaced
 
 _NOTHING_ELSE = (SILENT, WAITING)  # evidence only where nothing at all was new
 
@@ -82,9 +81,7 @@ class RecurrenceDetector(WindowDetector):
                     longest = streak
         if not longest:
             return None
-        found = eased(self._detection(longest), window, self, longest)
-        # To look at the same beside new work is a habit: it may be said once, and again much later.
-        return replace(found, spacing=BESIDE) if is_amid_work(window, longest) else found
+        return spaced(eased(self._detection(longest), window, self, longest), window, longest)
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return streak_of(

@@ -13,11 +13,7 @@ from .._evidence.round import JudgedCall, Round
 from .._evidence.sameness import differ
 from .._evidence.streak import is_early, rounds_needed
 from .._evidence.window import Window
-from .base import WindowDetector, detection, patience_of
-
-# `git status` beside each new edit is a habit. It may be said once, and again only much later.
-BESIDE = 8
-"""Rounds between two rungs of a call that is repeated beside new work."""
+from .base import BESIDE, WindowDetector, detection, patience_of
 
 
 @stable
