@@ -110,7 +110,7 @@ class Climb:
         return _Step(action, rung, known, is_further)
 
     def remember(self, found: LoopDetection, step: _Step, round_number: int, calls: int) -> None:
-        """Store the step of a loop; `calls` that the run has had, 0 to keep the earlier count."""
+        """Store the step of a loop after so many calls of the run; 0 keeps its earlier count."""
         known = step.known
         taken, taken_at = known.taken, known.taken_at
         # A rung that was inherited was taken by another loop, so it counts for no waiting here.

@@ -113,9 +113,8 @@ class ClientProfile:
     agents: Patterns = ()
     """Tools that start another agent."""
     comments: Patterns = ()
-    """Arguments in which the model says what a call is for, as ``TOOL.ARGUMENT``; ``*`` stands for
-    all tools. The call does the same without them, so they are left out where calls are compared.
-    """
+    """Arguments in which the model says what a call is for, as ``TOOL.ARGUMENT``; the tool ``*`` is
+    every tool. They change nothing that the call does, so they are left out of comparisons."""
 
     __repr__ = repr_of_fields
 

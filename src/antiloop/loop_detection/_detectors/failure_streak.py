@@ -78,7 +78,7 @@ class FailureStreakDetector(WindowDetector):
             fail in different ways explores.
 
     Raises:
-        ValueError: if a number but `repeats` is below 2, or patience below the threshold.
+        ValueError: if a number other than `repeats` is below 2, or patience below the threshold.
     """
 
     name = "failure_streak"
