@@ -74,6 +74,15 @@ def test_calls_results_and_turns_are_those_of_the_run(tmp_path, name, ending):
 
 
 @pytest.mark.parametrize(("name", "ending"), NAMED)
+def test_a_call_that_said_nothing_has_an_empty_result(tmp_path, name, ending):
+    silent = [Call(f"c{at}", "bash", {"command": f"touch {at}"}, "") for at in range(3)]
+    rounds = [Round(None if at else "go", "on", [each]) for at, each in enumerate(silent)]
+    run = read_whole(written(tmp_path, name, ending, rounds))
+    if (name, ending) not in NO_RESULTS:
+        assert [result.text.strip() for result in run.results] == ["", "", ""]
+
+
+@pytest.mark.parametrize(("name", "ending"), NAMED)
 def test_a_scan_tells_the_stuck_run_from_the_healthy_one(tmp_path, capsys, name, ending):
     assert main(["scan", written(tmp_path, name, ending, stuck())]) == 1
     good = of_one_call(healthy()) if (name, ending) in ONE_CALL else healthy()

@@ -227,9 +227,10 @@ def _take_continue(run: ListedRun, item: Any) -> None:
             run.call(field_of(body, "name"), field_of(body, "arguments"), call_id)
         if tag_of(state, "status") in ("done", "errored", "canceled"):
             output = state.get("output")
-            texts = [text_of(field_of(one, "content")) for one in items_of(output)]
-            failed = state["status"] != "done"
-            run.result("\n".join(texts) or text_of(output), call_id, failed=failed)
+            parts = [field_of(one, "content") for one in items_of(output)]
+            is_read = bool(parts) and None not in parts
+            text = "\n".join(map(text_of, parts)) if is_read else text_of(output)
+            run.result(text, call_id, failed=state["status"] != "done")
 
 
 # Kimi CLI: ``~/.kimi/sessions/*/*/context.jsonl``, and its ``wire.jsonl``.

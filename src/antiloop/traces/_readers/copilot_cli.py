@@ -53,7 +53,7 @@ def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
     result = data.get("result")
     content = filled_field(result, "content", "detailedContent")
     if content is None:
-        content = field_of(data.get("error"), "message") or result
+        content = field_of(data.get("error"), "message") or field_of(result, "content")
     run.result(content, call_id, failed=failed, at=at)
 
 
