@@ -51,6 +51,17 @@ def test_a_result_becomes_text(content, text):
     assert from_strands([asks("1"), answers("1", *content)]).results == (ToolResult(text),)
 
 
+def test_a_mark_for_caching_is_no_turn_of_the_user():
+    mark = {"cachePoint": {"type": "default"}}
+    history = from_strands([says("go"), asks("1"), answers("1", {"text": "a"}), asks("2")])
+    marked = [
+        {**answers("1", {"text": "a"}), "content": [*answers("1", {"text": "a"})["content"], mark]}
+    ]
+    cached = from_strands([says("go"), asks("1"), *marked, asks("2")])
+    assert cached == history
+    assert from_strands([says("go"), {"role": "user", "content": [mark]}]).turn_starts == (0,)
+
+
 def test_only_words_are_a_turn_of_the_user():
     notice = f"{NOTICE_MARKER} you repeat yourself"
     after_results = {"role": "user", "content": [*answers("1")["content"], {"text": notice}]}

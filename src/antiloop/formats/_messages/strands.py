@@ -20,7 +20,7 @@ def from_strands(messages: Iterable[Any]) -> History:
 
     Returns:
         All calls with their results. The calls of one message are one round. A user message that
-        holds only tool results is not a turn of the user.
+        holds only tool results, and marks for caching, is not a turn of the user.
 
     >>> used = {"toolUseId": "t1", "name": "search", "input": {"q": "cats"}}
     >>> given = {"toolUseId": "t1", "status": "error", "content": [{"text": "no"}]}
@@ -40,8 +40,7 @@ def from_strands(messages: Iterable[Any]) -> History:
         for block in blocks:
             _add(history, block, index)
         if tag_of(message, "role") == "user":
-            said = [block for block in blocks if _result_in(block) is None]
-            history.add_user_message(*map(_text_of_block, said))
+            history.add_user_message(*map(_text_of_block, filter(_is_said, blocks)))
     return history.build()
 
 
@@ -61,6 +60,12 @@ def _use_in(block: Any) -> Any:
 
 def _result_in(block: Any) -> Any:
     return field_of(block, "toolResult")
+
+
+def _is_said(block: Any) -> bool:
+    """Whether a block of a user's message is what the user said or showed."""
+    # Programs that cache prompts end the results with a mark up to where.
+    return _result_in(block) is None and field_of(block, "cachePoint") is None
 
 
 def _thought_in(block: Any) -> Any:
