@@ -5,7 +5,7 @@ import json
 import pytest
 
 from antiloop.formats import from_codex_rollout
-from antiloop.types import ToolCall, ToolResult
+from antiloop.types import Role, ToolCall, ToolResult
 
 
 def item(**payload):
@@ -46,7 +46,10 @@ def test_lines_of_older_files_are_the_items():
 def test_what_codex_says_in_the_place_of_the_user_is_no_turn():
     told = ["<environment_context>\n</environment_context>", "# AGENTS.md instructions for /a"]
     assert from_codex_rollout(map(says, told)).turn_starts == ()
-    assert from_codex_rollout(map(says, [*told, "go on", "<3"])).turn_starts == (0, 0)
+    own = ["go on", "<3", "<div> stays open"]
+    history = from_codex_rollout(map(says, [*told, *own]))
+    assert history.turn_starts == (0, 0, 0)
+    assert [each.text for each in history.messages if each.role is Role.USER] == own
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,11 @@ def test_what_codex_says_in_the_place_of_the_user_is_no_turn():
         ({"content": "no", "success": False}, ToolResult("no", True)),
         ({"content": "yes", "success": True}, ToolResult("yes")),
         ('{"answer": 42}', ToolResult('{"answer": 42}')),
+        ('{"content": "a", "page": 1}', ToolResult('{"content": "a", "page": 1}')),
+        (
+            '{"output": "a", "metadata": {"exit_code": 1}, "page": 1}',
+            ToolResult('{"output": "a", "metadata": {"exit_code": 1}, "page": 1}'),
+        ),
         ([{"type": "input_text", "text": "a"}], ToolResult("a")),
         (None, ToolResult("")),
     ],

@@ -28,6 +28,14 @@ def test_a_fork_takes_over_what_was_before(read):
     assert (run.run_id, len(run)) == ("b", 2)
 
 
+def test_a_fork_of_a_fork_takes_over_what_was_before_both(read):
+    origins = (begins("b", forked_from_id="a"), begins("a"), ASKS)
+    (run,) = read(begins("c", forked_from_id="b"), *origins, ASKS)
+    assert (run.run_id, len(run)) == ("c", 2)
+    runs = read(begins("c", forked_from_id="b"), *origins, begins("d"), ASKS)
+    assert [(run.run_id, len(run)) for run in runs] == [("c", 1), ("d", 1)]
+
+
 def test_an_older_file_begins_with_a_line_of_its_own(read):
     (run,) = read({"id": "a", "timestamp": "t", "instructions": None}, CALL)
     assert (run.run_id, len(run)) == ("a", 1)

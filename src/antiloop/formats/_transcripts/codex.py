@@ -10,12 +10,12 @@ from .._content import arguments_of, field_of, tag_of, text_of, time_of
 from .._history import History
 from .._messages.openai_responses import ItemsBuilder, result_of
 
-# What Codex itself says in the place of the user: its surroundings, instructions out of files.
-_CONTEXT = re.compile(r"\s*(?:<[A-Za-z][\w -]*>|# AGENTS\.md instructions)")
 _HEADER = re.compile(r"((?:[^\n]{1,500}\n){1,8}?)Output:\n")
 _EXIT_CODE = re.compile(r"(?:^Exit code: |exited with code )(-?\d+)", re.MULTILINE)
 _WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d*)?) seconds", re.MULTILINE)
 _RUNNING = "Process running with session"
+_WRAPPED = (("output", {"output", "metadata"}), ("content", {"content", "success"}))
+"""The field of an output, and all fields around it; a tool may answer with one of them, too."""
 
 
 @beta
@@ -51,8 +51,6 @@ class RolloutBuilder(ItemsBuilder):
         item = item_of(line)
         if tag_of(line, "type") == "compacted":
             self.add_summary(text_of(field_of(field_of(line, "payload"), "message")))
-        if tag_of(item, "role") == "user" and _CONTEXT.match(text_of(field_of(item, "content"))):
-            return
         self.add_item(item, time_of(line))
 
     def _read_result(self, item: Any) -> ToolResult:
@@ -72,9 +70,9 @@ def _unwrapped(text: str) -> Tuple[str, Optional[int], bool]:
     """Return output, exit code, and whether the command still runs, out of what Codex wrote."""
     parsed = arguments_of(text)
     if isinstance(parsed, Mapping):
+        name = next((name for name, fields in _WRAPPED if fields == parsed.keys()), None)
         code = whole_number(field_of(parsed.get("metadata"), "exit_code"))
-        output = parsed.get("output" if "metadata" in parsed else "content")
-        return (text if output is None else text_of(output)), code, False
+        return (text_of(parsed[name]) if name else text), code if name else None, False
     header = _HEADER.match(text)
     if header is None or "Wall time:" not in header[1]:
         return text, None, False

@@ -59,7 +59,7 @@ class _Run(RolloutBuilder):
         session = _session_of(first) or {}
         self.run_id = optional_text(session.get("id")) or source
         self.source = source
-        self._session = session
+        self._family = {optional_text(session.get("id")) or ""}
         self._usage = Usage()
         self._events: List[RunEvent] = []
         self._begun: Dict[str, Tuple[int, str, Optional[float]]] = {}
@@ -67,12 +67,14 @@ class _Run(RolloutBuilder):
         self._model: Optional[str] = None
 
     def is_left_by(self, line: Dict[str, Any]) -> bool:
-        """Whether a line begins a session other than this one and the one it was forked from."""
+        """Whether a line begins a session other than this one and those it was forked from."""
         session = _session_of(line)
-        own = (self._session.get("id"), self._session.get("forked_from_id"))
-        return session is not None and (session.get("id") is None or session["id"] not in own)
+        return session is not None and optional_text(session.get("id")) not in self._family
 
     def take(self, line: Dict[str, Any]) -> None:
+        session = _session_of(line)
+        if session is not None:  # a fork repeats the beginning of its origin, a fork itself maybe
+            self._family.add(optional_text(session.get("forked_from_id")) or "")
         self._note_time(item_of(line), time_of(line))
         self.add_line(line)
         payload = line.get("payload")
