@@ -42,6 +42,13 @@ def test_a_line_that_is_there_twice_counts_once():
     assert len(from_claude_transcript([asks("m", "1"), asks("m", "2")])) == 2
 
 
+def test_ids_of_calls_that_are_used_again_are_no_copies_where_messages_have_no_id():
+    lap = asks(None, "call_0"), answers("call_0", "a")
+    history = from_claude_transcript([*lap, *lap])
+    assert [result.text for result in history.results] == ["a", "a"]
+    assert len(from_claude_transcript([{**asks(None, "1"), "uuid": "u"}] * 2)) == 1
+
+
 def test_only_what_the_user_said_is_a_turn():
     history = from_claude_transcript(
         [

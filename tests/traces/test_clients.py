@@ -82,6 +82,23 @@ def test_a_call_that_said_nothing_has_an_empty_result(tmp_path, name, ending):
         assert [result.text.strip() for result in run.results] == ["", "", ""]
 
 
+@pytest.mark.parametrize("ids", [["x", "y"], ["x", "x"], [None, None]])
+@pytest.mark.parametrize(("name", "ending"), NAMED)
+def test_ids_that_are_used_again_or_missing_change_no_call(tmp_path, name, ending, ids):
+    if name == "copilot-chat":
+        pytest.skip("only ids join its results to their calls")
+    known = of_one_call(healthy()) if (name, ending) in ONE_CALL else healthy()
+    again = [
+        each._replace(calls=[call._replace(id=own) for call, own in zip(each.calls, ids)])
+        for each in known
+    ]
+    whole, other = (read_whole(written(tmp_path, name, ending, each)) for each in (known, again))
+    assert [(call.tool_name, call.arguments, call.round) for call in other.calls] == [
+        (call.tool_name, call.arguments, call.round) for call in whole.calls
+    ]
+    assert other.results == whole.results
+
+
 @pytest.mark.parametrize(("name", "ending"), NAMED)
 def test_a_scan_tells_the_stuck_run_from_the_healthy_one(tmp_path, capsys, name, ending):
     assert main(["scan", written(tmp_path, name, ending, stuck())]) == 1

@@ -57,9 +57,11 @@ def _is_of_person(line: Any) -> bool:
 
 
 def _calls_of(message: Any) -> str:
-    """Name the calls of a message by its id and theirs; empty text if it makes no calls."""
+    """Name the calls of a message by its id and theirs; empty text where it has none of either."""
+    # Some providers use the ids of calls again; without that of the message they prove nothing.
+    own = text_of(field_of(message, "id"))
     ids = [text_of(field_of(block, "id")) for block in blocks_of(message)]
-    return " ".join([text_of(field_of(message, "id")), *ids]) if any(ids) else ""
+    return " ".join([own, *ids]) if own and any(ids) else ""
 
 
 class AgentsOfLines:

@@ -40,12 +40,13 @@ def _take_codex(run: ListedRun, event: Any) -> None:
     elif tag_of(item, "type") == "reasoning" and kind == "item.completed":
         run.add_thoughts(text_of(field_of(item, "text")))
     elif isinstance(item, dict) and item.get("type") not in _WORDS and kind in _ITEM:
-        _take_item(run, item, is_over=kind == "item.completed")
+        _take_item(run, item, kind)
 
 
-def _take_item(run: ListedRun, item: Dict[str, Any], *, is_over: bool) -> None:
-    own = optional_text(item.get("id"))
-    if own is None or own not in {call.id for call in run.calls[-_RECENT:]}:
+def _take_item(run: ListedRun, item: Dict[str, Any], kind: str) -> None:
+    own, is_over = optional_text(item.get("id")), kind == "item.completed"
+    # The numbers of items begin again each time that a session is gone on with.
+    if kind == "item.started" or not run.is_open(own, _RECENT):
         run.begin_reply()
         tool = text_of(item.get("tool")) or tag_of(item, "type")
         run.call(tool, _arguments_of(item), own)

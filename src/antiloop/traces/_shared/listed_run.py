@@ -72,6 +72,11 @@ class ListedRun(HistoryBuilder):
         given = arguments_of(arguments)
         self.add_call(text_of(name), given, optional_text(call_id), self._round, at)
 
+    def is_open(self, call_id: Optional[str], among: int) -> bool:
+        """Whether one of so many latest calls has this id and no result."""
+        latest = zip(self.calls[-among:], self.results[-among:])
+        return any(call.id == call_id and result is None for call, result in latest)
+
     def result(
         self,
         content: Any,
