@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.__main__ import main
-from antiloop.integrations._hooks import hook_process
+from antiloop.integrations._hooks import hook_process, session_state
 from antiloop.integrations._hooks.agents import AGENTS
 
 OTHERS = sorted(set(AGENTS) - {"claude-code"})
@@ -134,14 +134,26 @@ def test_a_process_of_another_command_ends_as_usual(monkeypatch, capsys):
     assert "Guard a coding agent" in capsys.readouterr().out
 
 
-def calls_of(agent, times):
+def calls_of(agent, times, given="no results"):
     """Return the events of a call that is repeated, as the agent sends them."""
     spoken = {"gemini-cli": ("BeforeTool", "AfterTool")}.get(agent, ("PreToolUse", "PostToolUse"))
     for number in range(times):
         for kind in spoken:
             told = {"tool_name": "search", "tool_input": {"q": "cats"}, "tool_use_id": f"c{number}"}
             event = {"hook_event_name": kind, "session_id": "shadow", "cwd": "/x", **told}
-            yield json.dumps({**event, "tool_response": "no results"}).encode()
+            yield json.dumps({**event, "tool_response": given}).encode()
+
+
+def test_an_event_too_long_for_the_file_hides_nothing_that_comes_later(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(session_state, "BYTES", 100_000)
+    long = {"tool_name": "write", "tool_input": {"text": "x" * 200_000}, "tool_use_id": "c"}
+    event = {"hook_event_name": "PreToolUse", "session_id": "shadow", "cwd": "/x", **long}
+    assert answered("codex", json.dumps(event).encode()) == ("", "")
+    said = [answered("codex", data) for data in calls_of("codex", 5, "cats are small")]
+    assert any(out for out, _ in said)
+    (file,) = tmp_path.rglob("*.json")
+    assert file.stat().st_size < 100_000
 
 
 def test_a_shadow_answers_nothing_and_writes_what_would_be_done(tmp_path, monkeypatch):

@@ -119,10 +119,10 @@ def test_a_file_that_is_not_understood_is_told_once_and_set_aside(text, folder):
         assert (file.value, file.trouble) == ({}, "")
 
 
-def test_a_file_that_grows_too_long_is_forgotten(monkeypatch):
+def test_a_file_that_grows_too_long_is_forgotten_but_for_how_it_began(monkeypatch):
     monkeypatch.setattr(module, "BYTES", 100)
-    keep({"a": "x" * 200})
-    assert kept() == {}
+    keep({"a": "x" * 200, "options": ["--shadow"]})
+    assert kept() == {"options": ["--shadow"]}
 
 
 def test_a_link_or_a_pipe_in_its_place_is_not_followed(folder, tmp_path):

@@ -167,10 +167,7 @@ def _is_nothing_new(
         return False
     seen = Seen(name, file, options.ignore)
     sums = seen.sums_of(event)
-    if not seen.is_nothing_new(event, sums):
-        return False
-    file.append({**event, SUMS: sums})
-    return True
+    return seen.is_nothing_new(event, sums) and file.append({**event, SUMS: sums})
 
 
 def _begin(file: SessionFile, options: Options) -> None:

@@ -18,10 +18,7 @@ from .._lookout import Lookout
 from .agents import AGENTS, session_of
 from .first_look import Seen
 from .hook_session import Decision, HookSession, denied, ended, specific, stated_s
-from .session_state import CAME_AT, SessionFile
-
-BEGUN_WITH = ("options", "detector", "is_plain", "profiles")
-"""The fields that a session keeps from its beginning on."""
+from .session_state import CAME_AT, SessionFile, begun_with
 
 
 @beta
@@ -98,9 +95,9 @@ class SessionGuard(Lookout):
             return HookSession(self.monitor(run_id), file.value.get("session", {}), starts_agent)
         # A state that was damaged, or kept by another version, must not break the session.
         except (SnapshotError, AttributeError):
-            begun_with = {name: file.value[name] for name in BEGUN_WITH if name in file.value}
+            begun = begun_with(file.value)
             file.set_aside()
-            file.value = begun_with
+            file.value = begun
             return HookSession(self.monitor(run_id), {}, starts_agent)
 
     def _decide(

@@ -36,8 +36,9 @@ FILES = 200
 CAME_AT = "antiloop_came_at"
 """The field of a kept event that says when it came, in seconds since 1970."""
 BYTES = 4 << 20
-"""The largest size of a file; a longer one is forgotten."""
+"""The largest size of a file: what would be longer is forgotten, and nothing more is read."""
 
+_BEGUN_WITH = ("options", "detector", "is_plain", "profiles")
 _RETRY_S = 0.01
 _STATE, _LOCK, _DAMAGED = ".json", ".lock", ".damaged"
 _BESIDE = (_LOCK, _DAMAGED)
@@ -56,6 +57,7 @@ class SessionFile:
         self._name: str = blake2b(name, digest_size=16).hexdigest()
         self._lock: Optional[int] = None
         self._path = ""
+        self._size = 0
         self.value: Dict[str, Any] = {}
         """The state; empty where nothing is known."""
         self.later: List[Dict[str, Any]] = []
@@ -82,11 +84,17 @@ class SessionFile:
         if self._lock is not None:
             os.close(self._lock)
 
-    def append(self, event: "Dict[str, Any]") -> None:
-        """Note an event of which nothing had to be decided, and when it came."""
+    def append(self, event: "Dict[str, Any]") -> bool:
+        """Note an event of which nothing had to be decided, and when it came.
+
+        Returns:
+            Whether it fits into the file; if not, a new state has to be written.
+        """
         timed = {**event, CAME_AT: round(time.time(), 3)}
         # Its own line even after a line that was cut off by a full disk.
         line = b"\n" + dumps(timed).encode("ascii")
+        if self._size + len(line) > BYTES:
+            return False
         try:
             file = _opened(self._path, os.O_WRONLY | os.O_APPEND)
             try:
@@ -95,6 +103,7 @@ class SessionFile:
                 os.close(file)
         except OSError as error:
             self.trouble = reason_of(error)
+        return True
 
     def write(self, value: "Dict[str, Any]") -> None:
         """Put a new state in the place of the old one and of all events after it."""
@@ -102,7 +111,7 @@ class SessionFile:
         data = dumps(value).encode("ascii")
         # More is never read, so the session begins again instead of being damaged.
         if len(data) > BYTES:
-            data = b"{}"
+            data = dumps(begun_with(value)).encode("ascii")
         try:
             if not self._path:
                 return  # there is no folder, and that has been said
@@ -139,7 +148,9 @@ class SessionFile:
         except FileNotFoundError:
             return
         with os.fdopen(file, "rb") as stream:
-            first, *later = stream.read(BYTES).split(b"\n")
+            data = stream.read(BYTES)
+        self._size = len(data)
+        first, *later = data.split(b"\n")
         value = _object(first)
         if value is None:
             self.set_aside()
@@ -161,6 +172,11 @@ class SessionFile:
         except OSError:
             _unlink(beside)
             raise
+
+
+def begun_with(value: "Dict[str, Any]") -> "Dict[str, Any]":
+    """Return the fields of a state that a session keeps from its beginning on."""
+    return {name: value[name] for name in _BEGUN_WITH if name in value}
 
 
 def cache_folder() -> str:
