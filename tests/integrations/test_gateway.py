@@ -136,6 +136,15 @@ def test_the_last_words_are_asked_for_once_and_without_tools(kind):
         assert later.answer.text.startswith("Stopped: the agent was stuck in a loop.")
 
 
+def test_the_last_words_are_asked_for_where_only_plans_were_repeated_before():
+    # `update_plan` is exempt for who knows the client, here by its tools.
+    rounds = [[("update_plan", {}, "ok")]] * 4 + [[("exec_command", {"cmd": "ls"}, "a")]] * 3
+    tools = [{"type": "function", "name": name} for name in ("exec_command", "write_stdin", "exec")]
+    conclude = detector(Escalation(("conclude",)))
+    judged = judge_request(responses(rounds, tools=tools), "openai_responses", conclude)
+    assert (judged.verdict.action, judged.answer) == (LoopAction.CONCLUDE, None)
+
+
 @kinds
 def test_who_speaks_after_the_last_words_is_heard(kind):
     conclude = detector(Escalation(("conclude",)))

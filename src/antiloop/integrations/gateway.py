@@ -146,7 +146,7 @@ class GatewayGuard(Guard):
     def _was_concluded(self, request: Request) -> bool:
         """Whether the model was asked for its last words before, and called tools all the same."""
         earlier = request.turn.until(len(request.turn) - len(request.turn.last_round()))
-        verdicts = self.verdicts(self.monitor(), earlier)
+        verdicts = self.verdicts(self.monitor(client=request.profile), earlier)
         return any(each.action is LoopAction.CONCLUDE for each in verdicts)
 
 
