@@ -143,6 +143,15 @@ def test_a_loop_is_logged_once(caplog):
     assert traced.heard == ["repeat"]
 
 
+def test_a_loop_that_comes_back_in_a_later_turn_is_told_again():
+    traced = Traced()
+    for _ in range(2):
+        with traced.agent("c-1"):
+            for _ in range(4):
+                traced.step()
+    assert traced.heard == ["repeat"] * 2
+
+
 def test_each_action_of_a_ladder_is_told_once():
     traced = Traced(detector=LoopDetector.escalating())
     with traced.agent():

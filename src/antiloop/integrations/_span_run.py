@@ -31,7 +31,7 @@ class SpanWatch(Protocol):
 
 
 class SpanRun:
-    """Judge the calls of one run; a loop is reported once for each action.
+    """Judge the calls of one run; a loop is reported once in a turn for each action.
 
     Args:
         monitor: of this run.
@@ -93,6 +93,7 @@ class SpanRun:
 
     def _start_turn(self) -> None:
         self._monitor.user_message()
+        self._reported.clear()
         if self._health is not None:
             self._health.user_message(self._run_id)
 

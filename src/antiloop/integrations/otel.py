@@ -41,8 +41,8 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
 
     A run is a conversation (``gen_ai.conversation.id``, ``session.id``), or else a trace. It is
     watched only: nothing is refused or ended. Each loop is logged as a warning of the logger
-    ``antiloop``, and reported to the observers, once for each action of the policy; rounds without
-    a loop are not reported. Nothing is ever raised into the application.
+    ``antiloop``, and reported to the observers, once in a turn for each action of the policy;
+    rounds without a loop are not reported. Nothing is ever raised into the application.
 
     Args:
         runs: how many runs are remembered, tens of kB each; those heard of last.
