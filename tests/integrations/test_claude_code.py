@@ -139,6 +139,16 @@ def test_after_a_stop_all_calls_are_refused_until_a_person_speaks(session):
     assert stop.answer(session.before(number=51)) == {}
 
 
+def test_a_log_that_quotes_a_refusal_ends_no_run(session):
+    for number in range(REFUSALS + 1):
+        text = f'{number}: "Stopped: the agent was stuck in a loop. {REPORT}",'
+        session.write(called(number, command=f"tail {number}"), answered(number, text))
+        event = session.after(text, number=number, command=f"tail {number}")
+        assert guard(LoopPolicy.STOP).answer(event) == {}
+    session.write(*rounds(2, first=50))
+    assert reported(guard(LoopPolicy.STOP).answer(session.after()))
+
+
 def test_what_is_read_again_after_a_compaction_is_no_loop(session):
     def read(first):
         for number in range(9):

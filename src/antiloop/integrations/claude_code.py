@@ -143,7 +143,8 @@ class LoopGuard(Guard):
 def _refusals_in(history: History) -> int:
     """Count the calls of a turn that were refused because the run had ended."""
     results = history.last_turn().results
-    return sum(result is not None and REPORT in result.text for result in results)
+    # At their end: a log or a transcript that is read may quote such a refusal.
+    return sum(result is not None and result.text.rstrip().endswith(REPORT) for result in results)
 
 
 def _parsed(lines: Iterable[bytes]) -> Iterable[Any]:
