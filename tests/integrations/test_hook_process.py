@@ -99,6 +99,19 @@ def test_the_hook_goes_round_the_command_line(agent):
     assert done.stderr.startswith(f"antiloop hook: no event of a {AGENTS[agent].title} hook")
 
 
+def test_a_hook_of_an_agent_that_is_not_known_refuses_nothing():
+    done = subprocess.run(
+        [sys.executable, "-m", "antiloop", "hook", "later-cli"],
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout == ""
+    assert done.stderr.startswith("antiloop hook: no agent 'later-cli'; choose from claude-code,")
+
+
 def test_a_refusal_is_told_before_the_process_ends(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     environment["XDG_CACHE_HOME"] = str(tmp_path)

@@ -79,8 +79,10 @@ class NoEvent(ValueError):
 
 def main(arguments: "Sequence[str]", name: str = "claude-code") -> int:
     """Answer one event of the agent of this name; the exit status is always 0."""
-    agent = AGENTS[name]
     try:
+        if name not in AGENTS:  # settings that are shared may know a later version
+            raise ValueError(f"no agent {name!r}; choose from {', '.join(AGENTS)}")
+        agent = AGENTS[name]
         if sys.stdin is None or sys.stdin.isatty():
             raise NoEvent("it is empty", agent)
         event = _event(agent, sys.stdin.buffer.read().decode("utf-8", _KEPT))
