@@ -346,6 +346,17 @@ def test_a_history_of_aider_has_a_run_for_each_chat(tmp_path):
     assert first.source.endswith(":2")
 
 
+def test_each_edit_of_a_reply_of_aider_has_its_text(tmp_path):
+    path = tmp_path / ".aider.chat.history.md"
+    edits = "> Applied edit to a.py\n> Applied edit to b.py\n"
+    laps = [f"\n#### go on\n\nTry {number}.\n\n{edits}" for number in range(4)]
+    path.write_text(f"# aider chat started at 2026-05-01\n{''.join(laps)}\n#### done\n\n{edits}")
+    (run,) = read_runs(str(path))
+    texts = [call.arguments["text"] for call in run.calls]
+    assert texts == [text for number in range(4) for text in [f"Try {number}."] * 2] + ["", ""]
+    assert list(replay(run, LoopDetector.default())) == []
+
+
 def test_what_the_user_adds_to_a_refusal_in_cline_is_a_turn(tmp_path):
     rounds = of_one_call(stuck(3))
     call = rounds[1].calls[0]._replace(output="Denied.\n<feedback>\nlook in docs\n</feedback>")

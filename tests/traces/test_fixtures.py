@@ -4,7 +4,10 @@ A format's fixtures are ``fixtures/NAME/stuck*`` and ``fixtures/NAME/healthy*``,
 of each, small, and written for this test from the format's documentation.
 """
 
+import codecs
+import gzip
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,34 @@ def test_the_format_is_recognized_by_what_the_file_holds(path):
     known = recognize(value)
     assert known is not None
     assert known.name == path.parts[-2]
+
+
+PACKED = {
+    "gzip": gzip.compress,
+    "marked": lambda data: codecs.BOM_UTF8 + data,
+    "marked, in gzip": lambda data: gzip.compress(codecs.BOM_UTF8 + data),
+    "UTF-16": lambda data: data.decode().encode("utf-16"),
+    "lines of Windows": lambda data: data.replace(b"\n", b"\r\n"),
+    "without the last end": lambda data: data.rstrip(b"\n"),
+}
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("path", [each for each in FILES if each.suffix != ".eval"], ids=named)
+def test_a_file_reads_the_same_whatever_it_is_packed_in(tmp_path, path, packed):
+    there = tmp_path / "packed"
+    there.write_bytes(PACKED[packed](path.read_bytes()))
+
+    def runs_of(name):
+        trouble = []
+        place = {"source": "", "run_id": ""}
+        runs = [
+            replace(run, **place) if run.run_id == run.source else replace(run, source="")
+            for run in read_runs(str(name), on_trouble=trouble.append)
+        ]
+        return runs, [each.replace(str(name), "") for each in trouble]
+
+    assert runs_of(there) == runs_of(path)
 
 
 def test_code_fixtures_and_reference_name_the_same_formats():

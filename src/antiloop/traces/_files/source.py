@@ -9,6 +9,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import Iterable, Iterator, Tuple, cast
 
 from ..._regular_file import NotRegular, opener
@@ -88,9 +89,6 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
         found = members(stream, name, max_length)
         yield from _from_parts((number, decoded(data), why_not) for number, data, why_not in found)
         return
-    if stream.peek(_CHUNK)[:_CHUNK].lstrip().startswith(_MARKDOWN):
-        yield 1, _whole(stream, max_length)
-        return
     splitter = LineSplitter(max_length)
     too_long = not_kept(max_length)
     try:
@@ -99,7 +97,12 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
         if is_otlp(stream.peek(_CHUNK)[:_CHUNK]):
             yield from documents_in(stream, name, max_length)
             return
-        for chunk in _chunks(stream, _encoding(stream, name)):
+        chunks = _chunks(stream, _encoding(stream, name))
+        head = next(chunks, b"")
+        if head.lstrip().startswith(_MARKDOWN):
+            yield 1, _whole(chain([head], chunks), max_length)
+            return
+        for chunk in chain([head], chunks):
             for number, line in splitter.take(chunk):
                 yield number, too_long if line is None else decoded(line)
     except (OSError, EOFError, zlib.error) as error:
@@ -107,12 +110,14 @@ def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Li
     yield from ((number, decoded(line)) for number, line in splitter.end() if line)
 
 
-def _whole(stream: io.BufferedReader, max_length: int) -> str:
+def _whole(chunks: Iterable[bytes], max_length: int) -> str:
     """Return a text as one JSON value."""
-    data = stream.read(max_length + 1)
-    if len(data) > max_length:
-        return not_kept(max_length)
-    return json.dumps({"markdown": data.decode("utf-8", "replace")})
+    data = bytearray()
+    for chunk in chunks:
+        data += chunk
+        if len(data) > max_length:
+            return not_kept(max_length)
+    return json.dumps({"markdown": decoded(bytes(data))})
 
 
 def decoded(line: bytes) -> str:

@@ -32,7 +32,7 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
     """Yield one run for each session."""
     for record in found:
         if recognizes(record.value):
-            lines = record.value["markdown"].split("\n")
+            lines = record.value["markdown"].replace("\r\n", "\n").split("\n")
             is_aider = any(line.startswith(AIDER) for line in lines[:50])
             yield from (_aider if is_aider else _specstory)(lines, name)
         else:
@@ -61,6 +61,7 @@ class _Aider:
     def __init__(self, place: str) -> None:
         self._run = ListedRun(place, None, None)
         self._reply: List[str] = []
+        self._replied = ""
         self._asked: List[str] = []
 
     def take(self, line: str) -> None:
@@ -78,10 +79,10 @@ class _Aider:
     def _take_note(self, line: str) -> None:
         edit, ran = _EDIT.match(line), _RAN.match(line)
         if edit or ran or _REFUSED.match(line):
-            # A reply that edits the same file in the same way again has the same text.
-            text = "\n".join(self._reply)
             self._end_reply()
-            given = {"command": ran[1]} if ran else {"path": edit[1] if edit else "", "text": text}
+            # A reply that edits the same files in the same way again has the same text.
+            path, text = edit[1] if edit else "", self._replied
+            given = {"command": ran[1]} if ran else {"path": path, "text": text}
             self._run.call("run" if ran else "edit", given, None)
             if not ran:
                 self._run.result(line[2:], None, failed=edit is None)
@@ -89,12 +90,13 @@ class _Aider:
     def _end_question(self) -> None:
         if self._asked:
             self._run.add_user_message("\n".join(self._asked))
-            self._asked = []
+            self._asked, self._replied = [], ""
 
     def _end_reply(self) -> None:
         if self._reply:
+            self._replied = "\n".join(self._reply).strip()
             self._run.begin_reply()
-            self._run.add_reply("\n".join(self._reply).strip())
+            self._run.add_reply(self._replied)
             self._reply = []
 
     def ended(self) -> RecordedRun:
