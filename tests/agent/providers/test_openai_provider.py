@@ -91,9 +91,11 @@ async def test_a_notice_arrives_as_a_system_message_after_the_results(
         Message(Role.SYSTEM, "You repeat yourself."),
     )
     await every_way(scripted(text="ok"), ModelRequest(conversation, (SEARCH,)))
+    arguments = ['{"q": "é"}', json.dumps({"raw_arguments": '{"q": '})]
+    functions = [{"name": "search", "arguments": each} for each in arguments]
     sent_calls = [
-        {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "é"}'}},
-        {"id": "c2", "type": "function", "function": {"name": "search", "arguments": '{"q": '}},
+        {"id": call_id, "type": "function", "function": function}
+        for call_id, function in zip(("c1", "c2"), functions)
     ]
     for received in openai_server.received:
         assert received["messages"] == [

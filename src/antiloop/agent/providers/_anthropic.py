@@ -25,11 +25,11 @@ from ._wire import (
     part,
     plain,
     read_arguments,
+    sent_arguments,
     shortened,
     stream_items,
     with_call_ids,
     words,
-    write_arguments,
 )
 
 _RESERVED = "messages system tools stream"
@@ -287,9 +287,7 @@ def _image_blocks(message: Message) -> List[Dict[str, Any]]:
 
 
 def _call(call: ToolCall) -> Dict[str, Any]:
-    arguments = read_arguments(write_arguments(call.arguments))
-    # The API takes only an object; what the model wrote instead of one is shown to it as it was.
-    given = {"raw_arguments": arguments} if isinstance(arguments, str) else dict(arguments)
+    given = dict(sent_arguments(call.arguments))
     return {"type": "tool_use", "id": call.id, "name": call.tool_name, "input": given}
 
 

@@ -22,6 +22,7 @@ from ._wire import (
     part,
     plain,
     read_arguments,
+    sent_arguments,
     shortened,
     stream_items,
     thought_of,
@@ -197,7 +198,10 @@ def _message(message: Message, source: str) -> Dict[str, Any]:
 
 
 def _call(call: ToolCall, source: str) -> Dict[str, Any]:
-    function = {"name": call.tool_name, "arguments": write_arguments(call.arguments)}
+    function = {
+        "name": call.tool_name,
+        "arguments": write_arguments(sent_arguments(call.arguments)),
+    }
     own = _own_fields(call, source)
     return {"id": call.id, "type": "function", "function": function, **own}
 

@@ -25,6 +25,7 @@ from ._wire import (
     part,
     plain,
     read_arguments,
+    sent_arguments,
     shortened,
     stream_items,
     with_call_ids,
@@ -171,7 +172,7 @@ def _with_images(text: str, images: Sequence[Image]) -> Any:
 
 
 def _call(call: ToolCall) -> Dict[str, Any]:
-    arguments = write_arguments(call.arguments)
+    arguments = write_arguments(sent_arguments(call.arguments))
     named = {"call_id": call.id, "name": call.tool_name, "arguments": arguments}
     return {"type": "function_call", **named}
 

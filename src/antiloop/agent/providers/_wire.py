@@ -166,7 +166,24 @@ def write_arguments(arguments: Any) -> str:
     if arguments is None:
         return "{}"
     value = dict(arguments) if isinstance(arguments, Mapping) else arguments
-    return clean(json.dumps(value, ensure_ascii=False, default=str))
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # odd keys, or a value inside itself
+        text = json.dumps(to_plain(value), ensure_ascii=False)
+    return clean(text)
+
+
+def sent_arguments(arguments: Any) -> Mapping[str, Any]:
+    """Return a call's arguments as an object, as APIs want them.
+
+    What the model wrote instead of one is shown to it as it was. Many servers parse the arguments
+    of earlier calls, and would refuse the conversation from then on.
+
+    >>> sent_arguments({"a": 1}), sent_arguments('{"a": ')
+    ({'a': 1}, {'raw_arguments': '{"a": '})
+    """
+    read = read_arguments(write_arguments(arguments))
+    return {"raw_arguments": read} if isinstance(read, str) else read
 
 
 def shortened(answer: Any, limit: int = 300) -> str:
