@@ -1,10 +1,12 @@
 """Whatever a model wrote, its conversation can be sent: a server that refuses it ends the run."""
 
 import json
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiloop.agent import ToolSchema
 from antiloop.agent.providers._anthropic import anthropic_messages
 from antiloop.agent.providers._openai_chat import openai_messages
 from antiloop.agent.providers._openai_responses import responses_input
@@ -31,12 +33,12 @@ ARGUMENTS = st.sampled_from(
 )
 
 
-def sent_calls(call):
+def sent_calls(call, tools=()):
     """Return the calls that each API is sent, with their arguments as values."""
     asked = [Message(Role.ASSISTANT, "", (call,)), Message(Role.TOOL, "x", tool_call_id=call.id)]
-    (chat,) = openai_messages(asked)[0]["tool_calls"]
-    item, _ = responses_input(asked)
-    (block,) = anthropic_messages(asked)[1][0]["content"]
+    (chat,) = openai_messages(asked, tools=tools)[0]["tool_calls"]
+    item, _ = responses_input(asked, tools=tools)
+    (block,) = anthropic_messages(asked, tools)[1][0]["content"]
     return [
         {"name": chat["function"]["name"], "given": strict(chat["function"]["arguments"])},
         {"name": item["name"], "given": strict(item["arguments"])},
@@ -58,3 +60,24 @@ def test_arguments_are_sent_as_an_object(arguments):
 def test_what_is_no_object_is_shown_to_the_model_as_it_wrote_it():
     for sent in sent_calls(ToolCall("look", '{"a": ', "c")):
         assert sent["given"] == {"raw_arguments": '{"a": '}
+
+
+@given(st.sampled_from(["multi_tool_use.parallel", "", " ", "naïve", "look\n", "x" * 100, "looks"]))
+def test_names_that_a_model_invents_are_sent_as_names(name):
+    for sent in sent_calls(ToolCall(name, {}, "c")):
+        assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent["name"])
+
+
+def test_the_names_of_tools_are_sent_as_they_are():
+    tools = (ToolSchema("files.read", "", {}),)
+    for sent in sent_calls(ToolCall("files.read", {}, "c"), tools):
+        assert sent["name"] == "files.read"
+
+
+def test_anthropic_gets_ids_that_it_takes_when_another_model_began():
+    calls = tuple(ToolCall("look", {}, f"functions.look:{n}") for n in range(2))
+    results = [Message(Role.TOOL, call.id, tool_call_id=call.id) for call in calls]
+    asked, answered = anthropic_messages([Message(Role.ASSISTANT, "", calls), *results[::-1]])[1]
+    assert all(re.fullmatch("[A-Za-z0-9_-]+", block["id"]) for block in asked["content"])
+    ids = {block["content"]: block["tool_use_id"] for block in answered["content"]}
+    assert [ids[call.id] for call in calls] == [block["id"] for block in asked["content"]]

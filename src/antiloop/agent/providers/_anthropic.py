@@ -39,6 +39,9 @@ _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 
 _SOURCE = "anthropic"
 
+# Other models have other ids, such as "functions.search:0", which this API refuses.
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+
 # The API wants a number. This one is above what older models allow, who then name their own.
 _MOST = 64_000
 _TOO_MANY = re.compile(r"max_tokens: \d+ > (?P<most>\d+)")
@@ -131,7 +134,7 @@ class AnthropicProvider(SdkProvider):
         raise error
 
     def _arguments(self, request: ModelRequest, stream: bool, client: Any) -> Dict[str, Any]:
-        system, messages = anthropic_messages(request.messages)
+        system, messages = anthropic_messages(request.messages, request.tools)
         arguments = {"max_tokens": self._max_tokens or self._most, **self._options}
         arguments["messages"] = messages
         if stream:
@@ -181,16 +184,22 @@ class AnthropicProvider(SdkProvider):
         )
 
 
-def anthropic_messages(messages: Sequence[Message]) -> Tuple[str, List[Dict[str, Any]]]:
+def anthropic_messages(
+    messages: Sequence[Message], tools: Sequence[ToolSchema] = ()
+) -> Tuple[str, List[Dict[str, Any]]]:
     """Return a conversation as the system prompt and the turns of user and assistant.
 
     Leading system messages make the prompt. Tool results and later system messages belong to the
     user's turn; a turn begins with its tool results, as the API asks. Neighbors of one role make
     one turn, and what is empty is left out.
+
+    Args:
+        messages: the conversation.
+        tools: the tools of the request.
     """
     leading = list(takewhile(lambda message: message.role is Role.SYSTEM, messages))
     turns: List[Dict[str, Any]] = []
-    for message in with_call_ids(messages)[len(leading) :]:
+    for message in with_call_ids(messages, tools, _ID.fullmatch)[len(leading) :]:
         role = "assistant" if message.role is Role.ASSISTANT else "user"
         blocks = _blocks(message)
         if blocks and turns and turns[-1]["role"] == role:

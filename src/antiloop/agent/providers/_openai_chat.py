@@ -1,7 +1,6 @@
 """OpenAI's chat completions, which compatible servers speak, too."""
 
 import json
-import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
 from ..._frozen import thawed
@@ -23,6 +22,7 @@ from ._wire import (
     plain,
     read_arguments,
     sent_arguments,
+    sent_name,
     shortened,
     stream_items,
     thought_of,
@@ -30,8 +30,6 @@ from ._wire import (
     words,
     write_arguments,
 )
-
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 # What servers say of their reasoning beside the text, and refuse to go on without: DeepSeek and
 # Moonshot the first, vLLM the second, OpenRouter the third, Gemini the last, also on each call.
@@ -72,7 +70,7 @@ class ChatApi(OpenAIApi):
         arguments.update(self.options)
         if not stream:
             arguments.pop("stream_options", None)
-        arguments["messages"] = openai_messages(request.messages, source)
+        arguments["messages"] = openai_messages(request.messages, source, request.tools)
         if request.tools:
             arguments["tools"] = openai_tools(request.tools)
             if not request.may_call:
@@ -128,7 +126,9 @@ def ask_in_words(messages: List[Dict[str, Any]], schema: Mapping[str, Any]) -> N
         messages.insert(0, {"role": "system", "content": wanted})
 
 
-def openai_messages(messages: Sequence[Message], source: str = "") -> List[Dict[str, Any]]:
+def openai_messages(
+    messages: Sequence[Message], source: str = "", tools: Sequence[ToolSchema] = ()
+) -> List[Dict[str, Any]]:
     """Return a conversation as chat completion messages, in the same order.
 
     Assistant messages that say nothing and call nothing are left out: servers refuse them.
@@ -136,10 +136,11 @@ def openai_messages(messages: Sequence[Message], source: str = "") -> List[Dict[
     Args:
         messages: the conversation.
         source: the API that asks; it gets back the provider data that it sent.
+        tools: the tools of the request.
     """
     made: List[Dict[str, Any]] = []
     seen: List[Image] = []
-    for message in with_call_ids(messages):
+    for message in with_call_ids(messages, tools):
         if seen and message.role is not Role.TOOL:
             made.append(_shown(_OF_RESULTS, seen))
             seen = []
@@ -177,7 +178,7 @@ def openai_response_format(schema: Mapping[str, Any]) -> Dict[str, Any]:
 
     Not `strict`: that refuses every schema with an optional or an open-ended part.
     """
-    name = _NOT_IN_NAMES.sub("_", str(schema.get("title") or "answer"))[:64]
+    name = sent_name(str(schema.get("title") or "answer"))
     return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
 
 

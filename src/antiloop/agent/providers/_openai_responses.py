@@ -66,7 +66,7 @@ class ResponsesApi(OpenAIApi):
         wanted = self.options.get("include")
         if wanted is not None and _REASONING not in wanted:
             arguments["include"] = [*wanted, _REASONING]
-        arguments["input"] = responses_input(request.messages, source)
+        arguments["input"] = responses_input(request.messages, source, request.tools)
         if request.tools:
             arguments["tools"] = responses_tools(request.tools)
             if not request.may_call:
@@ -132,14 +132,17 @@ class ResponsesApi(OpenAIApi):
         return ReplyEnd.BROKEN, f"the server ended the reply early ({reason or 'no reason given'})"
 
 
-def responses_input(messages: Sequence[Message], source: str = "") -> List[Dict[str, Any]]:
+def responses_input(
+    messages: Sequence[Message], source: str = "", tools: Sequence[ToolSchema] = ()
+) -> List[Dict[str, Any]]:
     """Return a conversation as items, in the same order; what says nothing is left out.
 
     Args:
         messages: the conversation.
         source: the API that asks; it gets back the provider data that it sent.
+        tools: the tools of the request.
     """
-    return [item for message in with_call_ids(messages) for item in _items(message, source)]
+    return [item for message in with_call_ids(messages, tools) for item in _items(message, source)]
 
 
 def responses_tools(tools: Sequence[ToolSchema]) -> List[Dict[str, Any]]:

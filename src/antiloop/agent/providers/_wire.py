@@ -4,14 +4,28 @@ Pure functions. What a model or a server produced never makes them raise.
 """
 
 import json
+import re
 from dataclasses import replace
-from typing import Any, List, Mapping, NoReturn, Optional, Sequence, Set, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Container,
+    List,
+    Mapping,
+    NoReturn,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 
 from ..._frozen import frozen
 from ..._trace import to_plain
 from ...types import Message, Role, ToolCall
-from ._protocol import StreamItem, Thought
+from ._protocol import StreamItem, Thought, ToolSchema
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 _GROWS = ("text", "summary", "data", "signature")
 """Fields of a block that come in pieces."""
 SCHEMA_PROMPT = (
@@ -192,19 +206,38 @@ def shortened(answer: Any, limit: int = 300) -> str:
     return text if len(text) <= limit else text[:limit] + "..."
 
 
-def with_call_ids(messages: Sequence[Message]) -> List[Message]:
+def sent_name(name: str) -> str:
+    """Return a name with what APIs take in names alone."""
+    return _NOT_IN_NAMES.sub("_", name)[:64]
+
+
+def with_call_ids(
+    messages: Sequence[Message],
+    tools: Sequence[ToolSchema] = (),
+    is_id: Callable[[str], Any] = bool,
+) -> List[Message]:
     """Return the messages with an id on every call and every result, each used once.
 
     A call without an id, or with one that was used before (weak servers count from zero in every
     reply), gets one made of its place in the conversation: it stays the same while the
     conversation grows. Results that name no open call answer the open calls in order.
+
+    Models invent names of tools, such as "multi_tool_use.parallel", that their own API refuses in
+    a conversation. These get a name that every API takes.
+
+    Args:
+        messages: the conversation.
+        tools: the tools of the request; their names are sent as they are.
+        is_id: whether the API takes an id.
     """
+    names = {tool.name for tool in tools}
     paired: List[Message] = []
     used: Set[str] = set()
     unanswered: List[Tuple[Optional[str], str]] = []
     for place, message in enumerate(messages):
         if message.tool_calls:
-            calls = _identified(message.tool_calls, place, used)
+            calls = tuple(_named(call, names) for call in message.tool_calls)
+            calls = _identified(calls, place, used, is_id)
             unanswered = [(old.id, new.id or "") for old, new in zip(message.tool_calls, calls)]
             message = replace(message, tool_calls=calls)
         elif message.role is Role.TOOL:
@@ -214,10 +247,18 @@ def with_call_ids(messages: Sequence[Message]) -> List[Message]:
     return paired
 
 
-def _identified(calls: Sequence[ToolCall], place: int, used: Set[str]) -> Tuple[ToolCall, ...]:
+def _named(call: ToolCall, names: Container[str]) -> ToolCall:
+    if call.tool_name in names:
+        return call
+    return replace(call, tool_name=sent_name(call.tool_name) or "unnamed")
+
+
+def _identified(
+    calls: Sequence[ToolCall], place: int, used: Set[str], is_id: Callable[[str], Any]
+) -> Tuple[ToolCall, ...]:
     identified = []
     for position, call in enumerate(calls):
-        if not call.id or call.id in used:
+        if not call.id or call.id in used or not is_id(call.id):
             call = replace(call, id=f"antiloop_{place}_{position}")
         used.add(call.id or "")
         identified.append(call)
