@@ -134,6 +134,27 @@ def test_an_answer_that_was_withheld_says_why(api):
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("model_length", "raise"),
+        ("sensitive", "withheld"),
+        ("error", "ask again"),
+        ("network_error", "ask again"),
+        ("insufficient_system_resource", "ask again"),
+        ("abort", "ask again"),
+    ],
+)
+def test_servers_have_reasons_of_their_own_to_cut_an_answer_off(way, reason, said):
+    api = APIS["openai"]
+    script = lambda _: api.text("The answer is", reason)  # noqa: E731
+    result, received = run_over(api, way, script, max_tokens=77)
+    assert (result.status, result.text) == (RunStatus.TRUNCATED, "The answer is")
+    assert said in result.error
+    assert len(received) == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("end", ["length", "withheld"])
 def test_a_call_that_was_cut_off_never_runs(api, way, end):

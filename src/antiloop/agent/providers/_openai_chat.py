@@ -37,6 +37,16 @@ _OPAQUE = ("reasoning_content", "reasoning", "reasoning_details", "extra_content
 
 # A tool's message takes text alone, so its images follow all results of the round.
 _OF_RESULTS = "The images of the results above, in their order:"
+_ENDS = {
+    "length": ReplyEnd.LENGTH,
+    "model_length": ReplyEnd.LENGTH,  # Mistral
+    "content_filter": ReplyEnd.WITHHELD,
+    "sensitive": ReplyEnd.WITHHELD,  # Zhipu
+    "error": ReplyEnd.BROKEN,  # OpenRouter, Mistral
+    "network_error": ReplyEnd.BROKEN,  # Zhipu
+    "insufficient_system_resource": ReplyEnd.BROKEN,  # DeepSeek
+    "abort": ReplyEnd.BROKEN,  # vLLM, SGLang
+}
 _LIMITS = ("max_completion_tokens", "max_tokens")
 
 
@@ -109,12 +119,15 @@ class ChatApi(OpenAIApi):
                 "the stream ended without a finish_reason; ask again, or pass has_end_mark=False if"
                 " this server never sends one"
             )
-        if reason == "content_filter":
-            return ReplyEnd.WITHHELD, f"the server's {reason} withheld the rest of the reply"
-        if reason != "length":
-            return ReplyEnd.COMPLETE, ""
+        end = _ENDS.get(reason, ReplyEnd.COMPLETE) if isinstance(reason, str) else ReplyEnd.COMPLETE
+        if end is ReplyEnd.COMPLETE:
+            return end, ""
+        if end is ReplyEnd.WITHHELD:
+            return end, f"the server's {reason} withheld the rest of the reply"
+        if end is ReplyEnd.BROKEN:
+            return end, f"the server ended the reply early ({reason}); ask again"
         limits = [f"{name}={self.options[name]}" for name in _LIMITS if self.options.get(name)]
-        return ReplyEnd.LENGTH, length_text(limits[0] if limits else "")
+        return end, length_text(limits[0] if limits else "")
 
 
 def ask_in_words(messages: List[Dict[str, Any]], schema: Mapping[str, Any]) -> None:
