@@ -237,6 +237,25 @@ def test_a_refusal_is_no_answer_and_is_not_asked_for_again(
             id="index always zero",
         ),
         pytest.param(
+            [call_delta("a", '{"x":1}', index=0), call_delta("a", '{"x":2}', index=0)],
+            [("a", {"x": 1}, None), ("a", {"x": 2}, None)],
+            id="index always zero and no id",
+        ),
+        pytest.param(
+            [call_delta("a", "{}", index=0, id="1"), call_delta("b", "{}", index=0, id="1")],
+            [("a", {}, "1"), ("b", {}, "1")],
+            id="index always zero and one id",
+        ),
+        pytest.param(
+            [
+                call_delta("a", '{"x":{}', index=0, id="1"),
+                call_delta("a", "}", index=0, id="1"),
+                call_delta("a", "", index=0, id="1"),
+            ],
+            [("a", {"x": {}}, "1")],
+            id="name and id in every chunk, to the end",
+        ),
+        pytest.param(
             [call_delta("a", '{"x":', index=0, id="1"), call_delta("a", "1}", index=0, id="1")],
             [("a", {"x": 1}, "1")],
             id="name and id in every chunk",

@@ -257,12 +257,16 @@ class _Draft:
     def is_other(self, delta: Any) -> bool:
         """Whether a delta for this place begins a new call.
 
-        Some servers give every parallel call of a reply the index 0, or no index at all.
+        Some servers give every parallel call of a reply the index 0, or no index at all, and some
+        the same id, or none. They send such calls whole: nothing can follow a whole object.
         """
-        call_id = words(delta, "id")
-        if not words(part(delta, "function"), "name") or not self.name:
+        call_id, function = words(delta, "id"), part(delta, "function")
+        if not words(function, "name") or not self.name:
             return False
-        return call_id != self.id if call_id and self.id else index_of(delta) is None
+        if call_id != self.id if call_id and self.id else index_of(delta) is None:
+            return True
+        is_whole = self._arguments.endswith("}") and part(function, "arguments")
+        return bool(is_whole) and isinstance(read_arguments(self._arguments), Mapping)
 
     def finished(self, source: str) -> ToolCall:
         arguments, own = read_arguments(self._arguments), opaque(source, **self._opaque)
