@@ -4,7 +4,7 @@ import pytest
 
 from antiloop.agent.providers._anthropic import anthropic_messages
 from antiloop.loop_detection._messages import system_notice
-from antiloop.types import Message, Role, ToolCall
+from antiloop.types import Image, Message, Role, ToolCall
 
 
 def text(content):
@@ -70,6 +70,19 @@ def test_an_empty_error_says_that_there_is_no_output():
     fine, failed = anthropic_messages(conversation)[1][1]["content"]
     assert (fine["content"], failed["content"]) == ("", "(no output)")
     assert ("is_error" in fine, failed["is_error"]) == (False, True)
+
+
+def test_an_image_of_a_failure_stands_beside_it():
+    """The API takes text alone in an error."""
+    conversation = [
+        Message(Role.ASSISTANT, "", (ToolCall("a"), ToolCall("b"))),
+        Message(Role.TOOL, "failed", is_error=True, images=(Image("QQ=="),)),
+        Message(Role.TOOL, "seen", images=(Image("Qg=="),)),
+    ]
+    failed, fine, image = anthropic_messages(conversation)[1][1]["content"]
+    assert (failed["content"], failed["is_error"]) == ("failed", True)
+    assert [each["type"] for each in fine["content"]] == ["text", "image"]
+    assert (image["type"], image["source"]["data"]) == ("image", "QQ==")
 
 
 def test_pairs_match_where_the_ids_are_missing():

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.agent import Thought
-from antiloop.agent.providers._anthropic import AnthropicProvider
+from antiloop.agent.providers._anthropic import AnthropicProvider, anthropic_messages
 from antiloop.agent.providers._openai import OpenAIProvider
+from antiloop.agent.providers._openai_chat import openai_messages
 from antiloop.agent.providers._openai_responses import responses_input
 from antiloop.exceptions import ProviderError
 from antiloop.types import Message, Role
@@ -81,6 +82,7 @@ def mutated(draw, value):
 def assert_holds_texts(reply):
     assert isinstance(reply.text, str)
     said = Message(Role.ASSISTANT, reply.text, reply.tool_calls, provider_data=reply.provider_data)
+    json.dumps([openai_messages([said], "openai"), anthropic_messages([said])])
     sent = json.loads(json.dumps(responses_input([said], "openai-responses")))
     assert sum("arguments" in item for item in sent) == len(reply.tool_calls)
     for call in reply.tool_calls:

@@ -211,3 +211,30 @@ def test_thinking_stays_with_a_message_whose_text_was_changed():
     )
     kinds = [block["type"] for block in anthropic_messages([changed])[1][0]["content"]]
     assert kinds == ["thinking", "redacted_thinking", "thinking", "text", "tool_use"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("kind", [["thinking"], ["thinking", "redacted_thinking"]])
+def test_a_reply_that_only_thought_is_not_sent_back(kind, streamed):
+    """The API refuses a turn that ends with a thought."""
+    blocks = {
+        "thinking": {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+        "redacted_thinking": {"type": "redacted_thinking", "data": "d"},
+    }
+    whole = anthropic_whole([blocks[each] for each in kind], "end_turn")
+    provider = AnthropicProvider("m", client=object())
+    if streamed:
+        collector = provider._collector(None)
+        for event in anthropic_events(whole):
+            collector.add(event)
+        reply = collector.reply()
+    else:
+        reply = provider._reply(whole, None)
+    assert reply.provider_data is not None
+    said = [
+        Message(Role.USER, "Go"),
+        Message(Role.ASSISTANT, reply.text, provider_data=reply.provider_data),
+        Message(Role.USER, "Answer me."),
+    ]
+    (turn,) = anthropic_messages(said)[1]
+    assert [block["text"] for block in turn["content"]] == ["Go", "Answer me."]

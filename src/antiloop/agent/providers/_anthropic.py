@@ -39,6 +39,9 @@ _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 
 _SOURCE = "anthropic"
 
+# The API refuses a turn that ends with one of these.
+_THOUGHTS = ("thinking", "redacted_thinking")
+
 # Other models have other ids, such as "functions.search:0", which this API refuses.
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -207,7 +210,7 @@ def anthropic_messages(
         elif blocks:
             turns.append({"role": role, "content": blocks})
     for turn in turns:
-        turn["content"].sort(key=lambda block: block["type"] != "tool_result")
+        turn["content"].sort(key=lambda block: part(block, "type") != "tool_result")
     return _joined([clean(message.content) for message in leading]), turns
 
 
@@ -234,13 +237,17 @@ def _joined(texts: Sequence[str]) -> str:
 def _blocks(message: Message) -> List[Dict[str, Any]]:
     text = clean(message.content)
     if message.role is Role.TOOL:
-        return [_result(message, text)]
+        return _result(message, text)
     calls = [_call(call) for call in message.tool_calls]
     if message.role is Role.SYSTEM and text.strip():
         text = system_notice(text)
     layout = own_data(message.provider_data, _SOURCE).get("blocks")
     if message.role is Role.ASSISTANT and isinstance(layout, list):
-        return _laid_out(layout, text, calls)
+        blocks = _laid_out(layout, text, calls)
+        # A reply that was cut off while it thought, or thought and then said nothing.
+        while blocks and part(blocks[-1], "type") in _THOUGHTS:
+            blocks.pop()
+        return blocks
     return [*_image_blocks(message), *_text_blocks(text), *calls]
 
 
@@ -274,15 +281,13 @@ def _laid_out(
     return blocks
 
 
-def _result(message: Message, text: str) -> Dict[str, Any]:
+def _result(message: Message, text: str) -> List[Dict[str, Any]]:
     block: Dict[str, Any] = {"type": "tool_result", "tool_use_id": message.tool_call_id}
+    images = _image_blocks(message)
     if message.is_error:
-        # An error without content is refused.
-        text = text or "(no output)"
-        block["is_error"] = True
-    if message.images:
-        return {**block, "content": [*_text_blocks(text), *_image_blocks(message)]}
-    return {**block, "content": text}
+        # An error without text is refused, and so is an image in one.
+        return [{**block, "is_error": True, "content": text or "(no output)"}, *images]
+    return [{**block, "content": [*_text_blocks(text), *images] if images else text}]
 
 
 def _image_blocks(message: Message) -> List[Dict[str, Any]]:
