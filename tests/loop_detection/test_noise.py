@@ -59,17 +59,17 @@ def test_what_is_noise_in_an_answer(one, other):
 @pytest.mark.parametrize(("one", "other"), NEWS)
 def test_what_is_news_in_an_answer(one, other):
     assert without_noise(one) != without_noise(other)
-    assert without_noise(one, is_waiting=True) != without_noise(other, is_waiting=True)
+    assert without_noise(one, keeps_counts=True) != without_noise(other, keeps_counts=True)
 
 
 @pytest.mark.parametrize(("one", "other"), NOISE)
-def test_clocks_and_ids_are_noise_to_somebody_who_waits(one, other):
-    assert without_noise(one, is_waiting=True) == without_noise(other, is_waiting=True)
+def test_clocks_and_ids_are_noise_even_where_counts_are_the_answer(one, other):
+    assert without_noise(one, keeps_counts=True) == without_noise(other, keeps_counts=True)
 
 
 @pytest.mark.parametrize(("one", "other"), COUNTERS)
-def test_counters_are_what_moves_for_somebody_who_waits(one, other):
-    assert without_noise(one, is_waiting=True) != without_noise(other, is_waiting=True)
+def test_counters_stay_where_they_are_the_answer(one, other):
+    assert without_noise(one, keeps_counts=True) != without_noise(other, keeps_counts=True)
 
 
 PLACES = ["a/main.c:{}: oops", "a.test.ts:{}:7 - oops", "b.tsx({},3): oops", 'File "c.py", line {}']

@@ -127,6 +127,14 @@ def test_how_much_is_left_to_do(text, amount):
     assert amount_left(text) == amount
 
 
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("step 2 after 30s, 8.5 seconds left", 8), ("40% after 30s", 600_000), ("10 m", None)],
+)
+def test_of_a_wait_the_last_time_is_left(text, amount):
+    assert amount_left(text, is_waiting=True) == amount
+
+
 _TEXTS = st.lists(
     st.sampled_from(["12", "7", "404", "%", ":", '"', "Failed", "ERRORS", "left", "of", "tests"]),
     max_size=8,

@@ -106,6 +106,31 @@ def test_a_wait_starts_anew_when_anything_came(preset, call, before):
     assert set(verdicts(preset().monitor(), *rounds)) == {"continue"}
 
 
+UNDER_WAY = [
+    '{"status": "running", "uptime_seconds": %d}',
+    "The task is still running after %ds",
+    "NAME  READY   STATUS    AGE\nweb-1  0/1     Pending   %ds",
+    "Build in progress. %d seconds so far",
+]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(UNDER_WAY), st.integers(1, 40), st.integers(0, 500))
+def test_time_that_passes_is_no_news_of_the_work_that_takes_it(preset, text, pace, begun):
+    asked = ("get_build", {"id": 7})
+    rounds = [[(*asked, text % (begun + pace * at))] for at in range(12)]
+    said = verdicts(preset().monitor(), *rounds)
+    assert said[:11] == ["continue"] * 11
+    assert said[11] != "continue"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(UNDER_WAY[1:]), st.integers(1, 40))
+def test_a_time_that_falls_is_news(preset, text, pace):
+    rounds = [[("get_build", {"id": 7}, text % (pace * at))] for at in range(30, 0, -1)]
+    assert set(verdicts(preset().monitor(), *rounds)) == {"continue"}
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 @given(st.sampled_from(WAITS[:5]), st.sampled_from(ENDED))
 def test_to_wait_for_what_has_ended_is_a_repetition(preset, call, answer):

@@ -96,6 +96,8 @@ class RepeatDetector(WindowDetector):
             # Of a refused call the tool's answer is not known, so it is compared with those before.
             if item is None or (by_result and differ(known, item.features)):
                 break
+            if by_result and streak and streak[-1].is_step_forward:
+                break  # less time is left, which is noise otherwise
             is_unseen = by_result and item.features.result is None
             if is_unseen and later is not None and later.brings_news_beside(latest.call):
                 break  # some tools never show what they gave: their siblings tell

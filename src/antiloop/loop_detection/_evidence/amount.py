@@ -19,13 +19,15 @@ _LEFT = re.compile(
     rf"|\b{_OPEN}\"?[=:] ?(?![45]\d\d\b)(\d{{1,7}})\b"
 )
 _PERCENT = re.compile(r"\b(\d{1,3}(?:\.\d{1,4})?) ?%")
+_TIME = re.compile(r"\b(\d{1,7})(?:\.\d{1,9})? ?(?:m?s|secs?|seconds?|minutes?)\b")
 _MOST = 10**9
 
 
-def amount_left(text: str) -> Optional[int]:
+def amount_left(text: str, is_waiting: bool = False) -> Optional[int]:
     """Return how much an answer says is left to do: what fails or waits, or in percent.
 
-    Only two amounts of one kind can be compared. Returns None if the answer has no amount.
+    Of a wait, also the time that it names last, which falls where it is left and rises where it has
+    passed. Only two amounts of one kind can be compared. Returns None if the answer has no amount.
 
     >>> amount_left("12 failed, 8 passed") > amount_left("7 failed, 13 passed")
     True
@@ -38,4 +40,7 @@ def amount_left(text: str) -> Optional[int]:
         if found:
             return min(sum(int(before or after) for before, after in found), _MOST)
     done = _PERCENT.search(head) if "%" in head else None
-    return None if done is None else max(0, int(10_000 * (100 - float(done[1]))))
+    if done is not None:
+        return max(0, int(10_000 * (100 - float(done[1]))))
+    times = _TIME.findall(head) if is_waiting else ()
+    return int(times[-1]) if times else None

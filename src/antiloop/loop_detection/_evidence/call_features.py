@@ -303,10 +303,12 @@ class CallFeatures:
         """The result without noise."""
         if self.text is None:
             return None
-        waits = self.outcome is WAITING or asks_of_a_job(self.tool, self.arguments)
+        kind = self.outcome
+        # How long it took says nothing while work goes on, and may be what a job answers.
+        asks = kind is not WAITING and asks_of_a_job(self.tool, self.arguments)
         # A measurement is noise beside a verdict, and the answer of what measures.
-        keeps_counts = waits or (self.outcome is SUCCESS and measures(self.text.begin))
-        return key_of(self.text.without_noise(keeps_counts, self.outcome.is_failure))
+        keeps_counts = self.is_polled or asks or (kind is SUCCESS and measures(self.text.begin))
+        return key_of(self.text.without_noise(keeps_counts, kind.is_failure))
 
     @derived
     def bare(self) -> Optional[str]:
@@ -330,11 +332,9 @@ class CallFeatures:
 
     @derived
     def left(self) -> Optional[str]:
-        """The work that is left by what the result says, as digits that compare as numbers do.
-
-        None where it says nothing of that kind.
-        """
-        left = None if self.text is None else amount_left(self.text.begin)
+        """The work that is left by what the result says, as digits that compare as numbers do."""
+        text, is_waiting = self.text, self.outcome is WAITING
+        left = None if text is None else amount_left(text.begin, is_waiting)
         return None if left is None else key_of(left)
 
     @derived

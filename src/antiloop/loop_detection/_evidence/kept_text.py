@@ -46,10 +46,10 @@ class KeptText(NamedTuple):
         said = self.begin[:_TERSE]
         return said.startswith(_OBJECTS) or _VALUE.fullmatch(said) is not None
 
-    def without_noise(self, is_waiting: bool = False, is_failure: bool = False) -> str:
+    def without_noise(self, keeps_counts: bool = False, is_failure: bool = False) -> str:
         """Return a text that is equal for two whole texts that are equal without noise."""
         begin = without_places(self.begin) if is_failure else self.begin
-        masked = without_noise(begin, is_waiting, self.has_words)
+        masked = without_noise(begin, keeps_counts, self.has_words)
         return "".join(_folded(masked, self.rest, 0))
 
     def without_ids(self, is_failure: bool) -> Optional[str]:

@@ -1,7 +1,7 @@
 """Noise, the parts of a text that say nothing new: times, ids, counters, echoes, layout.
 
 There is no list of fields that are always noise: a duration is noise in the answer of a shell and
-the answer itself in that of a job. So every key of a text made here is compared only between
+the answer itself in that of a benchmark. So every key of a text made here is compared only between
 answers to the same or nearly the same call, and a text that is nothing but noise is left as it is.
 """
 
@@ -81,14 +81,14 @@ _STEMS = 64
 _LONGEST_NAME = 200  # characters of a name that are looked at, and remembered
 
 
-def without_noise(text: str, is_waiting: bool = False, goes_on: bool = False) -> str:
+def without_noise(text: str, keeps_counts: bool = False, goes_on: bool = False) -> str:
     """Mask clock times, random ids and counters.
 
-    In the answer of somebody who waits (``is_waiting``) counters and durations are what moves, so
-    only clock times and ids are masked. A text with nothing else in it is given back unchanged,
-    unless it is said that it ``goes_on`` with words.
+    Where counters and durations may be the answer (``keeps_counts``), only clock times and ids are
+    masked. A text with nothing else in it is given back unchanged, unless it is said that it
+    ``goes_on`` with words.
     """
-    pattern = _CLOCKS_AND_IDS if is_waiting else _VOLATILE
+    pattern = _CLOCKS_AND_IDS if keeps_counts else _VOLATILE
     masked = pattern.sub("#", text[:LONG]) + text[LONG:]
     return masked if goes_on or has_words(masked) else text
 

@@ -104,7 +104,7 @@ _WAITING = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b|\w_in_progress\b"
     r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\bpd\b"  # that of squeue
     rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|^\W*(?:the\s+)?(?:{_JOB}\s+(?:\S*\d\S*\s+)?)?{_WORK}\b"
-    r"[^.]{0,40}$"
+    rf"[^.]{{0,40}}$|^\W*(?:the\s+)?{_JOB}\s+(?:\S*\d\S*\s+)?{_WORK}[.,;](?=\s)"
 )  # no "pod-a Running": that is how it should be
 _OPEN = r"(?:pending|queued|in_progress|\w*creating)"
 _CELL = re.compile(
