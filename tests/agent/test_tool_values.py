@@ -228,6 +228,10 @@ WAYS = {
         (lambda: Visit(date(2026, 1, 31), Decimal(3)), '{"day": "2026-01-31", "cost": "3", '),
         (lambda: map(str, [1, 2]), "1\n2"),
         (lambda: {"rows": (n for n in range(2)), "n": [iter("ab")]}, '{"rows": [0, 1], "n": [["a'),
+        (lambda: {"page": b"caf\xc3\xa9", "raw": [b"\xff"]}, '{"page": "café", "raw": ["[binary'),
+        (lambda: iter([b"caf\xc3", b"\xa9!"]), "café!"),
+        (lambda: iter([b"\xff", b"\x00"]), "[binary data, 2 bytes, "),
+        (lambda: iter([b"a", b"b"]), "a\nb"),
         (lambda: Nameless(), f'"<{__name__}.Nameless object>"'),
         (lambda: circular(), '[[[["..."]]]]'),
     ],
@@ -250,11 +254,15 @@ def test_a_generator_without_an_end_is_cut(way):
         while True:
             yield "more " * 10_000
 
-    for tool in (forever, aforever):
+    def bytes_forever():
+        while True:
+            yield b"more " * 1_000_000
+
+    for tool in (forever, aforever, bytes_forever):
         script = ScriptedProvider([ToolCall(tool.__name__), "."])
         (result,) = WAYS[way](Agent([tool], script)).tool_results
         assert result.text.endswith("more ...")
-        assert len(result.text) < 2_200_000
+        assert len(result.text) < (20_000_000 if tool is bytes_forever else 2_200_000)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -289,6 +297,35 @@ def test_the_bytes_of_an_image_are_an_image(kind):
     assert result.images == (Image(base64.b64encode(IMAGES[kind]).decode(), kind),)
     assert result_of(result.images[0]).images == result.images
     assert result_of(["see", IMAGES[kind]]).images == result.images
+
+
+@dataclass
+class Shot:
+    title: str
+    image: Any
+
+
+@pytest.mark.parametrize("image", [PNG, bytearray(PNG), Image(base64.b64encode(PNG).decode())])
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda image: {"title": "Home", "image": image},
+        lambda image: Shot("Home", image),
+        lambda image: [{"pages": (image,)}],
+        lambda image: [{"pages": iter([image])}],
+    ],
+)
+def test_an_image_inside_a_value_is_an_image(around, image):
+    result = result_of(around(image))
+    assert result.images == result_of(PNG).images
+    assert result_of(PNG).text in result.text
+    assert len(result.text) < 200
+
+
+def test_an_image_may_come_in_pieces():
+    pieces = [PNG[at : at + 3] for at in range(0, len(PNG), 3)]
+    assert result_of(iter(pieces)) == result_of(PNG)
+    assert result_of(iter([PNG[:9], PNG[9:], PNG])).images == result_of(PNG).images * 2
 
 
 def test_images_are_the_same_result_where_their_bytes_are():

@@ -4,7 +4,8 @@ import base64
 import inspect
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from itertools import chain, groupby
 from typing import Any, AsyncIterator, Iterable, List, Mapping, Optional
 
 from ..._text.binary import label_of, label_of_base64
@@ -14,6 +15,8 @@ from ...types import Image, ToolResult
 _MOST_ITEMS = 100_000
 _MOST_TEXT = 2_000_000
 """Characters of what a generator yields that are taken; as much as `to_plain` takes of a value."""
+_BYTES_FOR_TEXT = 5
+"""Bytes that are taken for one character: they may be an image, which is larger than a text."""
 _MAGIC = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -41,37 +44,47 @@ def result_of(value: Any) -> ToolResult:
         return _joined(_bounded(value))
     if isinstance(value, (list, tuple)) and any(map(_is_image, value)):
         return _joined(value)
-    return ToolResult(json.dumps(to_plain(_listed(value)), ensure_ascii=False))
+    images: List[Image] = []
+    text = json.dumps(to_plain(_listed(value, images)), ensure_ascii=False)
+    return ToolResult(text, images=tuple(images))
 
 
-def _listed(value: Any, depth: int = 3) -> Any:
+def _listed(value: Any, images: List[Image], depth: int = 3) -> Any:
     """Return a mapping or a list with what its generators yield; another value as it is.
 
-    Only so deep: an object may be inside itself, and `to_plain` bounds the rest.
+    Bytes and images become their text. Only so deep: an object may be inside itself, and `to_plain`
+    bounds the rest.
+
+    Args:
+        value: what a tool returned, or a part of it.
+        images: takes the images in it.
+        depth: how deep to look.
     """
+    if isinstance(value, (Image, *_BYTES)):
+        made = result_of(value)
+        images += made.images
+        return made.text
     if isinstance(value, Iterator):
-        return _bounded(value)
+        value = _bounded(value)
+    if depth and is_dataclass(value) and not isinstance(value, type):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
     if depth and isinstance(value, Mapping):
-        return {key: _listed(each, depth - 1) for key, each in value.items()}
+        return {key: _listed(each, images, depth - 1) for key, each in value.items()}
     if depth and type(value) in (list, tuple):
-        return [_listed(each, depth - 1) for each in value]
+        return [_listed(each, images, depth - 1) for each in value]
     return value
 
 
 async def collected(items: AsyncIterator[Any]) -> ToolResult:
     """Return what an async generator yields."""
-    taken: List[Any] = []
-    size = 0
+    taken = _Taken()
     async for item in items:
-        taken.append(item)
-        size += len(item) if isinstance(item, str) else 1
-        if len(taken) > _MOST_ITEMS or size > _MOST_TEXT:
+        if not taken.add(item):
             close = getattr(items, "aclose", None)
             if close is not None:
                 await close()
-            taken.append("...")
             break
-    return _joined(taken)
+    return _joined(taken.items)
 
 
 def is_collected(value: Any) -> bool:
@@ -79,20 +92,53 @@ def is_collected(value: Any) -> bool:
     return inspect.isasyncgen(value) or hasattr(value, "__anext__")
 
 
+class _Taken:
+    """Takes what a generator yields, up to a bound."""
+
+    def __init__(self) -> None:
+        self.items: List[Any] = []
+        self._size = 0
+
+    def add(self, item: Any) -> bool:
+        """Take an item, and return whether there is room for more."""
+        self.items.append(item)
+        self._size += len(item) if isinstance(item, str) else 1
+        if isinstance(item, _BYTES):
+            self._size += len(item) // _BYTES_FOR_TEXT
+        has_room = len(self.items) <= _MOST_ITEMS and self._size <= _MOST_TEXT
+        if not has_room:
+            self.items.append("...")
+        return has_room
+
+
 def _bounded(items: Iterable[Any]) -> List[Any]:
-    taken: List[Any] = []
-    size = 0
+    taken = _Taken()
     for item in items:
-        taken.append(item)
-        size += len(item) if isinstance(item, str) else 1
-        if len(taken) > _MOST_ITEMS or size > _MOST_TEXT:
-            taken.append("...")
+        if not taken.add(item):
             break
-    return taken
+    return taken.items
+
+
+def _whole(pieces: List[bytes]) -> List[bytes]:
+    """Return bytes that come in pieces; a letter, or an image, may be cut in two."""
+    if all(map(_is_text, pieces)):
+        return pieces
+    starts = [at for at, piece in enumerate(pieces) if not at or _media_type(piece)]
+    return [b"".join(pieces[at:end]) for at, end in zip(starts, [*starts[1:], len(pieces)])]
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _joined(items: Iterable[Any]) -> ToolResult:
-    parts = [result_of(item) for item in items]
+    grouped = groupby(items, lambda item: isinstance(item, _BYTES))
+    whole = (_whole(list(map(bytes, some))) if are_bytes else some for are_bytes, some in grouped)
+    parts = [result_of(item) for item in chain.from_iterable(whole)]
     texts = [part.text for part in parts]
     # Pieces of a text have white space at their ends somewhere; items of a list have none.
     are_pieces = any(text != text.strip() for text in texts)
@@ -110,10 +156,8 @@ def _bytes_result(content: bytes) -> ToolResult:
     kind = _media_type(content)
     if kind is not None:
         return _image_result(Image(base64.b64encode(content).decode("ascii"), kind))
-    try:
-        return ToolResult(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        return ToolResult(label_of("binary data", content))
+    text = content.decode("utf-8") if _is_text(content) else label_of("binary data", content)
+    return ToolResult(text)
 
 
 def _is_image(value: Any) -> bool:
