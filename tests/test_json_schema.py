@@ -128,3 +128,32 @@ def test_no_schema_at_all_allows_everything():
 def test_keywords_work_together():
     schema = {"type": "object", "properties": {"n": {"type": "integer", "enum": [1, 2]}}}
     assert errors({"n": 3}, schema) == ["it.n: expected one of 1, 2, got 3"]
+
+
+TREE = {
+    "$defs": {
+        "Leaf": {"type": "integer"},
+        "Tree": {"properties": {"leaf": {"$ref": "#/$defs/Leaf"}, "next": {"$ref": "#"}}},
+    },
+    "$ref": "#/$defs/Tree",
+}
+
+
+@pytest.mark.parametrize(("depth", "path"), [(0, "it"), (1, "it.next"), (3, "it.next.next.next")])
+def test_references_are_followed_at_any_depth(depth, path):
+    good, bad = {"leaf": 1}, {"leaf": "x"}
+    for _ in range(depth):
+        good, bad = {"next": good}, {"next": bad}
+    assert errors(good, TREE) == []
+    assert errors(bad, TREE) == [f"{path}.leaf: expected an integer, got 'x'"]
+
+
+def test_a_rule_beside_a_reference_counts_too():
+    schema = {"anyOf": [{"$ref": "#/$defs/Few", "minItems": 2}], "$defs": {"Few": {"maxItems": 3}}}
+    assert [errors([0] * size, schema) == [] for size in range(1, 5)] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("target", ["#/nowhere", "#/$ref/a", "other.json#/a", 5, "#/$defs/A"])
+def test_a_reference_that_leads_nowhere_allows_everything(target):
+    around = {"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}
+    assert errors(1, {**around, "$ref": target}) == []

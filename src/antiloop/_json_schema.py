@@ -14,8 +14,9 @@ def schema_errors(value: Any, schema: Any, path: str) -> List[str]:
     """Return where a value does not fit a schema; empty if it fits.
 
     Known are ``type``, ``enum``, ``minimum``, ``anyOf``, ``properties``, ``required``,
-    ``additionalProperties``, ``items``, ``prefixItems``, ``minItems`` and ``maxItems``; other
-    keywords are not looked at. The error for an unexpected name suggests the most similar one.
+    ``additionalProperties``, ``items``, ``prefixItems``, ``minItems``, ``maxItems``, and ``$ref``
+    to a part of the schema; other keywords are not looked at. The error for an unexpected name
+    suggests the most similar one.
 
     Args:
         value: plain JSON data.
@@ -25,14 +26,16 @@ def schema_errors(value: Any, schema: Any, path: str) -> List[str]:
     >>> schema_errors({"a": [1, "x"]}, {"properties": {"a": {"items": {"type": "integer"}}}}, "out")
     ["out.a[1]: expected an integer, got 'x'"]
     """
-    return list(_errors(value, schema, path))
+    return list(_errors(value, schema, path, schema))
 
 
-def _errors(value: Any, schema: Any, path: str) -> Iterator[str]:
+def _errors(value: Any, schema: Any, path: str, root: Any) -> Iterator[str]:
     if schema is False:
         yield f"{path}: unexpected"
     if not isinstance(schema, Mapping):
         return
+    if "$ref" in schema:
+        schema = _referred(schema, root)
     if "type" in schema and not _has_type(value, schema["type"]):
         yield f"{path}: expected {_type_names(schema['type'])}, got {_show(value)}"
         return
@@ -43,16 +46,29 @@ def _errors(value: Any, schema: Any, path: str) -> Iterator[str]:
         kind = "a whole number of " if schema.get("type") == "integer" else ""
         yield f"{path}: expected {kind}{schema['minimum']} or more, got {_show(value)}"
     if "anyOf" in schema:
-        yield from _any_of_errors(value, schema["anyOf"], path)
+        yield from _any_of_errors(value, schema["anyOf"], path, root)
     if isinstance(value, Mapping):
-        yield from _object_errors(value, schema, path)
+        yield from _object_errors(value, schema, path, root)
     if isinstance(value, (list, tuple)):
-        yield from _array_errors(value, schema, path)
+        yield from _array_errors(value, schema, path, root)
 
 
-def _any_of_errors(value: Any, choices: Sequence[Any], path: str) -> Iterator[str]:
+def _referred(schema: Schema, root: Any) -> Schema:
+    """Return a schema with what it refers to; a reference that leads nowhere allows everything."""
+    seen: List[Any] = []
+    while "$ref" in schema and schema["$ref"] not in seen:
+        seen.append(schema["$ref"])
+        target: Any = root if str(seen[-1]).startswith("#") else {}
+        for name in str(seen[-1]).split("/")[1:]:
+            target = target.get(name) if isinstance(target, Mapping) else None
+        rest = {name: rule for name, rule in schema.items() if name != "$ref"}
+        schema = {**(target if isinstance(target, Mapping) else {}), **rest}
+    return schema
+
+
+def _any_of_errors(value: Any, choices: Sequence[Any], path: str, root: Any) -> Iterator[str]:
     """Report the choice that came closest: the one whose first trouble lies deepest."""
-    attempts = [schema_errors(value, choice, path) for choice in choices]
+    attempts = [list(_errors(value, choice, path, root)) for choice in choices]
     if not all(attempts):
         return
     if not attempts:
@@ -66,7 +82,7 @@ def _any_of_errors(value: Any, choices: Sequence[Any], path: str) -> Iterator[st
         yield f"{path}: expected {' or '.join(wanted)}, got {_show(value)}"
 
 
-def _object_errors(value: Mapping[str, Any], schema: Schema, path: str) -> Iterator[str]:
+def _object_errors(value: Mapping[str, Any], schema: Schema, path: str, root: Any) -> Iterator[str]:
     properties = schema.get("properties", {})
     allowed = [name for name, rule in properties.items() if rule is not False]
     for name in schema.get("required", ()):
@@ -75,7 +91,7 @@ def _object_errors(value: Mapping[str, Any], schema: Schema, path: str) -> Itera
     for name, item in value.items():
         rule = properties.get(name, schema.get("additionalProperties", True))
         hint = nearest(name, allowed) if rule is False else ""
-        yield from (f"{error}{hint}" for error in _errors(item, rule, f"{path}.{name}"))
+        yield from (f"{error}{hint}" for error in _errors(item, rule, f"{path}.{name}", root))
 
 
 def nearest(name: Any, known: Iterable[str]) -> str:
@@ -96,14 +112,14 @@ def hint_to(name: Any, known: Iterable[str]) -> str:
     return nearest(name, names) or f"; there are {', '.join(names)}"
 
 
-def _array_errors(value: Sequence[Any], schema: Schema, path: str) -> Iterator[str]:
+def _array_errors(value: Sequence[Any], schema: Schema, path: str, root: Any) -> Iterator[str]:
     least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
     if not least <= len(value) <= most:
         yield f"{path}: expected {_span(least, most)} items, got {len(value)}"
     prefix = schema.get("prefixItems", ())
     for index, item in enumerate(value):
         rule = prefix[index] if index < len(prefix) else schema.get("items", True)
-        yield from _errors(item, rule, f"{path}[{index}]")
+        yield from _errors(item, rule, f"{path}[{index}]", root)
 
 
 def _span(least: int, most: float) -> str:

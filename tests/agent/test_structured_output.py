@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import json
 from dataclasses import dataclass
 from typing import List, Optional, TypedDict
 
@@ -58,6 +59,19 @@ def test_an_answer_may_be_a_typed_dict():
 def test_an_answer_may_follow_a_json_schema():
     schema = {"type": "array", "items": {"type": "integer"}}
     assert agent("[1, 2]").run("Go", response_format=schema).output == [1, 2]
+
+
+@pytest.mark.parametrize("names", ["$defs", "definitions"])
+def test_an_answer_is_held_to_what_a_schema_refers_to(names):
+    point = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    tree = {"type": "object", "properties": {"at": {"$ref": f"#/{names}/Point"}}}
+    tree["properties"]["next"] = {"$ref": f"#/{names}/Tree"}
+    schema = {names: {"Point": point, "Tree": tree}, "$ref": f"#/{names}/Tree"}
+    bad, good = '{"next": {"at": {"x": "one"}}}', '{"next": {"at": {"x": 1}, "next": {}}}'
+    result = agent(bad, good).run("Go", response_format=schema)
+    assert result.output == {"next": {"at": {"x": 1}, "next": {}}}
+    assert "answer.next.at.x: expected an integer, got 'one'" in result.messages[2].content
+    assert json.dumps(schema) in result.messages[2].content
 
 
 @pytest.mark.parametrize("fence", ["```json\n{}\n```", "```\n{}\n```", " \n```JSON\n{}```\n"])
