@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from enum import IntEnum
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Dict, List, NamedTuple, Optional, Union
+from typing import Annotated, Any, Dict, List, Literal, NamedTuple, Optional, Union
 from uuid import UUID
 
 import pytest
@@ -76,6 +76,8 @@ class Strict(pydantic.BaseModel):
         (PurePath, "a/b", PurePath("a/b")),
         (bytes, "aGk=", b"hi"),
         (Level, 2, Level.HIGH),
+        (Literal[Level.HIGH, "none"], 2, Level.HIGH),
+        (Literal[Level.HIGH, "none"], "none", "none"),
         (Spot, {"x": 1}, Spot(1)),
         (Union[date, str], "tomorrow", "tomorrow"),
         (Union[date, str], "2026-01-31", date(2026, 1, 31)),

@@ -217,7 +217,8 @@ def build_value(annotation: Any, value: Any) -> Any:
     if _is_pydantic(annotation):
         # Through JSON: a strict model takes a date as text only there.
         return _adapter(annotation).validate_json(json.dumps(value))
-    return value
+    members = arguments if origin is Literal else ()
+    return next((each for each in members if _is_member(each, value)), value)
 
 
 def _read_text(annotation: Any, value: Any) -> Any:
@@ -289,6 +290,10 @@ def _is_typed_dict(annotation: Any) -> bool:
 
 def _is_enum(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Enum)
+
+
+def _is_member(choice: Any, value: Any) -> bool:
+    return isinstance(choice, Enum) and bool(to_plain(choice) == value)
 
 
 def _enum_members(annotation: Any) -> Dict[Any, Any]:
