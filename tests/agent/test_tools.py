@@ -223,7 +223,7 @@ def test_a_default_that_means_nothing_to_a_model_is_not_told():
     assert properties == {"limit": {}, "tags": {"default": ["a"]}}
 
 
-@pytest.mark.parametrize("nothing", [None, "", "{}", {}])
+@pytest.mark.parametrize("nothing", [None, "", " ", "\n", "null", "{}", {}])
 def test_no_arguments_may_be_said_in_several_ways(nothing):
     def now() -> str:
         return "12:00"

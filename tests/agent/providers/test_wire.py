@@ -78,6 +78,7 @@ def test_a_result_without_any_call_keeps_or_gets_an_id():
         ('{"a": 1}', {"a": 1}),
         ({"a": 1}, {"a": 1}),
         ("", {}),
+        (" \n", {}),
         (None, {}),
         ("null", {}),
         ("[1]", "[1]"),

@@ -145,12 +145,12 @@ def _error(text: str) -> ToolResult:
 
 
 def _parse_arguments(arguments: Any) -> Mapping[str, Any]:
-    if arguments is None or arguments == "":
-        return {}
     try:
-        parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
+        parsed = json.loads(arguments.strip() or "{}") if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not valid JSON ({error})") from None
+    if parsed is None:
+        return {}
     if not isinstance(parsed, Mapping):
         raise ValueError(f"expected a JSON object, got {type(parsed).__name__}")
     return parsed

@@ -162,7 +162,7 @@ def read_arguments(raw: Any) -> Union[Mapping[str, Any], str]:
         return dict(raw)
     text = raw if isinstance(raw, str) else write_arguments(raw)
     try:
-        value = json.loads(text or "{}", parse_constant=_no_constant)
+        value = json.loads(text.strip() or "{}", parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return text
     # Some servers say "null" for a call without arguments.
