@@ -20,7 +20,9 @@ from client_files import (
 
 from antiloop import LoopDetector
 from antiloop.cli import main
+from antiloop.exceptions import TraceUnreadable
 from antiloop.traces import FORMATS, read_runs, replay
+from antiloop.traces._doubts import Doubt
 from antiloop.traces._live.live_lines import LiveLines
 from antiloop.types import Role
 
@@ -231,6 +233,53 @@ def test_what_is_only_in_the_write_ahead_log_is_read_and_nothing_is_written(tmp_
     assert {each.name: each.read_bytes() for each in left.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("write", "change", "what"),
+    [
+        (opencode_database, "UPDATE part SET data = '{' WHERE id = '5'", "a part of message 'm1'"),
+        (opencode_database, "UPDATE message SET data = '[]' WHERE id = 'm1'", "message 'm1'"),
+        (goose_database, "UPDATE messages SET content_json = '[' WHERE id = 3", "message 3"),
+        (crush_database, "UPDATE messages SET parts = NULL WHERE id = '3'", "message '3'"),
+    ],
+)
+def test_what_is_broken_in_a_database_is_named_and_the_rest_is_read(tmp_path, write, change, what):
+    path = tmp_path / "sessions.db"
+    write(path, stuck())
+    database(path, (change, None))
+    trouble = []
+    (run,) = read_runs(str(path), on_trouble=trouble.append)
+    assert len(run) >= len(stuck()) - 1
+    (found,) = (each for each in trouble if not isinstance(each, Doubt))
+    assert found.startswith(f"{path}:1: {what} is not a JSON ")
+
+
+@pytest.mark.parametrize("write", [opencode_database, goose_database, crush_database])
+def test_a_value_of_a_database_may_be_bytes(tmp_path, write):
+    path = tmp_path / "sessions.db"
+    write(path, stuck())
+    with closing(sqlite3.connect(path)) as client, client:
+        tables = [name for (name,) in client.execute("SELECT name FROM sqlite_master WHERE sql")]
+        for table in filter(None, tables):
+            columns = [row[1] for row in client.execute(f"PRAGMA table_info({table})")]
+            kept = [name for name in columns if "id" not in name and "created" not in name]
+            for column in kept:
+                client.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB)")
+    assert len(read_whole(str(path))) == len(stuck())
+
+
+def test_a_log_that_cannot_be_copied_is_an_error(tmp_path, monkeypatch):
+    path = tmp_path / "sessions.db"
+    opencode_database(path, stuck())
+    Path(f"{path}-wal").write_bytes(b"x")
+
+    def fail(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("shutil.copyfile", fail)
+    with pytest.raises(TraceUnreadable, match="Permission denied"):
+        list(read_runs(str(path)))
+
+
 def test_a_database_of_another_program_is_named(tmp_path, capsys):
     path = tmp_path / "x.db"
     database(path, ("CREATE TABLE notes (id TEXT)", None))
@@ -280,6 +329,38 @@ def test_the_storage_of_opencode_is_read_session_by_session(tmp_path):
                 (place / f"prt_{at}.json").write_text(json.dumps(part), encoding="utf-8")
     runs = list(read_runs(str(tmp_path)))
     assert [(run.run_id, len(run)) for run in runs] == [("ses_1", 3), ("ses_2", 3)]
+
+
+def test_what_is_broken_in_the_storage_of_opencode_is_named(tmp_path):
+    for message in opencode_messages(stuck(3)):
+        name = message["info"]["id"]
+        for folder, values in (("message/ses_1", [message["info"]]), (f"part/{name}", None)):
+            place = tmp_path / folder
+            place.mkdir(parents=True, exist_ok=True)
+            for at, value in enumerate(values or message["parts"]):
+                path = place / (f"{name}.json" if values else f"{at}.json")
+                path.write_text(json.dumps(value), encoding="utf-8")
+    (tmp_path / "part" / "m2" / "2.json").write_text('{"type": "tool", "too', encoding="utf-8")
+    (tmp_path / "message" / "ses_1" / "m3²").mkdir()
+    (tmp_path / "message" / "ses_1" / "m4²3.json").mkdir()
+
+    trouble = []
+    (run,) = read_runs(str(tmp_path), on_trouble=trouble.append)
+    assert len(run) == 2
+    assert [each.replace(str(tmp_path), "") for each in trouble] == [
+        ":1: '2.json' is not a JSON object; skipped",
+        ":1: 'm4²3.json' cannot be read: Is a directory; skipped",
+    ]
+
+
+def test_what_only_looks_like_the_end_of_a_line_stays_in_an_event(tmp_path):
+    events = tmp_path / "events"
+    events.mkdir()
+    said = {"source": "user", "action": "message", "args": {"content": "a\u2028b\x85c"}}
+    text = json.dumps(said, ensure_ascii=False, indent=1)
+    (events / "0.json").write_text(text, encoding="utf-8")
+    (run,) = read_runs(str(events))
+    assert [each.text for each in run.messages] == ["a\u2028b\x85c"]
 
 
 def test_a_transcript_of_cursor_has_calls_without_results(tmp_path):
@@ -579,6 +660,9 @@ def test_what_cannot_be_read_in_a_folder_is_reported_or_left_out(tmp_path, capsy
     (events / "99.json").write_text("{broken", encoding="utf-8")
     assert main(["scan", str(events)]) == 1
     assert "not JSON" in capsys.readouterr().err
+    (events / "100.json").write_text("", encoding="utf-8")
+    assert main(["scan", str(events)]) == 1
+    assert f"{events}:15: empty; skipped" in capsys.readouterr().err
     storage = tmp_path / "b"
     (storage / "part").mkdir(parents=True)
     place = storage / "message" / "ses_1"

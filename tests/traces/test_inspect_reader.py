@@ -144,6 +144,7 @@ def test_what_is_no_sample_is_told_and_passed_over(archive, read):
         f"{path}:2: not JSON: Expecting property name enclosed in double quotes at column 2;"
         " skipped",
         f"{path}:3: no sample of Inspect AI here; skipped",
+        f"{path}:4: empty; skipped",
     ]
     assert [run.run_id for run in read(log(sample("a"), 7, sample("b")))] == [
         "a_epoch_1",

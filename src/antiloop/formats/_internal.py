@@ -12,7 +12,6 @@ if TYPE_CHECKING:
         flag_of,
         items_of,
         optional_text,
-        parsed,
         tag_of,
         text_of,
         texts_in,
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_content": (
         "arguments_of field_of filled_field flag_of items_of optional_text"
-        " parsed tag_of text_of texts_in thoughts_in time_of"
+        " tag_of text_of texts_in thoughts_in time_of"
     ),
     "_history_builder": "GrowingHistory has_forgotten keep_latest timed",
     "_messages.adk": "adk",

@@ -12,12 +12,15 @@ import sqlite3
 import tempfile
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 from ..._text.canonical import json_or
 from ...exceptions import NoTrace, TraceUnreadable
 
-Session = Dict[str, Any]
+Row = Dict[str, Any]
+Session = Tuple[Dict[str, Any], List[str]]
+"""A session as JSON, and what of it cannot be read."""
+Reader = Callable[[sqlite3.Connection], Iterator[Session]]
 _PARTS = "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY time_created, id"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
 
@@ -35,16 +38,23 @@ def sessions_in(path: str, max_length: int) -> Iterator[Tuple[int, str, str]]:
                 sqlite3.connect(f"{settled.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
             ) as database,
         ):
-            database.row_factory = sqlite3.Row
-            database.text_factory = lambda data: data.decode("utf-8", "replace")
-            for number, session in enumerate(_reader_of(database, path)(database), 1):
+            database.row_factory = _row
+            database.text_factory = bytes
+            for number, (session, broken) in enumerate(_reader_of(database, path)(database), 1):
                 text = json.dumps(session)
                 if len(text) > max_length:
                     yield number, "", f"longer than {max_length:,} characters"
                 else:
                     yield number, text, ""
-    except sqlite3.Error as error:
+                yield from ((number, "", each) for each in broken)
+    except (sqlite3.Error, OSError) as error:
         raise TraceUnreadable(f"{path}: reading failed: {error}") from error
+
+
+def _row(cursor: sqlite3.Cursor, row: Tuple[Any, ...]) -> Row:
+    """Return a row by the names of its columns; a value may be of any type in any column."""
+    texts = (one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in row)
+    return dict(zip((column[0] for column in cursor.description), texts))
 
 
 @contextmanager
@@ -64,11 +74,9 @@ def _settled(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _reader_of(
-    database: sqlite3.Connection, path: str
-) -> Callable[[sqlite3.Connection], Iterator[Session]]:
+def _reader_of(database: sqlite3.Connection, path: str) -> Reader:
     names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    tables = {row["name"]: _columns(database, row["name"]) for row in names}
+    tables = {row["name"]: _columns(database, row["name"]) for row in names.fetchall()}
     for table, needed, reader in _KINDS:
         if needed <= tables.get(table, frozenset()):
             return reader
@@ -82,29 +90,33 @@ def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
 
 def _opencode(database: sqlite3.Connection) -> Iterator[Session]:
     for session in database.execute("SELECT id FROM session ORDER BY time_created, id"):
-        parts: Dict[str, list[Any]] = {}
         own = (session["id"],)
+        broken: List[str] = []
+        parts: Dict[str, List[Any]] = {}
         for row in database.execute(_PARTS, own):
-            parts.setdefault(row["message_id"], []).append(json_or(row["data"]))
-        messages = [
-            {"info": {**_object(row["data"]), "id": row["id"]}, "parts": parts.get(row["id"], [])}
-            for row in database.execute(_MESSAGES, own)
-        ]
-        yield {"info": {"id": session["id"]}, "messages": messages}
+            part = _value(row["data"], dict, f"a part of message {row['message_id']!r}", broken)
+            parts.setdefault(row["message_id"], []).append(part)
+        messages = []
+        for row in database.execute(_MESSAGES, own):
+            info = _value(row["data"], dict, f"message {row['id']!r}", broken) or {}
+            held = {"info": {**info, "id": row["id"]}, "parts": parts.get(row["id"], [])}
+            messages.append(held)
+        yield {"info": {"id": session["id"]}, "messages": messages}, broken
 
 
 def _goose(database: sqlite3.Connection) -> Iterator[Session]:
     for session in database.execute("SELECT id FROM sessions ORDER BY created_at, id"):
         rows = database.execute(
-            "SELECT role, content_json, created_timestamp FROM messages"
+            "SELECT id, role, content_json, created_timestamp AS created FROM messages"
             " WHERE session_id = ? ORDER BY id",
             (session["id"],),
         )
+        broken: List[str] = []
         messages = [
-            {"role": role, "content": json_or(content), "created": created}
-            for role, content, created in map(tuple, rows)
+            {**row, "content": _value(row["content_json"], list, f"message {row['id']!r}", broken)}
+            for row in rows
         ]
-        yield {"id": session["id"], "working_dir": "", "conversation": messages}
+        yield {"id": session["id"], "working_dir": "", "conversation": messages}, broken
 
 
 def _crush(database: sqlite3.Connection) -> Iterator[Session]:
@@ -113,13 +125,21 @@ def _crush(database: sqlite3.Connection) -> Iterator[Session]:
             "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid",
             (session["id"],),
         )
-        messages = [{**dict(row), "parts": json_or(row["parts"])} for row in rows]
-        yield {"crush_session": session["id"], "messages": messages}
+        broken: List[str] = []
+        messages = [
+            {**row, "parts": _value(row["parts"], list, f"message {row.get('id')!r}", broken)}
+            for row in rows
+        ]
+        yield {"crush_session": session["id"], "messages": messages}, broken
 
 
-def _object(text: Any) -> Mapping[str, Any]:
+def _value(text: Any, kind: type, what: str, broken: List[str]) -> Any:
+    """Return the JSON of a column; note where it is not what it should be."""
     value = json_or(text)
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, kind):
+        return value
+    broken.append(f"{what} is not a JSON {'object' if kind is dict else 'array'}")
+    return None
 
 
 _KINDS = (

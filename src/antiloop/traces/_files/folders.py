@@ -10,10 +10,13 @@ import re
 from typing import Any, Dict, Iterator, List, Tuple
 
 from ..._regular_file import NotRegular, opener
-from ...formats._internal import parsed
+from ..._text.canonical import json_or
 
 _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
+_ENDING = ".json"
 _NUMBER = re.compile(r"(\d+)")
+_ONE_LINE = str.maketrans("\r\n", "  ")
+"""No string of JSON holds the end of a line; what else ends one, such as U+2028, it may hold."""
 
 
 def is_recording(folder: str) -> bool:
@@ -24,12 +27,13 @@ def is_recording(folder: str) -> bool:
 def values_in(folder: str, max_length: int) -> Iterator[Tuple[int, str, str]]:
     """Yield the JSON values of a folder, numbered, each as text or with why it cannot be read."""
     if _is_storage(folder):
-        for number, session in enumerate(_sessions_in(folder, max_length), 1):
+        for number, (session, broken) in enumerate(_sessions_in(folder, max_length), 1):
             yield number, json.dumps(session), ""
+            yield from ((number, "", each) for each in broken)
         return
     for number, path in enumerate(_events_in(folder), 1):
         text, why_not = _text(path, max_length)
-        yield number, " ".join(text.splitlines()), why_not
+        yield number, text.translate(_ONE_LINE), why_not
 
 
 def _names(folder: str) -> List[str]:
@@ -39,12 +43,17 @@ def _names(folder: str) -> List[str]:
         return []
 
 
+def _documents_in(folder: str) -> List[str]:
+    return sorted((name for name in _names(folder) if name.endswith(_ENDING)), key=_natural)
+
+
 def _events_in(folder: str) -> List[str]:
     """Return the files of a folder of events, in their order; none of another folder."""
-    names = [name for name in _names(folder) if name.endswith(".json")]
+    if os.path.basename(os.path.abspath(folder)) != "events":
+        return []
+    names = _documents_in(folder)
     events = [(int(found[1]), name) for name in names if (found := _EVENT.fullmatch(name))]
-    is_named = os.path.basename(os.path.abspath(folder)) == "events"
-    if not is_named or len(events) < len(names):
+    if len(events) < len(names):
         return []
     return [os.path.join(folder, name) for _, name in sorted(events)]
 
@@ -53,25 +62,32 @@ def _is_storage(folder: str) -> bool:
     return {"message", "part"} <= set(_names(folder))
 
 
-def _sessions_in(folder: str, max_length: int) -> Iterator[Dict[str, Any]]:
+def _sessions_in(folder: str, max_length: int) -> Iterator[Tuple[Dict[str, Any], List[str]]]:
+    """Yield each session, and which of its files cannot be read."""
     for session in sorted(_names(os.path.join(folder, "message"))):
-        messages = []
+        messages: List[Any] = []
+        broken: List[str] = []
         place = os.path.join(folder, "message", session)
-        for name in sorted(_names(place), key=_natural):
-            info = _value(os.path.join(place, name), max_length)
-            own = os.path.join(folder, "part", name[: -len(".json")])
-            parts = sorted(_names(own), key=_natural)
-            held = [_value(os.path.join(own, part), max_length) for part in parts]
+        for name in _documents_in(place):
+            info = _value(os.path.join(place, name), max_length, broken)
+            own = os.path.join(folder, "part", name[: -len(_ENDING)])
+            parts = (os.path.join(own, part) for part in _documents_in(own))
+            held = [_value(part, max_length, broken) for part in parts]
             messages.append({"info": info, "parts": held})
-        yield {"info": {"id": session}, "messages": messages}
+        yield {"info": {"id": session}, "messages": messages}, broken
 
 
 def _natural(name: str) -> List[Tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (0, part) for part in _NUMBER.split(name)]
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in _NUMBER.split(name)]
 
 
-def _value(path: str, max_length: int) -> Any:
-    return parsed(_text(path, max_length)[0])
+def _value(path: str, max_length: int, broken: List[str]) -> Any:
+    """Return the object in a file; note why there is none."""
+    text, why_not = _text(path, max_length)
+    value = json_or(text)
+    if not isinstance(value, dict):
+        broken.append(why_not or f"{os.path.basename(path)!r} is not a JSON object")
+    return value
 
 
 def _text(path: str, max_length: int) -> Tuple[str, str]:

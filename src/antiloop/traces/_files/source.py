@@ -78,8 +78,7 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
 def _from_parts(parts: Iterable[Tuple[int, str, str]]) -> Iterator[Line]:
     """Return the values of a folder, a database or an archive as lines."""
     for number, text, why_not in parts:
-        if why_not or text:
-            yield number, NOT_KEPT + why_not if why_not else text
+        yield number, text if text and not why_not else NOT_KEPT + (why_not or "empty")
 
 
 def _lines(stream: io.BufferedReader, name: str, max_length: int) -> Iterator[Line]:
