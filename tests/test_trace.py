@@ -133,6 +133,14 @@ def test_any_value_becomes_plain_data(value, plain):
     json.dumps(to_plain(value))
 
 
+@pytest.mark.parametrize("kind", [set, frozenset])
+@pytest.mark.parametrize("members", [[0, 8], [1, "a", None, 2.5], ["x", "y"]])
+def test_equal_sets_become_equal_data(kind, members):
+    """Whether a tool returned something new must not depend on how its set was made."""
+    assert to_plain(kind(members)) == to_plain(kind(members[::-1]))
+    assert sorted(map(str, to_plain(kind(members)))) == sorted(map(str, members))
+
+
 def test_a_value_inside_itself_comes_to_an_end():
     loop = []
     loop.append(loop)

@@ -26,7 +26,7 @@ _LENGTH = 2_000_000  # characters of JSON, roughly: no model and no person reads
 _ITEM = 20  # characters for a number, a bracket, what surrounds a text
 _MORE = "..."
 _SCALARS = (str, int, float, bool, type(None))
-_LISTS = (list, tuple, set, frozenset, deque, KeysView, ValuesView, ItemsView)
+_LISTS = (list, tuple, deque, KeysView, ValuesView, ItemsView)
 
 
 @beta
@@ -222,6 +222,8 @@ def _text_of(value: Any) -> str:
 
 def _members(value: Any) -> Any:
     """Return the members of a mapping or a list; None for any other value."""
+    if isinstance(value, (set, frozenset)):
+        return _in_order(value)
     if isinstance(value, (Mapping, *_LISTS)):
         return value
     if is_dataclass(value) and not isinstance(value, type):
@@ -233,6 +235,15 @@ def _members(value: Any) -> Any:
         except Exception:  # noqa: BLE001 - foreign code ran: its text is taken instead
             return None
     return None
+
+
+def _in_order(members: Any) -> List[Any]:
+    """Return the members of a set of scalars in an order that is the same for equal sets.
+
+    The text of anything else may be endless, or hold an address.
+    """
+    are_scalars = all(isinstance(member, _SCALARS) for member in members)
+    return sorted(members, key=repr) if are_scalars else list(members)
 
 
 def _step_type(value: Any) -> StepType:
