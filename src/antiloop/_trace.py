@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import ItemsView, KeysView, ValuesView
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Set, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Set, Tuple, TypeVar
 
 from ._frozen import frozen, thawed
 from ._short_repr import counted, quoted, short_repr
@@ -153,13 +153,17 @@ class AgentTrace:
                 yield {"role": role, "text": step.data["text"], "position": position}
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: Any, read: Callable[[Any], Any] = lambda each: each) -> Any:
     """Turn any value into plain JSON data; other values than JSON's become their text.
 
     An endless or far too long value ends in ``"..."``: objects inside themselves, more than 40
     levels, more than about two million characters.
+
+    Args:
+        value: any value.
+        read: returns what to take in the place of a value, at any depth.
     """
-    return _Plain().of(value)
+    return _Plain(read).of(value)
 
 
 class _Plain:
@@ -169,11 +173,13 @@ class _Plain:
     this reason the bound counts what is written, not what is read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self._read = read
         self._left = _LENGTH
         self._inside: Set[int] = set()
 
     def of(self, value: Any, depth: int = _DEPTH) -> Any:
+        value = self._read(value)
         if isinstance(value, Enum):
             return self.of(value.value, depth - 1)
         if isinstance(value, _SCALARS):

@@ -235,7 +235,7 @@ WAYS = {
         (lambda: iter([b"\xff", b"\x00"]), "[binary data, 2 bytes, "),
         (lambda: iter([b"a", b"b"]), "a\nb"),
         (lambda: Nameless(), f'"<{__name__}.Nameless object>"'),
-        (lambda: circular(), '[[[["..."]]]]'),
+        (lambda: circular(), '["..."]'),
     ],
 )
 def test_a_result_reaches_the_model_as_text(way, returns, text):

@@ -4,9 +4,9 @@ import base64
 import inspect
 import json
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby
-from typing import Any, AsyncIterator, Iterable, List, Mapping, Optional
+from typing import Any, AsyncIterator, Iterable, List, Optional
 
 from ..._text.binary import label_of, label_of_base64
 from ..._trace import to_plain
@@ -45,34 +45,16 @@ def result_of(value: Any) -> ToolResult:
     if isinstance(value, (list, tuple)) and any(map(_is_image, value)):
         return _joined(value)
     images: List[Image] = []
-    text = json.dumps(to_plain(_listed(value, images)), ensure_ascii=False)
+
+    def read(part: Any) -> Any:
+        if isinstance(part, (Image, *_BYTES)):
+            made = result_of(part)
+            images.extend(made.images)
+            return made.text
+        return _bounded(part) if isinstance(part, Iterator) else part
+
+    text = json.dumps(to_plain(value, read), ensure_ascii=False)
     return ToolResult(text, images=tuple(images))
-
-
-def _listed(value: Any, images: List[Image], depth: int = 3) -> Any:
-    """Return a mapping or a list with what its generators yield; another value as it is.
-
-    Bytes and images become their text. Only so deep: an object may be inside itself, and `to_plain`
-    bounds the rest.
-
-    Args:
-        value: what a tool returned, or a part of it.
-        images: takes the images in it.
-        depth: how deep to look.
-    """
-    if isinstance(value, (Image, *_BYTES)):
-        made = result_of(value)
-        images += made.images
-        return made.text
-    if isinstance(value, Iterator):
-        value = _bounded(value)
-    if depth and is_dataclass(value) and not isinstance(value, type):
-        value = {each.name: getattr(value, each.name) for each in fields(value)}
-    if depth and isinstance(value, Mapping):
-        return {key: _listed(each, images, depth - 1) for key, each in value.items()}
-    if depth and type(value) in (list, tuple):
-        return [_listed(each, images, depth - 1) for each in value]
-    return value
 
 
 async def collected(items: AsyncIterator[Any]) -> ToolResult:
