@@ -36,6 +36,12 @@ for (const [place, [tool, args]] of JSON.parse(process.argv[2]).entries()) {
       said.push("failed")
       continue
     }
+    if (args.answers) {
+      const output = { content: [{ type: "text", text: args.answers[place] }] }
+      await hooks["tool.execute.after"]({ ...input, args: {} }, output)
+      said.push(output.content.map((part) => part.text).join(" + "))
+      continue
+    }
     const output = { title: "", output: "nothing found", metadata: {} }
     await hooks["tool.execute.after"](input, output)
     said.push(output.output)
@@ -92,6 +98,14 @@ def test_the_plugin_tells_refuses_and_stops(plugged):
     assert ran["said"][4].startswith("refused: Stopped: the agent was stuck in a loop. ")
     assert all("Answer in words now" in text for text in ran["said"][4:])
     assert ran["stopped"] == ["s"]
+
+
+def test_a_tool_of_an_mcp_server_is_judged_by_its_content_and_told_in_it(plugged):
+    steps = [f"step {word} is done" for word in ("one", "two", "six", "ten", "nine", "five")]
+    assert plugged([["desk_look", {"answers": steps}]] * 6)["said"] == steps
+    said = plugged([["desk_find", {"answers": ["nothing found"] * 3}]] * 3)["said"]
+    assert said[:2] == ["nothing found"] * 2
+    assert said[2].startswith("nothing found + [antiloop] Notice: ")
 
 
 def test_failures_are_refused_before_the_session_is_aborted(plugged):

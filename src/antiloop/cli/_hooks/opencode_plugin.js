@@ -48,10 +48,12 @@ export const Antiloop = async ({ client }) => {
     },
     "tool.execute.after": async (input, output) => {
       known.add(input.callID)
-      const text = output?.output ?? ""
-      const told = { ...call(input.tool, input.callID, input.args), tool_response: text }
+      const given = output?.output ?? output?.content ?? "" // an MCP server gives content
+      const told = { ...call(input.tool, input.callID, input.args), tool_response: given }
       const answer = await report("PostToolUse", input.sessionID, told)
-      if (answer.notice && output) output.output = `${text}\n\n${answer.notice}`
+      if (!answer.notice || !output) return
+      if (Array.isArray(given)) given.push({ type: "text", text: answer.notice })
+      else output.output = `${given}\n\n${answer.notice}`
     },
     event: async ({ event }) => {
       const { type, properties: { part, sessionID } = {} } = event
