@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import subprocess
 
 import pytest
 
@@ -60,7 +61,8 @@ def test_the_hook_is_written_found_and_taken_out(agent, place, capsys):
     assert list(settings.commands_in(written)) == events
     for commands in settings.commands_in(written).values():
         (command,) = commands
-        assert shlex.split(command)[-2:] == ["hook", agent]
+        named = shlex.split(command.replace(" || true", ""))
+        assert named[-2:] == ["hook", agent]
     assert main([*words, "--install"]) == 0
     assert "nothing to change" in capsys.readouterr().out
     assert main(["hook", agent, "--status"]) == 0
@@ -68,6 +70,14 @@ def test_the_hook_is_written_found_and_taken_out(agent, place, capsys):
     assert main([*words, "--uninstall"]) == 0
     assert not os.path.exists(path)
     assert main(["hook", agent, "--status"]) == 1
+
+
+def test_a_program_that_is_missing_makes_copilot_refuse_nothing():
+    written = SETTINGS["copilot"].with_hook({}, "/nowhere/antiloop hook copilot")
+    for (entry,) in written["hooks"].values():
+        done = subprocess.run(["/bin/sh", "-c", entry["bash"]], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert entry["powershell"].endswith("; exit 0")
 
 
 @pytest.mark.parametrize("agent", IN_JSON)

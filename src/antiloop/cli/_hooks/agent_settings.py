@@ -22,8 +22,12 @@ def nested_entry(command: str, timeout: int = 30) -> Dict[str, Any]:
 
 
 def flat_entry(command: str) -> Dict[str, Any]:
-    """Return the entry for the list of one event, for bash and PowerShell."""
-    return {"type": "command", "bash": command, "powershell": command, "timeoutSec": 30}
+    """Return the entry for the list of one event, for bash and PowerShell.
+
+    Copilot refuses a call if the hook before it fails, also where its program is missing.
+    """
+    shells = {"bash": f"{command} || true", "powershell": f"{command}; exit 0"}
+    return {"type": "command", **shells, "timeoutSec": 30}
 
 
 @dataclass(frozen=True)
