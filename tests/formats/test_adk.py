@@ -53,6 +53,12 @@ def test_only_words_are_a_turn_of_the_user():
     assert from_adk(events).turn_starts == (0,)
 
 
+def test_a_picture_is_a_turn_of_the_user():
+    shown = says("look")
+    shown["content"]["parts"] = [{"inline_data": {"mime_type": "image/png", "data": "AAAA"}}]
+    assert from_adk([asks("a", "1"), shown]).turn_starts == (1,)
+
+
 def test_the_last_answer_to_a_call_is_its_result():
     history = from_adk(
         [

@@ -89,7 +89,12 @@ def test_what_cannot_tell_whether_it_is_true_is_there():
 
 def test_of_several_fields_the_first_that_holds_something_is_read():
     assert filled_field({"a": "", "b": 2, "c": 3}, "a", "b", "c") == 2
-    assert filled_field({"a": 0}, "a", "b") is None
+    assert filled_field({"a": [], "b": ""}, "a", "b") is None
+
+
+@pytest.mark.parametrize("value", [0, 0.0, False])
+def test_a_number_and_a_truth_value_hold_something(value):
+    assert filled_field({"a": value, "b": 3}, "a", "b") is value
 
 
 def test_an_empty_id_is_none():

@@ -77,6 +77,15 @@ def test_only_words_are_a_turn_of_the_user():
     assert from_gemini(contents).turn_starts == (1,)
 
 
+@pytest.mark.parametrize("name", ["inlineData", "file_data"])
+def test_a_picture_is_a_turn_of_the_user_but_not_beside_a_result(name):
+    picture = {name: {"mimeType": "image/png", "data": "AAAA"}}
+    shown, beside = {"role": "user", "parts": [picture]}, answers({"name": "t"})
+    beside["parts"].append(picture)
+    assert from_gemini([asks({"name": "t"}), beside, asks({"name": "t"})]).turn_starts == ()
+    assert from_gemini([asks({"name": "t"}), shown]).turn_starts == (1,)
+
+
 def test_objects_of_the_sdk_are_read_like_json():
     contents = [asks({"name": "t", "args": {}}), answers({"name": "t", "response": "a"})]
     text = (

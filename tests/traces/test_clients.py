@@ -609,6 +609,47 @@ def test_what_codex_exec_prints_is_read_item_by_item(tmp_path):
     assert [each.text for each in run.messages if each.is_thought] == ["hm"]
 
 
+def test_a_reply_of_gemini_that_comes_in_pieces_is_one(tmp_path):
+    def said(text, **more):
+        return {"type": "message", "role": "assistant", "content": text, "delta": True, **more}
+
+    use = {"type": "tool_use", "tool_id": "1", "tool_name": "ls", "parameters": {}}
+    events = [said("A list:\n"), *[said("- done\n")] * 6, use, said("The "), said("end")]
+    begin = {"type": "init", "session_id": "s", "model": "m"}
+    run = of_lines(tmp_path, begin, *events, said("hi", role="user"), said("", delta=False))
+    assert [(each.text, each.position) for each in run.messages] == [
+        ("A list:\n" + "- done\n" * 6, 0),
+        ("The end", 1),
+        ("hi", 1),
+    ]
+    assert list(replay(run, LoopDetector.escalating())) == []
+    cut = of_lines(tmp_path, begin, use, said("The "), said("end"))
+    assert [each.text for each in cut.messages] == ["The end"]
+
+
+@pytest.mark.parametrize("value", [0, False, ""])
+def test_a_result_that_is_nothing_much_is_what_it_is(tmp_path, value):
+    call = {"type": "tool-call", "toolCallId": "1", "toolName": "is_open", "input": {}}
+    result = {"type": "tool-result", "toolCallId": "1", "toolName": "is_open"}
+    part = {"type": "tool-is_open", "toolCallId": "1", "state": "output-available", "input": {}}
+    given = "" if value == "" else json.dumps(value)
+    asked = {"role": "assistant", "content": [call]}
+    for output in ({"output": {"type": "json", "value": value}}, {"result": value}):
+        messages = [asked, {"role": "tool", "content": [{**result, **output}]}]
+        assert [each.text for each in of_lines(tmp_path, messages).results] == [given]
+    run = of_lines(tmp_path, [{"role": "assistant", "parts": [{**part, "output": value}]}])
+    assert [each.text for each in run.results] == [given]
+
+
+def test_a_call_that_was_denied_in_the_ai_sdk_has_failed(tmp_path):
+    call = {"type": "tool-call", "toolCallId": "1", "toolName": "rm", "input": {}}
+    denied = {"type": "execution-denied", "reason": "not that"}
+    given = {"type": "tool-result", "toolCallId": "1", "toolName": "rm", "output": denied}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [given]}]
+    run = of_lines(tmp_path, messages)
+    assert [(each.text, each.is_error) for each in run.results] == [("not that", True)]
+
+
 def test_a_session_of_pi_may_begin_in_its_middle(tmp_path):
     given = {"role": "toolResult", "toolCallId": "x", "content": [{"type": "text", "text": "a"}]}
     entry = {"type": "message", "id": "1", "parentId": None, "message": given}

@@ -78,6 +78,17 @@ def test_an_input_that_is_no_list_does_not_hide_the_output(read, given):
     assert (run.calls[0].tool_name, read.trouble) == ("ls", [])
 
 
+def test_the_output_beside_an_input_goes_on_with_it(read):
+    call = {"type": "function_call", "call_id": "1", "name": "ls", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "1", "output": "a.py"}
+    again = {**call, "call_id": "2"}
+    (run,) = read({"input": [SAYS, call, result], "output": [again]})
+    assert [result and result.text for result in run.results] == ["a.py", None]
+    content = {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}]}
+    (run,) = read({"history": [content], "clientHistory": [content]})
+    assert len(run) == 1
+
+
 def test_a_checkpoint_of_gemini_cli_tells_the_conversation_beside_what_was_shown(read):
     content = {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}]}
     (run,) = read({"history": [{"type": "user", "text": "hi"}], "clientHistory": [content]})

@@ -45,8 +45,16 @@ def flag_of(thing: Any, name: str) -> bool:
 
 
 def filled_field(thing: Any, *names: str) -> Any:
-    """Read the first of some fields that holds more than nothing; None where none does."""
-    return next((field_of(thing, name) for name in names if flag_of(thing, name)), None)
+    """Read the first of some fields that holds more than nothing; None where none does.
+
+    >>> filled_field({"content": "", "result": 0}, "content", "result")
+    0
+    """
+    return next((field_of(thing, name) for name in names if _is_filled(thing, name)), None)
+
+
+def _is_filled(thing: Any, name: str) -> bool:
+    return isinstance(field_of(thing, name), (bool, int, float)) or flag_of(thing, name)
 
 
 def first_field(thing: Any, *names: str) -> Any:

@@ -8,7 +8,7 @@ from ...stability import beta
 from .._content import field_of, filled_field, flag_of, tag_of, time_of
 from .._history import History
 from .._history_builder import HistoryBuilder, has_forgotten
-from .gemini import add_parts, call_in, parts_of, words_in
+from .gemini import add_parts, call_in, parts_of, said_in, words_in
 
 
 @beta
@@ -41,7 +41,7 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
             continue
         context.compact(event)
         if author == "user":
-            history.add_user_message(*words_in(content))
+            history.add_user_message(*said_in(content))
         if author != "user" and agent in (None, author):
             if context.forgot_before(event):
                 history.add_summary()

@@ -10,6 +10,7 @@ from .._content import field_of, first_field, flag_of, items_of, optional_text, 
 from .._history import History
 from .._history_builder import HistoryBuilder, add_call_in
 
+_DATA = ("inlineData", "inline_data", "fileData", "file_data")
 _ANSWERS = ("output", "result", "error", "content")
 
 
@@ -43,7 +44,7 @@ def from_gemini(contents: Iterable[Any]) -> History:
             history.add_reply(*words_in(content))
         add_parts(history, content, index)
         if tag_of(content, "role") == "user":
-            history.add_user_message(*words_in(content))
+            history.add_user_message(*said_in(content))
     return history.build()
 
 
@@ -87,6 +88,15 @@ def words_in(content: Any, *, thoughts: bool = False) -> List[str]:
     parts = [part for part in parts_of(content) if flag_of(part, "thought") is thoughts]
     texts = (field_of(part, "text") for part in parts)
     return [text for text in texts if isinstance(text, str) and text]
+
+
+def said_in(content: Any) -> List[str]:
+    """Return what the user says in a content; pictures alone are said without a word."""
+    words, parts = words_in(content), parts_of(content)
+    # Pictures beside results are what a tool shows.
+    is_answer = any(response_in(part) is not None for part in parts)
+    shows = any(first_field(part, *_DATA) is not None for part in parts)
+    return words or [""] * (shows and not is_answer)
 
 
 def result_of(response: Any) -> ToolResult:

@@ -169,6 +169,7 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         from_openai_responses,
         "no items of OpenAI Responses here",
         _responses_usage,
+        is_joined=True,  # a log of requests has the output of each beside its input
     ),
     "langchain": ConversationFormat(
         ("messages", "values", "channel_values"),

@@ -7,6 +7,7 @@ from ...formats._internal import (
     arguments_of,
     field_of,
     filled_field,
+    first_field,
     items_of,
     optional_text,
     tag_of,
@@ -66,7 +67,7 @@ def _take_ui_tool(run: ListedRun, part: Any) -> None:
     if state in _FINAL:
         failed = state in ("output-error", "output-denied")
         content = (
-            field_of(listed, "errorText") if failed else filled_field(listed, "output", "result")
+            field_of(listed, "errorText") if failed else first_field(listed, "output", "result")
         )
         run.result(content, call_id, failed=failed)
 

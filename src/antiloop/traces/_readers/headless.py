@@ -85,9 +85,14 @@ def _listed_gemini(value: Any) -> Iterator[Listed]:
 def _take_gemini(run: ListedRun, event: Any) -> None:
     kind, at = event["type"], time_of(event)
     call_id = event.get("tool_id")
+    is_of_user = event.get("role") == "user"
+    if kind == "message" and event.get("delta") is True and not is_of_user:
+        run.add_piece(text_of(event.get("content")))
+        return
+    run.end_words()
     if kind == "init":
         run.used(Usage(optional_text(event.get("model"))), at)
-    elif kind == "message" and event.get("role") == "user":
+    elif kind == "message" and is_of_user:
         run.add_user_message(text_of(event.get("content")))
     elif kind == "message":
         run.add_reply(text_of(event.get("content")))

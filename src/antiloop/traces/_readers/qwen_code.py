@@ -53,7 +53,7 @@ def _take_answers(run: ListedRun, record: Any, message: Any, at: Any) -> None:
             is_error = failed or result.is_error
             run.result(result.text, call_id, failed=is_error, at=at, took_s=took_s)
     if record["type"] == "user" and record.get("provenance") in (None, "real_user"):
-        run.add_user_message(*gemini.words_in(message))
+        run.add_user_message(*gemini.said_in(message))
 
 
 FORMAT = ListedFormat("qwen-code", "no record of a Qwen Code chat", _recognizes, _listed, _take)

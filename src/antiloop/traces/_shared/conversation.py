@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ...formats import History
@@ -30,6 +31,9 @@ class ConversationFormat:
     """The message for a value without such messages."""
     usage: Callable[[Any], Usage]
     """Return the usage that a message tells, or the object around the messages."""
+    is_joined: bool = False
+    """Whether the messages under one key go on with those under the key before; otherwise the first
+    one has all."""
     is_foreign: MessageTest = lambda _: False
     """Whether a message is of another format after all; one such shows that."""
     agent: Callable[[Any], str] = lambda _: ""
@@ -54,9 +58,10 @@ class ConversationFormat:
     def messages_in(self, value: Any) -> Optional[List[Any]]:
         """Return the messages of a JSON value; None if it holds none of this format."""
         while isinstance(value, dict):
-            held = (value.get(key) for key in self.keys)
             # What is null, or a text such as the input of a response, holds no messages.
-            value = next((each for each in held if isinstance(each, (dict, list))), None)
+            held = [value[key] for key in self.keys if isinstance(value.get(key), (dict, list))]
+            is_joined = self.is_joined and all(isinstance(each, list) for each in held)
+            value = list(chain.from_iterable(held)) if is_joined else next(iter(held), None)
         if not isinstance(value, list) or not any(map(self.is_message, value)):
             return None
         return None if any(map(self.is_foreign, value)) else value

@@ -13,6 +13,7 @@ from ...formats._internal import (
     arguments_of,
     field_of,
     filled_field,
+    first_field,
     flag_of,
     items_of,
     optional_text,
@@ -33,9 +34,10 @@ _NAMES = ("name", "toolName", "tool_name", "tool")
 _CALL_IDS = ("toolCallId", "tool_call_id", "call_id", "callId", "id")
 _RESULT_IDS = ("tool_use_id", "toolUseID", "toolUseId", *_CALL_IDS)
 _ARGUMENTS = ("input", "arguments", "args", "parameters")
-_OUTPUTS = ("content", "output", "result", "error")
+_OUTPUTS = ("content", "output", "result")
 _IS_ERROR = ("is_error", "isError")
 _TYPED = ("text", "json", "content", "error-text", "error-json", "execution-denied")
+_FAILED = ("error", "execution-denied")
 
 
 class ListedRun(HistoryBuilder):
@@ -59,6 +61,7 @@ class ListedRun(HistoryBuilder):
         self._replies: List[Tuple[int, Optional[float], Optional[float], Usage]] = []
         self._round = -1
         self._reply: Optional[str] = None
+        self._pieces: List[str] = []
         self.answered = 0
         """The number of results so far."""
 
@@ -66,6 +69,15 @@ class ListedRun(HistoryBuilder):
         """Begin a round, unless it is still the same reply of the model."""
         self._round += reply is None or reply != self._reply
         self._reply = reply
+
+    def add_piece(self, text: str) -> None:
+        """Note a part of what the model says, which goes on until `end_words`."""
+        self._pieces.append(text)
+
+    def end_words(self) -> None:
+        """Note what the model said in parts, if it did."""
+        self.add_reply("".join(self._pieces))
+        self._pieces.clear()
 
     def call(self, name: Any, arguments: Any, call_id: Any, at: Optional[float] = None) -> None:
         """Take a call of the reply that was begun last."""
@@ -130,10 +142,13 @@ class ListedRun(HistoryBuilder):
 
     def _take_result(self, block: Any, at: Optional[float]) -> None:
         content = filled_field(block, *_OUTPUTS)
+        if content is None and flag_of(block, "error"):
+            content = field_of(block, "error")
         kind = tag_of(content, "type")
         # Vercel's AI SDK says in the type of an output what its value is.
-        content = field_of(content, "value") if kind in _TYPED else content
-        failed = kind.startswith("error") or any(flag_of(block, name) for name in _IS_ERROR)
+        if kind in _TYPED and not {"value", "reason"}.isdisjoint(content):
+            content = first_field(content, "value", "reason")
+        failed = kind.startswith(_FAILED) or any(flag_of(block, name) for name in _IS_ERROR)
         call_id = filled_field(block, *_RESULT_IDS)
         self.result(content, call_id, failed=failed, at=at, name=filled_field(block, *_NAMES))
 
@@ -150,6 +165,7 @@ class ListedRun(HistoryBuilder):
 
     def recorded(self) -> RecordedRun:
         """Return what is known of the run."""
+        self.end_words()
         costs = [cost for _, _, cost, _ in self._replies if cost is not None]
         amounts = vars(total_usage(usage for *_, usage in self._replies))
         return RecordedRun(
