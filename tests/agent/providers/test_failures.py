@@ -180,6 +180,23 @@ def test_secrets_and_control_characters_of_an_answer_are_not_told(model):
     assert text.isprintable()
 
 
+@pytest.mark.parametrize("pad", [0, 270])
+def test_secrets_and_control_characters_of_what_is_no_reply_are_not_told(model, pad):
+    said = f"{'x' * pad} Incorrect API key: sk-proj-abcdefgh0123456789\x1b[2J"
+    text = str(model.failure(body={"error": {"message": said}}))
+    assert "sk-proj" not in text.partition(model.server.url)[2]
+    assert text.partition(model.server.url)[2].isprintable()
+
+
+def test_a_failure_that_a_stream_of_items_tells_is_told_safely():
+    said = "Incorrect API key: sk-proj-abcdefgh0123456789\x1b[2J"
+    collector = OpenAIProvider("m", api="responses", client=object())._collector(None)
+    with pytest.raises(ProviderError) as raised, named_failures("m", None):
+        collector.add({"type": "error", "message": said})
+    assert str(raised.value).endswith(": Incorrect API key: ***")
+    assert str(raised.value).isprintable()
+
+
 def test_a_mistake_of_the_program_passes_unchanged(model):
     provider = PROVIDERS[model.vendor](
         "m", client_options={"base_url": model.server.url, "api_key": "k"}, nonsense=1

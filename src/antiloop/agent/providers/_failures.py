@@ -15,6 +15,8 @@ from ...exceptions import ProviderError
 from ._wire import part
 
 _LIBRARIES = {"anthropic", "httpcore", "httpcore2", "httpx", "httpx2", "openai"}
+_LONGEST = 500
+"""Characters that are shown of what a server said."""
 _MORE_TRIES = "let the SDK try more often: client_options={'max_retries': 5}"
 _REMEDIES = {
     400: "Check the options of the provider, and whether the conversation fits into the model.",
@@ -46,7 +48,7 @@ def named_failures(model: str, client: Any, *, has_begun: bool = False) -> Itera
     except ProviderError as error:
         if not error.model:
             error.model = model
-            error.args = (f"{_named(model, client)}: {error}",)
+            error.args = (f"{_named(model, client)}: {_safe(str(error))}",)
         raise
     except Exception as error:
         if not _is_of_a_library(error):
@@ -94,7 +96,12 @@ def _said(error: Exception) -> str:
     inner = part(body, "error")
     texts = (part(inner, "message"), part(body, "message"), inner, str(error))
     text = next(text for text in (*texts, type(error).__name__) if text and isinstance(text, str))
-    return visible(SECRETS.text(text)).rstrip(".")
+    return _safe(text).rstrip(".")
+
+
+def _safe(text: str) -> str:
+    """Return what a server said without what must not be shown."""
+    return visible(SECRETS.text(text), _LONGEST)
 
 
 def _remedy(error: Exception, status: Optional[int], has_begun: bool) -> str:

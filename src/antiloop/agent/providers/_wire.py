@@ -21,6 +21,7 @@ from typing import (
 )
 
 from ..._frozen import frozen
+from ..._text.masking import SECRETS
 from ..._trace import to_plain
 from ...types import Message, Role, ToolCall
 from ._protocol import StreamItem, Thought, ToolSchema
@@ -202,7 +203,8 @@ def sent_arguments(arguments: Any) -> Mapping[str, Any]:
 
 def shortened(answer: Any, limit: int = 300) -> str:
     """Return an unusable answer for an error's text: what it says went wrong, else all of it."""
-    text = repr(part(answer, "error") or answer)
+    # Masked before it is cut: half a secret would not be recognized as one.
+    text = SECRETS.text(repr(part(answer, "error") or answer))
     return text if len(text) <= limit else text[:limit] + "..."
 
 
