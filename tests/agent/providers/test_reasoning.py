@@ -238,3 +238,17 @@ def test_a_reply_that_only_thought_is_not_sent_back(kind, streamed):
     ]
     (turn,) = anthropic_messages(said)[1]
     assert [block["text"] for block in turn["content"]] == ["Go", "Answer me."]
+
+
+def test_a_tool_of_the_server_that_was_cut_off_goes_back_with_an_object():
+    collector = AnthropicProvider("m", client=object())._collector(None)
+    block = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    whole = anthropic_whole([block], "max_tokens")
+    for event in anthropic_events(whole):
+        if event["type"] == "content_block_delta":
+            event["delta"]["partial_json"] = '{"query": "re'
+        collector.add(event)
+    reply = collector.reply()
+    said = Message(Role.ASSISTANT, reply.text, provider_data=reply.provider_data)
+    ((sent,),) = [turn["content"] for turn in anthropic_messages([said])[1]]
+    assert sent == {**block, "input": {"raw_arguments": '{"query": "re'}}

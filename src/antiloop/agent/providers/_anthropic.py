@@ -335,7 +335,7 @@ class _Block:
         if not self._opaque:
             return len(self.text)
         if self._json:  # a tool of the server's own
-            return {**self._opaque, "input": read_arguments(self._json)}
+            return {**self._opaque, "input": sent_arguments(self._json)}
         return self._opaque
 
     def calls(self) -> List[ToolCall]:
