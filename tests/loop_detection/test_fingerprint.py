@@ -12,6 +12,7 @@ import json
 import math
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 from types import MappingProxyType
@@ -515,6 +516,38 @@ def half_of_the_outer_list():
     return outer
 
 
+class Row:
+    """A row as `sqlite3` and others give it: it is no mapping, and cannot be pickled."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, name):
+        return self.values[name]
+
+    def keys(self):
+        return list(self.values)
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("cannot pickle a row")
+
+
+def row(a, b):
+    return Row({"a": a, "b": b})
+
+
+def test_rows_of_sqlite_are_told_apart_by_what_they_hold():
+    database = sqlite3.connect(":memory:")
+    database.row_factory = sqlite3.Row
+    one, other = (database.execute("select ? as n", (n,)).fetchall() for n in (1, 2))
+    database.close()
+    assert canonical_json(one) == '[{"\\u0000Row":{"n":1}}]'
+    assert canonical_json(other) == '[{"\\u0000Row":{"n":2}}]'
+
+
 HUGE, STATE = 2**4096, '[{"\\u0000type":"test_fingerprint.'
 CANONICAL = {
     "a circle": (ring(), '[{"\\u0000circular":1}]'),
@@ -570,6 +603,8 @@ CANONICAL = {
     "a class": (Plain, '{"\\u0000type":"test_fingerprint.Plain"}'),
     "a dataclass": (Point(1, {2}), '{"x":1,"y":{"\\u0000set":[2]}}'),
     "a model": (Model(x={1}), '{"x":{"\\u0000set":[1]}}'),
+    "a row of a database": (row(1, {2}), '{"\\u0000Row":{"a":1,"b":{"\\u0000set":[2]}}}'),
+    "views of a mapping": ([{"a": 1}.keys(), {"a": 1}.items()], '[["a"],[["a",1]]]'),
     "a mapping of a kind of its own": (MappingProxyType({"b": (1,)}), '{"b":[1]}'),
     "what raises": ([Unwilling()], '[{"\\u0000Unwilling":null}]'),
     "what is as deep as is looked at": (

@@ -7,10 +7,11 @@ The rules, in the order in which they are tried:
 * A tuple is an array, a set is an array without order, bytes are their hexadecimal digits, each
   kind marked as such where JSON has no word for it.
 * Keys that are not text are written as JSON would write them: ``{1: x}`` equals ``{"1": x}``.
-* An enum member is its value. Dataclasses, pydantic models and other mappings are mappings.
-  A path is its class and its text.
+* An enum member is its value. Dataclasses, pydantic models and other mappings are mappings. A view
+  of a mapping is an array. A path is its class and its text.
 * Other numbers are compared as ``int`` or ``float``; any other object is its class and the
-  state that it would be pickled with. Objects that show no state equal all others of their class.
+  state that it would be pickled with, or what it has by ``keys()``, as a row of a database.
+  Objects that show no state equal all others of their class.
 * A value inside itself is marked by how far up it stands; what lies deeper than `MAX_DEPTH`
   or beyond `MAX_ITEMS` is not looked at.
 
@@ -30,11 +31,14 @@ from typing import (
     Any,
     Callable,
     Dict,
+    ItemsView,
     Iterable,
     Iterator,
+    KeysView,
     List,
     Mapping,
     Tuple,
+    ValuesView,
 )
 
 MAX_DEPTH = 64
@@ -213,7 +217,7 @@ class _Simplifier:
             return _number(value)
         if isinstance(value, Mapping):
             return self._mapping(value.items(), above)
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple, KeysView, ValuesView, ItemsView)):
             return [self.simplify(item, above) for item in self._some(value)]
         if isinstance(value, (set, frozenset)):
             items = (self.simplify(item, above) for item in self._some(value))
@@ -250,7 +254,15 @@ class _Simplifier:
         return _marked(_class_name(value), self._state(value, above))
 
     def _state(self, value: Any, above: Tuple[int, ...]) -> Any:
-        reduced = value.__reduce_ex__(2)
+        try:
+            reduced = value.__reduce_ex__(2)
+        except Exception:
+            # A row of a database is a mapping in all but name. A client of one has no length, and
+            # would ask the database.
+            if not hasattr(type(value), "__len__"):
+                raise
+            names = value.keys()
+            return self._mapping(((name, value[name]) for name in names), above)
         parts: List[Any] = list(reduced[1:3])
         parts += [list(self._some(contained)) for contained in reduced[3:5] if contained]
         return [self.simplify(part, above) for part in parts]
