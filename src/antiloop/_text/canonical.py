@@ -10,7 +10,7 @@ The rules, in the order in which they are tried:
 * An enum member is its value. Dataclasses, pydantic models and other mappings are mappings. A view
   of a mapping is an array. A path is its class and its text.
 * Other numbers are compared as ``int`` or ``float``; any other object is its class and the
-  state that it would be pickled with, or what it has by ``keys()``, as a row of a database.
+  state that it would be pickled with, or what it has by ``keys()``, as a database row.
   Objects that show no state equal all others of their class.
 * A value inside itself is marked by how far up it stands; what lies deeper than `MAX_DEPTH`
   or beyond `MAX_ITEMS` is not looked at.
@@ -257,7 +257,7 @@ class _Simplifier:
         try:
             reduced = value.__reduce_ex__(2)
         except Exception:
-            # A row of a database is a mapping in all but name. A client of one has no length, and
+            # A database row is a mapping in all but name. A client of one has no length, and
             # would ask the database.
             if not hasattr(type(value), "__len__"):
                 raise

@@ -22,12 +22,17 @@ def nested_entry(command: str, timeout: int = 30) -> Dict[str, Any]:
 
 
 def flat_entry(command: str) -> Dict[str, Any]:
-    """Return the entry for the list of one event, for bash and PowerShell.
+    """Return the entry for the list of one event, for bash and PowerShell."""
+    return {"type": "command", "bash": command, "powershell": command, "timeoutSec": 30}
 
-    Copilot refuses a call if the hook before it fails, also where its program is missing.
+
+def forgiving(command: str) -> str:
+    """Return a command for bash and PowerShell that ends well even if its program is missing.
+
+    Settings are shared with machines that have no antiloop, and some agents take any failure of a
+    hook for a refusal.
     """
-    shells = {"bash": f"{command} || true", "powershell": f"{command}; exit 0"}
-    return {"type": "command", **shells, "timeoutSec": 30}
+    return f"{command}; exit 0"
 
 
 @dataclass(frozen=True)

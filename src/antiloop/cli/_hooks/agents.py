@@ -12,6 +12,7 @@ from .agent_settings import (
     AgentSettings,
     PluginFile,
     flat_entry,
+    forgiving,
     nested_entry,
 )
 
@@ -75,7 +76,7 @@ SETTINGS: Dict[str, AgentSettings] = {
             ("BeforeTool", "AfterTool", "BeforeAgent"),
             {USER: "settings.json", PROJECT: ".gemini/settings.json"},
             ".gemini",
-            entry=lambda command: nested_entry(command, timeout=30_000),  # milliseconds
+            entry=lambda command: nested_entry(forgiving(command), timeout=30_000),  # milliseconds
             no_events=("enabled", "disabled", "notifications"),
         ),
         AgentSettings(
@@ -84,7 +85,7 @@ SETTINGS: Dict[str, AgentSettings] = {
             {USER: "hooks/antiloop.json", PROJECT: ".github/hooks/antiloop.json"},
             ".copilot",
             "COPILOT_HOME",
-            entry=flat_entry,
+            entry=lambda command: flat_entry(forgiving(command)),
             frame={"version": 1},
         ),
         AgentSettings(
