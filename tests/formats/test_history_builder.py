@@ -1,10 +1,16 @@
 """A conversation whose beginning is forgotten goes on as one that is whole."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.formats import _history_builder as growing_history
-from antiloop.formats._history_builder import GrowingHistory, HistoryBuilder, keep_latest
+from antiloop.formats._history_builder import (
+    KEPT_IDS,
+    GrowingHistory,
+    HistoryBuilder,
+    keep_latest,
+)
 from antiloop.types import ToolCall, ToolResult
 
 STEPS = st.one_of(
@@ -35,6 +41,18 @@ def play(builder, steps, after_each):
             builder.add_reply(f"words {number}")
         after_each(builder, judged)
     return judged
+
+
+@pytest.mark.parametrize("call_id", [None, "c"])
+def test_an_old_id_that_is_used_again_is_not_forgotten_while_its_call_waits(call_id):
+    history = HistoryBuilder()
+    for number, each in enumerate([call_id, *map(str, range(KEPT_IDS)), call_id]):
+        history.add_call("tool", {"n": number}, each, number)
+        if number <= KEPT_IDS:
+            history.add_result(ToolResult("done"), each, "tool")
+    history.forget(KEPT_IDS)
+    history.add_result(ToolResult("late"), call_id, "tool")
+    assert history.build(KEPT_IDS + 1).results == (ToolResult("late"),)
 
 
 @given(st.lists(STEPS, max_size=60))

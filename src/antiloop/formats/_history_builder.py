@@ -155,7 +155,10 @@ class HistoryBuilder(GrowingHistory):
         started_at: Optional[float] = None,
     ) -> None:
         """Add one call of the model reply ``round``."""
-        self._open.setdefault(call_id, []).append(len(self.calls))
+        # To the end, so that an id that is used again is not among the first that are forgotten.
+        waiting = self._open.pop(call_id, [])
+        waiting.append(len(self.calls))
+        self._open[call_id] = waiting
         self.add(ToolCall(tool_name, arguments, call_id, round, started_at))
 
     def add_result(
