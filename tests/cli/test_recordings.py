@@ -114,10 +114,12 @@ def place(kind, path):
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(path))
     else:
-        path.symlink_to(os.devnull if kind == "a device" else "nowhere")
+        path.symlink_to(
+            {"a device": os.devnull, "a link to a directory": ".."}.get(kind, "nowhere")
+        )
 
 
-KINDS = ("a named pipe", "a socket", "a device", "a link to nothing")
+KINDS = ("a named pipe", "a socket", "a device", "a link to nothing", "a link to a directory")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -181,9 +181,14 @@ def test_what_is_no_recording_is_passed_over(sessions, tmp_path):
 
 def test_what_is_no_file_is_told_once_and_never_waited_for(sessions, tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "up").symlink_to(tmp_path)
     (tmp_path / "z.jsonl").symlink_to(tmp_path / "nowhere")
     assert sessions.later() == sessions.later() == []
-    told = ["pipe.jsonl: a named pipe; skipped", "z.jsonl: a link to nothing; skipped"]
+    told = [
+        "pipe.jsonl: a named pipe; skipped",
+        "up: a link to a directory; skipped",
+        "z.jsonl: a link to nothing; skipped",
+    ]
     assert sessions.told == told
     (tmp_path / "pipe.jsonl").unlink()
     sessions.later()

@@ -300,6 +300,9 @@ def _files_under(
             yield folder
             continue
         folders.sort()
+        for each in (os.path.join(folder, name) for name in folders):
+            if os.path.islink(each):  # it may lead back to where it is
+                on_other(f"{each}: a link to a directory; skipped")
         for each in (os.path.join(folder, name) for name in sorted(names)):
             kind = what_it_is(each)
             if kind is None:

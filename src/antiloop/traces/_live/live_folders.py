@@ -6,7 +6,6 @@ from typing import (
     Callable,
     Container,
     Dict,
-    Iterator,
     List,
     NamedTuple,
     Optional,
@@ -93,18 +92,16 @@ def files_below(folder: str) -> Tuple[List[FoundFile], List[Tuple[str, str]]]:
     The second list names what is there but is not a file, such as a pipe, with its kind.
     """
     files, others = [], []
-    for path in _paths_below(folder):
-        kind = what_it_is(path)
-        if kind is not None:
-            others.append((path, kind))
-            continue
-        try:
-            files.append(FoundFile(os.stat(path).st_mtime, path))
-        except FileNotFoundError:  # gone since it was listed
-            continue
+    for place, folders, names in os.walk(folder):
+        linked = (os.path.join(place, name) for name in folders)
+        others += [(path, "a link to a directory") for path in linked if os.path.islink(path)]
+        for path in (os.path.join(place, name) for name in names if name.endswith(ENDING)):
+            kind = what_it_is(path)
+            if kind is not None:
+                others.append((path, kind))
+                continue
+            try:
+                files.append(FoundFile(os.stat(path).st_mtime, path))
+            except FileNotFoundError:  # gone since it was listed
+                continue
     return sorted(files), sorted(others)
-
-
-def _paths_below(folder: str) -> Iterator[str]:
-    for place, _, names in os.walk(folder):
-        yield from (os.path.join(place, name) for name in names if name.endswith(ENDING))
