@@ -57,6 +57,30 @@ def test_twenty_labels_change_thresholds_and_cost_no_loop(reviewed, tmp_path, ca
     assert found == {f"stuck{n}" for n in range(10)}
 
 
+def test_labels_go_on_behind_a_last_line_without_an_end_and_into_no_recording(runs, tmp_path):
+    path, labels = runs(r1=calls("search", 4)), tmp_path / "labels.jsonl"
+    recorded = Path(path).read_text()
+    label = ["label", "right", path, "--run", "r1", "-o"]
+    for before in ("", '{"run_id": "r0", "steps": [1, 3], "is_stuck": true}'):
+        labels.write_text(before)
+        assert main([*label, str(labels)]) == 0
+        assert [each.run_id for each in read_labels(str(labels))] == ["r0", "r1"][not before :]
+    with pytest.raises(SystemExit) as ended:
+        main([*label, path])
+    assert (ended.value.code, Path(path).read_text()) == (2, recorded)
+
+
+def test_a_file_of_labels_holds_no_runs(runs, tmp_path, capsys):
+    path = runs(r1=calls("search", 4))
+    labels = str(Path(path).parent / "labels.jsonl")
+    assert main(["label", "right", path, "--run", "r1", "-o", labels]) == 0
+    capsys.readouterr()
+    assert main(["scan", str(Path(path).parent), "--format", "jsonl"]) == 1
+    captured = capsys.readouterr()
+    assert [json.loads(line)["run_id"] for line in captured.out.splitlines()] == ["r1"]
+    assert "1 of 2 files hold no runs" in captured.err
+
+
 def test_what_a_change_costs_is_said_with_each(runs, tmp_path, capsys):
     labels = tmp_path / "labels.jsonl"
     path = runs(

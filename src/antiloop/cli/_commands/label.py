@@ -1,12 +1,13 @@
 """``antiloop label``: say whether a finding is right."""
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple
 
 from .._command import COULD_NOT_RUN, add_command, naming
 from .._detector import add_detector, detector_of, profiles_of
 from .._output.terminal import SeenIds, complain, counted, line_of, named, tell
-from .._recordings import Recordings, add_recordings
+from .._recordings import Recordings, add_recordings, path_to_write
 
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=path_to_write,
         default="labels.jsonl",
         metavar="FILE",
         help="file to append to (default: labels.jsonl)",
@@ -61,10 +63,17 @@ def run(args: argparse.Namespace) -> int:
             complain(f"{args.paths[0]}: no run {named(args.run_id)}; {seen}")
         return COULD_NOT_RUN
     labels = list(_labels(args, found))
-    with naming(args.output), open(args.output, "a", encoding="utf-8") as file:
-        file.writelines(each.to_line() for each in labels)
+    with naming(args.output):
+        _append(args.output, "".join(each.to_line() for each in labels))
     tell(line_of(f"{args.output}: {counted(len(labels), 'label')} on {named(found.run_id)}"))
     return 0
+
+
+def _append(path: str, lines: str) -> None:
+    with open(path, "ab+") as file:
+        # An editor may have left the last line without an end.
+        is_within = bool(file.tell()) and file.seek(-1, os.SEEK_END) and file.read() != b"\n"
+        file.write(b"\n" * is_within + lines.encode())
 
 
 def _labels(args: argparse.Namespace, found: "RecordedRun") -> "Iterator[Label]":

@@ -36,7 +36,8 @@ def recognizes(value: Any) -> bool:
     """Whether a JSON value is one run of this format."""
     if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
         return False
-    return not atif.recognizes(value)
+    # A label, by which people judge a run, has the steps that it is about.
+    return "is_stuck" not in value and not atif.recognizes(value)
 
 
 def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
