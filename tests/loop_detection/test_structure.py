@@ -211,8 +211,17 @@ JOBS = {
 )
 def test_a_job_may_stand_inside_of_another_object(wrap, state):
     assert outcome(json.dumps(wrap({"id": 7, **state}))) is Outcome.WAITING
-    several = [{"id": 7, **state}, {"id": 8, "status": "done"}]
-    assert outcome(json.dumps(wrap({"items": several}))) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("wrap", [dict, *JOBS.values()])
+@given(st.permutations(["done", "running", "failed", "validating"]), st.integers(0, 4))
+def test_of_several_things_one_is_always_running_but_one_to_be_done_is_waited_for(wrap, states, at):
+    others = [{"id": at, "status": state, "pending": 3} for at, state in enumerate(states)]
+    for state in ("pending", "Queued", "in_progress"):
+        items = [*others[:at], {"id": 7, "status": state}, *others[at:]]
+        assert outcome(json.dumps(wrap({"items": items}))) is Outcome.WAITING
+        items = [*others[:at], {"id": 7, "mood": state}, *others[at:]]
+        assert outcome(json.dumps(wrap({"items": items}))) is Outcome.SUCCESS
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ stand far from the beginning. In this order:
    400 on.
 2. Text in the wrapping is read again as an answer.
 3. An object that lists nothing is empty, if all that it says beside was asked; one with a state
-   like "validating" is about work that is under way; any other one is data, and its words are
-   values.
+   like "validating", or with several things of which one is still to be done, is about work that
+   is under way; any other one is data, and its words are values.
 """
 
 import json
@@ -181,20 +181,27 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
     )
 
 
-def _goes_on(value: Any, layers: int = _LAYERS) -> bool:
-    """Whether a field says that work is under way, however deep: a job is often inside another."""
-    if isinstance(value, list):  # of several things, one is always at work
-        return len(value) == 1 and _goes_on(value[0], layers)
+def _goes_on(value: Any, layers: int = _LAYERS, is_one_of_many: bool = False) -> bool:
+    """Whether a field says that work is under way: a job is often inside another object."""
+    if isinstance(value, list):
+        jobs = [each for each in value if isinstance(each, dict)]
+        return any(_goes_on(each, layers, len(value) > 1) for each in jobs)
     if not (layers and isinstance(value, dict)):
         return False
-    for name, each in value.items():
-        if isinstance(each, str):
-            said, plain = each.lower(), name.lower()
-            if said in _UNDONE or (plain.endswith(_STATES) and _UNDER_WAY.fullmatch(said)):
-                return True
-        elif (type(each) is int and each > 0 and name in _UNDONE) or _goes_on(each, layers - 1):
-            return True
-    return False
+    return any(
+        _says_that_work_goes_on(name, each, is_one_of_many)
+        or _goes_on(each, layers - 1, is_one_of_many)
+        for name, each in value.items()
+    )
+
+
+def _says_that_work_goes_on(name: str, value: Any, is_one_of_many: bool) -> bool:
+    if not isinstance(value, str):
+        return type(value) is int and value > 0 and name in _UNDONE and not is_one_of_many
+    said, is_state = value.lower(), name.lower().endswith(_STATES)
+    if is_one_of_many:  # one of them is always running
+        return is_state and said in _UNDONE
+    return said in _UNDONE or (is_state and _UNDER_WAY.fullmatch(said) is not None)
 
 
 def _verdicts(fields: Dict[str, Any]) -> List[bool]:
