@@ -98,18 +98,6 @@ def test_each_field_of_a_status_says_that_the_other_side_is_busy(name, status):
     assert form_of(json.dumps({name: status, "message": "the page"})).is_busy
 
 
-@pytest.mark.parametrize("name", ["status", "state", "phase"])
-def test_each_field_of_a_state_says_that_work_is_under_way(name):
-    assert form_of(json.dumps({"id": 7, name: "queued"})).is_under_way
-
-
-@given(st.sampled_from(["pending", "queued", "in_progress"]), st.integers(0, 99), st.integers(0, 9))
-def test_a_count_of_what_is_not_done_says_that_work_is_under_way(name, left, done):
-    answer = json.dumps({"total": left + done, "passed": done, name: left})
-    assert form_of(answer).is_under_way == (left > 0)
-    assert not form_of(answer.replace(name, "skipped")).is_under_way
-
-
 @pytest.mark.parametrize(
     "name", "stdout stderr output text message result msg reason error".split()
 )
@@ -143,106 +131,6 @@ def test_words_that_are_values_or_asides_are_no_failure(answer):
 def test_a_denial_in_the_first_clause_is_a_failure(text):
     assert outcome(text) is Outcome.FAILURE
     assert outcome(f"Done. {text}") is Outcome.SUCCESS
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        '{"id": "b", "status": "validating"}',
-        '{"phase": "ContainerCreating", "ready": 0}',
-        '"CREATE_IN_PROGRESS"',
-        "build\tpending\t0\thttps://ci/1",
-        "NAME    READY   STATUS\nweb-1   0/1     Pending   0",
-        "queued\t\tFix\tCI\tmain",
-        "JOBID PARTITION NAME USER ST TIME\n55 gpu train u PD 0:00",
-        '{"status": 503, "detail": "x"}',
-    ],
-)
-def test_a_state_says_that_work_is_under_way(answer):
-    assert outcome(answer) is Outcome.WAITING
-
-
-def checks(state):
-    names = ["build linux", "build mac", "build windows", "docs", "lint", "types", "unit"]
-    rows = [f"{name}\tpass\t4m{n}s\thttps://ci.example/runs/{n}" for n, name in enumerate(names)]
-    return "\n".join([*rows, f"end to end\t{state}\t0\thttps://ci.example/runs/9", *rows])
-
-
-def pods(state):
-    rows = [f"web-{n}-5d9f   1/1     Running   0          4d" for n in range(12)]
-    return "\n".join(["NAME         READY   STATUS    AGE", f"api-7   0/1   {state}   9s", *rows])
-
-
-@pytest.mark.parametrize("table", [checks, pods, lambda state: checks("pass") + f"\ne2e\t{state} "])
-@pytest.mark.parametrize("state", ["pending", "Pending", "queued", "IN_PROGRESS", "creating"])
-def test_one_open_cell_of_a_long_table_says_that_work_is_under_way(table, state):
-    assert outcome(table(state)) is Outcome.WAITING
-    assert outcome(table("Running")) is Outcome.SUCCESS
-    assert outcome(table(f"{state} review")) is Outcome.SUCCESS
-    assert outcome(table(state), is_error=True) is Outcome.FAILURE
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["    12\tpending  # yet", "   - pending   # yet", "are  (pending)  there", "is pending "],
-)
-def test_a_state_outside_of_a_cell_says_nothing(line):
-    lines = [f"word {n}   and more" for n in range(30)]
-    assert outcome("\n".join([*lines, line])) is Outcome.SUCCESS
-
-
-JOBS = {
-    "inside": lambda job: {"data": {"run": job}},
-    "only one": lambda job: [job],
-    "one in a list": lambda job: {"jobs": [job], "next": None},
-}
-
-
-@pytest.mark.parametrize("wrap", [dict, *JOBS.values()])
-@pytest.mark.parametrize(
-    "state",
-    [
-        {"status": "in_progress"},
-        {"StackStatus": "CREATE_IN_PROGRESS"},
-        {"buildPhase": "Provisioning"},
-        {"decision": "pending"},
-        {"queued": 3},
-    ],
-)
-def test_a_job_may_stand_inside_of_another_object(wrap, state):
-    assert outcome(json.dumps(wrap({"id": 7, **state}))) is Outcome.WAITING
-
-
-@pytest.mark.parametrize("wrap", [dict, *JOBS.values()])
-@given(st.permutations(["done", "running", "failed", "validating"]), st.integers(0, 4))
-def test_of_several_things_one_is_always_running_but_one_to_be_done_is_waited_for(wrap, states, at):
-    others = [{"id": at, "status": state, "pending": 3} for at, state in enumerate(states)]
-    for state in ("pending", "Queued", "in_progress"):
-        items = [*others[:at], {"id": 7, "status": state}, *others[at:]]
-        assert outcome(json.dumps(wrap({"items": items}))) is Outcome.WAITING
-        items = [*others[:at], {"id": 7, "mood": state}, *others[at:]]
-        assert outcome(json.dumps(wrap({"items": items}))) is Outcome.SUCCESS
-
-
-@pytest.mark.parametrize(
-    "fields", [{"pending": 0}, {"mood": "running"}, {"status": "existing"}, {"queued": True}]
-)
-def test_a_field_that_is_no_state_of_a_job_says_nothing(fields):
-    for wrap in JOBS.values():
-        assert outcome(json.dumps(wrap({"id": 7, **fields}))) is Outcome.SUCCESS
-
-
-def test_a_state_that_lies_too_deep_is_part_of_the_data():
-    nested = {"status": "queued"}
-    for _ in range(4):
-        nested = {"inner": nested}
-    assert outcome(json.dumps(nested)) is Outcome.SUCCESS
-    assert outcome(json.dumps(nested["inner"])) is Outcome.WAITING
-
-
-@pytest.mark.parametrize("state", ["missing", "existing", "working", "done", "ready"])
-def test_not_every_state_is_one_of_work(state):
-    assert outcome(json.dumps({"id": 7, "status": state})) is Outcome.SUCCESS
 
 
 def test_an_object_that_lists_nothing_is_empty_also_deep_inside():

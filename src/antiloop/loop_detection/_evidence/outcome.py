@@ -5,6 +5,7 @@ from typing import AbstractSet, Any, Optional, Tuple
 
 from ..._text_enum import TextEnum
 from ...stability import beta
+from .job_state import is_under_way, shows_work
 from .noise import given_words, words
 from .plain_answer import (
     BRIEF,
@@ -15,8 +16,6 @@ from .plain_answer import (
     PHRASE_WORDS,
     SHORT,
     SILENCE_WORDS,
-    STATE,
-    WORK_WORDS,
     ascii_words,
     contains_any,
     may_be_running,
@@ -95,22 +94,6 @@ _BENIGN_PARTS = (
     *("null", "none", "false", "0", "no ", "zero ", "without ", "[", "{", "any", "new"),
     *("may not", "must not", "should not", "staged"),
 )
-_WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
-_JOB = (
-    r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
-    r"|query|request|run|scan|script|session|task|tests?|upload|work|workflow)"
-)
-_WAITING = re.compile(
-    rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b|\w_in_progress\b"
-    r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\bpd\b"  # that of squeue
-    rf"|\b(?:status|state)\W{{1,5}}{_WORK}\b|^\W*(?:the\s+)?(?:{_JOB}\s+(?:\S*\d\S*\s+)?)?{_WORK}\b"
-    rf"[^.]{{0,40}}$|^\W*(?:the\s+)?{_JOB}\s+(?:\S*\d\S*\s+)?{_WORK}[.,;](?=\s)"
-)  # no "pod-a Running": that is how it should be
-_OPEN = r"(?:pending|queued|in_progress|\w*creating)"
-_CELL = re.compile(
-    rf"^(?:\S.*?(?:\t ?|  ){_OPEN}(?:\t|  |[ \t]*$)|{_OPEN}(?:\t|  ))", re.MULTILINE
-)  # of `gh pr checks`, `kubectl get pods`
-_STATE = re.compile(rf"\b(?:status|state)\W{{1,5}}{_WORK}\b")
 _CLAUSE = re.compile(r"[.,;!](?=\s|$)|\n")
 _BUSY = re.compile(
     r"\b(?:overloaded|rate.?limit\w*|temporarily|too many requests|not.?ready"
@@ -183,7 +166,7 @@ def _of_words(text: str, is_error: bool = False) -> Outcome:
     """Judge an answer by its first words, once its form says nothing."""
     length = len(text)
     if length > BRIEF:
-        if not is_error and may_be_running(text) and _shows_work(text[:SHORT].lower()):
+        if not is_error and may_be_running(text) and shows_work(text[:SHORT].lower()):
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
@@ -213,7 +196,7 @@ def _brief_outcome(text: str, telling: AbstractSet[str]) -> Optional[Outcome]:
         return SILENT
     if "\n[" in text and _SILENT.match(_HARNESS.sub("", text)):
         return SILENT
-    return WAITING if _says_busy(text) or _is_under_way(text) else None
+    return WAITING if _says_busy(text) or is_under_way(text) else None
 
 
 def is_busy(text: str) -> bool:
@@ -224,16 +207,6 @@ def is_busy(text: str) -> bool:
 
 def _says_busy(head: str) -> bool:
     return contains_any(head, _BUSY_PARTS) and _BUSY.search(head) is not None
-
-
-def _shows_work(text: str) -> bool:
-    """Whether a longer answer begins with a state of work under way, or lists one."""
-    return _STATE.search(text[:STATE]) is not None or _CELL.search(text) is not None
-
-
-def _is_under_way(text: str) -> bool:
-    is_possible = contains_any(text, WORK_WORDS)
-    return is_possible and (_WAITING.search(text) or _CELL.search(text)) is not None
 
 
 def _speaks_of_failure(head: str) -> bool:

@@ -10,13 +10,10 @@ BRIEF = 300
 """Characters of the longest answer that may be one of the usual phrases, such as "no output"."""
 STATE = 200
 """Characters in which a long answer names the state of what it is about."""
-WORK_WORDS = (
-    *("pending", "processing", "queued", "running", "starting", "waiting"),
-    *("in progress", "in_progress", "in-progress", "creating", "pd "),
-)
-"""States of work that is under way."""
-OPEN_CELLS = ("pending", "queued", "in_progress", "creating")
-"""Those of them that tables give."""
+WORK_WORDS = ("ing", "queued", "in progress", "in_progress", "in-progress", "ready", "pd ")
+"""Parts of the words that say in which state work is that is under way."""
+OPEN_CELLS = ("pending", "queued", "in_progress", "creating", "starting")
+"""Ends of the cells of a table that say so."""
 HEAD = 120
 """Characters in which an answer that is a failure says so."""
 
@@ -41,8 +38,9 @@ SILENCE_WORDS = frozenset(("", "exit", "output"))
 PHRASE_WORDS = NOTHING_WORDS.union(
     SILENCE_WORDS,
     """
-    create_in_progress creating in_progress later limit limited limits overloaded pd pending
-    processing progress queued ready requests running starting stderr stdout temporarily waiting
+    create_in_progress creating health in_progress later limit limited limits overloaded pd pending
+    processing progress queued ready requests running starting state status stderr stdout
+    temporarily waiting
     """.split(),
 )
 """The same for every usual phrase."""
@@ -101,7 +99,7 @@ def may_be_running(text: str) -> bool:
         return True
     table = text[:SHORT]
     has_cells = "\t" in table or "   " in table
-    return has_cells and contains_any(table.lower(), OPEN_CELLS)
+    return has_cells and contains_any(table.lower(), (*OPEN_CELLS, "ready"))
 
 
 def contains_any(text: str, parts: "tuple[str, ...]") -> bool:

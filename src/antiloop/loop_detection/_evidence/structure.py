@@ -17,6 +17,7 @@ import json
 import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from .job_state import STATES, goes_on
 from .plain_answer import may_have_code
 from .waiting import is_lasting
 
@@ -27,20 +28,13 @@ _EDGE = 200
 _LAYERS = 4
 _DEPTH = 32  # objects inside objects
 CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
-_STATES = ("status", "state", "phase")
 _STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "httpstatus")
 VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
 PRINTED = ("stdout", "stderr", "output")
 SPOKEN = ("text", "message", "result", "msg", "reason", "error")
-_VERDICT_PLACES = frozenset((*_STATES, *SPOKEN))
+_VERDICT_PLACES = frozenset((*STATES, *SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
-_UNDER_WAY = re.compile(
-    r"(?:\w+[ _-])?in[ _-]progress|queued|scheduled|submitted"
-    r"|(?!(?:miss|noth|warn|exist|work)ing)[a-z_-]+ing"
-)
-_UNDONE = ("pending", "queued", "in_progress")
-"""Names of what is not done yet: values, and fields that count it."""
 _BUSY = (429, 503)
 # Shell scripts hold the line "exit 1": it takes a word such as "code", or brackets.
 _EXIT = re.compile(
@@ -128,7 +122,7 @@ def _of_list(value: List[Any], layers: int) -> Form:
     text = text_of_blocks(value)
     if text is not None:
         return form_of(text, layers - 1)
-    return Form("", is_under_way=_goes_on(value), besides=None if value else (), is_data=True)
+    return Form("", is_under_way=goes_on(value), besides=None if value else (), is_data=True)
 
 
 def text_of_blocks(value: List[Any]) -> Optional[str]:
@@ -157,7 +151,7 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
         return form_of(inner, layers - 1)
     if isinstance(fields.get("content"), list) and fields["content"]:
         return _of_list(fields["content"], layers)
-    return Form("", is_under_way=_goes_on(value), besides=_beside_nothing(value), is_data=True)
+    return Form("", is_under_way=goes_on(value), besides=_beside_nothing(value), is_data=True)
 
 
 def _has_failed(fields: Dict[str, Any]) -> bool:
@@ -179,29 +173,6 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
         for state in named
         if isinstance(state, (int, str))
     )
-
-
-def _goes_on(value: Any, layers: int = _LAYERS, is_one_of_many: bool = False) -> bool:
-    """Whether a field says that work is under way: a job is often inside another object."""
-    if isinstance(value, list):
-        jobs = [each for each in value if isinstance(each, dict)]
-        return any(_goes_on(each, layers, len(value) > 1) for each in jobs)
-    if not (layers and isinstance(value, dict)):
-        return False
-    return any(
-        _says_that_work_goes_on(name, each, is_one_of_many)
-        or _goes_on(each, layers - 1, is_one_of_many)
-        for name, each in value.items()
-    )
-
-
-def _says_that_work_goes_on(name: str, value: Any, is_one_of_many: bool) -> bool:
-    if not isinstance(value, str):
-        return type(value) is int and value > 0 and name in _UNDONE and not is_one_of_many
-    said, is_state = value.lower(), name.lower().endswith(_STATES)
-    if is_one_of_many:  # one of them is always running
-        return is_state and said in _UNDONE
-    return said in _UNDONE or (is_state and _UNDER_WAY.fullmatch(said) is not None)
 
 
 def _verdicts(fields: Dict[str, Any]) -> List[bool]:

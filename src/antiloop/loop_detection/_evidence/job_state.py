@@ -1,0 +1,95 @@
+r"""States of work: whether an answer says that work is under way, by its form first.
+
+Recognized are, in this order:
+
+* in an object, a field such as ``status`` with a state like "validating", or a count of what is
+  pending, however deep a job stands inside;
+* in a text, a state under its name, as in ``Status: building``; a first line that is nothing but a
+  state; a sentence that begins with one;
+* in a table, a cell such as "pending", or ``0/1`` behind a name.
+
+Of several things one is always running: there, only what is still to be done counts.
+"""
+
+import re
+from typing import Any
+
+from .plain_answer import OPEN_CELLS, STATE, WORK_WORDS, contains_any
+
+STATES = ("status", "state", "phase")
+"""Ends of the names of fields that hold a state."""
+_LAYERS = 4
+_UNDONE = ("pending", "queued", "in_progress")
+_UNDONE_COUNT = re.compile(rf"(?:{'|'.join(_UNDONE)})_?(?:count)?", re.IGNORECASE)
+_CHANGING = r"(?!(?:miss|noth|warn|exist|work|str|wyom)ing)[a-z_-]{1,30}ing"
+_UNDER_WAY = re.compile(rf"(?:\w+[ _-])?in[ _-]progress|queued|scheduled|submitted|{_CHANGING}")
+_WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
+_JOB = (
+    r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
+    r"|query|request|run|scan|script|session|task|tests?|upload|work|workflow)"
+)
+_SUBJECT = rf"(?:the\s+)?(?:{_JOB}\s+(?:\S*\d\S*\s+)?)"
+# All of these read lower case: patterns that ignore it are several times slower.
+# No "pod-a Running": that is how it should be.
+_NAME = r"(?:status|state|health|phase)"
+# Any other word that ends so must be all that the line says.
+_STATED = re.compile(
+    rf"\b{_NAME}\W{{1,5}}{_WORK}\b"
+    rf"|{_NAME}[ \t]{{0,9}}(?:[:=]|  )[^\w\n]{{0,9}}{_CHANGING}[ \t]*$",
+    re.MULTILINE,
+)
+_SAID = re.compile(
+    rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b|\w_in_progress\b"
+    r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\bpd\b"  # that of squeue
+    rf"|\A\W*{_SUBJECT}?{_WORK}\b(?:[^.]{{0,40}}\Z|\W*\n)|\A\W*{_SUBJECT}{_WORK}[.,;]\s"
+    r"|\A\W*(?:still\s+)?waiting\s+(?:for|on|until)\b"
+    r"|\A\[\d+\][+-]?\s+running\b"  # that of a shell
+)
+_OPEN = rf"[\w<]*(?:{'|'.join(OPEN_CELLS)})>?"
+# Of `gh pr checks`, `kubectl get pods`.
+_CELL = re.compile(rf"^(?:\S.*?(?:\t ?|  ){_OPEN}(?:\t|  |[ \t]*$)|{_OPEN}(?:\t|  ))", re.MULTILINE)
+_READY = re.compile(r"^\S+(?:\t| {2,})(\d{1,4})/(\d{1,4})(?:\t| {2,})", re.MULTILINE)
+
+
+def goes_on(value: Any, layers: int = _LAYERS, is_one_of_many: bool = False) -> bool:
+    """Whether a field of a JSON value says that work is under way.
+
+    A job is often inside another object; `layers` says how deep objects are looked into.
+    """
+    if isinstance(value, list):
+        jobs = [each for each in value if isinstance(each, dict)]
+        return any(goes_on(each, layers, len(value) > 1) for each in jobs)
+    if not (layers and isinstance(value, dict)):
+        return False
+    return any(
+        _is_open(name, each, is_one_of_many) or goes_on(each, layers - 1, is_one_of_many)
+        for name, each in value.items()
+    )
+
+
+def _is_open(name: str, value: Any, is_one_of_many: bool) -> bool:
+    if not isinstance(value, str):
+        counts = type(value) is int and value > 0 and not is_one_of_many
+        return counts and _UNDONE_COUNT.fullmatch(name) is not None
+    said, is_state = value.lower(), name.lower().endswith(STATES)
+    if is_one_of_many:
+        return is_state and said in _UNDONE
+    return said in _UNDONE or (is_state and _UNDER_WAY.fullmatch(said) is not None)
+
+
+def is_under_way(text: str) -> bool:
+    """Whether a brief answer, in lower case, says that work is under way."""
+    if not contains_any(text, WORK_WORDS):
+        return False
+    return (_SAID.search(text) or _STATED.search(text)) is not None or _has_open_cell(text)
+
+
+def shows_work(text: str) -> bool:
+    """Whether a longer answer, in lower case, begins with such a state, or lists one."""
+    return _STATED.search(text[:STATE]) is not None or _has_open_cell(text)
+
+
+def _has_open_cell(text: str) -> bool:
+    if _CELL.search(text) is not None:
+        return True
+    return any(int(ready) < int(of) for ready, of in _READY.findall(text))
