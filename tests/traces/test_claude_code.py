@@ -2,6 +2,8 @@
 
 import pytest
 
+from antiloop.types import Role
+
 
 def asks(session, message_id, **beside):
     message = {
@@ -42,6 +44,37 @@ def test_a_session_printed_as_one_list_is_opened(read, begins):
 def test_calls_that_are_written_again_under_other_ids_count_once(read):
     (run,) = read(asks("s", "1", uuid="a"), asks("s", "2", uuid="b"), asks("s", "1", uuid="c"))
     assert [call.id for call in run.calls] == ["1", "2"]
+
+
+def test_what_was_said_while_the_model_was_at_work_is_a_turn(read):
+    def queued(prompt, **more):
+        attached = {"type": "queued_command", "prompt": prompt, **more}
+        return {"type": "attachment", "sessionId": "s", "attachment": attached}
+
+    (run,) = read(
+        asks("s", "1"),
+        queued("look in src, too"),
+        {**queued("and in lib"), "uuid": "u"},
+        {**queued("and in lib"), "uuid": "u"},
+        asks("s", "2"),
+        queued([{"type": "text", "text": "stop"}]),
+        asks("s", "3"),
+        queued("<task-notification>\nit is done\n</task-notification>"),
+        queued("it is done", origin={"kind": "task-notification"}),
+        {"type": "attachment", "sessionId": "s", "attachment": {"type": "date"}},
+    )
+    assert [(each.text, each.position) for each in run.messages if each.role is Role.USER] == [
+        ("look in src, too", 1),
+        ("and in lib", 1),
+        ("stop", 2),
+    ]
+    assert (len(run), run.turn_starts, read.trouble) == (3, (1, 1, 2), [])
+
+
+def test_a_compaction_is_told_where_no_summary_follows(read):
+    boundary = {"type": "system", "subtype": "compact_boundary", "session_id": "s"}
+    (run,) = read(asks("s", "1"), boundary, asks("s", "2"))
+    assert [(each.is_summary, each.position) for each in run.messages] == [(True, 1)]
 
 
 def test_what_claude_code_wrote_itself_names_no_model(read):

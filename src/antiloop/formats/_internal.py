@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         AgentsOfLines,
         TranscriptBuilder,
         is_message_line,
+        is_of_conversation,
     )
     from ._transcripts.codex import RolloutBuilder, item_of, seconds_of
     from ._transcripts.gemini_session import SessionBuilder
@@ -87,7 +88,7 @@ _HOMES = {
     "_spans.span_rounds": "SpanRounds",
     "_transcripts.atif": "own_steps",
     "_transcripts.claude_transcript": (
-        "AgentsOfLines MAIN_AGENT SYNTHETIC TranscriptBuilder is_message_line"
+        "AgentsOfLines MAIN_AGENT SYNTHETIC TranscriptBuilder is_message_line is_of_conversation"
     ),
     "_transcripts.codex": "RolloutBuilder item_of seconds_of",
     "_transcripts.gemini_session": "SessionBuilder",

@@ -51,6 +51,24 @@ def is_message_line(line: Any) -> bool:
     return tag_of(line, "type") in ("user", "assistant") and flag_of(line, "message")
 
 
+def is_of_conversation(line: Any) -> bool:
+    """Whether a line tells what was said or done, or that the model no longer sees it."""
+    return is_message_line(line) or _is_compaction(line) or _queued_in(line) is not None
+
+
+def _is_compaction(line: Any) -> bool:
+    return tag_of(line, "subtype") == "compact_boundary"
+
+
+def _queued_in(line: Any) -> Any:
+    """Return what was said while the model was at work and told to it with the next results.
+
+    It has no line as a message of the user.
+    """
+    attached = field_of(line, "attachment")
+    return attached if tag_of(attached, "type") == "queued_command" else None
+
+
 def _is_of_person(line: Any) -> bool:
     """Whether a user's line was written by a person, not by a task that came to its end."""
     return tag_of(field_of(line, "origin"), "kind") in ("", "human", "user")
@@ -94,10 +112,18 @@ class TranscriptBuilder(HistoryBuilder):
 
     def add_line(self, line: Any) -> None:
         """Add one line; one that holds no message, or was there before, is passed over."""
-        if tag_of(line, "subtype") == "compact_boundary":
-            self.add_summary()
-        if not is_message_line(line) or self._is_copy(line):
+        if not is_of_conversation(line) or self._is_copy(line):
             return
+        queued = _queued_in(line)
+        if _is_compaction(line):
+            self.add_summary()
+        elif queued is None:
+            self._add_message_line(line)
+        elif _is_of_person(queued):
+            said = {"role": "user", "content": field_of(queued, "prompt")}
+            self.add_user_message(*words_of(said))
+
+    def _add_message_line(self, line: Any) -> None:
         message = field_of(line, "message")
         if field_of(message, "model") != SYNTHETIC:
             add_words(self, message)

@@ -15,6 +15,7 @@ from ...formats._internal import (
     TranscriptBuilder,
     field_of,
     is_message_line,
+    is_of_conversation,
     keep_latest,
     text_of,
 )
@@ -66,7 +67,7 @@ class _Sessions:
         line = record.value
         if not isinstance(field_of(line, "type"), str):
             self._on_trouble(record.line, "no line of a Claude Code session")
-        elif is_message_line(line) or line["type"] == "result":
+        elif is_of_conversation(line) or line["type"] == "result":
             session, agent = key = _session_of(line), self._agents.agent_of(line)
             run = self.runs.get(key)
             if run is None:
