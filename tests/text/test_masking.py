@@ -284,6 +284,10 @@ VALUES = [
         ],
     ),
     ({"name": 7, "value": "abc"}, {"name": 7, "value": "abc"}),
+    ({"Name": "Authorization", "Value": "abc"}, {"Name": "Authorization", "Value": "***"}),
+    ({"KEY": "password", "VALUE": "abc", "x": "y"}, {"KEY": "password", "VALUE": "***", "x": "y"}),
+    ({None: "abc", "name": "password"}, {None: "abc", "name": "password"}),
+    ({"pw": "abc", "subscription-key": "abc"}, {"pw": "***", "subscription-key": "***"}),
     (
         {"name": "password", "x": {"name": "city", "value": "abc"}},
         {"name": "password", "x": {"name": "city", "value": "abc"}},
@@ -345,6 +349,15 @@ TEXTS = [
     ("password=(a) c", "password=*** c"),
     ('x=\\"password\\": \\"a b\\", c', 'x=\\"password\\": \\"***\\", c'),
     ('x=\\"password\\": \\"a', 'x=\\"password\\": \\"***'),
+    ("auth=('bob', 'a)b'), x", "auth=***, x"),
+    ("e['API_KEY'] = 'abc'; b", "e['API_KEY'] = '***'; b"),
+    ('e[\\"token\\"]=\\"a b\\" c', 'e[\\"token\\"]=\\"***\\" c'),
+    ("<password>a b</password> c", "<password>***</password> c"),
+    ("<x><apiKey>\n a\n</apiKey></x>", "<x><apiKey>***</apiKey></x>"),
+    ("password:\n  abc\nx: y", "password:\n  ***\nx: y"),
+    ("  api_key:\r\n\tabc", "  api_key:\r\n\t***"),
+    ("token: |-\n  a b\n  c\nd", "token: |-\n  ***\nd"),
+    ("token: >\n  a\n\n  c", "token: >\n  ***"),
     ("password => abc d", "password => *** d"),
     ("password := abc d", "password := *** d"),
     ("password == abc d", "password == *** d"),
@@ -393,6 +406,11 @@ INNOCENT = [
     '{"a":"é"}',
     "password='",
     "token=",
+    "login <password> [options] <file>",
+    "<token></token>",
+    "Password:\n  Enter it here.",
+    "auth:\n  type: basic",
+    "PASS:\n  test_login",
 ]
 
 

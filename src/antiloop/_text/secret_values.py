@@ -18,11 +18,13 @@ NAME_LENGTH = 200
 
 _SECRET_NAME = re.compile(
     r"passw(?:or)?d|passphrase|passcode|secret(?!ar)|credential|authori[sz]ation|cookie"
-    r"|(?:api|access|private|signing|encryption|account|shared|master|ssh)key"
+    r"|(?:api|access|private|signing|encryption|account|shared|master|ssh|subscription)key"
     r"|(?:access|refresh|auth|api|bearer|session|csrf|xsrf)token"
     r"|session(?:id|key)|token(?:value|string)?\d*$"
 )
-_SHORT_NAMES = frozenset(["pass", "pwd", "auth", "jwt", "creds", "session", "sessid", "bearer"])
+_SHORT_NAMES = frozenset(
+    ["pass", "pwd", "pw", "auth", "jwt", "creds", "session", "sessid", "bearer"]
+)
 _PLAIN_NAME = re.compile(  # names about secrets whose values are not secrets
     r"(?:count|limit|length|size|usage|budget|type|name|polic(?:y|ie)|file|path|dir|ur[li]|endpoint"
     r"|expiry|expires(?:at|in)?|expiration|ttl|required|enabled|valid|method|stdin|prompt|total"
@@ -70,8 +72,10 @@ def without_secrets(value: Any, depth: int = _DEPTH) -> Any:
 
 def _mapping(value: Dict[Any, Any], depth: int) -> Dict[Any, Any]:
     # Headers and variables often come as {"name": ..., "value": ...}.
-    named = value.get("name", value.get("key"))
-    hidden = ("value",) if isinstance(named, str) and names_secret(named) else ()
+    fields = {key.lower(): key for key in value if isinstance(key, str)}
+    named = value.get(fields.get("name", fields.get("key")))
+    is_named = isinstance(named, str) and names_secret(named) and "value" in fields
+    hidden = (fields["value"],) if is_named else ()
     return {
         _text(key, 0) if isinstance(key, str) else key: (
             _hidden(item)
@@ -121,17 +125,25 @@ _HINT = re.compile(r"pass|pwd|secret|cred|auth|cookie|key|token|sess|jwt|bearer"
 """Every name of a secret holds one of these."""
 _NAME = re.compile(r"[\w.-]*")
 _FIRST_WORDS = ("api ", "access ", "private ", "secret ", "client ", "auth ", "session ")
-_SEPARATOR = re.compile(r"(\\*[\"'])?[ \t]*(=>|:=|==?|:(?!:|//))[ \t]*")
+_SEPARATOR = re.compile(r"(\\*[\"'])?\]?[ \t]*(=>|:=|==?|:(?!:|//))[ \t]*")
 _SPACE = r"(?:\s|\\+[nrt])*"
 _AFTER_OPTION = re.compile(rf"(?:(\\*[\"']),{_SPACE}|[ \t]+)(?!-)()")
 # ["password", "..."] and "name": "password", "value": "..."
 _IN_PAIR = re.compile(rf"(\\*[\"']),{_SPACE}()")
+# <password>...</password>; without the end it may be the usage of a program: login <password>
+_IN_ELEMENT = re.compile(r"()(>)(?=[^<>]*</)")
+_ELEMENT_TEXT = re.compile(r"[^<]*")
+# A value may be on the lines below its name in YAML: one line, or more after a sign.
+_BELOW = re.compile(
+    r"[|>][+-]?\d?[ \t]*\r?\n([ \t]+)[^\r\n]*(?:(?:\r?\n)+[ \t]+[^\r\n]*)*"
+    r"|\r?\n([ \t]+)[^\s:]+(?=[ \t]*(?:[\r\n]|\Z))"
+)
 _AFTER_ESCAPE = re.compile(r"\\[nrt]\Z")
 _PAIR_BEGINS = re.compile(rf"[\[(]{_SPACE}\\*[\"']\Z")
 _BEFORE_VALUE = re.compile(rf"(\\*[\"']),{_SPACE}\\*[\"']value\\*[\"']:[ \t]*()")
 _OPENING = re.compile(r"[bruf]{0,2}(\\*)(\"(?:\1\"\1\")?|'(?:\1'\1')?|`)")
 _QUOTED = {quote: re.compile(rf"[^{quote}\\]*(?:\\.[^{quote}\\]*)*", re.DOTALL) for quote in "\"'`"}
-_BRACKET = re.compile(r"[\[\]{}]|(?<!\\)\\*[\"']")
+_BRACKET = re.compile(r"[\[\]{}()]|(?<!\\)\\*[\"']")
 _WHOLE_LINE = re.compile(r"(?:[^\r\n\"'\\]|\\[^\"'rn])*")
 _BARE = re.compile(
     r"(?:(?i:basic|bearer|token|digest|apikey|negotiate)[ \t]+)?(?:[^\s\"'`&\\]|\\[^\s\"'])*"
@@ -183,6 +195,8 @@ def _named(text: str) -> Iterator[_Named]:
         found = _SEPARATOR.match(text, seen) or _BEFORE_VALUE.match(text, seen)
         if found is None and name.startswith("-"):
             found = _AFTER_OPTION.match(text, seen)
+        elif found is None and text[start - 1 : start] == "<":
+            found = _IN_ELEMENT.match(text, seen)
         elif found is None and _PAIR_BEGINS.search(text[max(0, start - 20) : start]):
             found = _IN_PAIR.match(text, seen)
         # Test runners print "PASS: test_login".
@@ -205,8 +219,13 @@ def _value(text: str, named: _Named) -> Tuple[int, int]:
     opening = _OPENING.match(text, at)
     if opening is not None:
         return opening.end(), _closing(text, opening)
-    if text[at : at + 1] in ("[", "{"):
+    if text[at : at + 1] in ("[", "{", "("):
         return at, _balanced(text, at)
+    if named.separator == ">":
+        return at, _end(_ELEMENT_TEXT, text, at)
+    below = _BELOW.match(text, at) if named.separator == ":" and not named.quote else None
+    if below is not None:
+        return below.end(below.lastindex or 0), below.end()
     return at, _end(_WHOLE_LINE if _takes_line(text, named) else _BARE, text, at)
 
 
@@ -236,7 +255,7 @@ def _balanced(text: str, at: int) -> int:
         if quote or mark[-1] in "\"'":
             quote = "" if mark == quote else quote or mark
             continue
-        depth += 1 if mark in "[{" else -1
+        depth += 1 if mark in "[{(" else -1
         if not depth:
             return found.end()
     return len(text)
