@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop import LoopDetection
+from antiloop import LoopAction, LoopDetection, LoopDetector
 from antiloop.loop_detection._evidence import outcome as outcome_module
 from antiloop.loop_detection._evidence import plain_answer
 from antiloop.loop_detection._evidence.outcome import (
@@ -353,3 +353,39 @@ def test_a_running_state_at_the_head_of_a_long_answer_waits(length):
 
 def test_a_long_answer_that_only_speaks_of_states_is_a_success():
     assert outcome("the state of things is running late, says the report " * 40) is Outcome.SUCCESS
+
+
+TITLES = [
+    "Fix error on login",
+    "Handle missing file",
+    "Uploads fail for large files!",
+    "error",
+    "Don't forget (it is not saved)",
+]
+
+
+@given(st.sampled_from(TITLES), st.sampled_from(TITLES), st.booleans())
+def test_what_an_answer_repeats_of_its_arguments_is_no_failure(title, note, is_nested):
+    given_texts = {"title": title, "labels": [note]}
+    arguments = {"issue": given_texts} if is_nested else given_texts
+    answer = f"Created #7: {title.upper()} [{note}]"
+    assert outcome(answer) is Outcome.FAILURE
+    assert outcome(answer, arguments=arguments) is Outcome.SUCCESS
+    assert outcome(f"Cannot create: {title}", arguments=arguments) is Outcome.FAILURE
+    assert outcome(answer, is_error=True, arguments=arguments) is Outcome.FAILURE
+
+
+def test_a_part_of_a_word_and_a_line_for_a_shell_are_repeated_by_chance():
+    assert outcome("errors: 7", arguments={"q": "error"}) is Outcome.FAILURE
+    assert outcome("cat failed", arguments={"command": "cat failed"}) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_bugs_may_be_filed_and_labeled_one_after_the_other(preset):
+    monitor = getattr(LoopDetector, preset)().monitor()
+    for number in range(12):
+        title = f"{TITLES[number % 5]} in part {chr(97 + number)}"
+        made = monitor.record_call("create_issue", {"title": title}, f"Created #{number}: {title}")
+        label = {"issue": number, "label": "error"}
+        labeled = monitor.record_call("add_label", label, f"Label 'error' added to {number}")
+        assert made.action is labeled.action is LoopAction.CONTINUE

@@ -258,6 +258,21 @@ def given_words(arguments: Any) -> Set[str]:
     return set(words(" ".join([each for _, each in _leaves(arguments)])[:LONG]))
 
 
+def without_echoes(text: str, arguments: Any) -> str:
+    """Leave out of a text in lower case what arguments say word for word.
+
+    >>> without_echoes("issue 7: fix error on login", {"title": "Fix error on login"}).strip()
+    'issue 7:'
+    """
+    if command_line(arguments) is not None:
+        return text  # a line for a shell states nothing
+    for _, each in _leaves(arguments):
+        given = each.strip().lower()
+        if given and given in text:
+            text = re.sub(rf"(?<!\w){re.escape(given)}(?!\w)", " ", text)
+    return text
+
+
 def _stems(text: str) -> str:
     text = text[:LONG].lower()
     if _may_have_clocks(text):

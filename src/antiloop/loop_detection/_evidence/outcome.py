@@ -6,7 +6,7 @@ from typing import AbstractSet, Any, Optional, Tuple
 from ..._text_enum import TextEnum
 from ...stability import beta
 from .job_state import is_under_way, shows_work
-from .noise import given_words, words
+from .noise import given_words, without_echoes, words
 from .plain_answer import (
     BRIEF,
     DENIALS,
@@ -152,7 +152,7 @@ def outcome(text: str, is_error: bool = False, arguments: Any = None) -> Outcome
             return WAITING
         return EMPTY if _adds_nothing(form.besides, arguments) else SUCCESS
     is_silent = form.has_failed is False and not any(map(str.isalnum, form.text))
-    return SILENT if is_silent else _of_words(form.text)
+    return SILENT if is_silent else _of_words(form.text, arguments=arguments)
 
 
 def _adds_nothing(besides: Optional[Tuple[str, ...]], arguments: Any) -> bool:
@@ -162,7 +162,7 @@ def _adds_nothing(besides: Optional[Tuple[str, ...]], arguments: Any) -> bool:
     return given_words(arguments).issuperset(words(" ".join(besides)))
 
 
-def _of_words(text: str, is_error: bool = False) -> Outcome:
+def _of_words(text: str, is_error: bool = False, arguments: Any = None) -> Outcome:
     """Judge an answer by its first words, once its form says nothing."""
     length = len(text)
     if length > BRIEF:
@@ -178,9 +178,11 @@ def _of_words(text: str, is_error: bool = False) -> Outcome:
         if brief is not None:
             return brief
     head = text[:HEAD].lower()
-    if not is_error and (NEGATIVE.isdisjoint(telling) or not _speaks_of_failure(head)):
-        return SUCCESS
-    return _failure(head)
+    if is_error:
+        return _failure(head)
+    # "Created issue 7: Fix error on login" repeats the title that was given.
+    speaks = _speaks_of_failure(head) and _speaks_of_failure(without_echoes(head, arguments))
+    return _failure(head) if speaks else SUCCESS
 
 
 def _failure(head: str) -> Outcome:
