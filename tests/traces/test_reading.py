@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiloop import LoopDetector
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.traces import FORMATS, read_runs
+from antiloop.traces import FORMATS, read_runs, replay
 from antiloop.traces import _reading as reading
 from antiloop.traces._shared.records import numbered
 from antiloop.types import ToolCall, ToolResult
@@ -105,6 +106,18 @@ def test_wrong_types_in_a_step_are_survived(read, step, call, result):
 def test_rounds_that_are_no_numbers_still_group(read):
     (run,) = read(own("a", *({"tool_name": "t", "round": r} for r in ["x", "x", "y", None, 1.5])))
     assert list(run.rounds()) == [(0, 2), (2, 3), (3, 4), (4, 5)]
+
+
+def test_names_of_rounds_never_equal_a_number_that_is_given(read):
+    (run,) = read(own("a", *({"tool_name": "t", "round": r} for r in ("x", -1, -2, "y", 3))))
+    assert len({call.round for call in run.calls}) == 5
+
+
+@pytest.mark.parametrize("own_id", ["call_0", "", 7])
+def test_steps_without_round_are_rounds_also_where_their_ids_are_used_again(read, own_id):
+    (run,) = read(own("a", *[{**STEP, "id": own_id, "round": None}] * 4))
+    assert list(run.rounds()) == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert [step for step, _ in replay(run, LoopDetector.default())] == [2, 3]
 
 
 def test_a_run_without_id_is_named_by_its_place(read):

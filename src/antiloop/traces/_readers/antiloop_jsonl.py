@@ -15,7 +15,7 @@ separate round; one with neither ``tool_name`` nor ``arguments`` is like no othe
 """
 
 from itertools import count
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from ..._amounts import moment_s, whole_number
 from ..._amounts import number as amount
@@ -107,15 +107,25 @@ def _result(step: Dict[str, Any]) -> Optional[ToolResult]:
 
 
 def _rounds(steps: List[Dict[str, Any]]) -> List[Optional[int]]:
-    """Return the round numbers of the steps; other values than numbers are replaced by numbers."""
+    """Return the round numbers of the steps; other values than numbers are replaced by numbers.
+
+    So is a missing one where the id of the step was there before: a call with the same id and no
+    round is the same call, reported again.
+    """
+    values = [step.get("round") for step in steps]
+    free = min((value for value in values if isinstance(value, int)), default=0)
     named: Dict[str, int] = {}
-    rounds: List[Optional[int]] = []
-    for step in steps:
-        value = step.get("round")
+    ids: Set[str] = set()
+    for index, (step, value) in enumerate(zip(steps, values)):
+        own = canonical_json(step.get("id"))
+        name = f"step {index}" if value is None and own in ids else None
         if value is not None and not isinstance(value, int):
-            value = named.setdefault(canonical_json(value), -1 - len(named))
-        rounds.append(value)
-    return rounds
+            name = canonical_json(value)
+        if name is not None:
+            values[index] = named.setdefault(name, min(free, 0) - 1 - len(named))
+        if own != "null":
+            ids.add(own)
+    return values
 
 
 def _text(value: Any) -> str:
