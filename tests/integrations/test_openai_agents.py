@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import inspect
 import json
 from dataclasses import replace
 
@@ -404,6 +405,44 @@ def test_a_run_without_the_configuration_of_the_guard_says_so(caplog):
     MODES["async"](agent, "Go", run_config=RunConfig(tracing_disabled=True))
     assert ran.searches == 6
     assert "give Runner.run the run_config of the guard" in caplog.text
+
+
+@pytest.mark.skipif(
+    "needs_approval" not in inspect.signature(function_tool).parameters,
+    reason="this version asks nobody to approve a call",
+)
+@pytest.mark.parametrize("action", ["block", "conclude"])
+def test_an_approved_call_is_not_refused_for_another_run_of_this_task(action):
+    guard, approved = LoopGuard(detector(Escalation((action,)))), Ran()
+    waiting = Agent(
+        "helper",
+        model=ScriptedModel(Script([[SAME]]), Ran()),
+        tools=[
+            function_tool(each, needs_approval=True)
+            for each in functions(Script([[SAME]]), approved)
+        ],
+    )
+    agent, looping = guard.agent(waiting), made_agent(Script(same()), Ran(), guard)
+
+    async def one_job_after_the_other():
+        asked = await Runner.run(agent, "Go", run_config=config(guard))
+        state = asked.to_state()
+        for each in asked.interruptions:
+            state.approve(each)
+        await Runner.run(looping, "Go", run_config=config(guard), max_turns=20)
+        return await Runner.run(agent, state, run_config=config(guard))
+
+    assert asyncio.run(one_job_after_the_other()).final_output == "done"
+    assert approved.searches == 1
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_tools_are_refused_with_and_without_the_hooks_of_the_guard(hooked):
+    guard, ran = LoopGuard(detector(Escalation(("block",)))), Ran()
+    agent = made_agent(Script(same()), ran, guard)
+    agent = agent if hooked else agent.clone(hooks=None)
+    MODES["async"](agent, "Go", run_config=config(guard), max_turns=20)
+    assert ran.searches == 3
 
 
 def test_hand_offs_are_seen_though_they_cannot_be_refused():

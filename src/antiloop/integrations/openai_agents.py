@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set
 
 from ._needed import needed
 
@@ -109,7 +109,8 @@ class LoopGuard(Guard):
 
     def _allowed(self, data: Any) -> Any:
         """Refuse the call, or let it run."""
-        context, last = data.context, self._requests.now(data.agent.name)
+        context = data.context
+        last = self._requests.now(data.agent.name, [context.tool_call_id])
         if last is None:
             _logger.warning(_UNKNOWN, data.agent.name)
             return ToolGuardrailFunctionOutput.allow()
@@ -125,13 +126,13 @@ class LoopGuard(Guard):
     async def _final_output(self, agent: Any, context: Any, results: Any) -> Any:
         """End the run if its last round says so."""
         theirs = await _decided(agent.tool_use_behavior, context, results)
-        last = self._requests.now(agent.name)
+        outputs = [result.run_item.raw_item for result in results if result.run_item]
+        last = self._requests.now(agent.name, [field_of(each, "call_id") for each in outputs])
         # An object as output cannot be made up here: the next request raises instead.
         if theirs.is_final_output or not last or not _may_be_text(agent):
             return theirs
         if last.ending:  # it called tools instead of saying its last words
             return ToolsToFinalOutputResult(True, last.text or last.ending)
-        outputs = [result.run_item.raw_item for result in results if result.run_item]
         history = from_openai_responses(last.followed_by(outputs))
         monitor = self.monitor(last.agent)
         verdict = await self.averdict_on(monitor, history, last.agent)
@@ -168,6 +169,8 @@ class _ReplyHooks(AgentHooks[Any]):
             ]
             # As it will be in the next request: without the fields that are not set.
             last.kept = [item.model_dump(exclude_unset=True) for item in kept]
+            calls = filter(responses.is_call, response.output)
+            last.asked = {field_of(call, "call_id") for call in calls}
         if self._theirs is not None:
             await self._theirs.on_llm_end(context, agent, response)
 
@@ -203,6 +206,8 @@ class _LastRequest:
     """The conversation that the model was sent."""
     calls: Dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """The calls that the model asked for then, by id."""
+    asked: Optional[Set[Any]] = None
+    """The ids of all calls of the reply; None where they are not known, as without the hooks."""
     kept: Sequence[Any] = ()
     """The rest of the reply: words of the model, and calls that the provider has run."""
     ending: str = ""
@@ -225,10 +230,18 @@ class _LastRequests:
     def __init__(self) -> None:
         self._first_calls: Latest[str, _LastRequest] = Latest(_KEPT_FIRST_CALLS)
 
-    def now(self, agent: str) -> Optional[_LastRequest]:
-        """Return the last request here, unless another agent made it."""
+    def now(self, agent: str, call_ids: Iterable[Any] = ()) -> Optional[_LastRequest]:
+        """Return the last request here, unless another agent or another run made it.
+
+        Args:
+            agent: the agent that is at work.
+            call_ids: the calls that it works at. Those that a person has approved begin a run
+                without a request.
+        """
         last = _LAST.get()
-        return last if last and last.agent == agent else None
+        if last is None or last.agent != agent:
+            return None
+        return last if last.asked is None or last.asked.issuperset(call_ids) else None
 
     def begin(self, agent: str, items: Sequence[Any]) -> "_LastRequest":
         """Note a request, and return it."""
@@ -243,7 +256,9 @@ class _LastRequests:
             return
         # The first turn of a run is a separate task; the next turn does not see what it sets.
         # What was said before contains no calls, and may be large.
-        self._first_calls[call["call_id"]] = _LastRequest(last.agent, (), last.calls, last.kept)
+        self._first_calls[call["call_id"]] = _LastRequest(
+            last.agent, (), last.calls, kept=last.kept
+        )
 
     def whole(self, items: Sequence[Any]) -> Sequence[Any]:
         """Return the whole conversation; if a server keeps it, the items are only the new ones."""
