@@ -39,6 +39,7 @@ from agent_framework import (
     FunctionInvocationLayer,
     Message,
     ResponseStream,
+    tool,
 )
 
 from antiloop import LoopPolicy
@@ -325,6 +326,27 @@ def test_runs_side_by_side_are_told_apart():
     ]
     asyncio.run(both(agents))
     assert [ran.searches for ran in rans] == [2, 2]
+
+
+def test_an_approved_call_is_not_refused_for_another_run_of_this_task():
+    guard, approved = LoopGuard(detector(Escalation(("block",)))), Ran()
+
+    def agent(script, tools):
+        return Agent(ScriptedClient(script, Ran()), tools=tools, middleware=guard.middleware)
+
+    tools = functions(Script([[SAME]]), approved)
+    asking = agent(Script([[SAME]]), [tool(each, approval_mode="always_require") for each in tools])
+    looping = agent(Script(same()), functions(Script(same()), Ran()))
+
+    async def one_job_after_the_other():
+        session = asking.create_session()
+        asked = await asking.run("Go", session=session)
+        await looping.run("Go")
+        answers = [each.to_function_approval_response(True) for each in asked.user_input_requests]
+        return await asking.run(Message("user", answers), session=session)
+
+    assert asyncio.run(one_job_after_the_other()).text == "done"
+    assert approved.searches == 1
 
 
 def test_an_agent_behind_a_tool_is_a_separate_run():

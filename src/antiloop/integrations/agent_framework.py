@@ -107,7 +107,8 @@ class _Run:
 
     def note(self, response: Any) -> Any:
         """Remember what the model asks for; return the response as it came."""
-        self.reply, self.is_judged = field_of(response, "messages") or (), False
+        # A copy: the framework puts the rounds before into a response that ends a run.
+        self.reply, self.is_judged = list(field_of(response, "messages") or ()), False
         return response
 
     def heed(self, messages: Sequence[Any]) -> None:
