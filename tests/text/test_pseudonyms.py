@@ -104,9 +104,10 @@ def test_ids_and_long_numbers_become_others_of_their_kind(said, pattern):
     assert made != said
 
 
-def test_words_that_run_out_become_longer():
+@pytest.mark.parametrize("case", [str.lower, str.upper, str.title, lambda word: f"x{word.upper()}"])
+def test_words_that_run_out_become_longer(case):
     letters = "abcdefghijklmnopqruvwxyz"
-    words = [one + other for one in letters for other in letters]
+    words = [case(one + other) for one in letters for other in letters]
     made = [Pseudonyms(KEPT).text(" ".join(words)), Pseudonyms(KEPT).text("我们 他们")]
     assert len(set(made[0].split())) == len(words)
     assert [len(each) for each in made[1].split()] == [2, 2]

@@ -12,6 +12,7 @@ compute them from a guessed word. How often a word comes can still be counted.
 """
 
 import re
+from itertools import zip_longest
 from random import SystemRandom
 from typing import AbstractSet, Any, Callable, Dict, Set
 
@@ -161,7 +162,8 @@ class Pseudonyms:
 def _in_case_of(word: str, other: str) -> str:
     if word.islower():
         return other
-    return "".join(new.upper() if old.isupper() else new for old, new in zip(word, other))
+    cases = zip_longest(word, other, fillvalue=word[-1])  # of few letters the other may have more
+    return "".join(new.upper() if old.isupper() else new for old, new in cases)
 
 
 def _unescaped(text: str) -> str:
