@@ -86,6 +86,8 @@ GIVEN: Dict[str, Any] = {
     "runs": lambda times: [next(read_runs_of(chat(2))), from_openai_chat(chat(times))],
     "a result": agent_result,
     "a trace": lambda times: agent_result(times).trace,
+    "messages of a result": lambda times: agent_result(times).messages,
+    "a stored conversation": lambda times: [m.to_dict() for m in agent_result(times).messages],
 }
 
 
@@ -93,6 +95,13 @@ def read_runs_of(messages):
     from antiloop.traces._reading import read_lines
 
     return read_lines([(1, json.dumps(messages))], "f", None, print)
+
+
+@pytest.mark.parametrize("made", GIVEN.values(), ids=GIVEN)
+def test_whatever_holds_a_run_names_its_tools(made):
+    assert_no_loops(made(9), allow=["search", "look"])
+    with pytest.raises(AssertionError, match=r", repeat: (search|look)"):
+        assert_no_loops(made(9), allow=["find"])
 
 
 @pytest.mark.parametrize("made", GIVEN.values(), ids=GIVEN)

@@ -66,7 +66,8 @@ def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
         body = filled_field(call, "function", "custom")
         body = call if body is None else body
         history.add_call(
-            text_of(field_of(body, "name")),
+            # Stored conversations of an `Agent` name the tool as a `ToolCall` does.
+            text_of(filled_field(body, "name", "tool_name")),
             arguments_of(first_field(body, "arguments", "input")),
             optional_text(field_of(call, "id")),
             index,
