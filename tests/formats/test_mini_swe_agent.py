@@ -40,6 +40,25 @@ def test_without_just_one_block_there_is_no_call_and_the_answer_is_of_the_user(c
     assert (len(told), told.turn_starts) == (0, (0,))
 
 
+def test_what_interrupts_the_agent_is_a_turn_if_a_person_did():
+    def interrupt(kind, content="no"):
+        return message("user", content, extra={"interrupt_type": kind})
+
+    told = from_mini_swe_agent(
+        [
+            message("assistant", "done"),
+            interrupt("FormatError", "one command, please"),
+            message("assistant", block("ls")),
+            interrupt("UserInterruption"),
+            message("assistant", block("pwd")),
+            interrupt("FormatError", "not that"),
+            interrupt("UserRejection"),
+        ]
+    )
+    assert told.results == (None, ToolResult("not that", is_error=True))
+    assert told.turn_starts == (1, 2)
+
+
 def test_actions_that_were_kept_go_before_blocks():
     actions = [{"command": "ls"}, {"command": "pwd"}]
     answer = {"returncode": 0}

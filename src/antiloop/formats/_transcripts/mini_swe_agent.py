@@ -50,11 +50,23 @@ def _as_chat(messages: Iterable[Any]) -> Iterator[Dict[str, Any]]:
             calls = items_of(field_of(message, "tool_calls")) or _calls_in(message)
             waiting = len(calls)
             yield {"role": role, "tool_calls": calls, "content": field_of(message, "content")}
-        elif role == "tool" or (role == "user" and waiting):
+        elif role == "tool" or (role == "user" and waiting and not _is_of_person(message)):
             waiting -= 1
             yield _result(message)
         else:
-            yield {"role": role, "content": field_of(message, "content")}
+            # An error of the format is the program's word in the place of the user.
+            is_users = role != "user" or _is_of_person(message) or not _interrupt_in(message)
+            speaker = role if is_users else "system"
+            yield {"role": speaker, "content": field_of(message, "content")}
+
+
+def _interrupt_in(message: Any) -> str:
+    """Return why a message is in the place of the user, where that is recorded."""
+    return tag_of(field_of(message, "extra"), "interrupt_type")
+
+
+def _is_of_person(message: Any) -> bool:
+    return _interrupt_in(message).startswith("User")
 
 
 def _calls_in(message: Any) -> List[Dict[str, Any]]:
@@ -77,6 +89,6 @@ def _result(message: Any) -> Dict[str, Any]:
     return {
         "role": "tool",
         "content": content,
-        "is_error": whole_number(status) != 0,
+        "is_error": whole_number(status) != 0 or _interrupt_in(message) != "",
         "tool_call_id": field_of(message, "tool_call_id"),
     }
