@@ -641,6 +641,24 @@ def test_a_result_that_is_nothing_much_is_what_it_is(tmp_path, value):
     assert [each.text for each in run.results] == [given]
 
 
+def test_words_of_a_ui_message_stand_before_the_calls_of_their_step(tmp_path):
+    def step(number):
+        tool = {"type": "tool-ls", "toolCallId": f"{number}", "state": "output-available"}
+        words = {"type": "text", "text": f"I look {number}."}
+        thought = {"type": "reasoning", "text": "hm"}
+        return [{"type": "step-start"}, thought, words, {**tool, "input": {}, "output": "a"}]
+
+    picture = {"role": "user", "parts": [{"type": "file", "mediaType": "image/png", "url": "x"}]}
+    run = of_lines(tmp_path, [{"role": "assistant", "parts": [*step(0), *step(1)]}, picture])
+    assert [(each.text, each.position, each.is_thought) for each in run.messages] == [
+        ("hm", 0, True),
+        ("I look 0.", 0, False),
+        ("hm", 1, True),
+        ("I look 1.", 1, False),
+    ]
+    assert ([call.round for call in run.calls], run.turn_starts) == ([1, 2], (2,))
+
+
 def test_a_call_that_was_denied_in_the_ai_sdk_has_failed(tmp_path):
     call = {"type": "tool-call", "toolCallId": "1", "toolName": "rm", "input": {}}
     denied = {"type": "execution-denied", "reason": "not that"}

@@ -12,6 +12,8 @@ from ...formats._internal import (
     optional_text,
     tag_of,
     text_of,
+    texts_in,
+    thoughts_in,
 )
 from .._shared.listed_run import Listed, ListedRun
 from .chats import Row, any_of, listed_document, listed_under, mapping, messages_in, table
@@ -48,14 +50,16 @@ def _take_ai_sdk(run: ListedRun, message: Any) -> None:
     if not parts:
         run.chat(message)
         return
-    words = [part for part in parts if not _is_ui_tool(part)]
-    steps = [tag_of(part, "type") for part in parts]
-    run.message(tag_of(message, "role"), [part for part in words if "text" in mapping(part)])
-    for kind, part in zip(steps, parts):
-        if kind == "step-start":
-            run.begin_reply()
-        elif _is_ui_tool(part):
+    role = tag_of(message, "role")
+    run.message(role, [] if role == "assistant" else parts)
+    for part in parts if role == "assistant" else ():
+        if _is_ui_tool(part):
             _take_ui_tool(run, part)
+        elif tag_of(part, "type") == "step-start":
+            run.begin_reply()
+        else:
+            run.add_thoughts(*thoughts_in([part]))
+            run.add_reply(*texts_in([part]))
 
 
 def _take_ui_tool(run: ListedRun, part: Any) -> None:
