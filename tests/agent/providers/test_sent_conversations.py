@@ -6,7 +6,16 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.agent import ToolSchema
+from antiloop import (
+    Agent,
+    AgentConfig,
+    Escalation,
+    LoopDetectedError,
+    LoopDetector,
+    RepeatDetector,
+    ScriptedProvider,
+)
+from antiloop.agent import ModelReply, ReplyEnd, ToolSchema
 from antiloop.agent.providers._anthropic import anthropic_messages
 from antiloop.agent.providers._openai_chat import openai_messages
 from antiloop.agent.providers._openai_responses import responses_input
@@ -81,3 +90,62 @@ def test_anthropic_gets_ids_that_it_takes_when_another_model_began():
     assert all(re.fullmatch("[A-Za-z0-9_-]+", block["id"]) for block in asked["content"])
     ids = {block["content"]: block["tool_use_id"] for block in answered["content"]}
     assert [ids[call.id] for call in calls] == [block["id"] for block in asked["content"]]
+
+
+def look(at: int = 0) -> str:
+    return f"nothing at {at}"
+
+
+def fail(at: int = 0) -> str:
+    raise LookupError(at)
+
+
+ASKED = st.builds(
+    ToolCall,
+    st.sampled_from(["look", "look", "fail", "other", "", "a.b"]),
+    ARGUMENTS | st.just({"at": 1}),
+    st.sampled_from([None, "c", "d", "functions.look:0"]),
+)
+REPLIES = st.builds(
+    lambda calls, end: ModelReply("", tuple(calls), end=end),
+    st.lists(ASKED, min_size=1, max_size=4),
+    st.sampled_from([ReplyEnd.COMPLETE, *ReplyEnd]),
+)
+LADDERS = [("notify", "block", "stop"), ("block", "raise"), ("notify", "conclude"), ("raise",)]
+
+
+@given(
+    st.lists(REPLIES, min_size=1, max_size=6),
+    st.sampled_from(LADDERS),
+    st.sampled_from(["system", "user"]),
+    st.booleans(),
+)
+def test_each_call_of_a_run_is_sent_with_exactly_one_result(replies, ladder, role, parallel):
+    detector = LoopDetector([RepeatDetector(2)], Escalation(ladder), notice_role=role)
+    config = AgentConfig(9, detector, parallel_tool_execution=parallel)
+    agent = Agent([look, fail], ScriptedProvider(replies, repeat_last=True), config)
+    try:
+        messages = agent.run("Go").messages
+    except LoopDetectedError as error:
+        messages = error.partial_result.messages
+    open_calls = []
+    for message in openai_messages(messages):
+        if message["role"] == "tool":
+            open_calls.remove(message["tool_call_id"])
+            continue
+        assert not open_calls
+        open_calls = [call["id"] for call in message.get("tool_calls", ())]
+        assert len(set(open_calls)) == len(open_calls)
+    assert not open_calls
+    for turn in anthropic_messages(messages)[1]:
+        results = [each["tool_use_id"] for each in turn["content"] if "tool_use_id" in each]
+        assert sorted(results) == sorted(open_calls)
+        open_calls = [each["id"] for each in turn["content"] if each["type"] == "tool_use"]
+    assert not open_calls
+    items = responses_input(messages)
+    asked, answered = (
+        [item["call_id"] for item in items if item.get("type") == kind]
+        for kind in ("function_call", "function_call_output")
+    )
+    assert asked == answered
+    assert len(set(asked)) == len(asked)
