@@ -318,7 +318,8 @@ def test_an_async_tool_that_takes_too_long_is_cancelled():
     assert ended == [True]
 
 
-def test_an_async_tool_that_takes_too_long_is_cancelled_while_the_run_goes_on():
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_an_async_tool_that_takes_too_long_is_cancelled_while_the_run_goes_on(is_wrapped):
     ended = threading.Event()
 
     async def hang() -> str:
@@ -327,8 +328,13 @@ def test_an_async_tool_that_takes_too_long_is_cancelled_while_the_run_goes_on():
         finally:
             ended.set()
 
+    @functools.wraps(hang)
+    def wrapper():
+        return hang()
+
     script = [ToolCall("hang"), lambda _: str(ended.wait(LONG))]
-    agent = Agent([hang], ScriptedProvider(script), AgentConfig(tool_timeout_s=0.02))
+    tools = [wrapper if is_wrapped else hang]
+    agent = Agent(tools, ScriptedProvider(script), AgentConfig(tool_timeout_s=0.02))
     assert agent.run("Go").text == "True"
 
 

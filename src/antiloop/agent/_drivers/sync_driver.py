@@ -163,16 +163,20 @@ class _Worker:
         return start_in_thread(lambda: self._run_sync(invocation))
 
     def _run_sync(self, invocation: Invocation) -> ToolResult:
+        limit, started = invocation.timeout_s, time.monotonic()
         outcome = invocation.run()
         if isinstance(outcome, ToolResult):
             return outcome
+        left = math.inf if limit is None else started + limit - time.monotonic()
         with self._lock:
-            if self._is_closed:  # it took too long: an event loop begun now would never stop
+            # Once the run is closed, an event loop begun now would never stop.
+            if self._is_closed or left <= 0:
                 getattr(outcome, "close", bool)()
                 return _outcome(invocation, None)
             future = self._submit(invocation.finish(outcome))
-        finished(future)
-        return _outcome(invocation, future)
+        in_time = finished(future, left)
+        future.cancel()
+        return _outcome(invocation, future if in_time else None)
 
 
 def _await_all(
