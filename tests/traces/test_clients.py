@@ -84,6 +84,29 @@ def test_a_call_that_said_nothing_has_an_empty_result(tmp_path, name, ending):
         assert [result.text.strip() for result in run.results] == ["", "", ""]
 
 
+def unknown_results(name, call):
+    """Return the lines of a client that tells that a call ended, and not what it gave."""
+    if name == "codex-exec":
+        item = {"id": call, "type": "web_search", "query": f"about {call}"}
+        return [{"type": "item.completed", "item": item}]
+    if name == "gemini-stream":
+        use = {"type": "tool_use", "tool_id": call, "tool_name": "edit", "parameters": {"n": call}}
+        return [use, {"type": "tool_result", "tool_id": call, "status": "success"}]
+    asked = {"toolCallId": call, "name": "ask", "arguments": {"n": call}}
+    ended = {"toolCallId": call, "success": True}
+    events = (("assistant.message", {"toolRequests": [asked]}), ("tool.execution_complete", ended))
+    return [{"type": kind, "data": data, "timestamp": 1} for kind, data in events]
+
+
+@pytest.mark.parametrize("name", ["codex-exec", "gemini-stream", "copilot-cli"])
+def test_a_result_that_is_not_kept_is_unknown_and_no_loop(tmp_path, name):
+    values = [value for call in "abcdefghij" for value in unknown_results(name, call)]
+    run = of_lines(tmp_path, *values, source=name)
+    assert run.results == (None,) * 10
+    for detector in (LoopDetector.default(), LoopDetector.escalating()):
+        assert list(replay(run, detector)) == []
+
+
 @pytest.mark.parametrize("ids", [["x", "y"], ["x", "x"], [None, None]])
 @pytest.mark.parametrize(("name", "ending"), NAMED)
 def test_ids_that_are_used_again_or_missing_change_no_call(tmp_path, name, ending, ids):

@@ -15,7 +15,7 @@ from ...formats._internal import (
     tag_of,
     text_of,
 )
-from .._shared.listed_run import Listed, ListedFormat, ListedRun, kind_of
+from .._shared.listed_run import Listed, ListedFormat, ListedRun, kind_of, output_in
 
 _ROLES = ("system", "user", "assistant", "tool", "developer", "function")
 
@@ -102,7 +102,7 @@ def _take_amp(run: ListedRun, message: Any) -> None:
     for block in results:
         listed = field_of(block, "run")
         failed = tag_of(listed, "status") not in ("", "done")
-        content = filled_field(listed, "result", "error") if listed is not None else block
+        content = output_in(listed, "result", "error") if listed is not None else block
         run.result(content, field_of(block, "toolUseID"), failed=failed, at=at)
     if others:
         run.message(tag_of(message, "role"), others, at)
@@ -271,7 +271,7 @@ def _take_kimi(run: ListedRun, line: Any) -> None:
         run.call(field_of(body, "name"), field_of(body, "arguments"), payload.get("id"), at)
     elif kind == "ToolResult":
         value = filled_field(payload, "return_value", "result")
-        content = filled_field(value, "output", "message", "brief")
+        content = output_in(value, "output", "message", "brief")
         failed = flag_of(value, "is_error")
         run.result(content, payload.get("tool_call_id"), failed=failed, at=at)
 

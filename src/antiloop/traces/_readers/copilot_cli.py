@@ -3,8 +3,8 @@
 from typing import Any, Iterator
 
 from ..._amounts import moment_s
-from ...formats._internal import field_of, filled_field, items_of, optional_text, tag_of, text_of
-from .._shared.listed_run import Listed, ListedFormat, ListedRun
+from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of
+from .._shared.listed_run import Listed, ListedFormat, ListedRun, output_in
 from .._shared.usage import usage_of
 
 _KINDS = ("session.", "assistant.", "user.", "tool.", "subagent.", "system.", "hook.", "skill.")
@@ -50,10 +50,9 @@ def _take(run: ListedRun, event: Any) -> None:
 def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
     code = field_of(data.get("shellExecution"), "exitCode")
     failed = data.get("success") is False or code not in (None, 0)
-    result = data.get("result")
-    content = filled_field(result, "content", "detailedContent")
-    if content is None:
-        content = field_of(data.get("error"), "message") or field_of(result, "content")
+    given = output_in(data.get("result"), "content", "detailedContent")
+    error = field_of(data.get("error"), "message")
+    content = given if given or error is None else error
     run.result(content, call_id, failed=failed, at=at)
 
 

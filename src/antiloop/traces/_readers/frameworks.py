@@ -15,7 +15,7 @@ from ...formats._internal import (
     texts_in,
     thoughts_in,
 )
-from .._shared.listed_run import Listed, ListedRun
+from .._shared.listed_run import Listed, ListedRun, output_in
 from .chats import Row, any_of, listed_document, listed_under, mapping, messages_in, table
 
 _SDK_TYPES = ("tool-call", "tool-result")
@@ -129,7 +129,7 @@ def _take_smolagents(run: ListedRun, step: Any) -> None:
         body = filled_field(call, "function") or call
         run.call(field_of(body, "name"), field_of(body, "arguments"), field_of(call, "id"), began)
     error = step.get("error")
-    seen = text_of(filled_field(error, "message")) if error else text_of(step.get("observations"))
+    seen = filled_field(error, "message") if error else step.get("observations")
     for call in calls:
         run.result(seen, field_of(call, "id"), failed=bool(error), at=ended)
 
@@ -161,7 +161,7 @@ def _take_browser_use(run: ListedRun, step: Any) -> None:
         run.call(named, arguments_of(action.get(named)), f"{number_of + index}", began)
     for index, result in enumerate(results[: len(actions)]):
         error = field_of(result, "error")
-        content = error or filled_field(result, "extracted_content", "long_term_memory")
+        content = error or output_in(result, "extracted_content", "long_term_memory")
         call_id = f"{number_of + index}"
         run.result(content, call_id, failed=bool(error), at=ended)
 

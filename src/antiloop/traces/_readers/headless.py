@@ -3,8 +3,8 @@
 from typing import Any, Dict, Iterator
 
 from ..._amounts import whole_number
-from ...formats._internal import field_of, filled_field, optional_text, tag_of, text_of, time_of
-from .._shared.listed_run import Listed, ListedFormat, ListedRun
+from ...formats._internal import field_of, optional_text, tag_of, text_of, time_of
+from .._shared.listed_run import Listed, ListedFormat, ListedRun, output_in
 from .._shared.usage import Usage, usage_of
 
 _THREAD = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
@@ -53,7 +53,7 @@ def _take_item(run: ListedRun, item: Dict[str, Any], kind: str) -> None:
     if is_over:
         code = whole_number(item.get("exit_code"))
         failed = item.get("status") in ("failed", "declined") or code not in (None, 0)
-        run.result(filled_field(item, *_RESULT), own, failed=failed)
+        run.result(output_in(item, *_RESULT), own, failed=failed)
 
 
 def _arguments_of(item: Dict[str, Any]) -> Any:
@@ -104,7 +104,7 @@ def _take_gemini(run: ListedRun, event: Any) -> None:
         failed = event.get("status") == "error"
         message = field_of(event.get("error"), "message")
         output = event.get("output")
-        run.result(message if output in (None, "") else output, call_id, failed=failed, at=at)
+        run.result(output if output or message is None else message, call_id, failed=failed, at=at)
     elif kind == "result":
         run.failed = event.get("status") == "error"
 

@@ -99,8 +99,14 @@ class ListedRun(HistoryBuilder):
         took_s: Optional[float] = None,
         name: Any = None,
     ) -> None:
-        """Take what came back, and when, or how long it took."""
+        """Take what came back, and when, or how long it took.
+
+        None is unknown, unless the call failed: clients tell that a call ended where they do not
+        keep what it gave.
+        """
         self.answered += 1
+        if content is None and not failed:
+            return
         result = ToolResult(text_of(content), failed, took_s)
         self.add_result(result, optional_text(call_id), optional_text(name), at)
 
@@ -141,8 +147,8 @@ class ListedRun(HistoryBuilder):
             self.call(filled_field(body, *_NAMES), given, call_id_in(call), at)
 
     def _take_result(self, block: Any, at: Optional[float]) -> None:
-        content = filled_field(block, *_OUTPUTS)
-        if content is None and flag_of(block, "error"):
+        content = output_in(block, *_OUTPUTS)
+        if content in (None, "") and flag_of(block, "error"):
             content = field_of(block, "error")
         kind = tag_of(content, "type")
         # Vercel's AI SDK says in the type of an output what its value is.
@@ -215,6 +221,12 @@ def elements_in(text: str, name: str) -> List[str]:
 def call_id_in(block: Any) -> Any:
     """Return the id of a call, under one of the usual names."""
     return filled_field(block, *_CALL_IDS)
+
+
+def output_in(holder: Any, *names: str) -> Any:
+    """Return the first of some fields that holds something, else one that is empty; or None."""
+    filled = filled_field(holder, *names)
+    return first_field(holder, *names) if filled is None else filled
 
 
 Listed = Tuple[Optional[str], str, Any]
