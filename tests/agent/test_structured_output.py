@@ -74,6 +74,13 @@ def test_an_answer_is_held_to_what_a_schema_refers_to(names):
     assert json.dumps(schema) in result.messages[2].content
 
 
+def test_an_answer_that_is_too_deep_for_its_schema_is_asked_for_again():
+    deep = '{"next":' * 600 + "{}" + "}" * 600
+    schema = {"type": "object", "properties": {"next": {"$ref": "#"}}}
+    result = agent(deep, "{}").run("Go", response_format=schema)
+    assert (result.output, result.status) == ({}, RunStatus.COMPLETED)
+
+
 @pytest.mark.parametrize("fence", ["```json\n{}\n```", "```\n{}\n```", " \n```JSON\n{}```\n"])
 def test_a_fence_around_the_json_is_taken_off(fence):
     text = fence.format(GOOD) if "{}" not in fence else fence.replace("{}", GOOD)

@@ -44,9 +44,9 @@ class ResponseFormat:
         fenced = _FENCED.match(text.strip())
         try:
             value = json.loads(fenced.group(1) if fenced else text)
+            problems = schema_errors(value, self.schema, "answer")
         except (ValueError, RecursionError) as error:
             return None, f"not valid JSON: {error}"
-        problems = schema_errors(value, self.schema, "answer")
         if problems:
             return None, "; ".join(problems)
         try:
