@@ -157,3 +157,18 @@ def test_calls_without_results_are_of_unknown_results():
     config = AgentConfig(loop_detector=LoopDetector.default())
     result = Agent([search], ScriptedProvider(["x", "x", "Nothing."]), config).run(messages)
     assert result.status is RunStatus.COMPLETED
+
+
+@pytest.mark.parametrize("ids", [("1", "1"), ("1", None), (None, None), (None, "1"), ("1", "x")])
+def test_results_belong_to_the_calls_that_an_api_would_give_them_to(ids):
+    """A job whose answer changes each time is no loop, unless its answers are not known."""
+    messages = [Message(Role.USER, "Wait for it")]
+    for number in range(4):
+        of_call, of_result = (each and f"{each}-{number}" for each in ids)
+        call = ToolCall("search", {"query": "job"}, of_call)
+        messages.append(Message(Role.ASSISTANT, "", (call,)))
+        messages.append(Message(Role.TOOL, f"{number}0 % done", tool_call_id=of_result))
+    config = AgentConfig(loop_detector=LoopDetector.default())
+    again = ToolCall("search", {"query": "job"}, "again")
+    result = Agent([search], ScriptedProvider([*"abcd", again, "Done."]), config).run(messages)
+    assert result.status is RunStatus.COMPLETED

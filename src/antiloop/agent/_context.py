@@ -13,6 +13,7 @@ from ._output import RETRY_MARKER, ResponseFormat
 from ._result import AgentResult, RunStatus
 from ._tools.toolbox import Toolbox
 from .providers._protocol import ModelReply, ModelRequest, Provider, ReplyEnd, Thought, Usage
+from .providers._wire import with_call_ids
 
 
 def _text(given: Any) -> str:
@@ -215,14 +216,19 @@ def replay(messages: Sequence[Message], monitor: LoopMonitor) -> None:
     number = 0
     monitor.recall((), can_ask=False)
     has_begun = False  # what the user said first is the task, and not progress in it
-    for at, message in enumerate(messages):
+    paired = with_call_ids(messages)
+    answers: Dict[Optional[str], ToolResult] = {}
+    for each in paired:
+        if each.role is Role.TOOL:
+            answers.setdefault(each.tool_call_id, ToolResult(each.content, each.is_error))
+    for message, named in zip(messages, paired):
         if message.role is Role.ASSISTANT:
             has_begun = True
             monitor.said(message.content)
             if message.tool_calls:
                 number += 1
                 calls = [replace(call, round=number) for call in message.tool_calls]
-                monitor.after(calls, _results(message.tool_calls, messages[at + 1 :]))
+                monitor.after(calls, [answers.get(call.id) for call in named.tool_calls])
         elif message.role is Role.USER and has_begun:
             _hear(message.content, monitor)
     monitor.recall((), can_ask=True)
@@ -236,20 +242,3 @@ def rounds_in(messages: Sequence[Message]) -> int:
 def _hear(text: str, monitor: LoopMonitor) -> None:
     if not text.startswith(NOTICE_MARKER):
         monitor.user_message(is_progress=not text.startswith(RETRY_MARKER))
-
-
-def _results(calls: Sequence[ToolCall], after: Sequence[Message]) -> List[Optional[ToolResult]]:
-    """Return what came back, None for what did not: by id, else in the order of the calls."""
-    answers: List[Optional[Message]] = []
-    for message in after:
-        if message.role is Role.ASSISTANT:
-            break
-        if message.role is Role.TOOL:
-            answers.append(message)
-    by_id = {each.tool_call_id: each for each in answers if each}
-    ids = [call.id for call in calls]
-    if None in ids or len(set(ids)) < len(ids):
-        found = [*answers, *[None] * len(calls)][: len(calls)]
-    else:
-        found = [by_id.get(each) for each in ids]
-    return [None if each is None else ToolResult(each.content, each.is_error) for each in found]

@@ -29,6 +29,7 @@ from ._wire import (
     shortened,
     stream_items,
     with_call_ids,
+    with_sent_names,
     words,
 )
 
@@ -202,7 +203,8 @@ def anthropic_messages(
     """
     leading = list(takewhile(lambda message: message.role is Role.SYSTEM, messages))
     turns: List[Dict[str, Any]] = []
-    for message in with_call_ids(messages, tools, _ID.fullmatch)[len(leading) :]:
+    sent = with_call_ids(with_sent_names(messages, tools), _ID.fullmatch)
+    for message in sent[len(leading) :]:
         role = "assistant" if message.role is Role.ASSISTANT else "user"
         blocks = _blocks(message)
         if blocks and turns and turns[-1]["role"] == role:

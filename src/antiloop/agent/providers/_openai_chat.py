@@ -27,6 +27,7 @@ from ._wire import (
     stream_items,
     thought_of,
     with_call_ids,
+    with_sent_names,
     words,
     write_arguments,
 )
@@ -153,7 +154,7 @@ def openai_messages(
     """
     made: List[Dict[str, Any]] = []
     seen: List[Image] = []
-    for message in with_call_ids(messages, tools):
+    for message in with_call_ids(with_sent_names(messages, tools)):
         if seen and message.role is not Role.TOOL:
             made.append(_shown(_OF_RESULTS, seen))
             seen = []

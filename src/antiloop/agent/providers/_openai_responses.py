@@ -29,6 +29,7 @@ from ._wire import (
     shortened,
     stream_items,
     with_call_ids,
+    with_sent_names,
     words,
     write_arguments,
 )
@@ -142,7 +143,8 @@ def responses_input(
         source: the API that asks; it gets back the provider data that it sent.
         tools: the tools of the request.
     """
-    return [item for message in with_call_ids(messages, tools) for item in _items(message, source)]
+    sent = with_call_ids(with_sent_names(messages, tools))
+    return [item for message in sent for item in _items(message, source)]
 
 
 def responses_tools(tools: Sequence[ToolSchema]) -> List[Dict[str, Any]]:

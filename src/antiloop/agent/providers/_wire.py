@@ -213,33 +213,42 @@ def sent_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:64]
 
 
-def with_call_ids(
-    messages: Sequence[Message],
-    tools: Sequence[ToolSchema] = (),
-    is_id: Callable[[str], Any] = bool,
-) -> List[Message]:
+def with_sent_names(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> List[Message]:
+    """Return the messages with names of tools that every API takes.
+
+    Models invent names, such as "multi_tool_use.parallel", that their own API refuses in a
+    conversation. The names of the given tools are sent as they are.
+    """
+    names = {tool.name for tool in tools}
+    return [
+        replace(message, tool_calls=tuple(_named(call, names) for call in message.tool_calls))
+        for message in messages
+    ]
+
+
+def _named(call: ToolCall, names: Container[str]) -> ToolCall:
+    if call.tool_name in names:
+        return call
+    return replace(call, tool_name=sent_name(call.tool_name) or "unnamed")
+
+
+def with_call_ids(messages: Sequence[Message], is_id: Callable[[str], Any] = bool) -> List[Message]:
     """Return the messages with an id on every call and every result, each used once.
 
     A call without an id, or with one that was used before (weak servers count from zero in every
     reply), gets one made of its place in the conversation: it stays the same while the
     conversation grows. Results that name no open call answer the open calls in order.
 
-    Models invent names of tools, such as "multi_tool_use.parallel", that their own API refuses in
-    a conversation. These get a name that every API takes.
-
     Args:
         messages: the conversation.
-        tools: the tools of the request; their names are sent as they are.
         is_id: whether the API takes an id.
     """
-    names = {tool.name for tool in tools}
     paired: List[Message] = []
     used: Set[str] = set()
     unanswered: List[Tuple[Optional[str], str]] = []
     for place, message in enumerate(messages):
         if message.tool_calls:
-            calls = tuple(_named(call, names) for call in message.tool_calls)
-            calls = _identified(calls, place, used, is_id)
+            calls = _identified(message.tool_calls, place, used, is_id)
             unanswered = [(old.id, new.id or "") for old, new in zip(message.tool_calls, calls)]
             message = replace(message, tool_calls=calls)
         elif message.role is Role.TOOL:
@@ -247,12 +256,6 @@ def with_call_ids(
             message = replace(message, tool_call_id=answered or f"antiloop_{place}")
         paired.append(message)
     return paired
-
-
-def _named(call: ToolCall, names: Container[str]) -> ToolCall:
-    if call.tool_name in names:
-        return call
-    return replace(call, tool_name=sent_name(call.tool_name) or "unnamed")
 
 
 def _identified(
