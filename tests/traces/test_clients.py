@@ -570,9 +570,10 @@ def test_calls_of_continue_may_be_only_in_their_states(tmp_path):
     [{"visibility": "llm_only"}, {}],
     ids=["hidden", "reminder"],
 )
-def test_what_droid_tells_the_model_is_not_a_turn(tmp_path, fields):
+@pytest.mark.parametrize("is_text", [True, False])
+def test_what_droid_tells_the_model_is_not_a_turn(tmp_path, fields, is_text):
     text = "context" if fields else "<system-reminder>rules</system-reminder>"
-    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    message = {"role": "user", "content": text if is_text else [{"type": "text", "text": text}]}
     extra = json.dumps({"type": "message", "message": message, **fields})
     path = tmp_path / "s.jsonl"
     path.write_text(WRITERS["droid"]["jsonl"](stuck(2)) + extra + "\n")
@@ -689,6 +690,30 @@ def test_a_call_that_was_denied_in_the_ai_sdk_has_failed(tmp_path):
     messages = [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [given]}]
     run = of_lines(tmp_path, messages)
     assert [(each.text, each.is_error) for each in run.results] == [("not that", True)]
+
+
+def users_words(name, content):
+    """Return a session that begins with a message of the user."""
+    message = {"role": "user", "content": content}
+    if name == "amp":
+        return {"id": "T-1", "messages": [message]}
+    if name == "opencode":
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        return {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": parts}]}
+    if name == "goose":
+        return {"id": "s", "working_dir": "", "conversation": [{**message, "created": 1}]}
+    return {"type": "message", "message": message} if name == "droid" else message
+
+
+@pytest.mark.parametrize(
+    "content", ["go on", [{"type": "text", "text": "go on"}], [{"type": "file", "url": "x"}]]
+)
+@pytest.mark.parametrize("name", ["amp", "chat-lines", "droid", "goose", "opencode"])
+def test_words_of_a_user_and_what_is_shown_without_a_word_are_a_turn(tmp_path, name, content):
+    run = of_lines(tmp_path, users_words(name, content), source=name)
+    assert run.turn_starts == (0,)
+    said = [] if "file" in str(content) else ["go on"]
+    assert [each.text for each in run.messages] == said
 
 
 def test_a_session_of_pi_may_begin_in_its_middle(tmp_path):

@@ -3,7 +3,7 @@
 For each client the table says how its values are known, and where their messages are.
 """
 
-from typing import Any, Callable, Dict, Iterator, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 from ..._amounts import moment_s
 from ...formats._internal import (
@@ -56,15 +56,22 @@ def _take_droid(run: ListedRun, line: Any) -> None:
         run.add_summary(text_of(filled_field(line, "summaryText", "summary")))
     elif tag_of(line, "type") == "message":
         message = field_of(line, "message")
-        content = field_of(message, "content")
-        if isinstance(content, list):  # what is for the model alone no person wrote
-            is_hidden = tag_of(line, "visibility") == "llm_only"
-            content = [each for each in content if not (is_hidden or _is_reminder(each))]
+        content = blocks_in(message)
+        # What is for the model alone no person wrote.
+        is_hidden = tag_of(line, "visibility") == "llm_only"
+        content = [each for each in content if not (is_hidden or _is_reminder(each))]
         run.chat({**mapping(message), "content": content}, moment_s(field_of(line, "timestamp")))
 
 
 def _is_reminder(block: Any) -> bool:
-    return tag_of(block, "text").startswith("<system-reminder>")
+    text = block if isinstance(block, str) else tag_of(block, "text")
+    return text.startswith("<system-reminder>")
+
+
+def blocks_in(message: Any) -> List[Any]:
+    """Return the blocks of a message; plain text is one."""
+    content = field_of(message, "content")
+    return items_of(content) or [content]
 
 
 # Amp: ``~/.local/share/amp/threads/T-*.json``.
@@ -96,7 +103,7 @@ listed_document = listed_under("messages", "id", "sessionId")
 
 def _take_amp(run: ListedRun, message: Any) -> None:
     at = moment_s(field_of(field_of(message, "meta"), "sentAt"))
-    blocks = items_of(field_of(message, "content"))
+    blocks = blocks_in(message)
     results = [block for block in blocks if tag_of(block, "type") == "tool_result"]
     others = [block for block in blocks if tag_of(block, "type") != "tool_result"]
     for block in results:
@@ -159,7 +166,7 @@ def _listed_goose(value: Any) -> Iterator[Listed]:
 
 
 def _take_goose(run: ListedRun, message: Any) -> None:
-    at, blocks = moment_s(field_of(message, "created")), items_of(field_of(message, "content"))
+    at, blocks = moment_s(field_of(message, "created")), blocks_in(message)
     said = []
     for block in blocks:
         call = field_of(field_of(block, "toolCall"), "value")

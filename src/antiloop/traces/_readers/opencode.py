@@ -51,7 +51,8 @@ def _take(run: ListedRun, message: Any) -> None:
     elif tag_of(info, "role") == "user":
         # Synthetic parts are files and reminders that come with what the user wrote.
         said = [part for part in parts if field_of(part, "synthetic") is not True]
-        run.add_user_message(*_texts(said, "text"))
+        is_shown = any(tag_of(part, "type") == "file" for part in said)
+        run.add_user_message(*(_texts(said, "text") or [""] * is_shown))
     else:
         _take_reply(run, info, parts)
 

@@ -148,13 +148,14 @@ class ListedRun(HistoryBuilder):
 
     def _take_result(self, block: Any, at: Optional[float]) -> None:
         content = output_in(block, *_OUTPUTS)
-        if content in (None, "") and flag_of(block, "error"):
-            content = field_of(block, "error")
+        is_error = content in (None, "") and flag_of(block, "error")
+        content = field_of(block, "error") if is_error else content
         kind = tag_of(content, "type")
         # Vercel's AI SDK says in the type of an output what its value is.
         if kind in _TYPED and not {"value", "reason"}.isdisjoint(content):
             content = first_field(content, "value", "reason")
-        failed = kind.startswith(_FAILED) or any(flag_of(block, name) for name in _IS_ERROR)
+        flags = (flag_of(block, name) for name in _IS_ERROR)
+        failed = is_error or kind.startswith(_FAILED) or any(flags)
         call_id = filled_field(block, *_RESULT_IDS)
         self.result(content, call_id, failed=failed, at=at, name=filled_field(block, *_NAMES))
 
