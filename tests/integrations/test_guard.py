@@ -485,6 +485,18 @@ def test_each_verdict_is_logged_once_however_often_a_conversation_is_replayed(wo
     assert anew == live
 
 
+@pytest.mark.parametrize("is_last", [True, False])
+def test_of_a_very_long_reply_the_end_counts(is_last):
+    # A client may write into its request what it likes, and it is read with each request.
+    others = " ".join(f"part {number} comes now" for number in range(5_000))
+    chant = "I will look again, and then I will tell you. " * 40
+    text = f"{others} {chant}" if is_last else f"{chant} {others}"
+    spoken = History((SEARCH,), (ToolResult("same"),), (), (TextMessage(Role.ASSISTANT, text, 0),))
+    chanting = Guard(LoopDetector([ChantDetector()], LoopPolicy.STOP))
+    verdict = chanting.replay(chanting.monitor(), spoken)
+    assert verdict.action is (LoopAction.STOP if is_last else LoopAction.CONTINUE)
+
+
 @pytest.mark.parametrize("detector", [{}, RepeatDetector(3), LoopDetector, "default", False])
 def test_a_detector_that_is_none_is_refused(detector):
     with pytest.raises(TypeError, match=r"detector must be a LoopDetector, got .*; pass"):

@@ -38,6 +38,8 @@ _KEPT_OPINIONS = 1_000
 _JUDGED_ROUNDS = 20
 _HEARD = 12
 """Replies whose words are replayed: to look through long texts again takes time."""
+_LONGEST = 1 << 16
+"""Characters of a reply that are looked at: its end, as one that repeats itself goes on with it."""
 
 
 @beta
@@ -244,7 +246,7 @@ def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:
         if each.is_summary:
             monitor.forgot()
         if each.role is Role.ASSISTANT:
-            verdict = monitor.said(each.text)
+            verdict = monitor.said(each.text[-_LONGEST:])
         elif each.role is Role.USER:
             monitor.user_message(each.text, is_progress=False)
             verdict = LoopVerdict()
