@@ -25,7 +25,13 @@ pytest.importorskip("litellm.proxy.proxy_server", reason="needs the extra 'litel
 
 import litellm
 from litellm.proxy.proxy_server import app
-from litellm.types.utils import Delta, ModelResponseStream, StreamingChoices
+from litellm.types.utils import (
+    Delta,
+    ModelResponseStream,
+    StreamingChoices,
+    TextChoices,
+    TextCompletionResponse,
+)
 
 from antiloop import LoopDetector, LoopPolicy
 from antiloop.integrations.litellm import LoopGuard, handler
@@ -133,10 +139,17 @@ CHANT = "I should look at the file again before I go on. "
 
 def streamed(guard, pieces):
     """Return the parts that a client gets of a stream, and how many were left unread."""
-    waiting = [
-        ModelResponseStream(choices=[StreamingChoices(index=0, delta=Delta(**piece))])
-        for piece in pieces
-    ]
+    return read_through(
+        guard,
+        [
+            ModelResponseStream(choices=[StreamingChoices(index=0, delta=Delta(**piece))])
+            for piece in pieces
+        ],
+    )
+
+
+def read_through(guard, waiting):
+    """Return the parts that a client gets of these, and how many were left unread."""
 
     async def response():
         while waiting:
@@ -157,6 +170,14 @@ def test_a_stream_of_thoughts_that_repeat_ends_for_its_length():
     assert [each.finish_reason for each in given] == [None] * (len(given) - 1) + ["length"]
     assert given[-1].delta.reasoning_content == CHANT
     assert hearer.runs == ["session-1"]
+
+
+def test_a_stream_of_another_api_is_the_same():
+    parts = [TextCompletionResponse(choices=[TextChoices(text="a")], stream=True)] * 2
+    first = parts[0].choices[0]
+    assert not hasattr(first, "delta")
+    given, unread = read_through(LoopGuard(), parts)
+    assert ([each is first for each in given], unread) == ([True, True], 0)
 
 
 def test_a_stream_that_says_something_new_is_read_to_its_end():

@@ -104,7 +104,9 @@ def _instead(answer: Answer, data: Dict[str, Any]) -> Exception:
 def _thought(chunk: Any) -> str:
     """Return the piece of the model's thoughts in a part of a chat completion."""
     choices = items_of(field_of(chunk, "choices"))[:1]  # others are other answers
-    return "".join(text_of(field_of(each.delta, "reasoning_content")) for each in choices)
+    return "".join(
+        text_of(field_of(field_of(each, "delta"), "reasoning_content")) for each in choices
+    )
 
 
 def _ended(chunk: Any, reason: str, *, at_once: bool = False) -> Any:
