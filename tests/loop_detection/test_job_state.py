@@ -158,6 +158,11 @@ def test_a_word_in_a_text_is_no_state(answer):
     assert outcome(answer) is Outcome.SUCCESS
 
 
+def test_what_is_not_at_work_is_not_waited_for():
+    assert outcome("The job is now running") is Outcome.WAITING
+    assert outcome("The job is not running") is Outcome.FAILURE
+
+
 @given(st.integers(0, 40), st.integers(1, 40), st.booleans())
 def test_what_is_not_ready_in_a_table_is_under_way(ready, wanted, is_tabbed):
     row = ["web-1", f"{ready}/{wanted}", "Running", "0", "4d"]

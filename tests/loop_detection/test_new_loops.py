@@ -93,7 +93,7 @@ ANSWERS = [
     "Just a moment...",
     "The page is being made for you",
     "该文件不存在 请稍后再试",
-    "Fehler: Datei weg",
+    "Die Datei ist weg",
 ]
 
 

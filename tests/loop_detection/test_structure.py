@@ -70,6 +70,16 @@ def test_a_program_that_answers_no_without_a_word_has_not_failed(text):
         '{"timed_out": true, "stdout": "x", "stderr": ""}',
         "HTTP/1.1 404 x",
         "Status: 502 x",
+        "502 Bad Gateway",
+        "404 - Not found",
+        "KeyError: 'a'",
+        "app.errors.NotThereException",
+        "  Error: x" + " y" * 400,
+        "Erreur : x",
+        "Fehler: x",
+        "ошибка: x",
+        "错误：x",  # noqa: RUF001
+        "connect ECONNREFUSED 127.0.0.1:5432",
     ],
 )
 def test_who_wrapped_an_answer_says_that_it_failed(answer):
@@ -117,6 +127,11 @@ def test_each_field_of_words_says_why_a_call_failed(name):
         "exit 1 is what the script says",
         "main.c:429: return",
         "404 files changed",
+        "404 Oak Avenue",
+        "mean_error: 0.02",
+        "Terror: a film",
+        "Error" + " y" * 600,
+        "KeyError: y" * 100,
         "ticket 429 was closed",
         "Order 11 shipped. It is not insured.",
         "Task created. Don't forget to assign it.",

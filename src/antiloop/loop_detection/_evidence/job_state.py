@@ -39,7 +39,7 @@ _STATED = re.compile(
     re.MULTILINE,
 )
 _SAID = re.compile(
-    rf"\b(?:still|is|are|currently)\s+(?:\w+\s+)?{_WORK}\b|\w_in_progress\b"
+    rf"\b(?:still|is|are|currently)\s+(?:(?!not\b)\w+\s+)?{_WORK}\b|\w_in_progress\b"
     r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\bpd\b"  # that of squeue
     rf"|\A\W*{_SUBJECT}?{_WORK}\b(?:[^.]{{0,40}}\Z|\W*\n)|\A\W*{_SUBJECT}{_WORK}[.,;]\s"
     r"|\A\W*(?:still\s+)?waiting\s+(?:for|on|until)\b"

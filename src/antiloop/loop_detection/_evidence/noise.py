@@ -269,8 +269,17 @@ def without_echoes(text: str, arguments: Any) -> str:
     for _, each in _leaves(arguments):
         given = each.strip().lower()
         if given and given in text:
-            text = re.sub(rf"(?<!\w){re.escape(given)}(?!\w)", " ", text)
+            text = _without(text, given)
     return text
+
+
+def _without(text: str, part: str) -> str:
+    """Leave out a part of a text where it is not a part of a word."""
+    kept, *others = text.split(part)
+    for other in others:
+        is_in_word = kept[-1:].isalnum() or other[:1].isalnum()
+        kept += f"{part if is_in_word else ' '}{other}"
+    return kept
 
 
 def _stems(text: str) -> str:

@@ -75,6 +75,12 @@ UNKNOWN, SUCCESS, EMPTY, SILENT, FAILURE, INVALID, WAITING, REFUSED = Outcome
 _MARKER = REFUSED_MARKER.lower()
 _NAME = re.compile(r"\w[./\\_-]\w")  # in a path, a file, an identifier: these hold no statement
 
+# What a program that fails writes first: the class of an exception, or the word itself.
+_THROWN = re.compile(
+    r"\W{0,9}(?:(?:\w{1,30}\.){0,3}[A-Z]\w{0,30}(?:Error|Exception)(?=:|\s*\Z)|(?i:error|erreur"
+    r"|fehler|fout|błąd|ошибка|エラー|错误|錯誤|오류)\s?[:：])"  # noqa: RUF001 - many languages
+)
+
 # A line of a file, as numbered listings and searches show it: 12→..., 12:..., a.py:12:..., and no
 # status as in "403:forbidden", no date as in "01-May", no name as in "3-way".
 _LISTED = re.compile(
@@ -170,15 +176,15 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None) -> Outco
             return WAITING
         if length > SHORT:
             return FAILURE if is_error else SUCCESS
-    telling = telling_words(text)
-    if not telling and not is_error:
+    telling, has_thrown = telling_words(text), _THROWN.match(text) is not None
+    if not (telling or has_thrown or is_error):
         return SUCCESS
     if length <= BRIEF and not PHRASE_WORDS.isdisjoint(telling):
         brief = _brief_outcome(text.lower(), telling)
         if brief is not None:
             return brief
     head = text[:HEAD].lower()
-    if is_error:
+    if is_error or has_thrown:
         return _failure(head)
     # "Created issue 7: Fix error on login" repeats the title that was given.
     speaks = _speaks_of_failure(head) and _speaks_of_failure(without_echoes(head, arguments))

@@ -26,9 +26,11 @@ NEGATIVE = frozenset(
     failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
     missing not refused rejected traceback unable unauthorized unavailable undefined unexpected
     unknown unrecognized unresolved unsupported wasn wouldn wrong
+    eacces eaddrinuse econnaborted econnrefused econnreset eexist ehostunreach eisdir enoent enospc
+    enotdir enotempty enotfound eperm epipe etimedout
     """.split()
 )
-"""Words of failure."""
+"""Words of failure, and what systems call their errors."""
 DENIALS = frozenset("cannot couldn didn doesn don hasn isn not wasn wouldn".split())
 """Those of them that say nothing behind the first clause: "Created. Don't forget to assign it."."""
 NOTHING_WORDS = frozenset(("", *"0 nil no none nothing null undefined zero".split()))
@@ -48,7 +50,9 @@ _CODES = (  # not "return" and "exit" alone, which most files of code hold
     *("exit code", "exit_code", "exitcode", "exit status", "exit_status", "exitstatus"),
     *("exit with", "exited", "[exit", "(exit", "return code", "return_code", "returncode"),
 )
-_FORMAL = ("http", "status")
+_FORMAL = ("http", "status", "4", "5")
+_THROWN = ("err", "exception", "fehl", "fout")  # error, erreur
+_MARKS = " \t\n\r!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~"
 _START = 16
 """Characters that a status at the beginning of an answer has at most."""
 _TELLING = NEGATIVE | PHRASE_WORDS
@@ -80,11 +84,11 @@ def may_have_form(text: str) -> bool:
     edges = f"{text[:STATE]}{text[-STATE:]}".lower()
     if may_have_code(edges):
         return True
-    if contains_any(edges[:_START], _FORMAL):
+    begin = edges[:_START]
+    if not begin.isascii() or contains_any(begin, _FORMAL):
         return True
-    # At its beginning only: further on, an error may be what a log is about.
-    before, error, _ = edges.partition("error")
-    return bool(error) and not any(map(str.isalnum, before))
+    first = edges.lstrip(_MARKS).partition(" ")[0]
+    return contains_any(first, _THROWN)
 
 
 def may_have_code(edges: str) -> bool:

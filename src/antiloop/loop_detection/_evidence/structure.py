@@ -45,7 +45,11 @@ _EXIT = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _HTTP = re.compile(
-    r"\W{0,9}(?:http(?:/[\d.]+)?|status(?: code)?|error)\W{1,3}([45]\d\d)\b", re.IGNORECASE
+    r"\W{0,9}(?:(?:http(?:/[\d.]+)?|status(?: code)?|error)\W{1,3}([45]\d\d)\b"
+    r"|([45]\d\d)[ :-]{1,3}(?:bad (?:request|gateway)|unauthorized|forbidden|not found"
+    r"|method not allowed|(?:request|gateway) time-?out|conflict|too many requests"
+    r"|internal server error|not implemented|service (?:temporarily )?unavailable)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -105,7 +109,7 @@ def _of_text(text: str) -> Form:
     edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     status = _HTTP.match(edges)
     if status is not None:
-        return Form(text, True, is_busy=int(status[1]) in _BUSY)
+        return Form(text, True, is_busy=int(status[1] or status[2]) in _BUSY)
     code = _EXIT.search(edges) if may_have_code(edges.lower()) else None
     if code is None:
         return Form(text)

@@ -11,15 +11,26 @@ from types import ModuleType
 from typing import Any, FrozenSet, Iterator
 
 from .. import _profile_table
-from . import amount, effect, noise, outcome, plain_answer, relayed, structure, waiting, wrapping
+from . import (
+    amount,
+    effect,
+    job_state,
+    noise,
+    outcome,
+    plain_answer,
+    relayed,
+    structure,
+    waiting,
+    wrapping,
+)
 from .effect import name_parts
 
 _RULES = (
-    *(amount, effect, noise, outcome, plain_answer, relayed, structure, waiting, wrapping),
-    _profile_table,
+    *(amount, effect, job_state, noise, outcome, plain_answer, relayed, structure, waiting),
+    *(wrapping, _profile_table),
 )
 _ESCAPE = re.compile(r"\\.")
-_LITERAL = re.compile(r"[A-Za-z]{2,}\??")
+_LITERAL = re.compile(r"[^\W\d_]{2,}\??")
 
 
 @lru_cache(maxsize=1)
@@ -44,7 +55,8 @@ def _words_in(value: Any) -> Iterator[str]:
             yield word
             if literal.endswith("?"):  # errors?
                 yield word[:-1]
-            yield from name_parts(word)
+            if word.isascii():
+                yield from name_parts(word)
     elif isinstance(value, dict):
         for pair in value.items():
             yield from _words_in(pair)
