@@ -493,6 +493,22 @@ def test_a_compaction_is_told(tmp_path, name):
     assert run.turn_starts == (0,)
 
 
+@pytest.mark.parametrize(
+    ("kind", "data", "count"),
+    [
+        ("truncation", {"messagesRemovedDuringTruncation": 0}, 0),
+        ("truncation", {"messagesRemovedDuringTruncation": 3}, 1),
+        ("compaction_complete", {"success": False}, 0),
+        ("compaction_complete", {"success": True, "summaryContent": "so far"}, 1),
+    ],
+)
+def test_copilot_cli_has_forgotten_only_what_it_removed(tmp_path, kind, data, count):
+    session = [json.loads(line) for line in WRITERS["copilot-cli"]["jsonl"](stuck()).splitlines()]
+    event = {"type": f"session.{kind}", "data": data, "timestamp": 1}
+    run = of_lines(tmp_path, *session[:8], event, *session[8:])
+    assert sum(each.is_summary for each in run.messages) == count
+
+
 def test_reading_again_after_a_compaction_is_no_loop_and_without_one_it_is(tmp_path, capsys):
     reads = [
         Round(None, "", [Call(f"{lap}{number}", "read", {"path": f"{number}"}, f"text {number}")])

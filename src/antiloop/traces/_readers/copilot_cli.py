@@ -43,8 +43,13 @@ def _take(run: ListedRun, event: Any) -> None:
             run.call(name, given, field_of(call, "toolCallId"), at)
     elif kind == "tool.execution_complete":
         _take_result(run, data, call_id, at)
-    elif kind in _COMPACTED:
+    elif kind in _COMPACTED and _has_removed(data):
         run.add_summary(text_of(data.get("summaryContent")))
+
+
+def _has_removed(data: Any) -> bool:
+    """Whether the model no longer sees some messages; most looks at the length remove none."""
+    return data.get("success") is not False and data.get("messagesRemovedDuringTruncation") != 0
 
 
 def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
