@@ -20,7 +20,7 @@ from metered import CALL, PRICES, agent_of, guarded_run
 from antiloop import BaseDetector, LoopDetector, RepeatDetector, ToolResult
 from antiloop._decision_time import measure_for
 from antiloop.agent import AgentObserver
-from antiloop.formats import History
+from antiloop.formats import History, from_openai_chat
 from antiloop.integrations._guard import Guard
 from antiloop.integrations._loop_metrics import OTHER, OUTCOMES, TOOLS, LoopMetrics
 from antiloop.loop_detection import Escalation, LoopAction, LoopDetection, LoopVerdict, Opinion
@@ -99,6 +99,22 @@ def test_each_turn_and_each_run_of_an_id_is_counted(same_session):
             guard.judge(History(tuple(told), results, turns), "helper")
     assert metrics.sum("loops") == 3 * 3
     assert metrics.sum("wasted_calls") == 3 * 4
+
+
+@pytest.mark.parametrize("same_session", [True, False])
+def test_each_turn_and_each_run_of_an_id_counts_as_a_run(same_session):
+    metrics = Kept("mine")
+    guard = Guard(LoopDetector([RepeatDetector(3)], "stop"), observers=[metrics])
+    told = [{"role": "user", "content": "Go"}]
+    for turn in range(2):
+        for number in range(3):
+            called = {"id": f"c{turn}-{number}", "function": {"name": "search"}}
+            told.append({"role": "assistant", "tool_calls": [called]})
+            told.append({"role": "tool", "tool_call_id": called["id"], "content": "nothing"})
+            guard.judge(from_openai_chat(told), "helper")
+        told = [*(told if same_session else ()), {"role": "user", "content": "Again"}]
+    outcomes = [each["outcome"] for name, n, each in metrics.counted if name == "runs" and n]
+    assert outcomes.count("begun") == outcomes.count("stop") == 2
 
 
 def test_every_round_tells_its_suspicion():

@@ -113,6 +113,11 @@ class LoopMetrics(AgentObserver):
         """Receive how long a decision took."""
         raise NotImplementedError
 
+    def on_user_message(self, run_id: str, text: str) -> None:
+        """Count from here on as another run: many adapters give all runs of an agent one id."""
+        with self._lock:
+            self._run(run_id).outcomes.clear()
+
     def on_model_end(self, run_id: str, reply: ModelReply) -> None:
         """Note what a reply took, for the first call that it asks for."""
         usage = reply.usage
