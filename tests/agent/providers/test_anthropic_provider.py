@@ -153,6 +153,15 @@ async def test_text_that_is_no_utf8_is_sent_all_the_same(scripted, anthropic_ser
     assert sent[2]["content"][0]["content"] == "caf?"
 
 
+def test_a_count_that_a_server_sends_once_is_not_lost_to_a_zero(scripted):
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 7, "output_tokens": 1}
+    start = {"type": "message_start", "message": {"usage": usage}}
+    late = {"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 2}
+    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": late}
+    provider = scripted(events=[start, delta, STOP])
+    assert list(provider.stream(ASK))[-1].usage == Usage(10, 2)
+
+
 def test_what_the_cache_holds_counts_as_input(scripted):
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 7}
     body = {"type": "message", "content": [], "usage": {**usage, "output_tokens": 2}}

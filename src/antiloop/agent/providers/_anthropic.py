@@ -354,11 +354,12 @@ def _kept(blocks: Sequence[_Block]) -> Optional[Mapping[str, Any]]:
 
 
 def _usage(reports: Sequence[Any]) -> Usage:
-    # A stream repeats the counts; the last of each is the whole.
-    names = (*_INPUT, "output_tokens")
-    last = {name: number(r, name) for r in reports for name in names if part(r, name) is not None}
-    output = last.pop("output_tokens", 0)
-    return Usage(sum(last.values()), output)
+    # A stream repeats the counts; the last of the output is the whole. Some servers send 0 at the
+    # end for the input that they counted before.
+    spent = sum(max((number(each, name) for each in reports), default=0) for name in _INPUT)
+    output = [part(each, "output_tokens") for each in reports]
+    last = next((each for each in reversed(output) if each is not None), 0)
+    return Usage(spent, last if isinstance(last, int) else 0)
 
 
 class _Events:
