@@ -1,5 +1,6 @@
 import asyncio
 import functools
+import inspect
 import logging
 import threading
 
@@ -129,6 +130,27 @@ async def test_an_async_tool_that_cancels_itself_has_failed():
 
     [result] = await run(ToolCall("quit_it"), tools=[quit_it])
     assert result == ToolResult("Tool 'quit_it' was cancelled.", is_error=True)
+
+
+async def test_a_coroutine_that_comes_when_its_call_is_over_is_closed():
+    may_return, made = threading.Event(), []
+
+    async def work():
+        made.append("ran")
+
+    def late():
+        may_return.wait(LONG)
+        made.append(work())
+        return made[0]
+
+    before = set(threading.enumerate())
+    agent = Agent([tool(late, timeout_s=0.01)], ScriptedProvider([ToolCall("late"), "Done."]))
+    (result,) = (await agent.arun("Go")).tool_results
+    assert result.text == "Tool 'late' timed out after 0.01 s."
+    may_return.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(LONG)
+    assert list(map(inspect.getcoroutinestate, made)) == [inspect.CORO_CLOSED]
 
 
 async def test_tools_that_take_too_long_have_failed_each_by_its_own_limit():

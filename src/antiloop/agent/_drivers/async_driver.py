@@ -6,6 +6,7 @@ The one module of a run that imports asyncio, apart from the loop behind async p
 import asyncio
 import inspect
 import logging
+from concurrent.futures import Future
 from contextlib import closing
 from typing import Any, AsyncGenerator, List, Sequence, Union
 
@@ -162,5 +163,16 @@ async def _run(invocation: Invocation) -> ToolResult:
     if invocation.tool.is_async:
         return await invocation.arun()
     # A sync tool must not keep the event loop from everything else.
-    outcome = await asyncio.wrap_future(start_in_thread(invocation.run))
+    future = start_in_thread(invocation.run)
+    try:
+        outcome = await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        future.add_done_callback(_close_late)
+        raise
     return await invocation.finish(outcome)
+
+
+def _close_late(future: "Future[Any]") -> None:
+    """Close the coroutine of a sync wrapper that came when the call was over."""
+    if not future.cancelled() and future.exception() is None:
+        getattr(future.result(), "close", bool)()
