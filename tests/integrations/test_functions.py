@@ -462,6 +462,15 @@ def test_a_run_begins_with_the_block_of_its_guard():
             assert [search("a") for _ in range(2)] == ["nothing found"] * 2
 
 
+def test_observers_are_told_of_each_run_that_begins():
+    hearer = Hearer()
+    search = guarded(named(lambda query: "nothing found"), observers=[hearer])
+    for _ in range(2):
+        with search.guard:
+            assert [search("a") for _ in range(2)] == ["nothing found"] * 2
+    assert hearer.users == [""] * 2
+
+
 def test_a_call_that_outlives_its_run_is_none_of_the_next():
     guard = LoopGuard(NOTIFY)
     answered = {}

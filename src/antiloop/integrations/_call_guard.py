@@ -148,6 +148,7 @@ class CallGuard(Lookout):
         """Begin another run; listeners stay. Calls that are still running are not part of it."""
         with self._lock:
             self.run.reset()
+            self.run.user_message()  # observers tell runs of one id apart by it
             self.verdict, self._notice, self._asking = LoopVerdict(), "", None
             self._round.clear()
             self._under_way.clear()
