@@ -109,6 +109,17 @@ def test_a_notice_is_no_second_message_of_the_user_where_roles_take_turns(kind):
     assert grown == (0 if kind == "anthropic" else 1)
 
 
+@pytest.mark.parametrize("kind", ["openai_chat", "openai_responses"])
+@pytest.mark.parametrize(("model", "bridges"), [("gpt-5", 0), ("mistral/devstral-medium", 1)])
+def test_a_model_of_mistral_has_spoken_between_the_results_and_a_notice(kind, model, bridges):
+    body = BODIES[kind](repeated(3), model=model)
+    for action in ("notify", "block", "conclude"):
+        found = detector(Escalation((action,)))
+        *_, before, notice = judge_request(body, kind, found).body[PLACES[kind]]
+        assert NOTICE_MARKER in notice["content"]
+        assert (before.get("role") == "assistant") == bool(bridges)
+
+
 @kinds
 def test_a_block_lets_no_tool_be_called_and_says_why(kind):
     judged = judge_request(BODIES[kind](repeated(3)), kind, BLOCK)

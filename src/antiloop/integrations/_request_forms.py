@@ -51,7 +51,10 @@ class Form:
 
     def with_message(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
         """Return a request with a further message to the model."""
-        return {**body, self.place: self.with_words(body[self.place], words)}
+        messages = body[self.place]
+        if _is_of_mistral(body) and self.is_result(messages[-1]):
+            messages = [*messages, _BRIDGE]
+        return {**body, self.place: self.with_words(messages, words)}
 
     def without_tools(self, body: Mapping[str, Any]) -> Dict[str, Any]:
         """Return a request to which the model answers without a call.
@@ -66,6 +69,16 @@ class Form:
             for name, value in more.items()
         }
         return {**body, **chosen}
+
+
+# Mistral's API refuses a user's message right after results: "Unexpected role 'user' after 'tool'".
+_BRIDGE = {"role": "assistant", "content": "OK"}
+_OF_MISTRAL = ("mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral")
+
+
+def _is_of_mistral(body: Mapping[str, Any]) -> bool:
+    """Whether a request is for a model of Mistral, by its name."""
+    return any(name in tag_of(body, "model").lower() for name in _OF_MISTRAL)
 
 
 def _is_system(message: Any) -> bool:
