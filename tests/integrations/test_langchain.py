@@ -311,6 +311,13 @@ class TestBesideOtherMiddleware:
         assert seen == [False, False, False, True, True, False]
         assert ran.searches == 4
 
+    @pytest.mark.parametrize(("name", "before"), [("", "nothing found"), ("Mistral", "OK")])
+    def test_a_model_of_mistral_has_spoken_between_the_results_and_a_notice(self, name, before):
+        ran, model = Ran(), type(f"Chat{name}", (ScriptedModel,), {})
+        made_agent(Script(same(times=3)), ran, model=model, **NOTIFY).invoke(INPUT)
+        assert NOTICE_MARKER in ran.seen[-1]
+        assert ran.seen[-2] == before
+
     def test_a_notice_is_gone_once_the_model_has_answered(self):
         class AsksForMore(AgentMiddleware):
             @hook_config(can_jump_to=["model"])

@@ -8,6 +8,7 @@ from ..formats import History, from_anthropic, from_openai_chat, from_openai_res
 from ..formats._internal import anthropic, field_of, items_of, known_by, tag_of
 from ..formats._internal import openai_responses as responses
 from ..loop_detection import ClientProfile
+from ._guard import BRIDGE, is_of_mistral
 
 _OTHERS = ClientProfile("", host_texts=("<system-reminder>",))
 """The profile of a client that is not known."""
@@ -52,7 +53,7 @@ class Form:
     def with_message(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
         """Return a request with a further message to the model."""
         messages = body[self.place]
-        if _is_of_mistral(body) and self.is_result(messages[-1]):
+        if is_of_mistral(tag_of(body, "model")) and self.is_result(messages[-1]):
             messages = [*messages, _BRIDGE]
         return {**body, self.place: self.with_words(messages, words)}
 
@@ -71,14 +72,7 @@ class Form:
         return {**body, **chosen}
 
 
-# Mistral's API refuses a user's message right after results: "Unexpected role 'user' after 'tool'".
-_BRIDGE = {"role": "assistant", "content": "OK"}
-_OF_MISTRAL = ("mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral")
-
-
-def _is_of_mistral(body: Mapping[str, Any]) -> bool:
-    """Whether a request is for a model of Mistral, by its name."""
-    return any(name in tag_of(body, "model").lower() for name in _OF_MISTRAL)
+_BRIDGE = {"role": "assistant", "content": BRIDGE}
 
 
 def _is_system(message: Any) -> bool:

@@ -26,7 +26,7 @@ from ..formats._internal import field_of, text_of
 from ..formats._internal import langchain as lc_messages
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta, stable
-from ._guard import WITHDRAWN, Guard, heeded, stopped
+from ._guard import BRIDGE, WITHDRAWN, Guard, heeded, is_of_mistral, stopped
 from ._thoughts import CirclingError, Thoughts
 from .langgraph import _call_of, _is_refused, _refusal_of, _thread
 
@@ -189,7 +189,8 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         notice = self._known(request.state).get("notice")
         if not notice:
             return request
-        return request.override(messages=[*request.messages, HumanMessage(notice)])
+        bridge = [AIMessage(BRIDGE)] if _wants_bridge(request) else []
+        return request.override(messages=[*request.messages, *bridge, HumanMessage(notice)])
 
 
 class _Listener(BaseCallbackHandler):
@@ -215,6 +216,14 @@ def _heard_by(listener: _Listener) -> Iterator[None]:
         yield
     finally:
         var_child_runnable_config.reset(before)
+
+
+def _wants_bridge(request: Any) -> bool:
+    """Whether a model has to speak before a user's message."""
+    model = request.model
+    named = text_of(field_of(model, "model_name")) or text_of(field_of(model, "model"))
+    is_result = lc_messages.kind_of(request.messages[-1]) == "tool"
+    return is_result and is_of_mistral(f"{type(model).__name__} {named}")
 
 
 def _last_round(messages: List[Any]) -> List[Any]:
