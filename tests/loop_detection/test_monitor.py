@@ -618,7 +618,7 @@ def test_ids_that_nobody_could_use_are_not_kept(call_id):
 @pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
 def test_what_is_no_snapshot_is_refused(snapshot):
     remedy = r"; take one with LoopMonitor\.snapshot\(\) of this version of antiloop"
-    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 6.*{remedy}"):
+    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 7.*{remedy}"):
         monitor_of().restore(snapshot)
 
 
@@ -977,9 +977,6 @@ def test_what_was_known_at_a_compaction_survives_a_snapshot_and_is_bounded():
     reads(monitor, 40, "other text of")
     monitor.forgot()
     assert len(monitor.snapshot()["window"]["known"].split()) == 40
-    del snapshot["window"]["known"]
-    other.restore(snapshot)
-    assert other.snapshot()["window"]["known"] == ""
 
 
 class Kept:

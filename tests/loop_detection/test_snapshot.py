@@ -114,7 +114,7 @@ def test_a_call_comes_back_without_its_texts():
 
 
 SAVED = {
-    "version": 6,
+    "version": 7,
     "ladder": {
         "main": {
             "loops": [["repeat:b643ab73e1", 1, 1, 2, 2, 2, 2]],
@@ -141,6 +141,7 @@ SAVED = {
         "round": 1,
         "keys": [],
         "known": "",
+        "host": "",
     },
     "suspicion": "3 0.0 0.0",
 }
@@ -260,6 +261,7 @@ def test_an_empty_window_comes_back():
         "round": None,
         "keys": [],
         "known": "",
+        "host": "",
     }
     again = restored(Window(50))
     assert (again.rounds, again.call_count) == ([], 0)
@@ -312,4 +314,4 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     assert snapshot["speech"]["watches"][0]["count"] == 1
     assert (snapshot["window"]["calls"], snapshot["window"]["seen"]) == (3, 3)
     assert snapshot["window"]["tools"] == ["look"]
-    assert snapshot["version"] == 6
+    assert snapshot["version"] == 7

@@ -70,6 +70,7 @@ def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
         "round": window.rounds[-1].number if window.rounds else None,
         "keys": sorted(window.keys),
         "known": " ".join(sorted(window.known)),
+        "host": window.host_lines.to_text(),
     }
 
 
@@ -94,8 +95,8 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     window.round_count = int(packed["seen"])
     window.turn_start = int(packed["turn"])
     window.clock = float(packed["clock"])
-    # An older snapshot of this version has none.
-    window.known = frozenset(str(packed.get("known", "")).split())
+    window.known = frozenset(str(packed["known"]).split())
+    window.host_lines.load(str(packed["host"]))
     counts = {str(key): (int(run), int(turn)) for key, (run, turn) in packed["counts"].items()}
     window.counts = {name: counts.get(_tool_key(name), (0, 0)) for name in window.counts}
 

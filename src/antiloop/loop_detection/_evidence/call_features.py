@@ -39,6 +39,7 @@ from .effect import (
     seems_to_type,
 )
 from .fingerprint import KEY_LENGTH
+from .host_lines import HostLines
 from .kept_text import KeptText, kept_text
 from .noise import (
     command_line,
@@ -71,7 +72,6 @@ from .wrapping import is_object
 
 _BEGIN = 4
 _SAID = 120  # characters of an answer that a person is shown
-_NO_RULES: Mapping[str, KeyRule] = {}
 ACKNOWLEDGMENT_LENGTH = 400
 """Characters of the longest answer that may merely say that all went well."""
 
@@ -121,7 +121,8 @@ class CallFeatures:
         asked: Asked,
         result: Result,
         masking: Masking = SECRETS,
-        rules: Mapping[str, KeyRule] = _NO_RULES,
+        rules: Optional[Mapping[str, KeyRule]] = None,
+        host: Optional[HostLines] = None,
     ) -> "CallFeatures":
         """Read the result of a call; never raises on what a tool made.
 
@@ -130,12 +131,12 @@ class CallFeatures:
             result: its result, None where it is not known.
             masking: what of the arguments may be shown.
             rules: the keys that detectors declare, by name.
+            host: the lines of the host, which learns from the result.
         """
         policy, client = asked.policy, asked.client
-        given, text, kind = answer_of(asked, result)
+        given, text, kind = answer_of(asked, result, host)
         is_polled = bool(policy.poll) and policy.polls(asked.arguments)
-        # A wait that failed has waited for nothing.
-        waits = asked.waits and not kind.is_failure
+        waits = asked.waits and not kind.is_failure  # one that failed has waited for nothing
         # Once the work has ended, to go on waiting is a repetition like any other.
         if (waits or (is_polled and kind is SUCCESS)) and has_ended(given or ""):
             waits = is_polled = False
@@ -164,8 +165,7 @@ class CallFeatures:
         # An act found nothing only if it says so in words: "[]" is how many acknowledge.
         if fields["outcome"] is EMPTY and is_bare(given or "") and cls(fields).mutates:
             fields["outcome"] = SILENT
-        if asked.is_long:
-            # Too long to be kept, so all is derived at once.
+        if asked.is_long:  # too long to be kept, so all is derived at once
             fields["shown"] = ShownArguments.of_long(asked.arguments, masking)
             return cls(fields).settled()
         return cls(fields)

@@ -12,6 +12,7 @@ from ..._text.canonical import copied, parsed_arguments, plain, plain_json, text
 from ...types import ToolCall, ToolResult
 from .._profiles import NO_CLIENT, ClientProfile
 from .fingerprint import KEY_LENGTH, kept_name, short_call_fingerprint, text_fingerprint
+from .host_lines import HostLines
 from .outcome import SUCCESS, UNKNOWN, Outcome, outcome, reads_like_refusal
 from .relayed import relayed
 from .tool_policy import NO_POLICIES, NO_POLICY, Policies, ToolPolicy
@@ -112,8 +113,14 @@ class Answered(NamedTuple):
     outcome: Outcome = UNKNOWN
 
 
-def answer_of(asked: Asked, result: Result) -> Answered:
-    """Read a result and judge it; never raises on what a tool made."""
+def answer_of(asked: Asked, result: Result, host: Optional[HostLines] = None) -> Answered:
+    """Read a result and judge it; never raises on what a tool made.
+
+    Args:
+        asked: its call.
+        result: the result, None where it is not known.
+        host: what is known of the lines of the host; it learns from this answer.
+    """
     if result is None:
         return Answered()
     text: Any = result
@@ -132,6 +139,8 @@ def answer_of(asked: Asked, result: Result) -> Answered:
     if policy.idempotent and not kind.is_failure:
         text = asked.call.translate(_NO_DIGITS)
     bare = unwrapped(text)
+    if host is not None:
+        bare = host.without(bare, asked.call, asked.arguments)
     if kind is SUCCESS and bare is not text:
         inside = outcome(bare, is_error, asked.arguments)
         # An object that says of itself that it went well did not fail, whatever its words.

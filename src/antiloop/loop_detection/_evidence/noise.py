@@ -26,12 +26,12 @@ _ID = (
     r"|(?:request|trace|span|correlation|execution|session|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
     r"|(?:session|pid)[ =:#]{0,3}(?=[\w-]*\d)[\w-]+"
 )
-_COUNTER = (
-    r"|line \d+:"  # a shell counts the lines it was given
+_PASSED = (
     r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
-    r"|(?:attempt|retry|try)[ =:#]*\d+"
     r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
 )
+# A shell counts the lines it was given.
+_COUNTER = rf"|line \d+:|(?:attempt|retry|try)[ =:#]*\d+{_PASSED}"
 # All but dates and paths begin a word, which is quick to rule out.
 # A day without a time is what was asked for. This reads lower case, which is quicker.
 _CLOCKS = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK})")
@@ -51,6 +51,7 @@ _RANDOM = re.compile(
     r"(?<![\w.])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{6,40}(?![\w.])"
     r"|(?<![\w.])(?=\w{8,64}(?![\w.]))[A-Za-z_]*\d+[A-Za-z]+\d+[A-Za-z]+\w*"
 )
+_MARK = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK}{_ID}{_PASSED})|{_RANDOM.pattern}", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"\b\d+\b")
 _WORDS = re.compile(r"[^\W_]+")
@@ -100,6 +101,20 @@ def without_ids(text: str) -> str:
     'chunk #: 17 of 60 done, batch12, 1048576 bytes'
     """
     return _RANDOM.sub("#", text[:LONG]) + text[LONG:]
+
+
+def marks_in(line: str) -> List[str]:
+    """List what marks one answer of many in a line: ids, times, durations.
+
+    >>> marks_in("[call 3f2a9c] 0.3 s for 2 of 3 files")
+    ['3f2a9c', '0.3 s']
+    """
+    return _MARK.findall(line) if _DIGITS.search(line) else []
+
+
+def without_marks(line: str) -> str:
+    """Mask what `marks_in` lists."""
+    return _MARK.sub("#", line)
 
 
 def without_places(text: str) -> str:

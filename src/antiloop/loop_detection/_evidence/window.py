@@ -24,6 +24,7 @@ from .._profiles import NO_CLIENT, ClientProfile
 from .call_features import CallFeatures
 from .compared import Asked, KeyRule, Result, asked_of, is_refusal
 from .fingerprint import kept_id, kept_name
+from .host_lines import HostLines
 from .occurrences import Occurrences
 from .outcome import SILENT, SUCCESS, UNKNOWN
 from .round import JudgedCall, Round, answer_order
@@ -80,6 +81,8 @@ class Window:
         """Calls of the counted tools, in the run and in this turn."""
         self.clock: float = 0.0
         """The time of the last answer whose time is known; a run without times stays at 0."""
+        self.host_lines: HostLines = HostLines()
+        """The lines that the host puts around answers, as far as they are known."""
         self._kept = 0
         self.known: FrozenSet[str] = frozenset()
         """The calls and answers from before the last compaction."""
@@ -149,7 +152,7 @@ class Window:
             # An exempt call makes no round, so a plan between two equal calls does not part them.
             if policy.exempt:
                 continue
-            features = CallFeatures.of(known, result, self.masking, self.keys)
+            features = CallFeatures.of(known, result, self.masking, self.keys, self.host_lines)
             if refused_by and is_refusal(result) and refused_by(features) is not None:
                 features = features.refused()
             # A key that is pressed twice does two things, but it fails twice in one way.

@@ -1,0 +1,115 @@
+"""What a host puts around every answer hides no loop, and makes none."""
+
+import json
+import random
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiloop import LoopDetector, ToolCall, ToolResult
+from antiloop.loop_detection._evidence.host_lines import HostLines
+
+PRESETS = ["default", "escalating", "thorough"]
+START = datetime(2026, 11, 2, 10)
+
+
+def token(number):
+    return f"{random.Random(str(number)).getrandbits(48):012x}"
+
+
+HOSTS = {
+    "an id before": lambda text, n: f"[call {token(-n)}]\n{text}",
+    "two lines before": lambda text, n: f"Chunk: {token(-n)}\nWall time: 0.{n}1 seconds\n{text}",
+    "the time before": lambda text, n: f"{START + timedelta(seconds=n)}\n{text}",
+    "a time behind": lambda text, n: f"{text}\n\n(took {n}.5s at {START + timedelta(seconds=n)})\n",
+    "both": lambda text, n: f"id: {token(-n)}\n{text}\n[done in {n} ms]",
+}
+
+
+def reads(count, seed=0):
+    """Make calls that read different files."""
+    texts = [
+        " ".join(token(10_000 + seed + 100 * at + part)[:5] for part in range(9))
+        for at in range(count)
+    ]
+    return [
+        ("read", {"path": f"{token(10_000 + seed + at)}.md"}, f"# {at}\n{text}\nend")
+        for at, text in enumerate(texts)
+    ]
+
+
+def taken(monitor, steps, host=None, first=0):
+    actions = []
+    for number, (tool, arguments, text) in enumerate(steps, first):
+        shown = text if host is None else host(text, number)
+        verdict = monitor.after([ToolCall(tool, arguments)], [ToolResult(shown)])
+        actions.append(verdict.action.value)
+    return actions
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
+@given(st.integers(4, 9), st.integers(0, 9_999))
+def test_a_loop_is_found_as_without_the_lines_of_a_host(preset, host, before, seed):
+    repeated = [("search", {"q": "cats"}, "3 documents\nabout dogs and birds\nand no more")] * 5
+    steps = [*reads(before, seed), *repeated]
+    detector = getattr(LoopDetector, preset)()
+    assert taken(detector.monitor(), steps, host) == taken(detector.monitor(), steps)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
+def test_work_is_not_told_for_the_lines_of_a_host(preset, host):
+    monitor = getattr(LoopDetector, preset)().monitor()
+    assert set(taken(monitor, reads(40), host)) == {"continue"}
+
+
+@given(st.integers(0, 12))
+def test_a_resumed_run_knows_the_lines_of_its_host(cut):
+    host = HOSTS["both"]
+    steps = [*reads(6), *[("search", {"q": "cats"}, "3 documents\nabout dogs")] * 7]
+    live, first = LoopDetector.escalating().monitor(), LoopDetector.escalating().monitor()
+    before = taken(first, steps[:cut], host)
+    resumed = LoopDetector.escalating().monitor()
+    resumed.restore(json.loads(json.dumps(first.snapshot())))
+    assert before + taken(resumed, steps[cut:], host, cut) == taken(live, steps, host)
+
+
+def shown(lines, texts, arguments=None):
+    return [lines.without(text, token(at), arguments or {"n": at}) for at, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{41 - at} passed\nin all\n" for at in range(6)],  # a number is news
+        [f"[{token(at)}]" for at in range(6)],  # all that is said
+        [f"id {token(at)}\ntook {at} s" for at in range(6)],
+        [f"web@{token(7)}:~$\n{at}\nend" for at in range(6)],  # the same each time
+        [f"Day 2026-11-0{at + 1}\nno time is free" for at in range(6)],  # a day is what was asked
+    ],
+)
+def test_a_line_that_may_say_something_stays(texts):
+    assert shown(HostLines(), texts) == texts
+
+
+def test_a_line_that_was_asked_for_stays():
+    texts = [f"SKU {token(at)}:\nin stock" for at in range(6)]
+    lines = HostLines()
+    assert [lines.without(text, text, {"sku": text[4:16]}) for text in texts] == texts
+    assert shown(lines, texts)[4:] == ["in stock"] * 2
+
+
+def test_one_call_again_and_again_shows_no_host():
+    lines = HostLines()
+    texts = [f"ticket {token(at)}\nfrom ada\nopen" for at in range(9)]
+    assert [lines.without(text, "next", {}) for text in texts] == texts
+
+
+def test_few_lines_are_remembered():
+    lines = HostLines()
+    for at in range(400):
+        lines.without(f"{'x' * (at % 100)} {token(at)}\ntext {at}\nend", token(at), {})
+    assert len(lines.to_text()) < 700
