@@ -141,7 +141,7 @@ SAVED = {
         "round": 1,
         "keys": [],
         "known": "",
-        "host": "",
+        "host": "2514861240",
     },
     "suspicion": "3 0.0 0.0",
 }

@@ -6,20 +6,22 @@ calls says nothing of any of them. From then on it is left out, or each answer o
 news.
 """
 
-from typing import Any, List, Optional
+from typing import Any, FrozenSet, List
+from zlib import crc32
 
 from ..._latest import Latest
 from ..._text.canonical import plain_json
-from .fingerprint import text_fingerprint
-from .noise import marks_in, without_marks
+from .noise import without_marks
 
 _FIRST = 2
 """Lines at the beginning of an answer that may be those of a host; at its end it is one."""
 _LONGEST = 120
-_SEEN = 4
-"""Different calls whose answers had the line, before it is left out."""
+_SEEN = 3
+"""Different calls whose answers had the line, after the first one, before it is left out."""
 _MOST = 8  # lines that are remembered
 _DIGITS, _HALF = 8, 4
+_HEXADECIMAL = b"0123456789abcdefABCDEF"
+_NO_LINE = frozenset((0,))
 
 
 class HostLines:
@@ -28,28 +30,53 @@ class HostLines:
     def __init__(self) -> None:
         # By the words of a line, where it was seen: some digits of each call, and of the line.
         self._seen: Latest[str, str] = Latest(_MOST)
+        self._last: FrozenSet[int] = frozenset()
 
     def without(self, text: str, call: str, arguments: Any) -> str:
         """Return the answer to a call without the lines that are known, and remember the others."""
-        lines = _ends_of(text)
-        keys = [_key_of(line, arguments) for line in lines]
+        lines, last = _ends_of(text), self._last
+        shapes = list(map(_shape_of, lines))
+        self._last = frozenset(shapes) - _NO_LINE
+        # Most answers have other lines than the one before, so few are looked at.
+        if last.isdisjoint(shapes):
+            return text
+        keys = [
+            self._key_of(line, arguments) if shape in last else ""
+            for line, shape in zip(lines, shapes)
+        ]
         if not any(keys):
             return text
         if not all(keys):  # else they may be all that is said
             for line, key in zip(lines, keys):
-                if key is not None:
-                    self._note(key, call[:_HALF], text_fingerprint(line)[:_HALF])
-        kept = [line for line, key in zip(lines, keys) if key is None or not self._is_known(key)]
+                if key:
+                    self._note(key, call[:_HALF], _digits(line)[:_HALF])
+        kept = [line for line, key in zip(lines, keys) if not (key and self._is_known(key))]
         return text if len(kept) == len(lines) else "\n".join(kept)
 
     def to_text(self) -> str:
         """Return the state as one text."""
-        return " ".join(f"{key}{seen}" for key, seen in self._seen.items())
+        last = ",".join(map(str, sorted(self._last)))
+        return " ".join([last, *(f"{key}{seen}" for key, seen in self._seen.items())])
 
     def load(self, text: str) -> None:
-        """Load a state from `to_text`."""
-        for each in text.split():
+        """Load a state from `to_text`.
+
+        Raises:
+            ValueError: if the text is malformed.
+        """
+        last, *known = text.split(" ")
+        self._last = frozenset(map(int, filter(None, last.split(","))))
+        for each in known:
             self._seen[each[:_DIGITS]] = each[_DIGITS:]
+
+    def _key_of(self, line: str, arguments: Any) -> str:
+        """Return what is remembered of a line; empty if it holds no mark that was not asked for."""
+        words, marks = without_marks(line)
+        key = _digits(words) if marks else ""
+        if not key or self._is_known(key):
+            return key
+        asked = plain_json(arguments)
+        return "" if any(each in asked for each in marks) else key
 
     def _note(self, key: str, call: str, line: str) -> None:
         seen = self._seen.get(key, "")
@@ -68,10 +95,19 @@ def _ends_of(text: str) -> List[str]:
     return [*first, *(rest.rsplit("\n", 1) if len(first) == _FIRST else [rest])]
 
 
-def _key_of(line: str, arguments: Any) -> Optional[str]:
-    """Return what is remembered of a line with an id or a time that was not asked for."""
-    marks = marks_in(line) if len(line) <= _LONGEST and "\n" not in line else []
-    asked = plain_json(arguments) if marks else ""
-    if not marks or any(each in asked for each in marks):
-        return None
-    return text_fingerprint(without_marks(line))[:_DIGITS]
+def _shape_of(line: str) -> int:
+    """Return what lines have in common that differ in numbers and hexadecimal ids alone.
+
+    0 for what cannot be a line of a host.
+    """
+    if len(line) > _LONGEST or "\n" in line:
+        return 0
+    return crc32(_encoded(line).translate(None, _HEXADECIMAL))
+
+
+def _digits(text: str) -> str:
+    return f"{crc32(_encoded(text)):08x}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

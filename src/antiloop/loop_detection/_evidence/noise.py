@@ -51,7 +51,8 @@ _RANDOM = re.compile(
     r"(?<![\w.])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{6,40}(?![\w.])"
     r"|(?<![\w.])(?=\w{8,64}(?![\w.]))[A-Za-z_]*\d+[A-Za-z]+\d+[A-Za-z]+\w*"
 )
-_MARK = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK}{_ID}{_PASSED})|{_RANDOM.pattern}", re.IGNORECASE)
+# All of them begin a word, which is quick to rule out.
+_MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED}|{_RANDOM.pattern})", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"\b\d+\b")
 _WORDS = re.compile(r"[^\W_]+")
@@ -103,18 +104,21 @@ def without_ids(text: str) -> str:
     return _RANDOM.sub("#", text[:LONG]) + text[LONG:]
 
 
-def marks_in(line: str) -> List[str]:
-    """List what marks one answer of many in a line: ids, times, durations.
+def without_marks(line: str) -> Tuple[str, List[str]]:
+    """Mask what marks one answer of many in a line: ids, times, durations; and list it.
 
-    >>> marks_in("[call 3f2a9c] 0.3 s for 2 of 3 files")
-    ['3f2a9c', '0.3 s']
+    >>> without_marks("[call 3f2a9c] 0.3 s for 2 of 3 files")
+    ('[call #] # for 2 of 3 files', ['3f2a9c', '0.3 s'])
     """
-    return _MARK.findall(line) if _DIGITS.search(line) else []
+    marks: List[str] = []
+    if _DIGITS.search(line) is None:
+        return line, marks
 
+    def mask(found: "re.Match[str]") -> str:
+        marks.append(found[0])
+        return "#"
 
-def without_marks(line: str) -> str:
-    """Mask what `marks_in` lists."""
-    return _MARK.sub("#", line)
+    return _MARK.sub(mask, line), marks
 
 
 def without_places(text: str) -> str:
