@@ -85,29 +85,26 @@ def test_where_no_file_can_be_kept_the_call_goes_on(agent, tmp_path, monkeypatch
     assert "file" in told
 
 
-@pytest.mark.parametrize("agent", OTHERS)
-def test_the_hook_goes_round_the_command_line(agent):
-    done = subprocess.run(
-        [sys.executable, "-m", "antiloop", "hook", agent],
+def hooked(name):
+    return subprocess.run(
+        [sys.executable, "-m", "antiloop", "hook", name],
         input="{}",
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_the_hook_goes_round_the_command_line(agent):
+    done = hooked(agent)
     assert done.stdout == ""
     assert done.stderr.startswith(f"antiloop hook: no event of a {AGENTS[agent].title} hook")
 
 
 def test_a_hook_of_an_agent_that_is_not_known_refuses_nothing():
-    done = subprocess.run(
-        [sys.executable, "-m", "antiloop", "hook", "later-cli"],
-        input="{}",
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    done = hooked("later-cli")
     assert done.stdout == ""
     assert done.stderr.startswith("antiloop hook: no agent 'later-cli'; choose from claude-code,")
 

@@ -22,7 +22,7 @@ NONE: Checksums = frozenset()
 
 def lines_of(answer: str) -> Checksums:
     """Return the checksums of some different lines of an answer; none where these are few."""
-    sums = sorted(set(map(crc32, _encoded(answer).split(b"\n"))))
+    sums = sorted(set(map(crc32, encoded(answer).split(b"\n"))))
     # The smallest: whatever stands around them, two texts with the same lines choose the same.
     return frozenset(map(_BITS.__and__, sums[:_MOST_LINES])) if len(sums) >= LEAST_LINES else NONE
 
@@ -33,7 +33,7 @@ def texts_of(arguments: Any) -> Checksums:
     texts = {each for each in given if isinstance(each, str) and len(each) > _WORD}
     if len(texts) > _MOST_TEXTS:
         return NONE
-    return frozenset(crc32(_encoded(text)) & _BITS for text in texts)
+    return frozenset(crc32(encoded(text)) & _BITS for text in texts)
 
 
 def written(checksums: Checksums, digits: int = _DIGITS) -> str:
@@ -50,5 +50,6 @@ def read(text: str, digits: int = _DIGITS) -> Checksums:
     return frozenset(int(text[at : at + digits], 16) for at in range(0, len(text), digits))
 
 
-def _encoded(text: str) -> bytes:
+def encoded(text: str) -> bytes:
+    """Return a text as UTF-8; lone surrogates are allowed."""
     return text.encode("utf-8", "surrogatepass")

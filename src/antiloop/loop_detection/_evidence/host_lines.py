@@ -11,6 +11,7 @@ from zlib import crc32
 
 from ..._latest import Latest
 from ..._text.canonical import plain_json
+from .document import encoded
 from .noise import without_marks
 
 _FIRST = 2
@@ -102,12 +103,8 @@ def _shape_of(line: str) -> int:
     """
     if len(line) > _LONGEST or "\n" in line:
         return 0
-    return crc32(_encoded(line).translate(None, _HEXADECIMAL))
+    return crc32(encoded(line).translate(None, _HEXADECIMAL))
 
 
 def _digits(text: str) -> str:
-    return f"{crc32(_encoded(text)):08x}"
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+    return f"{crc32(encoded(text)):08x}"

@@ -50,6 +50,7 @@ _CODES = (  # not "return" and "exit" alone, which most files of code hold
     *("exit code", "exit_code", "exitcode", "exit status", "exit_status", "exitstatus"),
     *("exit with", "exited", "[exit", "(exit", "return code", "return_code", "returncode"),
 )
+_CELL_WORDS = (*OPEN_CELLS, "ready")
 _FORMAL = ("http", "status", "4", "5")
 _THROWN = ("err", "exception", "fehl", "fout")  # error, erreur
 _MARKS = " \t\n\r!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~"
@@ -103,7 +104,7 @@ def may_be_running(text: str) -> bool:
         return True
     table = text[:SHORT]
     has_cells = "\t" in table or "   " in table
-    return has_cells and contains_any(table.lower(), (*OPEN_CELLS, "ready"))
+    return has_cells and contains_any(table.lower(), _CELL_WORDS)
 
 
 def contains_any(text: str, parts: "tuple[str, ...]") -> bool:
