@@ -162,7 +162,7 @@ def test_the_format_can_be_given(runs, capsys):
     assert main(["scan", "--from", "openai-chat", runs(stuck=steps(3))]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "no OpenAI chat messages here; skipped" in err
+    assert "expected OpenAI chat messages; skipped" in err
     assert err.endswith("no recorded runs found, nothing was checked\n")
 
 

@@ -135,7 +135,7 @@ def test_every_preset_can_be_handed_over(archive, capsys):
 def test_the_format_that_is_given_holds_for_every_piece(archive, capsys):
     path = f"{archive}/damaged.jsonl"
     here = scanned(capsys, "--from", "openai-chat", path)
-    assert "no OpenAI chat messages here" in here[2]
+    assert "expected OpenAI chat messages" in here[2]
     assert scanned(capsys, "--from", "openai-chat", path, "--engine", THREADS) == here
 
 

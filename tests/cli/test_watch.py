@@ -229,7 +229,7 @@ def test_standard_input_ends_by_itself(run, path, monkeypatch, capsys):
 def test_a_format_and_a_configuration_can_be_given(run, path, writing, capsys):
     writing(*[search(run)] * 3)
     assert main(["watch", "--from", "antiloop", path]) == 0
-    assert 'no "steps" here; skipped' in capsys.readouterr().err
+    assert 'expected one {"run_id", "steps": [...]} a line; skipped' in capsys.readouterr().err
 
 
 def test_a_file_that_is_missing_is_2(tmp_path, capsys):

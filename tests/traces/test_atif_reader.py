@@ -37,5 +37,5 @@ def test_trajectories_of_subagents_are_runs_of_their_own(read):
 def test_other_lines_are_told(read):
     assert len(read({"steps": [STEP]}, {"steps": []}, {"steps": 7})) == 1
     assert [what.rpartition(":")[2] for what in read.trouble] == [
-        " no ATIF trajectory here; skipped"
+        " expected ATIF trajectories; skipped"
     ] * 2

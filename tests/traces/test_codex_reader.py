@@ -55,7 +55,7 @@ def test_the_last_count_of_tokens_is_that_of_the_run(read):
 def test_other_values_are_said(read):
     (run,) = read(begins("a"), 7, ASKS)
     assert len(run) == 1
-    assert read.trouble[0].endswith(":2: no line of a Codex session; skipped")
+    assert read.trouble[0].endswith(":2: expected Codex CLI sessions; skipped")
     assert read(7, source="codex") == []
 
 

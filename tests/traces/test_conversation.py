@@ -34,7 +34,7 @@ def test_messages_of_another_api_are_said_and_not_read_as_empty(read):
     values = {"messages": [SAYS]}, {"messages": [ASKS]}
     assert list(map(len, read(*values, source="openai-chat"))) == [0]
     (trouble,) = read.trouble
-    assert trouble.endswith(":2: no OpenAI chat messages here; skipped")
+    assert trouble.endswith(":2: expected OpenAI chat messages; skipped")
 
 
 @pytest.mark.parametrize("as_list", [False, True])

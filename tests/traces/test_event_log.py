@@ -240,7 +240,7 @@ def test_lines_that_are_no_events_are_told(read):
     (run,) = read(completed(), {"type": 7}, [completed()], {"run_id": "a"})
     assert len(run) == 2, "a list of events is opened"
     assert len(read.trouble) == 2
-    assert read.trouble[0].endswith("f:2: no event of a run here; skipped")
+    assert read.trouble[0].endswith("f:2: expected one event of a run a line; skipped")
 
 
 @pytest.mark.parametrize("told", [{}, {"stuck": "yes"}, {"stuck": True, "confidence": 7}])

@@ -63,7 +63,7 @@ def test_model_and_tokens_are_added_up(read):
 def test_other_values_are_said(read):
     (run,) = read(begins("s"), 7, message(None, DONE))
     assert len(run) == 1
-    assert read.trouble[0].endswith(":2: no record of a Gemini CLI session; skipped")
+    assert read.trouble[0].endswith(":2: expected Gemini CLI sessions; skipped")
     assert read(7, source="gemini-cli") == []
 
 

@@ -143,7 +143,7 @@ def test_what_is_no_sample_is_told_and_passed_over(archive, read):
     assert trouble == [
         f"{path}:2: not JSON: Expecting property name enclosed in double quotes at column 2;"
         " skipped",
-        f"{path}:3: no sample of Inspect AI here; skipped",
+        f"{path}:3: expected logs of Inspect AI; skipped",
         f"{path}:4: empty; skipped",
     ]
     assert [run.run_id for run in read(log(sample("a"), 7, sample("b")))] == [
@@ -151,7 +151,7 @@ def test_what_is_no_sample_is_told_and_passed_over(archive, read):
         "b_epoch_1",
     ]
     assert [trouble.partition(": ")[2] for trouble in read.trouble] == [
-        "no sample of Inspect AI here; skipped"
+        "expected logs of Inspect AI; skipped"
     ]
 
 

@@ -159,7 +159,7 @@ def test_what_comes_before_the_first_run_is_told_once_it_is_known():
 def test_the_format_can_be_given():
     recording = Recording(source="antiloop")
     recording.take(call())
-    assert recording.trouble == ['f:1: no "steps" here; skipped']
+    assert recording.trouble == ['f:1: expected one {"run_id", "steps": [...]} a line; skipped']
 
 
 def test_lines_that_are_no_runs_are_given_up():

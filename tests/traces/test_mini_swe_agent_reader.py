@@ -14,7 +14,7 @@ def test_cost_model_and_end_are_kept_and_other_lines_told(read):
     assert (second.run_id, second.model, second.cost) == (second.source, None, None)
     assert not second.failed
     assert [what.rpartition(":")[2] for what in read.trouble] == [
-        " no mini-swe-agent trajectory here; skipped"
+        " expected mini-swe-agent trajectories; skipped"
     ] * 2
 
 

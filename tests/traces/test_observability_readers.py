@@ -78,7 +78,7 @@ def test_a_file_of_one_tool_names_what_is_of_none(read):
     rows = records_of("langsmith")
     (run,) = read(*rows[:3], {"a": 1}, *rows[3:])
     assert len(run) == 5
-    assert read.trouble[0].endswith("no records of LangSmith here; skipped")
+    assert read.trouble[0].endswith("expected runs of LangSmith; skipped")
 
 
 def langfuse(n, **fields):

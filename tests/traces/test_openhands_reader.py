@@ -33,7 +33,7 @@ def test_events_one_a_line_are_one_run(read):
     assert len(run) == 2
     assert run.source.endswith(":1")
     assert [what.rpartition(":")[2] for what in read.trouble] == [
-        " no OpenHands event here; skipped"
+        " expected OpenHands events; skipped"
     ]
 
 

@@ -145,7 +145,7 @@ def test_a_file_without_agents_says_so(read):
 
 def test_lines_of_something_else_are_told(read):
     assert len(read(tool(1), {"other": 1})) == 1
-    assert "f:2: no OpenTelemetry spans here" in read.trouble[0]
+    assert "f:2: expected OpenTelemetry spans as JSON" in read.trouble[0]
 
 
 def test_spans_without_a_trace_are_read(read):

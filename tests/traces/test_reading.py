@@ -152,7 +152,7 @@ def test_openai_chats_one_a_line(read):
 def test_a_list_of_runs_is_opened(read):
     chats = read(json.dumps([{"messages": CHAT}, CHAT, 7], indent=1))
     assert [len(run) for run in chats] == [1, 1]
-    assert read.trouble == ["f:1: no OpenAI chat messages here; skipped"]
+    assert read.trouble == ["f:1: expected OpenAI chat messages; skipped"]
     assert [run.source[-2] for run in chats] == ["0", "1"]
     assert [run.run_id for run in read(json.dumps([{"run_id": "a", "steps": []}]))] == ["a"]
 
@@ -162,7 +162,7 @@ def test_a_broken_line_is_named_and_the_rest_is_read(read):
     assert [run.run_id for run in runs] == ["a", "c"]
     assert read.trouble == [
         "f:2: not JSON: Unterminated string starting at column 17; skipped",
-        'f:3: no "steps" here; skipped',
+        'f:3: expected one {"run_id", "steps": [...]} a line; skipped',
     ]
 
 
@@ -192,7 +192,7 @@ def test_an_empty_file_is_called_so(read, text):
 
 def test_the_format_can_be_given(read):
     assert read(json.dumps({"x": 1}) + "\n" + own("a", STEP), source="antiloop")[0].run_id == "a"
-    assert read.trouble == ['f:1: no "steps" here; skipped']
+    assert read.trouble == ['f:1: expected one {"run_id", "steps": [...]} a line; skipped']
 
 
 @pytest.mark.parametrize("source", FORMATS)

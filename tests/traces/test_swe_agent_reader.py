@@ -26,5 +26,5 @@ def test_other_lines_are_told(read):
     own = {"trajectory": [STEP]}
     assert len(read(own, {"trajectory": []}, {"history": [{"action": "run"}]}, 7)) == 1
     assert [what.rpartition(":")[2] for what in read.trouble] == [
-        " no SWE-agent trajectory here; skipped"
+        " expected SWE-agent trajectories; skipped"
     ] * 3

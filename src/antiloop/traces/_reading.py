@@ -95,6 +95,7 @@ def read_records(
     """Yield the runs in the records of a file; see `read_runs`."""
 
     def report(line: int, what: str) -> None:
+        what = what or f"expected {trace_format.expected}"
         on_trouble(f"{name}:{line}: {what}; skipped")
 
     doubts = Doubts(name, on_trouble)

@@ -216,6 +216,8 @@ class LiveLines:
                 yield replay.run, step, verdict
 
     def _report(self, line: int, what: str) -> None:
+        if not what and self._known is not None:
+            what = f"expected {self._known[0].expected}"
         self._on_trouble(f"{self._name}:{line}: {what}; skipped")
 
 

@@ -60,7 +60,7 @@ def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
     )
 
 
-read = whole_runs(recognizes, _runs, 'no "steps" here')
+read = whole_runs(recognizes, _runs)
 
 
 def _opinions(listed: Any) -> Iterator[Tuple[int, Opinion]]:

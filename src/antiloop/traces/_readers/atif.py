@@ -34,7 +34,7 @@ def _runs(trajectory: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
         waiting += filter(recognizes, items_of(value.get("subagent_trajectories")))
 
 
-read = whole_runs(recognizes, _runs, "no ATIF trajectory here")
+read = whole_runs(recognizes, _runs)
 
 
 def _run(value: Dict[str, Any], source: str) -> RecordedRun:

@@ -3,7 +3,7 @@
 For each client the table says how its values are known, and where their messages are.
 """
 
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterator, List
 
 from ..._amounts import moment_s
 from ...formats._internal import (
@@ -274,8 +274,7 @@ def _take_kimi(run: ListedRun, line: Any) -> None:
     elif kind == "CompactionBegin":
         run.add_summary()
     elif kind == "ToolCall":
-        body = field_of(payload, "function")
-        run.call(field_of(body, "name"), field_of(body, "arguments"), payload.get("id"), at)
+        run.ask(payload, at)
     elif kind == "ToolResult":
         value = filled_field(payload, "return_value", "result")
         content = output_in(value, "output", "message", "brief")
@@ -295,38 +294,15 @@ def _take_chat_line(run: ListedRun, message: Any) -> None:
     run.chat(message, moment_s(filled_field(message, "timestamp", "created_at", "time")))
 
 
-_CLIENTS = {"browser-use": "browser-use"}
-Row = Tuple[
-    Callable[[Any], bool],
-    Callable[[Any], Iterator[Listed]],
-    Callable[[ListedRun, Any], None],
-    bool,
-    str,
-]
-_ROWS: Dict[str, Row] = {
-    "droid": (_is_droid, _listed_droid, _take_droid, False, "no line of a Factory Droid session"),
-    "amp": (_is_amp, listed_document, _take_amp, True, "no thread of Amp here"),
-    "crush": (
-        _is_crush,
-        listed_under("messages", "crush_session"),
-        _take_crush,
-        True,
-        "no session of Crush here",
+CHATS: Dict[str, ListedFormat] = {
+    "droid": ListedFormat(_is_droid, _listed_droid, _take_droid),
+    "amp": ListedFormat(_is_amp, listed_document, _take_amp, is_document=True),
+    "crush": ListedFormat(
+        _is_crush, listed_under("messages", "crush_session"), _take_crush, is_document=True
     ),
-    "goose": (_is_goose, _listed_goose, _take_goose, False, "nothing of a Goose session here"),
-    "continue": (_is_continue, _listed_continue, _take_continue, True, "no session of Continue"),
-    "kimi": (_is_kimi, _listed_lines, _take_kimi, False, "no line of a Kimi CLI session"),
-    "chat-lines": (_is_chat_line, _listed_lines, _take_chat_line, False, "no chat message here"),
+    "goose": ListedFormat(_is_goose, _listed_goose, _take_goose),
+    "continue": ListedFormat(_is_continue, _listed_continue, _take_continue, is_document=True),
+    "kimi": ListedFormat(_is_kimi, _listed_lines, _take_kimi),
+    "chat-lines": ListedFormat(_is_chat_line, _listed_lines, _take_chat_line),
 }
-
-
-def table(rows: Mapping[str, Row]) -> Dict[str, ListedFormat]:
-    """Make formats of the rows of a table."""
-    return {
-        name: ListedFormat(_CLIENTS.get(name), missing, is_own, listed, take, is_document)
-        for name, (is_own, listed, take, is_document, missing) in rows.items()
-    }
-
-
-CHATS = table(_ROWS)
 """By their names in ``FORMATS``."""

@@ -66,7 +66,7 @@ class _Sessions:
         """Add a line to the run that it belongs to."""
         line = record.value
         if not isinstance(field_of(line, "type"), str):
-            self._on_trouble(record.line, "no line of a Claude Code session")
+            self._on_trouble(record.line, "")
         elif is_of_conversation(line) or line["type"] == "result":
             session, agent = key = _session_of(line), self._agents.agent_of(line)
             run = self.runs.get(key)

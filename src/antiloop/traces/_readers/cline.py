@@ -118,11 +118,4 @@ def _take_users(run: ListedRun, content: Any, at: Optional[float]) -> None:
     run.add_user_message(*texts)
 
 
-FORMAT = ListedFormat(
-    "cline",
-    "no messages of Cline, Roo Code or Kilo Code here",
-    _recognizes,
-    _listed,
-    _take,
-    is_document=True,
-)
+FORMAT = ListedFormat(_recognizes, _listed, _take, client="cline", is_document=True)

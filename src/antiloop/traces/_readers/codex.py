@@ -125,5 +125,5 @@ class _Run(RolloutBuilder):
         )
 
 
-_FORMAT = SessionFormat(_Run, _may_begin, "no line of a Codex session")
+_FORMAT = SessionFormat(_Run, _may_begin)
 read, follow = _FORMAT.read, _FORMAT.follow

@@ -150,24 +150,17 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         _has_role,
         _has_role,
         from_openai_chat,
-        "no OpenAI chat messages here",
         chat_usage,
         is_foreign=_is_foreign_to_chat,
     ),
     "anthropic": ConversationFormat(
-        ("messages",),
-        _has_role,
-        _is_sure_anthropic,
-        from_anthropic,
-        "no Anthropic messages here",
-        anthropic_usage,
+        ("messages",), _has_role, _is_sure_anthropic, from_anthropic, anthropic_usage
     ),
     "openai-responses": ConversationFormat(
         ("items", "input", "output"),
         _is_item,
         _is_sure_item,
         from_openai_responses,
-        "no items of OpenAI Responses here",
         _responses_usage,
         is_joined=True,  # a log of requests has the output of each beside its input
     ),
@@ -176,7 +169,6 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         _is_langchain,
         _is_sure_langchain,
         from_langchain,
-        "no LangChain messages here",
         _langchain_usage,
     ),
     "gemini": ConversationFormat(
@@ -184,33 +176,16 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         _is_content,
         _is_sure_gemini,
         from_gemini,
-        "no Gemini contents here",
         gemini_usage,
     ),
     "pydantic-ai": ConversationFormat(
-        ("messages",),
-        _is_pydantic_ai,
-        _is_pydantic_ai,
-        from_pydantic_ai,
-        "no Pydantic AI messages here",
-        _pydantic_ai_usage,
+        ("messages",), _is_pydantic_ai, _is_pydantic_ai, from_pydantic_ai, _pydantic_ai_usage
     ),
     "adk": ConversationFormat(
-        ("events",),
-        _is_adk,
-        _is_sure_adk,
-        from_adk,
-        "no ADK events here",
-        gemini_usage,
-        agent=_author,
+        ("events",), _is_adk, _is_sure_adk, from_adk, gemini_usage, agent=_author
     ),
     "strands": ConversationFormat(
-        ("messages",),
-        _has_role,
-        _is_sure_converse,
-        from_strands,
-        "no Converse messages here",
-        _converse_usage,
+        ("messages",), _has_role, _is_sure_converse, from_strands, _converse_usage
     ),
 }
 """By their names in ``FORMATS``."""

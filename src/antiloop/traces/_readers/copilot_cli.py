@@ -39,8 +39,7 @@ def _take(run: ListedRun, event: Any) -> None:
         run.add_thoughts(text_of(data.get("reasoningText")))
         run.add_reply(text_of(data.get("content")))
         for call in items_of(data.get("toolRequests")):
-            name, given = field_of(call, "name"), field_of(call, "arguments")
-            run.call(name, given, field_of(call, "toolCallId"), at)
+            run.ask(call, at)
     elif kind == "tool.execution_complete":
         _take_result(run, data, call_id, at)
     elif kind in _COMPACTED and _has_removed(data):
@@ -61,4 +60,4 @@ def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
     run.result(content, call_id, failed=failed, at=at)
 
 
-FORMAT = ListedFormat("copilot", "no event of a Copilot CLI session", _recognizes, _listed, _take)
+FORMAT = ListedFormat(_recognizes, _listed, _take, client="copilot")

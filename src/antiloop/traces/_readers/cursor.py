@@ -82,4 +82,4 @@ def _tool_in(held: Any) -> Tuple[str, Any]:
     return "", {}
 
 
-FORMAT = ListedFormat(None, "no line of a Cursor session", _recognizes, _listed, _take)
+FORMAT = ListedFormat(_recognizes, _listed, _take)

@@ -65,7 +65,7 @@ class _Log:
         """Add an event to the run that it belongs to."""
         event = record.value
         if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-            self._on_trouble(record.line, "no event of a run here")
+            self._on_trouble(record.line, "")
             return []
         run = self._run_of(event, record)
         run.take(event)

@@ -15,8 +15,8 @@ from ...formats._internal import (
     texts_in,
     thoughts_in,
 )
-from .._shared.listed_run import Listed, ListedRun, output_in
-from .chats import Row, any_of, listed_document, listed_under, mapping, messages_in, table
+from .._shared.listed_run import Listed, ListedFormat, ListedRun, output_in
+from .chats import any_of, listed_document, listed_under, mapping, messages_in
 
 _SDK_TYPES = ("tool-call", "tool-result")
 _FINAL = ("output-available", "output-error", "output-denied", "result")
@@ -126,8 +126,7 @@ def _take_smolagents(run: ListedRun, step: Any) -> None:
     run.add_reply(text_of(step.get("model_output")))
     calls = items_of(step.get("tool_calls"))
     for call in calls:
-        body = filled_field(call, "function") or call
-        run.call(field_of(body, "name"), field_of(body, "arguments"), field_of(call, "id"), began)
+        run.ask(call, began)
     error = step.get("error")
     seen = filled_field(error, "message") if error else step.get("observations")
     for call in calls:
@@ -180,7 +179,7 @@ def _take_autogen(run: ListedRun, message: Any) -> None:
     if kind == "ToolCallRequestEvent":
         run.begin_reply()
         for call in items_of(content):
-            run.call(field_of(call, "name"), field_of(call, "arguments"), field_of(call, "id"), at)
+            run.ask(call, at)
     elif kind == "ToolCallExecutionEvent":
         for given in items_of(content):
             failed, call_id = field_of(given, "is_error") is True, field_of(given, "call_id")
@@ -219,28 +218,26 @@ def _take_librechat(run: ListedRun, message: Any) -> None:
             continue
         call_id, output = field_of(call, "id"), field_of(call, "output")
         run.begin_reply()
-        run.call(field_of(call, "name"), field_of(call, "args"), call_id, at)
+        run.ask(call, at)
         if output is not None:
             run.result(output, call_id)
 
 
-_ROWS: Dict[str, Row] = {
-    "ai-sdk": (_is_ai_sdk, listed_document, _take_ai_sdk, True, "no messages of the AI SDK here"),
-    "tau2": (_is_tau2, _listed_tau2, _take_tau2, True, "no simulations of tau2 here"),
-    "smolagents": (
-        *(_is_smolagents, listed_under("steps"), _take_smolagents, True),
-        "no steps of smolagents here",
+FRAMEWORKS: Dict[str, ListedFormat] = {
+    "ai-sdk": ListedFormat(_is_ai_sdk, listed_document, _take_ai_sdk, is_document=True),
+    "tau2": ListedFormat(_is_tau2, _listed_tau2, _take_tau2, is_document=True),
+    "smolagents": ListedFormat(
+        _is_smolagents, listed_under("steps"), _take_smolagents, is_document=True
     ),
-    "browser-use": (
-        *(_is_browser_use, _listed_browser_use, _take_browser_use, True),
-        "no history of browser-use here",
+    "browser-use": ListedFormat(
+        *(_is_browser_use, _listed_browser_use, _take_browser_use),
+        client="browser-use",
+        is_document=True,
     ),
-    "autogen": (_is_autogen, listed_document, _take_autogen, True, "no messages of AutoGen here"),
-    "librechat": (
-        *(_is_librechat, listed_under("messages", "conversationId"), _take_librechat, True),
-        "no conversation of LibreChat here",
+    "autogen": ListedFormat(_is_autogen, listed_document, _take_autogen, is_document=True),
+    "librechat": ListedFormat(
+        *(_is_librechat, listed_under("messages", "conversationId"), _take_librechat),
+        is_document=True,
     ),
 }
-
-FRAMEWORKS = table(_ROWS)
 """By their names in ``FORMATS``."""

@@ -98,5 +98,5 @@ def _usage(message: Any) -> Usage:
     return usage_of(field_of(message, "model"), amounts, ("input",), ("output", "thoughts"))
 
 
-_FORMAT = SessionFormat(_Session, _may_begin, "no record of a Gemini CLI session")
+_FORMAT = SessionFormat(_Session, _may_begin)
 read, follow = _FORMAT.read, _FORMAT.follow

@@ -65,7 +65,7 @@ def _arguments_of(item: Dict[str, Any]) -> Any:
     return {name: value for name, value in item.items() if name not in _ABOUT}
 
 
-CODEX_EXEC = ListedFormat("codex", "no event of codex exec", _is_codex, _listed_codex, _take_codex)
+CODEX_EXEC = ListedFormat(_is_codex, _listed_codex, _take_codex, client="codex")
 
 _GEMINI = ("init", "message", "tool_use", "tool_result", "error", "result")
 
@@ -109,6 +109,4 @@ def _take_gemini(run: ListedRun, event: Any) -> None:
         run.failed = event.get("status") == "error"
 
 
-GEMINI_STREAM = ListedFormat(
-    "gemini-cli", "no event of Gemini CLI's stream-json", _is_gemini, _listed_gemini, _take_gemini
-)
+GEMINI_STREAM = ListedFormat(_is_gemini, _listed_gemini, _take_gemini, client="gemini-cli")

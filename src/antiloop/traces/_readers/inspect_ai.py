@@ -14,7 +14,6 @@ from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.usage import Usage, reply_event, total_usage, usage_of
 
-_NO_SAMPLE = "no sample of Inspect AI here"
 _ATTACHMENT = "attachment://"
 MAX_MESSAGES = 100_000
 """Messages of a sample at most: a small archive unpacks to millions."""
@@ -42,9 +41,9 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
                     place = Record(record.line, item=item)
                     yield from _runs(sample, place, name, on_trouble)
                 else:
-                    on_trouble(record.line, _NO_SAMPLE)
+                    on_trouble(record.line, "")
         else:
-            on_trouble(record.line, _NO_SAMPLE)
+            on_trouble(record.line, "")
 
 
 def _is_log(value: Any) -> bool:

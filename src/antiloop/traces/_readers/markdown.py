@@ -36,7 +36,7 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
             is_aider = any(line.startswith(AIDER) for line in lines[:50])
             yield from (_aider if is_aider else _specstory)(lines, name)
         else:
-            on_trouble(record.line, "no chat history in Markdown here")
+            on_trouble(record.line, "")
 
 
 follow = not_by_record

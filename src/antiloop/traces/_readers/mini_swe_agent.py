@@ -48,4 +48,4 @@ def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
     )
 
 
-read = whole_runs(recognizes, _runs, "no mini-swe-agent trajectory here")
+read = whole_runs(recognizes, _runs)

@@ -19,7 +19,6 @@ _LOOK_AHEAD = 100
 class RecordFormat:
     """The records of one tool, as opposed to those of another."""
 
-    tool: str
     is_own: Callable[[Row], bool]
     calls: Callable[[Iterable[Row]], Iterator[FlatCall]]
     """Read its records; one for each."""
@@ -37,7 +36,7 @@ class RecordFormat:
         for record in found:
             own = [(record.line, row) for row in rows_in(record.value) if self.is_own(row)]
             if not own:
-                on_trouble(record.line, f"no records of {self.tool} here")
+                on_trouble(record.line, "")
             kept += own
         archive = SpanArchive()
         for (line, _), (span, call) in zip(kept, self.calls(row for _, row in kept)):
@@ -45,8 +44,8 @@ class RecordFormat:
         yield from runs_in(archive, name, on_trouble)
 
 
-LANGFUSE = RecordFormat("Langfuse", observability.is_langfuse, observability.langfuse_calls)
-LANGSMITH = RecordFormat("LangSmith", observability.is_langsmith, observability.langsmith_calls)
-WEAVE = RecordFormat("W&B Weave", observability.is_weave, observability.weave_calls)
-MLFLOW = RecordFormat("MLflow", observability.is_mlflow, observability.mlflow_calls)
-PHOENIX = RecordFormat("Phoenix", observability.is_phoenix, observability.phoenix_calls)
+LANGFUSE = RecordFormat(observability.is_langfuse, observability.langfuse_calls)
+LANGSMITH = RecordFormat(observability.is_langsmith, observability.langsmith_calls)
+WEAVE = RecordFormat(observability.is_weave, observability.weave_calls)
+MLFLOW = RecordFormat(observability.is_mlflow, observability.mlflow_calls)
+PHOENIX = RecordFormat(observability.is_phoenix, observability.phoenix_calls)

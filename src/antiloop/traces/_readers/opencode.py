@@ -94,6 +94,4 @@ def _take_tool(run: ListedRun, part: Any) -> None:
     run.result(output, call_id, failed=failed, at=ended)
 
 
-FORMAT = ListedFormat(
-    "opencode", "nothing of an opencode session here", _recognizes, _listed, _take
-)
+FORMAT = ListedFormat(_recognizes, _listed, _take, client="opencode")

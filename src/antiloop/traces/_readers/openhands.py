@@ -33,7 +33,7 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
             place = place if alone else record.place(name)
             alone.append(record.value)
         else:
-            on_trouble(record.line, "no OpenHands event here")
+            on_trouble(record.line, "")
     if alone:
         yield _run({}, alone, place)
 

@@ -38,7 +38,7 @@ def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[
             for span in spans_of(record.value):
                 archive.add(record.line, span, agent_span(span))
         else:
-            on_trouble(record.line, "no OpenTelemetry spans here")
+            on_trouble(record.line, "")
         first = min(first, record.line)
     if not archive.spans:
         on_trouble(first, "no spans of agents here: gen_ai.*, OpenInference or Langfuse")

@@ -59,4 +59,4 @@ def _take(run: ListedRun, entry: Any) -> None:
         run.message(role, content, at)
 
 
-FORMAT = ListedFormat(None, "no entry of a session of pi", _recognizes, _listed, _take)
+FORMAT = ListedFormat(_recognizes, _listed, _take)

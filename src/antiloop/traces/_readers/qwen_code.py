@@ -33,7 +33,7 @@ def _take(run: ListedRun, record: Any) -> None:
         run.add_thoughts(*gemini.words_in(message, thoughts=True))
         run.add_reply(*gemini.words_in(message))
         for call in filter(None, map(gemini.call_in, gemini.parts_of(message))):
-            run.call(field_of(call, "name"), field_of(call, "args"), field_of(call, "id"), at)
+            run.ask(call, at)
     else:
         _take_answers(run, record, message, at)
 
@@ -46,14 +46,11 @@ def _take_answers(run: ListedRun, record: Any, message: Any, at: Any) -> None:
     for part in gemini.parts_of(message):
         response = gemini.response_in(part)
         if response is not None:
-            result, call_id = (
-                gemini.result_of(field_of(response, "response")),
-                field_of(response, "id"),
-            )
-            is_error = failed or result.is_error
+            result = gemini.result_of(field_of(response, "response"))
+            call_id, is_error = field_of(response, "id"), failed or result.is_error
             run.result(result.text, call_id, failed=is_error, at=at, took_s=took_s)
     if record["type"] == "user" and record.get("provenance") in (None, "real_user"):
         run.add_user_message(*gemini.said_in(message))
 
 
-FORMAT = ListedFormat("qwen-code", "no record of a Qwen Code chat", _recognizes, _listed, _take)
+FORMAT = ListedFormat(_recognizes, _listed, _take, client="qwen-code")

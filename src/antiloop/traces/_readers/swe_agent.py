@@ -53,7 +53,7 @@ def _runs(value: Dict[str, Any], source: str) -> Iterator[RecordedRun]:
     )
 
 
-read = whole_runs(recognizes, _runs, "no SWE-agent trajectory here")
+read = whole_runs(recognizes, _runs)
 
 
 def _events(steps: List[Any], history: History) -> Tuple[RunEvent, ...]:

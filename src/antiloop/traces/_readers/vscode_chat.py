@@ -54,7 +54,7 @@ def _documents(found: Iterable[Record], on_trouble: OnTrouble) -> Iterator[Recor
         elif begun is None:
             yield record
         elif not _changed(begun.value, value):
-            on_trouble(record.line, "no change of a session of Copilot Chat")
+            on_trouble(record.line, "")
     if begun is not None:
         yield begun
 
@@ -131,7 +131,7 @@ def _take_round(run: ListedRun, round_: Any, results: Any) -> None:
     run.add_reply(text_of(field_of(round_, "response")))
     calls = items_of(field_of(round_, "toolCalls"))
     for call in calls:
-        run.call(field_of(call, "name"), field_of(call, "arguments"), field_of(call, "id"), at)
+        run.ask(call, at)
     for call in calls:
         call_id = optional_text(field_of(call, "id"))
         _take_result(run, call_id, field_of(results, call_id) if call_id else None)
@@ -201,11 +201,4 @@ def _texts(value: Any, levels: int = _LEVELS) -> List[str]:
     return [text for each in inner for text in _texts(each, levels - 1)]
 
 
-_FORMAT = ListedFormat(
-    "copilot-chat",
-    "no session of Copilot Chat here",
-    recognizes,
-    _listed,
-    _take,
-    is_document=True,
-)
+_FORMAT = ListedFormat(recognizes, _listed, _take, client="copilot-chat", is_document=True)

@@ -27,8 +27,6 @@ class ConversationFormat:
     """Whether a JSON value can only be a message of this format; one such shows the format."""
     history: Callable[[Iterable[Any]], History]
     """Read the messages."""
-    missing: str
-    """The message for a value without such messages."""
     usage: Callable[[Any], Usage]
     """Return the usage that a message tells, or the object around the messages."""
     is_joined: bool = False
@@ -51,7 +49,7 @@ class ConversationFormat:
         for record in found:
             messages = self.messages_in(record.value)
             if messages is None:
-                on_trouble(record.line, self.missing)
+                on_trouble(record.line, "")
             else:
                 yield self._run(record.value, messages, record.place(name))
 

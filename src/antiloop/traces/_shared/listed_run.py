@@ -84,6 +84,12 @@ class ListedRun(HistoryBuilder):
         given = arguments_of(arguments)
         self.add_call(text_of(name), given, optional_text(call_id), self._round, at)
 
+    def ask(self, call: Any, at: Optional[float] = None) -> None:
+        """Take a call that tells its tool, its arguments and its id under usual names."""
+        body = filled_field(call, "function", "custom") or call
+        given = output_in(body, *_ARGUMENTS)
+        self.call(filled_field(body, *_NAMES), given, call_id_in(call), at)
+
     def is_open(self, call_id: Optional[str], among: int) -> bool:
         """Whether one of so many latest calls has this id and no result."""
         latest = zip(self.calls[-among:], self.results[-among:])
@@ -120,8 +126,7 @@ class ListedRun(HistoryBuilder):
         for block in blocks:
             kind = kind_of(block)
             if kind.endswith(_CALLS):
-                given = filled_field(block, *_ARGUMENTS)
-                self.call(filled_field(block, *_NAMES), given, call_id_in(block), at)
+                self.ask(block, at)
             elif kind.endswith(_RESULTS):
                 self._take_result(block, at)
         if role == "user":
@@ -142,9 +147,7 @@ class ListedRun(HistoryBuilder):
             return
         self.message(role, content, at)
         for call in items_of(filled_field(message, "tool_calls", "toolCalls")):
-            body = filled_field(call, "function", "custom") or call
-            given = filled_field(body, *_ARGUMENTS)
-            self.call(filled_field(body, *_NAMES), given, call_id_in(call), at)
+            self.ask(call, at)
 
     def _take_result(self, block: Any, at: Optional[float]) -> None:
         content = output_in(block, *_OUTPUTS)
@@ -238,16 +241,14 @@ Listed = Tuple[Optional[str], str, Any]
 class ListedFormat:
     """A format of this kind, by the ways in which it differs from others."""
 
-    client: Optional[str]
-    """The name of the client's profile."""
-    missing: str
-    """The message for a value that holds nothing of this format."""
     recognizes: Callable[[Any], bool]
     """Whether a JSON value belongs to this format."""
     listed: Callable[[Any], Iterable[Listed]]
     """Find the messages in a value, with the session and the agent that each is of."""
     take: Callable[[ListedRun, Any], None]
     """Take one message into its run."""
+    client: Optional[str] = None
+    """The name of the client's profile."""
     is_document: bool = False
     """Whether each value holds whole sessions; otherwise a session goes on over many."""
 
@@ -300,7 +301,7 @@ class _File:
             elif session is not None:
                 self._session = session
         if not has_messages:
-            self._on_trouble(record.line, self._known.missing)
+            self._on_trouble(record.line, "")
         return list(touched.values())
 
     def given(self) -> List[RecordedRun]:

@@ -10,7 +10,8 @@ from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 from .._files.source import MAX_LENGTH, NOT_KEPT, PADDING, Line
 
 OnTrouble = Callable[[int, str], None]
-"""Called with a line number and what is wrong there; the rest is read all the same."""
+"""Called with a line number and what is wrong there, empty where a value is of another format; the
+rest is read all the same."""
 
 _NOT_JSON = (ValueError, RecursionError)
 _SPACE = " \t\r\n"

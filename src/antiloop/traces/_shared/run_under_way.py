@@ -85,14 +85,12 @@ def not_by_record(name: str, on_trouble: OnTrouble) -> TakeRecord:  # noqa: ARG0
 def whole_runs(
     recognizes: Callable[[Any], bool],
     runs_in: Callable[[Any, str], Iterator[RecordedRun]],
-    missing: str,
 ) -> Read:
     """Read a format in which each record holds whole runs; what it is not of is reported.
 
     Args:
         recognizes: whether a value is of the format.
         runs_in: yields the runs of a value, given where it was read.
-        missing: what is said of another value.
     """
 
     def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
@@ -100,7 +98,7 @@ def whole_runs(
             if recognizes(record.value):
                 yield from runs_in(record.value, record.place(name))
             else:
-                on_trouble(record.line, missing)
+                on_trouble(record.line, "")
 
     return read
 

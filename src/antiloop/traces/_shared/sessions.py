@@ -32,8 +32,6 @@ class SessionFormat:
     """Begins a session, given its place and the first value."""
     may_begin: Callable[[Dict[str, Any]], bool]
     """Whether a recording that was cut may begin with a value."""
-    foreign: str
-    """The message for a value that belongs to no session."""
 
     def read(
         self, found: Iterable[Record], name: str, on_trouble: OnTrouble
@@ -66,7 +64,7 @@ class _File:
         """Add a record to the session that it belongs to."""
         value, run = record.value, self._run
         if not isinstance(value, dict) or (run is None and not self._known.may_begin(value)):
-            self._on_trouble(record.line, self._known.foreign)
+            self._on_trouble(record.line, "")
             return []
         if run is None or run.is_left_by(value):
             run = self._run = self._known.begin(record.place(self._name), value)
