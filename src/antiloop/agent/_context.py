@@ -1,7 +1,7 @@
 """Everything that one run knows about itself."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from .._frozen import frozen
 from .._trace import AgentTrace, StepType, TraceStep
@@ -14,6 +14,12 @@ from ._result import AgentResult, RunStatus
 from ._tools.toolbox import Toolbox
 from .providers._protocol import ModelReply, ModelRequest, Provider, ReplyEnd, Thought, Usage
 from .providers._wire import with_call_ids
+
+INTERRUPTED = (
+    "The run was interrupted before this call gave a result. It may have had its effect: look"
+    " before you repeat it."
+)
+"""The result that the model reads for a call that has none."""
 
 
 def _text(given: Any) -> str:
@@ -46,6 +52,8 @@ class _RunContext:
     messages: List[Message]
     """The conversation so far."""
     monitor: Optional[LoopMonitor] = None
+    interrupted: Mapping[int, Sequence[Message]] = field(default_factory=dict)
+    """The results of `results_in_place_of` for the conversation that the run continues."""
     response_format: Optional[ResponseFormat] = None
     rounds_before: int = 0
     """Rounds of the conversation that the run continues."""
@@ -79,7 +87,13 @@ class _RunContext:
         """Return the next question to the model, or the last one, for words alone."""
         schema = self.response_format.schema if self.response_format and not is_last else None
         tools = self.toolbox.schemas
-        return ModelRequest(tuple(self.messages), tools, schema, may_call=not is_last)
+        added = self.interrupted
+        sent = (
+            each
+            for at, message in enumerate(self.messages)
+            for each in (message, *added.get(at, ()))
+        )
+        return ModelRequest(tuple(sent), tools, schema, may_call=not is_last)
 
     @property
     def is_stuck_in_words(self) -> bool:
@@ -232,6 +246,35 @@ def replay(messages: Sequence[Message], monitor: LoopMonitor) -> None:
         elif message.role is Role.USER and has_begun:
             _hear(message.content, monitor)
     monitor.recall((), can_ask=True)
+
+
+def results_in_place_of(messages: Sequence[Message]) -> Dict[int, List[Message]]:
+    """Return results for the calls of a conversation that have none, by the message before them.
+
+    A conversation that was kept while its run went on may end within a round, and APIs refuse
+    calls without results. The model reads these results; the conversation itself stays as it is,
+    so that a further run still knows that the results are unknown.
+    """
+    rounds: Dict[Optional[str], int] = {}
+    waiting: Dict[int, Dict[Optional[str], ToolCall]] = {}
+    last: Dict[int, int] = {}
+    for at, (message, named) in enumerate(zip(messages, with_call_ids(messages))):
+        if message.tool_calls:
+            waiting[at] = {new.id: call for call, new in zip(message.tool_calls, named.tool_calls)}
+            rounds.update(dict.fromkeys(waiting[at], at))
+            last[at] = at
+        elif message.role is Role.TOOL and named.tool_call_id in rounds:
+            asked = rounds[named.tool_call_id]
+            waiting[asked].pop(named.tool_call_id, None)
+            last[asked] = at
+    return {
+        last[asked]: [
+            Message(Role.TOOL, INTERRUPTED, tool_call_id=call.id, is_error=True)
+            for call in calls.values()
+        ]
+        for asked, calls in waiting.items()
+        if calls
+    }
 
 
 def rounds_in(messages: Sequence[Message]) -> int:

@@ -16,6 +16,7 @@ from antiloop import (
     ScriptedProvider,
 )
 from antiloop.agent import ModelReply, ReplyEnd, ToolSchema
+from antiloop.agent._context import INTERRUPTED
 from antiloop.agent.providers._anthropic import anthropic_messages
 from antiloop.agent.providers._openai_chat import openai_messages
 from antiloop.agent.providers._openai_responses import responses_input
@@ -124,10 +125,19 @@ def test_each_call_of_a_run_is_sent_with_exactly_one_result(replies, ladder, rol
     detector = LoopDetector([RepeatDetector(2)], Escalation(ladder), notice_role=role)
     config = AgentConfig(9, detector, parallel_tool_execution=parallel)
     agent = Agent([look, fail], ScriptedProvider(replies, repeat_last=True), config)
+    check_results(run_to_end(agent))
+
+
+def run_to_end(agent):
+    """Return the conversation of a run, however it ends."""
     try:
-        messages = agent.run("Go").messages
+        return agent.run("Go").messages
     except LoopDetectedError as error:
-        messages = error.partial_result.messages
+        return error.partial_result.messages
+
+
+def check_results(messages):
+    """Check that each call is sent with exactly one result, before what follows."""
     open_calls = []
     for message in openai_messages(messages):
         if message["role"] == "tool":
@@ -149,3 +159,31 @@ def test_each_call_of_a_run_is_sent_with_exactly_one_result(replies, ladder, rol
     )
     assert asked == answered
     assert len(set(asked)) == len(asked)
+
+
+class Remembering(ScriptedProvider):
+    """Remembers what it was sent first."""
+
+    sent = None
+
+    def complete(self, request):
+        self.sent = self.sent or request.messages
+        return super().complete(request)
+
+
+@given(
+    st.lists(REPLIES, min_size=1, max_size=4), st.integers(1, 20), st.sampled_from([None, "Go on."])
+)
+def test_a_conversation_that_is_cut_anywhere_goes_on_with_a_result_for_each_call(
+    replies, length, said
+):
+    agent = Agent([look, fail], ScriptedProvider(replies, repeat_last=True), AgentConfig(4, None))
+    whole = run_to_end(agent)
+    kept = [*whole[:length], *([Message(Role.USER, said)] if said else [])]
+    provider = Remembering(["Done."], repeat_last=True)
+    result = Agent([look, fail], provider).run(kept)
+    check_results(provider.sent)
+    assert list(result.messages) == [*kept, result.final_message]
+    added = [each for each in provider.sent if each.content == INTERRUPTED]
+    assert [each for each in provider.sent if each not in added] == kept
+    assert all(each.is_error for each in added)
