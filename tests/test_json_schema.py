@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop._json_schema import schema_errors
 
@@ -157,3 +159,133 @@ def test_a_rule_beside_a_reference_counts_too():
 def test_a_reference_that_leads_nowhere_allows_everything(target):
     around = {"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}
     assert errors(1, {**around, "$ref": target}) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad", "wanted"),
+    [
+        ({"const": "a"}, "a", "b", "'a', got 'b'"),
+        ({"const": None}, None, 0, "None, got 0"),
+        (
+            {"const": [1, {"b": 2}]},
+            (1, {"b": 2}),
+            [1, {"b": 3}],
+            "[1, {'b': 2}], got [1, {'b': 3}]",
+        ),
+        ({"const": [1]}, [1.0], [True], "[1], got [True]"),
+        ({"minimum": 2}, 2, 1, "2 or more, got 1"),
+        ({"maximum": 2, "type": "integer"}, 2, 3, "a whole number of 2 or less, got 3"),
+        ({"exclusiveMinimum": 2}, 2.5, 2, "more than 2, got 2"),
+        ({"exclusiveMaximum": 2}, 1.5, 2, "less than 2, got 2"),
+        ({"minLength": 2}, "ab", "a", "at least 2 characters, got 1"),
+        ({"maxLength": 2}, "ab", "abc", "at most 2 characters, got 3"),
+        ({"maxItems": 1}, ["a"], ["a", "b"], "at most 1 items, got 2"),
+        ({"pattern": "^[a-z]+$"}, "ab", "a1", "a text that matches ^[a-z]+$, got 'a1'"),
+    ],
+)
+def test_a_limit_holds_up_to_its_end_and_says_what_it_is(schema, good, bad, wanted):
+    assert errors(good, schema) == []
+    assert errors(bad, schema) == [f"it: expected {wanted}"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": r"^\p{L}+$"},
+        {"pattern": "(?<name>a)"},
+        {"pattern": 5},
+        {"exclusiveMinimum": True},
+        {"minLength": "5"},
+        {"maxItems": None},
+        {"format": "date"},
+        {"not": {}},
+    ],
+)
+def test_what_python_cannot_read_and_what_is_not_known_refuses_nothing(schema):
+    assert [errors(value, schema) for value in ("a", 0, ["a"])] == [[], [], []]
+
+
+def test_all_of_several_schemas_must_fit():
+    schema = {"allOf": [{"minimum": 2}, {"type": "integer"}]}
+    assert errors(2, schema) == []
+    assert errors(1.5, schema) == [
+        "it: expected 2 or more, got 1.5",
+        "it: expected an integer, got 1.5",
+    ]
+
+
+def tagged(kind):
+    fields = {"kind": {"const": kind}, "age": {"type": "integer"}}
+    return {"type": "object", "properties": fields, "required": ["kind", "age"]}
+
+
+@pytest.mark.parametrize("kinds", ["cat dog", "dog cat"])
+def test_of_tagged_objects_the_one_that_is_named_is_reported(kinds):
+    schema = {"oneOf": [tagged(kind) for kind in kinds.split()]}
+    assert errors({"kind": "dog", "age": 3}, schema) == []
+    assert errors({"kind": "dog"}, schema) == ["it.age: missing"]
+    assert errors({"kind": "owl", "age": 3}, schema) == [
+        f"it.kind: expected '{kinds[:3]}', got 'owl'"
+    ]
+
+
+def test_properties_that_fit_a_pattern_are_not_unexpected():
+    schema = {"patternProperties": {"^x_": {"type": "integer"}}, "additionalProperties": False}
+    assert errors({"x_a": 1}, schema) == []
+    assert errors({"x_a": "b", "y": 1}, schema) == [
+        "it.x_a: expected an integer, got 'b'",
+        "it.y: unexpected",
+    ]
+    both = {**schema, "properties": {"x_b": {"minimum": 3}}}
+    assert errors({"x_b": 1}, both) == ["it.x_b: expected 3 or more, got 1"]
+
+
+VALUES = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, 2, 1.0, 1.5, "", "a", "ab", "b1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner),
+    max_leaves=5,
+)
+SMALL = st.integers(0, 2)
+
+
+def schemas(inner):
+    several = st.lists(inner, min_size=1, max_size=3)
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(
+                ["string", "integer", "number", "boolean", "array", "object", ["null", "string"]]
+            ),
+            "enum": st.lists(VALUES, min_size=1, max_size=3),
+            "const": VALUES,
+            **dict.fromkeys(
+                ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+                SMALL,
+            ),
+            **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), SMALL),
+            "pattern": st.sampled_from(["^a", "b", "[0-9]$"]),
+            **dict.fromkeys(("anyOf", "allOf"), several),
+            "items": inner,
+            "properties": st.dictionaries(st.sampled_from("ab"), inner),
+            "patternProperties": st.dictionaries(st.sampled_from(["^a", "[bc]"]), inner),
+            "additionalProperties": inner,
+            "required": st.lists(st.sampled_from("abc"), unique=True),
+        },
+    )
+
+
+SCHEMAS = st.recursive(st.booleans() | st.just({}), schemas, max_leaves=6)
+
+
+@given(SCHEMAS, VALUES)
+def test_a_value_fits_as_another_library_says(schema, value):
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(schema)
+    assert (not errors(value, schema)) is validator.is_valid(value)
+
+
+@given(st.lists(SCHEMAS, min_size=1, max_size=3), VALUES)
+def test_one_of_several_refuses_nothing_that_another_library_takes(choices, value):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = {"oneOf": choices}
+    assert not errors(value, schema) or not jsonschema.Draft202012Validator(schema).is_valid(value)

@@ -1,7 +1,9 @@
 """Check a value against the part of JSON schema that tools and structured output use."""
 
 import math
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Sequence
+import operator
+import re
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
 
 from ._checks import is_number
 
@@ -13,10 +15,13 @@ _SHOWN = 60
 def schema_errors(value: Any, schema: Any, path: str) -> List[str]:
     """Return where a value does not fit a schema; empty if it fits.
 
-    Known are ``type``, ``enum``, ``minimum``, ``anyOf``, ``properties``, ``required``,
-    ``additionalProperties``, ``items``, ``prefixItems``, ``minItems``, ``maxItems``, and ``$ref``
-    to a part of the schema; other keywords are not looked at. The error for an unexpected name
-    suggests the most similar one.
+    Known are ``type``, ``enum``, ``const``, ``minimum``, ``maximum``, ``exclusiveMinimum``,
+    ``exclusiveMaximum``, ``minLength``, ``maxLength``, ``pattern``, ``anyOf``, ``oneOf``,
+    ``allOf``, ``properties``, ``patternProperties``, ``required``, ``additionalProperties``,
+    ``items``, ``prefixItems``, ``minItems``, ``maxItems``, and ``$ref`` to a part of the schema.
+    Other keywords, and patterns that Python cannot read, are not looked at. So of ``oneOf`` several
+    choices may fit: what tells them apart may be among the others. The error for an unexpected
+    name suggests the most similar one.
 
     Args:
         value: plain JSON data.
@@ -39,18 +44,32 @@ def _errors(value: Any, schema: Any, path: str, root: Any) -> Iterator[str]:
     if "type" in schema and not _has_type(value, schema["type"]):
         yield f"{path}: expected {_type_names(schema['type'])}, got {_show(value)}"
         return
-    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
-        choices = ", ".join(repr(choice) for choice in schema["enum"])
-        yield f"{path}: expected one of {choices}, got {_show(value)}"
-    if "minimum" in schema and is_number(value) and value < schema["minimum"]:
-        kind = "a whole number of " if schema.get("type") == "integer" else ""
-        yield f"{path}: expected {kind}{schema['minimum']} or more, got {_show(value)}"
-    if "anyOf" in schema:
-        yield from _any_of_errors(value, schema["anyOf"], path, root)
+    yield from _fixed_errors(value, schema, path)
+    yield from _parts_errors(value, schema, path, root)
+    if is_number(value):
+        yield from _number_errors(value, schema, path)
+    if isinstance(value, str):
+        yield from _text_errors(value, schema, path)
     if isinstance(value, Mapping):
         yield from _object_errors(value, schema, path, root)
     if isinstance(value, (list, tuple)):
         yield from _array_errors(value, schema, path, root)
+
+
+def _fixed_errors(value: Any, schema: Schema, path: str) -> Iterator[str]:
+    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
+        choices = ", ".join(repr(choice) for choice in schema["enum"])
+        yield f"{path}: expected one of {choices}, got {_show(value)}"
+    if "const" in schema and not _same(value, schema["const"]):
+        yield f"{path}: expected {schema['const']!r}, got {_show(value)}"
+
+
+def _parts_errors(value: Any, schema: Schema, path: str, root: Any) -> Iterator[str]:
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in schema:
+            yield from _choice_errors(value, schema[keyword], path, root)
+    for part in schema.get("allOf", ()):
+        yield from _errors(value, part, path, root)
 
 
 def _referred(schema: Schema, root: Any) -> Schema:
@@ -66,8 +85,39 @@ def _referred(schema: Schema, root: Any) -> Schema:
     return schema
 
 
-def _any_of_errors(value: Any, choices: Sequence[Any], path: str, root: Any) -> Iterator[str]:
-    """Report the choice that came closest: the one whose first trouble lies deepest."""
+def _number_errors(value: Any, schema: Schema, path: str) -> Iterator[str]:
+    kind = "a whole number of " if schema.get("type") == "integer" else ""
+    for keyword, (words, is_outside) in _BOUNDS.items():
+        bound = schema.get(keyword)
+        # Draft 4 has true and false for the bounds that are excluded.
+        if is_number(bound) and is_outside(value, bound):
+            yield f"{path}: expected {kind}{words.format(bound)}, got {_show(value)}"
+
+
+_BOUNDS: Mapping[str, Tuple[str, Callable[[Any, Any], bool]]] = {
+    "minimum": ("{} or more", operator.lt),
+    "exclusiveMinimum": ("more than {}", operator.le),
+    "maximum": ("{} or less", operator.gt),
+    "exclusiveMaximum": ("less than {}", operator.ge),
+}
+
+
+def _text_errors(value: str, schema: Schema, path: str) -> Iterator[str]:
+    yield from _size_errors(len(value), schema, "Length", "characters", path)
+    if "pattern" in schema and not _is_like(value, schema["pattern"]):
+        yield f"{path}: expected a text that matches {schema['pattern']}, got {_show(value)}"
+
+
+def _is_like(text: Any, pattern: Any) -> bool:
+    """Whether a text holds what a pattern says; a pattern that Python cannot read says nothing."""
+    try:
+        return re.search(pattern, text) is not None
+    except (TypeError, re.error, RecursionError, OverflowError):
+        return True
+
+
+def _choice_errors(value: Any, choices: Sequence[Any], path: str, root: Any) -> Iterator[str]:
+    """Report the choice that came closest: its first trouble lies deep, and it has few."""
     attempts = [list(_errors(value, choice, path, root)) for choice in choices]
     if not all(attempts):
         return
@@ -76,7 +126,7 @@ def _any_of_errors(value: Any, choices: Sequence[Any], path: str, root: Any) -> 
     at_top = [errors for errors in attempts if errors[0].startswith(f"{path}: expected ")]
     deeper = [errors for errors in attempts if errors not in at_top]
     if deeper:
-        yield from deeper[0]
+        yield from min(deeper, key=len)
     elif attempts:
         wanted = [errors[0].split(": expected ", 1)[1].rsplit(", got ", 1)[0] for errors in at_top]
         yield f"{path}: expected {' or '.join(wanted)}, got {_show(value)}"
@@ -88,10 +138,14 @@ def _object_errors(value: Mapping[str, Any], schema: Schema, path: str, root: An
     for name in schema.get("required", ()):
         if name not in value:
             yield f"{path}.{name}: missing"
+    patterns = schema.get("patternProperties", {})
     for name, item in value.items():
-        rule = properties.get(name, schema.get("additionalProperties", True))
-        hint = nearest(name, allowed) if rule is False else ""
-        yield from (f"{error}{hint}" for error in _errors(item, rule, f"{path}.{name}", root))
+        rules = [rule for pattern, rule in patterns.items() if _is_like(name, pattern)]
+        if name in properties or not rules:
+            rules.append(properties.get(name, schema.get("additionalProperties", True)))
+        for rule in rules:
+            hint = nearest(name, allowed) if rule is False else ""
+            yield from (f"{error}{hint}" for error in _errors(item, rule, f"{path}.{name}", root))
 
 
 def nearest(name: Any, known: Iterable[str]) -> str:
@@ -113,19 +167,27 @@ def hint_to(name: Any, known: Iterable[str]) -> str:
 
 
 def _array_errors(value: Sequence[Any], schema: Schema, path: str, root: Any) -> Iterator[str]:
-    least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
-    if not least <= len(value) <= most:
-        yield f"{path}: expected {_span(least, most)} items, got {len(value)}"
+    yield from _size_errors(len(value), schema, "Items", "items", path)
     prefix = schema.get("prefixItems", ())
     for index, item in enumerate(value):
         rule = prefix[index] if index < len(prefix) else schema.get("items", True)
         yield from _errors(item, rule, f"{path}[{index}]", root)
 
 
-def _span(least: int, most: float) -> str:
+def _size_errors(size: int, schema: Schema, of: str, named: str, path: str) -> Iterator[str]:
+    least: Any = schema.get(f"min{of}")
+    most: Any = schema.get(f"max{of}")
+    least, most = least if is_number(least) else 0, most if is_number(most) else math.inf
+    if not least <= size <= most:
+        yield f"{path}: expected {_span(least, most)} {named}, got {size}"
+
+
+def _span(least: float, most: float) -> str:
     if most == math.inf:
         return f"at least {least}"
-    return f"{least}" if least == most else f"{least} to {most}"
+    if least == most:
+        return f"{least}"
+    return f"{least} to {most}" if least else f"at most {most}"
 
 
 def _is_integer(value: Any) -> bool:
@@ -168,6 +230,10 @@ def _type_names(names: Any) -> str:
 
 
 def _same(value: Any, choice: Any) -> bool:
+    if isinstance(value, (list, tuple)) and isinstance(choice, (list, tuple)):
+        return len(value) == len(choice) and all(map(_same, value, choice))
+    if isinstance(value, Mapping) and isinstance(choice, Mapping):
+        return value.keys() == choice.keys() and all(_same(value[k], choice[k]) for k in value)
     # True equals 1 in Python; in JSON it does not.
     return bool(value == choice) and isinstance(value, bool) == isinstance(choice, bool)
 

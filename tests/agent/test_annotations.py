@@ -1,9 +1,11 @@
 import collections.abc
 import enum
+import re
 import sys
 from dataclasses import dataclass, field
 from datetime import date
 from typing import (
+    Annotated,
     Any,
     Dict,
     FrozenSet,
@@ -16,6 +18,7 @@ from typing import (
     Set,
     Tuple,
     TypedDict,
+    TypeVar,
     Union,
 )
 
@@ -230,3 +233,72 @@ def test_numbers_become_the_kind_that_the_annotation_says():
 
 def test_a_value_that_fits_no_choice_stays_as_it_is():
     assert build_value(Union[int, None], "x") == "x"
+
+
+def alias(name, value, *parameters):
+    """Return what ``type NAME[*parameters] = value`` makes, on any Python."""
+    typing_extensions = pytest.importorskip("typing_extensions")
+    return typing_extensions.TypeAliasType(name, value, type_params=parameters)
+
+
+def test_an_alias_is_what_it_names():
+    ids = alias("Ids", List[int])
+    assert annotation_schema(ids) == annotation_schema(List[int])
+    assert annotation_schema(Optional[ids]) == annotation_schema(Optional[List[int]])
+    assert build_value(Dict[str, alias("Colors", Tuple[Color, ...])], {"a": ["red"]}) == {
+        "a": (Color.RED,)
+    }
+    assert annotation_schema(alias("Ours", ids)) == annotation_schema(List[int])
+
+
+def test_an_alias_has_its_parameters_filled_in_by_name():
+    first, second = TypeVar("first"), TypeVar("second")
+    swapped = alias("Swapped", Dict[second, List[first]], first, second)[int, str]
+    assert annotation_schema(swapped) == annotation_schema(Dict[str, List[int]])
+    assert build_value(swapped, {"a": [3.0]}) == {"a": [3]}
+    itself = alias("Itself", first, first)
+    assert annotation_schema(itself[int]) == {"type": "integer"}
+    assert annotation_schema(alias("Many", List[first], first)) == {"type": "array"}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="a statement of Python 3.12")
+def test_an_alias_inside_itself_is_left_open():
+    scope = {}
+    exec("type Tree = dict[str, Tree] | int\ntype Pairs[T] = list[tuple[T, T]]", scope)
+    inside = {"type": "object"}
+    assert annotation_schema(scope["Tree"]) == {"anyOf": [inside, {"type": "integer"}]}
+    assert build_value(scope["Tree"], {"a": {"b": 3.0}}) == {"a": {"b": 3}}
+    pairs = annotation_schema(scope["Pairs"][int])
+    assert pairs == annotation_schema(List[Tuple[int, int]])
+
+
+def test_a_limit_beside_a_type_is_part_of_its_schema():
+    limits = pytest.importorskip("annotated_types")
+    cases = [
+        (int, (limits.Ge(1), limits.Lt(5)), {"minimum": 1, "exclusiveMaximum": 5}),
+        (float, (limits.Interval(gt=0, le=1),), {"exclusiveMinimum": 0, "maximum": 1}),
+        (str, (limits.Len(1, 3),), {"minLength": 1, "maxLength": 3}),
+        (List[int], (limits.MinLen(2),), {"minItems": 2}),
+        (date, (limits.Ge(date(2026, 1, 1)), limits.MinLen(1)), {}),
+        (bool, (limits.Ge(1),), {}),
+    ]
+    for annotation, notes, added in cases:
+        marked = Annotated[(annotation, *notes)]
+        assert annotation_schema(marked) == {**annotation_schema(annotation), **added}
+    some = annotation_schema(Annotated[Optional[int], limits.Ge(1)])
+    assert some == {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}
+
+
+def test_a_limit_in_a_field_of_pydantic_is_part_of_the_schema():
+    pydantic = pytest.importorskip("pydantic")
+    page = Annotated[int, pydantic.Field(ge=1, le=9, description="which page")]
+    assert annotation_schema(page) == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 9,
+        "description": "which page",
+    }
+    code = Annotated[str, pydantic.Field(pattern="^[A-Z]+$", min_length=2)]
+    assert annotation_schema(code) == {"type": "string", "pattern": "^[A-Z]+$", "minLength": 2}
+    compiled = Annotated[str, pydantic.StringConstraints(pattern=re.compile("^a"))]
+    assert annotation_schema(compiled) == {"type": "string", "pattern": "^a"}

@@ -21,6 +21,7 @@ from uuid import UUID
 from ..._json_schema import schema_errors
 from ..._text.canonical import json_or
 from ..._trace import to_plain
+from .marks import aliased_by, bare, is_alias, named, noted, qualifier
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` is new in Python 3.10
 _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -76,7 +77,7 @@ def annotation_schema(annotation: Any, seen: Tuple[Any, ...] = ()) -> Dict[str, 
 
     Args:
         annotation: resolved, no string.
-        seen: the classes that this one stands inside; a class inside itself is left open.
+        seen: the classes and aliases that this one stands inside; one inside itself is left open.
 
     Raises:
         TypeError: for what no JSON value can be turned into.
@@ -84,12 +85,14 @@ def annotation_schema(annotation: Any, seen: Tuple[Any, ...] = ()) -> Dict[str, 
     >>> annotation_schema(Optional[List[int]])
     {'anyOf': [{'type': 'array', 'items': {'type': 'integer'}}, {'type': 'null'}]}
     """
-    annotation, description = _bare(annotation)
-    schema = _schema_of(annotation, seen)
-    return {**schema, "description": description} if description else schema
+    annotation, notes = bare(annotation)
+    return noted(_schema_of(annotation, seen), notes)
 
 
 def _schema_of(annotation: Any, seen: Tuple[Any, ...]) -> Dict[str, Any]:
+    if is_alias(annotation):
+        inside = (*seen, annotation)
+        return {} if annotation in seen else annotation_schema(aliased_by(annotation), inside)
     origin, arguments = _parts(annotation)
     if annotation in _SCALARS:
         return {"type": _SCALARS[annotation]}
@@ -195,7 +198,7 @@ def build_value(annotation: Any, value: Any) -> Any:
     >>> build_value(Tuple[int, ...], [1, 2])
     (1, 2)
     """
-    annotation, _ = _bare(annotation)
+    annotation = named(annotation)
     origin, arguments = _parts(annotation)
     if origin in _UNIONS:
         return _build_choice(arguments, value)
@@ -325,7 +328,7 @@ def resolved_hints(thing: Any, name: str, scope: Optional[Dict[str, Any]] = None
 def _required(record: Any) -> Set[str]:
     if _is_typed_dict(record):
         # Annotations that are texts are not looked into when the class is made.
-        marks = {name: _qualifier(hint) for name, hint in _hints(record).items()}
+        marks = {name: qualifier(hint) for name, hint in _hints(record).items()}
         marked = {name for name, mark in marks.items() if mark == "Required"}
         free = {name for name, mark in marks.items() if mark == "NotRequired"}
         return set(record.__required_keys__) - free | marked
@@ -336,38 +339,6 @@ def _required(record: Any) -> Set[str]:
         for field in dataclasses.fields(record)
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     }
-
-
-def _bare(annotation: Any) -> Tuple[Any, Optional[str]]:
-    """Take off ``Annotated``, ``NewType`` and ``NotRequired``, and return what describes.
-
-    That is the first text of ``Annotated``.
-    """
-    description = None
-    while True:
-        if hasattr(annotation, "__metadata__"):
-            texts = [text for text in map(_note, annotation.__metadata__) if text]
-            description = description or (texts[0] if texts else None)
-            annotation = annotation.__origin__
-        elif hasattr(annotation, "__supertype__"):
-            annotation = annotation.__supertype__
-        elif _qualifier(annotation):
-            (annotation,) = typing.get_args(annotation)
-        else:
-            return annotation, description
-
-
-def _qualifier(annotation: Any) -> str:
-    """Return what a field of a TypedDict is marked as, e.g. ``"NotRequired"``; "" for nothing."""
-    # By name: before Python 3.11 the marks come from typing_extensions.
-    name = getattr(typing.get_origin(annotation), "_name", None)
-    return name if name in ("Required", "NotRequired", "ReadOnly") else ""
-
-
-def _note(note: Any) -> str:
-    """Return what a part of ``Annotated`` says: a text, pydantic's Field, a Doc; "" for others."""
-    said = (note, getattr(note, "description", None), getattr(note, "documentation", None))
-    return next((each for each in said if isinstance(each, str)), "")
 
 
 def _parts(annotation: Any) -> Tuple[Any, Tuple[Any, ...]]:
