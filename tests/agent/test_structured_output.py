@@ -75,7 +75,7 @@ def test_an_answer_is_held_to_what_a_schema_refers_to(names):
 
 
 def test_an_answer_that_is_too_deep_for_its_schema_is_asked_for_again():
-    deep = '{"next":' * 600 + "{}" + "}" * 600
+    deep = '{"next":' * 9_000 + "{}" + "}" * 9_000
     schema = {"type": "object", "properties": {"next": {"$ref": "#"}}}
     result = agent(deep, "{}").run("Go", response_format=schema)
     assert (result.output, result.status) == ({}, RunStatus.COMPLETED)
