@@ -183,11 +183,7 @@ class _RunContext:
 def start_conversation(
     prompt: Union[str, Sequence[Message]], system_prompt: Optional[str]
 ) -> List[Message]:
-    """Return the messages that a run begins with.
-
-    Args:
-        prompt: what the user says, or a conversation to go on with.
-        system_prompt: put first, unless the conversation begins with a system message.
+    """Return the messages that a run begins with: a system prompt first, unless there is one.
 
     Raises:
         TypeError: for a prompt that is neither a text nor a list of messages.

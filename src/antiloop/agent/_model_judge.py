@@ -79,10 +79,6 @@ def read_opinion(text: str, asked: str) -> Optional[Opinion]:
     """Read the one answer in a reply; None if there is none, or where answers disagree.
 
     JSON that also occurs in the prompt is a quotation, not an answer.
-
-    Args:
-        text: what the model replied.
-        asked: the prompt.
     """
     found: List[Opinion] = []
     for value, written in _objects(text[:_LONGEST]):

@@ -42,11 +42,7 @@ example:
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-    """Run one command and return its exit status.
-
-    Args:
-        argv: the arguments without the program name; None means `sys.argv`.
-    """
+    """Run one command, by default that of `sys.argv`, and return its exit status."""
     _prepare_output()
     choose()
     try:

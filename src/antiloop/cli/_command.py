@@ -15,12 +15,7 @@ class CommandFailed(Exception):
 
 @contextmanager
 def naming(name: str, kinds: Tuple[Type[Exception], ...] = (OSError,)) -> Iterator[None]:
-    """Make a failure of the command of an error in this block, and say what it is about.
-
-    Args:
-        name: a file or an option.
-        kinds: the kinds of errors.
-    """
+    """Make a failure of the command of an error in this block, and say what it is about."""
     try:
         yield
     except BrokenPipeError:

@@ -52,10 +52,6 @@ class JudgedRun:
 def profile_of(detector: "LoopDetector", prices: Optional[Prices] = None) -> HealthProfile:
     """Return the rules of health, with the findings of a detector as evidence.
 
-    Args:
-        detector: the detector.
-        prices: the prices of models, if known.
-
     Raises:
         ValueError: if an environment variable holds a budget that is not a number.
     """

@@ -20,11 +20,7 @@ _INTERVAL_S = 0.5
 
 
 class Progress:
-    """Counts runs and files, and shows place and speed on a terminal, twice a second.
-
-    Args:
-        files: how many there are.
-    """
+    """Counts runs and files, and shows place and speed on a terminal, twice a second."""
 
     def __init__(self, files: int) -> None:
         self._files = files
@@ -69,11 +65,7 @@ _TOLD = 10
 
 
 class Skipped:
-    """Reports the first skipped places of each file and counts the others.
-
-    Args:
-        path: the file that is read first.
-    """
+    """Reports the first skipped places of each file and counts the others."""
 
     def __init__(self, path: str = "") -> None:
         self._path = path
@@ -182,11 +174,6 @@ class Recordings:
     """The files that a command reads, in order, and what became of them.
 
     Files in a directory that hold no trace are skipped; a file named by the user must hold one.
-
-    Args:
-        paths: files, directories, or ``-``.
-        source: the format of all of them; None to detect it.
-        profiles: the declared clients.
     """
 
     def __init__(

@@ -121,13 +121,7 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
 
 
 class _Judging:
-    """Judges a round and what was said after it, and keeps the strongest verdict.
-
-    Args:
-        detector: judges the run.
-        monitor: that of the run, which knows what came before.
-        run: the run.
-    """
+    """Judges a round and what was said after it, and keeps the strongest verdict."""
 
     def __init__(self, detector: LoopDetector, monitor: LoopMonitor, run: RecordedRun) -> None:
         self.verdict = GO_ON
@@ -201,13 +195,7 @@ def _messages_about(
 def rungs_of(
     detector: LoopDetector, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Rung]:
-    """Compare two snapshots of a monitor, and yield the loops that it remembers.
-
-    Args:
-        detector: whose ladders.
-        before: the snapshot before a step.
-        after: the snapshot after it.
-    """
+    """Compare two snapshots of a monitor, and yield the loops that it remembers."""
     rungs_before = {identity: taken for _, identity, _, taken in _taken_rungs(before)}
     refused = {block[0] for block in after["ladder"]["blocks"]}
     for group, identity, climbed, taken in _taken_rungs(after):

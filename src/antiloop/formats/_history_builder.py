@@ -298,15 +298,7 @@ def add_call_in(
     round_: int,
     at: Optional[float] = None,
 ) -> None:
-    """Add the call that an object describes.
-
-    Args:
-        history: what it is added to.
-        holder: the object.
-        fields: where in it the tool's name, the arguments and the id are.
-        round_: of which reply.
-        at: when the call began.
-    """
+    """Add the call whose tool, arguments and id an object holds in these fields."""
     tool, arguments, call_id = (field_of(holder, name) for name in fields)
     history.add_call(text_of(tool), arguments_of(arguments), optional_text(call_id), round_, at)
 

@@ -34,13 +34,7 @@ class ComparedText(NamedTuple):
 
 @lru_cache(maxsize=1024)  # a stuck run compares the same inputs again and again
 def are_similar(one: ComparedText, other: ComparedText, least: float) -> bool:
-    """Whether two texts are similar enough.
-
-    Args:
-        one: a text.
-        other: another text.
-        least: share of equal characters, from 0 to 1.
-    """
+    """Whether two texts share at least this part of their characters, from 0 to 1."""
     if 2 * min(one.length, other.length) < least * (one.length + other.length):
         return False
     return 2 * common_length(one.text, other.text) >= least * (len(one.text) + len(other.text))

@@ -6,13 +6,7 @@ from typing import Iterator
 
 @contextmanager
 def needed(what: str, extra: str, by: str) -> Iterator[None]:
-    """Say how to install what cannot be imported in this block.
-
-    Args:
-        what: the library, and from which version on.
-        extra: of antiloop, which brings it.
-        by: the module that needs it.
-    """
+    """Name the extra of antiloop that brings what cannot be imported in this block."""
     try:
         yield
     except ImportError as error:

@@ -31,13 +31,7 @@ class SpanWatch(Protocol):
 
 
 class SpanRun:
-    """Judge the calls of one run; a loop is reported once in a turn for each action.
-
-    Args:
-        monitor: of this run.
-        run_id: which run it is, for `health`.
-        health: receives calls and spans as well.
-    """
+    """Judge the calls of one run; a loop is reported once in a turn for each action."""
 
     def __init__(
         self, monitor: LoopMonitor, run_id: str = "", health: Optional[SpanWatch] = None

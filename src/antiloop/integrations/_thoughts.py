@@ -14,10 +14,6 @@ class Thoughts:
 
     A framework passes on what is streamed at once, so nothing can be said to the model before it is
     asked again: at any verdict the adapter leaves the stream and ends the run.
-
-    Args:
-        guard: the guard of the run.
-        run_id: the run's id, for observers.
     """
 
     def __init__(self, guard: Lookout, run_id: str) -> None:

@@ -186,10 +186,6 @@ class _HeardStream:
     A stream that is left ends as one that has reached the limit of its length. An
     application that sends more gets an `OSError`, as if the client had gone, and so leaves the
     model.
-
-    Args:
-        send: the server's.
-        thoughts: judges what the model thinks.
     """
 
     def __init__(

@@ -17,22 +17,13 @@ _COLUMNS = ("Run", "State", "Calls", "Wasted calls", "Suspicion", "Last verdict"
 
 
 def live_page(rows: List[Dict[str, Any]]) -> Tuple[str, str]:
-    """Return the page and its policy; it asks for ``events`` and ``runs/NUMBER`` beside itself.
-
-    Args:
-        rows: see `live_row`.
-    """
+    """Return the page and its policy; it asks for ``events`` and ``runs/NUMBER`` beside itself."""
     policy, before, after = frame(rows, _plain(rows), is_live=True)
     return before + after, policy
 
 
 def live_row(session: LiveSession, now_s: float) -> Dict[str, Any]:
-    """Return the row of a session.
-
-    Args:
-        session: the session.
-        now_s: the Unix time.
-    """
+    """Return the row of a session."""
     last, found = None, None
     if session.last is not None:
         step, verdict = session.last
@@ -64,13 +55,7 @@ def live_row(session: LiveSession, now_s: float) -> Dict[str, Any]:
 
 
 def live_run(run: RecordedRun, number: int, profile: HealthProfile) -> str:
-    """Draw a run as far as it is recorded, as JSON for the page.
-
-    Args:
-        run: the run.
-        number: of its row.
-        profile: rules, detector and prices.
-    """
+    """Draw a run as far as it is recorded, as JSON for the page."""
     health = evaluate(run, profile=profile)
     run = run.priced(profile.prices)
     masking = profile.detector.masking

@@ -72,12 +72,7 @@ def _cells(about: Dict[str, Any]) -> List[str]:
 
 
 def plain_run(about: Dict[str, Any], drawn: DrawnRun) -> Iterator[str]:
-    """Yield a run, piece by piece.
-
-    Args:
-        about: its line of the overview.
-        drawn: the run.
-    """
+    """Yield a run, piece by piece."""
     number = about["number"]
     is_open = " open" if about["loops"] else ""
     yield f'<details class="plain" id="plain-run-{number}"{is_open}>\n'

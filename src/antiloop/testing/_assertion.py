@@ -80,11 +80,6 @@ def detector_of(preset: Preset) -> LoopDetector:
 def loops_in(run: RecordedRun, preset: Preset, allow: Collection[str] = ()) -> List[FoundLoop]:
     """Find the loops of a run, each once, in the order in which they were found.
 
-    Args:
-        run: the run.
-        preset: what looks for them.
-        allow: names of tools that may be called over and over.
-
     Raises:
         TypeError: for one name where several are meant, and for what is not a name.
     """

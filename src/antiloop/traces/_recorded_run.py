@@ -176,12 +176,7 @@ class RecordedRun:
 
 
 def check_run(function: str, given: Any) -> None:
-    """Raise TypeError for anything but a recorded run.
-
-    Args:
-        function: what takes it, for the message.
-        given: what it was called with.
-    """
+    """Raise TypeError for anything but a recorded run."""
     remedy = "read_runs(path) yields them"
     check_kind(f"{function} takes a RecordedRun", given, RecordedRun, remedy)
 

@@ -29,12 +29,6 @@ def call(function: Any, argument: Any, timeout_s: Optional[float], name: str) ->
     """Call a function, sync or async, and return its answer; None if it has none in time.
 
     It runs on a separate thread, so that one that hangs does not block the run.
-
-    Args:
-        function: takes the argument.
-        argument: what it is given.
-        timeout_s: how long it may take.
-        name: what the log calls it, e.g. ``"the judge"``.
     """
     try:
         asked = start_in_thread(lambda: _called(function, argument))

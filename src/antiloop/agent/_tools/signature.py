@@ -34,10 +34,6 @@ _ENTRY = re.compile(r"^\*{0,2}(\w+)(?:\s*\([^)]*\))?\s*:\s*(.*)$")
 class Signature:
     """The parameters of a function, read once.
 
-    Args:
-        function: any callable with a signature.
-        descriptions: what to say about a parameter, by name.
-
     Raises:
         TypeError: if an annotation cannot be resolved, or no JSON value can be turned into it.
     """

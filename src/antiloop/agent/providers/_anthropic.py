@@ -196,10 +196,6 @@ def anthropic_messages(
     Leading system messages make the prompt. Tool results and later system messages belong to the
     user's turn; a turn begins with its tool results, as the API asks. Neighbors of one role make
     one turn, and what is empty is left out.
-
-    Args:
-        messages: the conversation.
-        tools: the tools of the request.
     """
     leading = list(takewhile(lambda message: message.role is Role.SYSTEM, messages))
     turns: List[Dict[str, Any]] = []

@@ -36,13 +36,7 @@ _UNREADABLE = "Check that base_url leads to a server of this API."
 
 @contextmanager
 def named_failures(model: str, client: Any, *, has_begun: bool = False) -> Iterator[None]:
-    """Turn what an SDK raises into a ProviderError; errors of the program pass unchanged.
-
-    Args:
-        model: the model that is asked.
-        client: the SDK's client, whose address is named, if it has one.
-        has_begun: whether a part of the reply is there.
-    """
+    """Turn what an SDK raises into a ProviderError; errors of the program pass unchanged."""
     try:
         yield
     except ProviderError as error:

@@ -136,13 +136,7 @@ class ResponsesApi(OpenAIApi):
 def responses_input(
     messages: Sequence[Message], source: str = "", tools: Sequence[ToolSchema] = ()
 ) -> List[Dict[str, Any]]:
-    """Return a conversation as items, in the same order; what says nothing is left out.
-
-    Args:
-        messages: the conversation.
-        source: the API that asks; it gets back the provider data that it sent.
-        tools: the tools of the request.
-    """
+    """Return a conversation as items, in the same order; what says nothing is left out."""
     sent = with_call_ids(with_sent_names(messages, tools))
     return [item for message in sent for item in _items(message, source)]
 

@@ -43,16 +43,10 @@ class Collector(Protocol):
 
 
 class Clients:
-    """The sync and the async client of a provider: the user's, or ones made when first needed.
+    """The clients of a provider: the user's, never closed here, or ones made when first needed.
 
     An async client is bound to the event loop in which it opened its connections, so each loop has
     an async client made for it.
-
-    Args:
-        make: makes a sync client.
-        make_async: makes an async client.
-        client: the user's sync client, never closed here.
-        async_client: the user's async client, never closed here.
     """
 
     def __init__(

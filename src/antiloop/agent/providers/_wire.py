@@ -238,10 +238,6 @@ def with_call_ids(messages: Sequence[Message], is_id: Callable[[str], Any] = boo
     A call without an id, or with one that was used before (weak servers count from zero in every
     reply), gets one made of its place in the conversation: it stays the same while the
     conversation grows. Results that name no open call answer the open calls in order.
-
-    Args:
-        messages: the conversation.
-        is_id: whether the API takes an id.
     """
     paired: List[Message] = []
     used: Set[str] = set()

@@ -83,11 +83,7 @@ class RunNames:
 
 
 class NewBaseline:
-    """Keeps all loops of a scan and writes them down.
-
-    Args:
-        path: where they are written.
-    """
+    """Keeps all loops of a scan and writes them down."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -114,12 +110,7 @@ class NewBaseline:
 
 
 class Baseline:
-    """The known loops, looked up for each run of a scan in turn.
-
-    Args:
-        loops: what is known.
-        path: where it was read, for messages.
-    """
+    """The known loops, looked up for each run of a scan in turn."""
 
     def __init__(self, loops: Iterable[KnownLoop], path: str) -> None:
         self._path = path

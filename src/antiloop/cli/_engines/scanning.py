@@ -32,12 +32,6 @@ def judged_runs(
 ) -> Generator[JudgedRun, None, None]:
     """Yield all runs, judged, in the order of the recordings; report what is skipped.
 
-    Args:
-        recordings: what to read.
-        profile: how to judge it.
-        args: of the command; they say who does the work.
-        judging: what is done with each run.
-
     Raises:
         CommandFailed: if the chosen engine is not available or breaks down.
     """

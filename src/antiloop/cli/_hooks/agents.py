@@ -28,9 +28,6 @@ def untrusted_by_codex(home: str) -> Optional[str]:
     """Return why Codex calls no hook of this project; None if it trusts the project.
 
     Codex asks once for each project, and skips the hooks of others without a word.
-
-    Args:
-        home: the folder of Codex's settings.
     """
     path = os.path.join(home, "config.toml")
     try:

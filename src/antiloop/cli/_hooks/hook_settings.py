@@ -26,15 +26,7 @@ def install(
     *,
     is_agreed: bool = False,
 ) -> None:
-    """Make an agent call the hook.
-
-    Args:
-        agent: the agent.
-        place: `USER`, `PROJECT` or `LOCAL`.
-        options: the options of the hook.
-        config: the configuration among these options, if any.
-        is_agreed: write without asking.
-    """
+    """Make an agent call the hook."""
     is_shared = place == PROJECT
     command = command_of(agent.name, options, is_shared=is_shared)
     cautions = warnings(config, has_local=LOCAL in agent.files) if is_shared else ()
@@ -152,23 +144,12 @@ START = f"{_START_UP}; antiloop.main()"
 
 
 def command_of(agent: str, options: Sequence[str], *, is_shared: bool) -> str:
-    """Return the command for the settings.
-
-    Args:
-        agent: its name.
-        options: of the hook.
-        is_shared: whether people on other machines use these settings.
-    """
+    """Return the command for the settings."""
     return shlex.join([*_program(is_shared), "hook", agent, *options])
 
 
 def warnings(config: Optional[str], *, has_local: bool) -> List[str]:
-    """List what in the command works on this machine only.
-
-    Args:
-        config: the path of the configuration in it, if any.
-        has_local: whether the agent has private settings for a project.
-    """
+    """List what in the command works on this machine only."""
     found = []
     if shutil.which("antiloop") is None:
         found.append(f"the path of this machine's Python, {sys.executable}")

@@ -93,12 +93,7 @@ _END = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 class Screen:
-    """The whole terminal, restored at the end and while the process is stopped (Ctrl-Z).
-
-    Args:
-        stream: the terminal.
-        lines: returns what to show, as large as the terminal is now.
-    """
+    """The whole terminal, restored at the end and while the process is stopped (Ctrl-Z)."""
 
     def __init__(self, stream: TextIO, lines: Callable[[], Sequence[str]]) -> None:
         self._stream, self._lines = stream, lines

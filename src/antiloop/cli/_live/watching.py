@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 class RunReader:
-    """Reads one run at a time, and remembers the last one while its file does not grow.
-
-    Args:
-        profile: rules, detector and prices.
-        source: the format of the files, if it is given.
-        profiles: the declared clients.
-    """
+    """Reads one run at a time, and remembers the last one while its file does not grow."""
 
     def __init__(
         self,

@@ -31,12 +31,7 @@ _MARKUP = str.maketrans({"{": "{{", "}": "}}", "[": "\\[", "]": "\\]", "\\": "\\
 
 
 class SarifWriter:
-    """One SARIF log with one run: the scan.
-
-    Args:
-        detector: its detectors are the rules.
-        recordings: what is scanned; the log says what of it was skipped or may be read wrong.
-    """
+    """One SARIF log with one run: the scan."""
 
     def __init__(self, detector: "LoopDetector", recordings: "Recordings") -> None:
         self._recordings = recordings

@@ -66,13 +66,7 @@ class _Plan(NamedTuple):
 def with_policies(
     reviewed: Reviewed, detector: LoopDetector, fit: Fit
 ) -> Tuple[Calibration, List[Choice]]:
-    """Calibrate with the policies that good runs need; return all that were tried, too.
-
-    Args:
-        reviewed: the labeled runs.
-        detector: where to start from.
-        fit: calibrates with the good runs.
-    """
+    """Calibrate with the policies that good runs need; return all that were tried, too."""
     was, known = recall_of(reviewed.stuck, detector), _tools_of_loops(reviewed)
     policies: Dict[str, ToolPolicy] = {}
     plan, tried = _plan(reviewed, fit, policies), []

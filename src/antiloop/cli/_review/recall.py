@@ -42,13 +42,7 @@ def recall_of(marked: Marked, detector: LoopDetector) -> Recall:
 def costs(
     marked: Marked, before: LoopDetector, after: Mapping[str, Any]
 ) -> Iterator[Tuple[str, int, int]]:
-    """Yield what each change alone costs: its name, and how many loops are not caught, not ended.
-
-    Args:
-        marked: runs with labeled loops.
-        before: the detector that was changed.
-        after: the configuration that it was changed to.
-    """
+    """Yield each change, and how many loops are not caught, and not ended, for it alone."""
     old, was = before.to_config(), recall_of(marked, before)
     new = LoopDetector.from_config(after).to_config()
     for name, place in _places(old, new, [each.name for each in before.detectors]):

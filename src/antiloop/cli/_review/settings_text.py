@@ -15,12 +15,6 @@ def settings_with(
 ) -> Dict[str, Any]:
     """Return settings that make the calibrated detector.
 
-    Args:
-        values: the settings that the detector was made of.
-        preset: the preset, if they name none.
-        before: the detector that was calibrated.
-        done: the calibration.
-
     Raises:
         ValueError: if a change cannot be written as a setting.
     """

@@ -34,14 +34,7 @@ def figures_of(
     prices: Optional[Prices] = None,
     masking: Masking = SECRETS,
 ) -> RunFigures:
-    """Count a run.
-
-    Args:
-        run: the run.
-        health: its health report.
-        prices: what tokens cost, for a recording without costs.
-        masking: what may be shown of the calls that name a loop.
-    """
+    """Count a run."""
     loops = loops_of(run, health.verdicts)
     whole = Figures(
         1,

@@ -195,12 +195,7 @@ _CAPTIONS = {
 
 
 def summary_page(summary: Summary, report: str = "") -> str:
-    """Return the page, in ASCII.
-
-    Args:
-        summary: what to show.
-        report: the address of a report of the same runs, for links into it.
-    """
+    """Return the page, in ASCII."""
     before, since, until = (moment(each)[:16].replace("T", " ") for each in summary.period)
     about = f"Runs from {since} to {until} (UTC), compared with the period before, from {before}."
     trend = "The share is wasted calls divided by all calls; the trend is its change in points."

@@ -61,12 +61,7 @@ class Row:
 
 
 class Summary:
-    """Adds up runs.
-
-    Args:
-        period: which runs count, and which are those before.
-        masking: what may be shown of names.
-    """
+    """Adds up runs."""
 
     def __init__(self, period: Period, masking: Masking) -> None:
         self.period = period
@@ -181,11 +176,7 @@ _HEIGHT, _WIDTH, _GAP = 120, 20, 4
 
 
 class Timeline:
-    """Adds up runs by the time at which they began.
-
-    Args:
-        period: the period, and the one before.
-    """
+    """Adds up runs by the time at which they began."""
 
     def __init__(self, period: Period) -> None:
         length_s = period.until_s - period.since_s

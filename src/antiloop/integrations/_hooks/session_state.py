@@ -45,12 +45,7 @@ _BESIDE = (_LOCK, _DAMAGED)
 
 
 class SessionFile:
-    """The file of one session; ``with`` holds it against other processes.
-
-    Args:
-        agent: the agent's name.
-        session: what tells its sessions apart.
-    """
+    """The file of one session; ``with`` holds it against other processes."""
 
     def __init__(self, agent: str, session: str) -> None:
         name = f"{agent}\0{session}".encode("utf-8", "surrogatepass")

@@ -66,10 +66,6 @@ class Look:
     before, but only if its tool has just failed or repeated an answer. If the answer of such a call
     is a success that was never given before either, then it closes no loop, unless the tool ends
     the run: an agent may declare itself done again and again.
-
-    Args:
-        tail: the last lines of the transcript.
-        ignore: tools whose calls do not count.
     """
 
     def __init__(self, tail: bytes, ignore: "Collection[str]") -> None:

@@ -36,13 +36,7 @@ class Lap(NamedTuple):
 
 
 def laps_of(loop: Loop, features: Sequence[CallFeatures], rounds: Sequence[int]) -> List[Lap]:
-    """Return the laps of a loop, each compared with the one before.
-
-    Args:
-        loop: the loop.
-        features: what is known of each call of the run.
-        rounds: the step with which each round of the run begins.
-    """
+    """Return the laps of a loop, each compared with the one before."""
     steps = [step for step in loop.steps if step < len(features)]
     turns = _turns(steps, rounds)
     laps = _cut(turns, loop.period, features)

@@ -28,11 +28,7 @@ class Spent(NamedTuple):
 
 
 class Spending:
-    """Tokens and money of a run, by step.
-
-    Args:
-        run: the run; its events say what was spent.
-    """
+    """Tokens and money of a run, by step."""
 
     def __init__(self, run: RecordedRun) -> None:
         self._run = run

@@ -45,10 +45,6 @@ def compare(ours: List[Dict[str, Any]], others: List[Dict[str, Any]]) -> List[Di
 
     Runs with the same id are a pair; where an id comes several times, in their order. A run is
     better if its score is higher or, with the same score, if it wasted fewer calls.
-
-    Args:
-        ours: the runs of now.
-        others: those that they are compared to.
     """
     waiting: DefaultDict[str, Deque[Dict[str, Any]]] = defaultdict(deque)
     for one in others:
@@ -140,9 +136,6 @@ def groups_of(rows: List[Dict[str, Any]]) -> List[Group]:
     """Return the loops that several runs have, the one with the most runs first.
 
     The script of the page does the same.
-
-    Args:
-        rows: of the overview.
     """
     found: Dict[str, List[Dict[str, Any]]] = {}
     names: Dict[str, str] = {}

@@ -15,9 +15,6 @@ class LineSplitter:
     Lines of blanks alone are counted and passed over, so that millions of them cost next to
     nothing. A line of more than ``max_length`` bytes, its end included, is named as soon as that is
     known, and no more of it is held.
-
-    Args:
-        max_length: of a line that is kept, in bytes.
     """
 
     def __init__(self, max_length: int) -> None:

@@ -41,13 +41,7 @@ _FAILED = ("error", "execution-denied")
 
 
 class ListedRun(HistoryBuilder):
-    """A run of which more may come.
-
-    Args:
-        source: where it began, as ``name:line``.
-        run_id: its id; the source where the recording has none.
-        client: the name of the client's profile.
-    """
+    """A run of which more may come."""
 
     is_over = False
 

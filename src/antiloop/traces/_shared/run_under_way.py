@@ -86,12 +86,7 @@ def whole_runs(
     recognizes: Callable[[Any], bool],
     runs_in: Callable[[Any, str], Iterator[RecordedRun]],
 ) -> Read:
-    """Read a format in which each record holds whole runs; what it is not of is reported.
-
-    Args:
-        recognizes: whether a value is of the format.
-        runs_in: yields the runs of a value, given where it was read.
-    """
+    """Read a format in which each record holds whole runs; what it is not of is reported."""
 
     def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
         for record in found:
