@@ -76,11 +76,9 @@ class _RunContext:
     error: Optional[str] = None
 
     def record(self, kind: StepType, summary: str, **data: Any) -> None:
-        """Write a trace step."""
         self.steps.append(TraceStep(kind, summary, data))
 
     def say(self, role: Role, text: str) -> None:
-        """Add a message to the conversation."""
         self.messages.append(Message(role, text))
 
     def request(self, *, is_last: bool = False) -> ModelRequest:

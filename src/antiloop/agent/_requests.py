@@ -117,7 +117,6 @@ def ask_judge(options: SecondOpinion, case: CaseFile) -> Steps[Optional[Opinion]
 
 
 def tell(hook: str, *arguments: Any) -> Steps[None]:
-    """Notify the observers."""
     yield Tell(hook, arguments)
 
 

@@ -62,7 +62,6 @@ def add_verbosity(parser: argparse.ArgumentParser) -> None:
 def add_format(
     parser: argparse.ArgumentParser, choices: Sequence[str], about: str = "output format"
 ) -> None:
-    """Add ``--format`` to a command."""
     parser.add_argument(
         "--format",
         choices=choices,

@@ -96,7 +96,6 @@ def detector_of(args: argparse.Namespace) -> LoopDetector:
 
 
 def add_prices(parser: argparse.ArgumentParser) -> None:
-    """Add ``--prices`` to a command."""
     parser.add_argument(
         "--prices",
         type=_read_prices,

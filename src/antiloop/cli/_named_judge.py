@@ -89,7 +89,6 @@ class NamedJudge:
 
 
 def add_judge(parser: argparse.ArgumentParser) -> None:
-    """Add ``--second-opinion`` to a command."""
     parser.add_argument(
         "--second-opinion",
         type=_named,

@@ -31,7 +31,6 @@ class Progress:
         self._begun_at = self._shown_at = time.monotonic()
 
     def run_done(self) -> None:
-        """Count a run."""
         self._runs += 1
         self._show()
 
@@ -239,7 +238,6 @@ class Recordings:
             self._complain(str(error))
 
     def end(self) -> None:
-        """Report what was skipped."""
         self.progress.end()
         self.skipped.end()
         if self.doubts:

@@ -103,7 +103,6 @@ class SeenCall:
 
     @property
     def tool(self) -> str:
-        """The name of the tool."""
         return self.features.tool
 
 

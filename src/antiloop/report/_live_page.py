@@ -23,7 +23,6 @@ def live_page(rows: List[Dict[str, Any]]) -> Tuple[str, str]:
 
 
 def live_row(session: LiveSession, now_s: float) -> Dict[str, Any]:
-    """Return the row of a session."""
     last, found = None, None
     if session.last is not None:
         step, verdict = session.last

@@ -173,7 +173,6 @@ def assert_no_loops(run: Any, preset: Preset = "default", allow: Collection[str]
 
 
 def said_of(found: Sequence[FoundLoop]) -> str:
-    """Show loops, run by run."""
     return "\n".join(_lines(found))
 
 

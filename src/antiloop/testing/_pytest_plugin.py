@@ -20,7 +20,6 @@ _WORKER = "antiloop_runs"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
     group = parser.getgroup("antiloop", "tool-call loops of agents")
     group.addoption(
         "--antiloop-report",

@@ -61,7 +61,6 @@ class Doubts:
             yield record
 
     def run(self, run: RecordedRun) -> None:
-        """Look at the next run."""
         replies = sum(each.role is Role.ASSISTANT and not each.is_thought for each in run.messages)
         if not run.calls and replies >= _FEWEST_REPLIES:
             self._say(run.source, f"{replies:,} replies, and no tool call that is understood")

@@ -94,7 +94,6 @@ class ChatApi(OpenAIApi):
         return arguments
 
     def reply(self, answer: Any, source: str) -> ModelReply:
-        """Read a whole answer."""
         choices = items(answer, "choices")
         message = part(choices[0], "message") if choices else None
         if message is None:

@@ -82,7 +82,6 @@ class ResponsesApi(OpenAIApi):
         return arguments
 
     def reply(self, answer: Any, source: str) -> ModelReply:
-        """Read a whole answer."""
         if not isinstance(part(answer, "output"), list):
             raise ProviderError(f"the reply has no output: {shortened(answer)}")
         return self._read(answer, items(answer, "output"), source)

@@ -42,7 +42,6 @@ example, from a clone of the repository:
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "calibrate", run, _ABOUT, _EXAMPLE)
     add_recordings(parser)
     add_detector(parser)

@@ -30,7 +30,6 @@ def add(commands: Any, whole: argparse.ArgumentParser) -> None:
 
 
 def run(whole: argparse.ArgumentParser, args: argparse.Namespace) -> int:
-    """Print the script."""
     try:
         import shtab
     except ImportError as error:

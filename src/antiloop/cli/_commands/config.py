@@ -46,7 +46,6 @@ class Setting(NamedTuple):
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "config", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
         "--schema", action="store_true", help="print the JSON schema of the settings instead"

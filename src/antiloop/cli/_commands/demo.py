@@ -26,7 +26,6 @@ _QUESTION = "After how many days can a customer still return something?"
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "demo", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
         "-o",

@@ -28,7 +28,6 @@ example, from a clone of the repository:
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "explain", run, _ABOUT, _EXAMPLE)
     parser.add_argument("path", metavar="RUN", help="file with the run, or - for standard input")
     parser.add_argument(
@@ -50,7 +49,6 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain one step."""
     from ...explanation import explain
     from .._output.explanation_output import as_json, as_text
 

@@ -27,7 +27,6 @@ def add(commands: Any, whole: argparse.ArgumentParser) -> None:
 
 
 def run(whole: argparse.ArgumentParser, args: argparse.Namespace) -> int:
-    """Print the help of a command."""
     named = [] if args.command is None else [args.command]
     whole.parse_args([*named, "--help"])  # which ends the program
     return 0  # pragma: no cover

@@ -29,7 +29,6 @@ example:
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "hook", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
         "agent",

@@ -30,7 +30,6 @@ VERDICTS = ("right", "wrong", "stuck", "good")
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "label", run, _ABOUT, _EXAMPLE)
     parser.add_argument("verdict", choices=VERDICTS, metavar="VERDICT", help="%(choices)s")
     add_recordings(parser)
@@ -51,7 +50,6 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the labels."""
     recordings = Recordings(args.paths, args.source, profiles_of(args))
     seen = SeenIds()
     for found in recordings.runs():

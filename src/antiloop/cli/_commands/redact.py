@@ -31,7 +31,6 @@ example, from a clone of the repository:
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "redact", run, _ABOUT, _EXAMPLE)
     add_recordings(parser)
     parser.add_argument(

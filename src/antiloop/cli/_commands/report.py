@@ -47,7 +47,6 @@ examples, from a clone of the repository:
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "report", run, _ABOUT, _EXAMPLE)
     add_recordings(parser)
     parser.add_argument(

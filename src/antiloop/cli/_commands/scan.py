@@ -46,7 +46,6 @@ example, from a clone of the repository:
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "scan", run, "Find loops in recorded runs.", _EXAMPLE)
     add_recordings(parser)
     add_format(parser, FORMATS)

@@ -36,7 +36,6 @@ examples, from a clone of the repository:
 
 
 def add(commands: Any) -> None:
-    """Add the command to the parser."""
     parser = add_command(commands, "watch", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
         "paths",

@@ -80,11 +80,9 @@ class AgentSettings:
         return os.path.expanduser(named or os.path.join("~", self.folder))
 
     def parsed(self, text: str) -> Any:
-        """Read the file."""
         return json.loads(text) if text.strip() else {}
 
     def written(self, settings: Any) -> str:
-        """Return the text of the file."""
         return json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def with_hook(self, settings: Any, command: str) -> Settings:
@@ -176,11 +174,9 @@ class PluginFile(AgentSettings):
         return f"// antiloop hook {self.name}"
 
     def parsed(self, text: str) -> Any:
-        """Read the file."""
         return text
 
     def written(self, settings: Any) -> str:
-        """Return the text of the file."""
         return str(settings)
 
     def with_hook(self, settings: Any, command: str) -> Any:

@@ -26,7 +26,6 @@ def install(
     *,
     is_agreed: bool = False,
 ) -> None:
-    """Make an agent call the hook."""
     is_shared = place == PROJECT
     command = command_of(agent.name, options, is_shared=is_shared)
     cautions = warnings(config, has_local=LOCAL in agent.files) if is_shared else ()

@@ -55,7 +55,6 @@ class Board:
             self._condition.notify_all()
 
     def rows(self) -> List[Row]:
-        """Return all rows."""
         with self._condition:
             return [row for _, row in self._rows.values()]
 

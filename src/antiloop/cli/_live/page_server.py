@@ -192,7 +192,6 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address of the page."""
         return f"http://{self.hosts[0]}/{self.token}/"
 
     def trust(self, connection: socket) -> None:
@@ -220,7 +219,6 @@ class PageServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """End a connection."""
         with self._lock:
             self._open.pop(request, None)
         super().shutdown_request(request)

@@ -52,7 +52,6 @@ def table(
 
 
 def _sum(sessions: List[LiveSession], now_s: float) -> str:
-    """Count the sessions by state."""
     counts = Counter(each.state(now_s) for each in sessions)
     states = ", ".join(f"{counts[each]:,} {each.value}" for each in LiveState if counts[each])
     noun = "session" if len(sessions) == 1 else "sessions"

@@ -25,7 +25,6 @@ class Lines:
         self._run: Optional[RunUnderWay] = None
 
     def file(self, path: str) -> None:
-        """Name the file."""
         note(f"watching {path}")
 
     def serving(self, url: str) -> None:
@@ -33,7 +32,6 @@ class Lines:
         note(f"serving {url}", always=True)
 
     def trouble(self, what: str) -> None:
-        """Name the trouble."""
         complain(what)
 
     def said(self, run: RunUnderWay, step: int, verdict: LoopVerdict) -> None:

@@ -63,7 +63,6 @@ def _price_as_json(price: Price) -> Dict[str, Any]:
 
 
 def as_text(done: "Calibration", price: Optional[Price] = None, max_raise: float = inf) -> str:
-    """Return a calibration as a page."""
     lines = [*_figures(done), *_recall(price), *_stops(done), *_changes(done)]
     if price is not None:
         lines += [*_choices(price), *_costs(price), *_left_out(price.reviewed)]

@@ -35,7 +35,6 @@ def as_json(run: "RecordedRun", explanation: "Explanation") -> Dict[str, Any]:
 
 
 def as_text(run: "RecordedRun", explanation: "Explanation") -> str:
-    """Return an explanation as text."""
     width = max([_NAME, *(len(count.detector) for count in explanation.counts)])
     lines = [
         f"{named(run.run_id)}, {counted(len(run), 'step')} ({run.source})",

@@ -41,7 +41,6 @@ class HealthTable:
         self._rows: Dict[HealthStatus, Figures] = {status: Figures() for status in HealthStatus}
 
     def add(self, judged: "JudgedRun") -> None:
-        """Count a run."""
         health = judged.health
         wasted = health.wasted_calls, health.wasted_tokens
         self._rows[health.status] += Figures(
@@ -78,7 +77,6 @@ class JsonlWriter:
     """One line of JSON for each run."""
 
     def run(self, judged: "JudgedRun") -> None:
-        """Print one run."""
         say(json.dumps(as_json(judged)))
 
     def end(self) -> None:
@@ -92,7 +90,6 @@ class JsonWriter:
         self._before = "[\n"
 
     def run(self, judged: "JudgedRun") -> None:
-        """Print one run."""
         say(self._before + json.dumps(as_json(judged), indent=2), end="")
         self._before = ",\n"
 
@@ -130,7 +127,6 @@ class TextWriter:
         say("")
 
     def end(self) -> None:
-        """Print the sum."""
         if self._runs and not is_quiet():
             for line in self._table.lines(page_columns()):
                 say(line)
@@ -155,7 +151,6 @@ class TextWriter:
 
 
 def tell_verdict(step: int, verdict: "LoopVerdict", known: str = "") -> None:
-    """Print the line of a verdict."""
     action = verdict.action.value
     style = "yellow" if verdict.severity.value == "warning" else "red"
     padded = painted(action, style) + " " * (6 - len(action))

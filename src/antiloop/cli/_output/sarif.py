@@ -41,7 +41,6 @@ class SarifWriter:
         self._before = f'{json.dumps(head)[:-1]}, "runs": [{{"results": [\n'
 
     def run(self, judged: "JudgedRun") -> None:
-        """Print the loops of one run."""
         if not judged.verdicts:
             return
         self._seen[judged.run_id] += 1
@@ -50,7 +49,6 @@ class SarifWriter:
             self._before = ",\n"
 
     def end(self) -> None:
-        """Print the rules."""
         driver = {"name": "antiloop", "semanticVersion": __version__, "rules": self._rules}
         tool = {"driver": driver}
         start = self._before if self._before != ",\n" else "\n"

@@ -34,7 +34,6 @@ def figures_of(
     prices: Optional[Prices] = None,
     masking: Masking = SECRETS,
 ) -> RunFigures:
-    """Count a run."""
     loops = loops_of(run, health.verdicts)
     whole = Figures(
         1,

@@ -105,7 +105,6 @@ _NAME = 40
 
 
 def tell_summary(summary: Summary) -> None:
-    """Print it."""
     since = moment(summary.period.since_s)
     tell(f"Runs since {since}, compared with those of the period before, which is as long.")
     for table in tables_of(summary, None if is_verbose() else SHOWN):

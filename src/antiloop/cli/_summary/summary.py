@@ -103,7 +103,6 @@ class Summary:
 
     @property
     def untimed(self) -> Figures:
-        """Runs without any time."""
         return self.whole.untimed
 
     def loops(self) -> List[Tuple[str, str, Row]]:

@@ -46,7 +46,6 @@ def from_agent_framework(messages: Iterable[Any]) -> History:
 
 
 def contents_of(message: Any) -> List[Any]:
-    """Return the contents of a message."""
     return items_of(field_of(message, "contents"))
 
 

@@ -69,7 +69,6 @@ def add_parts(
 
 
 def parts_of(content: Any) -> List[Any]:
-    """Return the parts of a content."""
     return items_of(field_of(content, "parts"))
 
 

@@ -41,7 +41,6 @@ def from_pydantic_ai(messages: Iterable[Any]) -> History:
 
 
 def parts_of(message: Any) -> List[Any]:
-    """Return the parts of a message."""
     return items_of(field_of(message, "parts"))
 
 

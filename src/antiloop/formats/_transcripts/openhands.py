@@ -80,7 +80,6 @@ def is_of_sdk(event: Any) -> bool:
 
 
 def tool_of(event: Any) -> str:
-    """Name the tool of an event."""
     if is_of_sdk(event):
         return text_of(field_of(event, "tool_name"))
     called = text_of(field_of(field_of(event, "tool_call_metadata"), "function_name"))

@@ -69,7 +69,6 @@ class Seen:
             self.note(each.get(SUMS) or self.sums_of(each))
 
     def to_dict(self) -> "Dict[str, List[int]]":
-        """Return it as plain JSON."""
         return {kind: list(sums) for kind, sums in self._sums.items()}
 
     def sums_of(self, event: "Mapping[str, Any]") -> "Sums":

@@ -72,7 +72,6 @@ class Begun:
     is_refused: bool = False
 
     def to_list(self) -> List[Any]:
-        """Return the call as plain JSON."""
         known, call = self.result, self.call
         result = known and [known.text, known.is_error, known.duration_s]
         asked = [call.tool_name, call.arguments, call.id, call.started_at]
@@ -186,7 +185,6 @@ class HookSession:
         return Decision(notice=self._take_notice() if takes_notice else "")
 
     def to_dict(self) -> Dict[str, Any]:
-        """Return the state as plain JSON."""
         return {
             "version": _VERSION,
             "run": self.monitor.snapshot(),

@@ -20,7 +20,6 @@ _ONE_LINE = str.maketrans("\r\n", "  ")
 
 
 def is_recording(folder: str) -> bool:
-    """Whether a folder is one recording."""
     return bool(_events_in(folder)) or _is_storage(folder)
 
 

@@ -53,7 +53,6 @@ class GrowingFile:
             raise TraceUnreadable(f"{self.path}: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

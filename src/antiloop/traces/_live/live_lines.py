@@ -260,5 +260,4 @@ class LiveFile:
         self._file.rest()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()

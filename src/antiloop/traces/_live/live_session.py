@@ -47,7 +47,6 @@ class Picture:
         self._room = 0
 
     def add(self, level: int) -> None:
-        """Add a step."""
         if not self._room:
             if len(self._levels) == 2 * COLUMNS:
                 self._levels = list(map(max, self._levels[::2], self._levels[1::2]))

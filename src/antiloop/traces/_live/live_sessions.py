@@ -110,7 +110,6 @@ class LiveSessions:
                 followed.look_s = tick_s + followed.every_s
 
     def close(self) -> None:
-        """Close the files."""
         for followed in self._files.values():
             followed.file.close()
 

@@ -29,7 +29,6 @@ def recognizes(value: Any) -> bool:
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each session."""
     for record in found:
         if recognizes(record.value):
             lines = record.value["markdown"].replace("\r\n", "\n").split("\n")
@@ -100,7 +99,6 @@ class _Aider:
             self._reply = []
 
     def ended(self) -> RecordedRun:
-        """Return the run."""
         self._end_question()
         self._end_reply()
         return self._run.recorded()

@@ -62,7 +62,6 @@ class _EventsAlone(openhands.EventsBuilder):
         self._name = name
 
     def take(self, record: Record) -> None:
-        """Take the next event."""
         self.run_id = self.source = self.source or record.place(self._name)
         self.add_event(record.value)
 

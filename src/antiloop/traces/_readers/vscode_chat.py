@@ -35,7 +35,6 @@ def _begun_by(value: Any) -> Any:
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
-    """Yield one run for each session."""
     yield from _FORMAT.read(_documents(found, on_trouble), name, on_trouble)
 
 

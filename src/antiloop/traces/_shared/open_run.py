@@ -65,7 +65,6 @@ class OpenRun(GrowingHistory):
         self._failed = False
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """Take the next event."""
         step = len(self)
         self._agent = self._agent or optional_text(event.get("agent"))
         if event["type"] == "tool_call_started":

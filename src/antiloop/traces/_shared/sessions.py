@@ -15,9 +15,7 @@ class Session(RunUnderWay, Protocol):
         """Whether another session begins with a value."""
         ...
 
-    def take(self, value: Dict[str, Any]) -> None:
-        """Take the next value."""
-        ...
+    def take(self, value: Dict[str, Any]) -> None: ...
 
     def recorded(self) -> RecordedRun:
         """Return what is known of the run."""
