@@ -119,24 +119,15 @@ class AsyncAgentObserver:
     async def a_on_round(
         self, run_id: str, calls: Sequence[ToolCall], results: Sequence[Optional[ToolResult]]
     ) -> None:
-        """Receive the calls of one reply and their results, None for unknown ones.
-
-        The verdict on the round follows.
-        """
+        """Receive a round; see `AgentObserver.on_round`."""
 
     async def a_on_verdict(self, run_id: str, verdict: LoopVerdict) -> None:
-        """Receive the verdict on each round, even continue, before the run acts on it.
-
-        In shadow mode it holds the decision, and `LoopVerdict.is_shadow` is true.
-        """
+        """Receive the verdict on each round; see `AgentObserver.on_verdict`."""
 
     async def a_on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
-        """Receive a tool-call loop, before the run acts on it.
-
-        The details of a shadow detector hold ``"shadow": True``.
-        """
+        """Receive a tool-call loop; see `AgentObserver.on_tool_loop_detected`."""
 
     async def a_on_second_opinion(
         self, run_id: str, case: CaseFile, opinion: Optional[Opinion]

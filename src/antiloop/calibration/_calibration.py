@@ -254,5 +254,5 @@ def _take_back(
         value = thresholds.lower_one(place)
         stopped = islice(false_stops(runs, thresholds.detector()), allowed + 1)
         if len(list(stopped)) > allowed:
-            thresholds.put_back(place, value)
+            thresholds.push(place, value)
             return

@@ -105,7 +105,7 @@ class Thresholds:
                 policy = config["tools"].setdefault(place[1], {})
                 policy.setdefault("thresholds", {})[place[3]] = value
         for place, values in self._steps.items():
-            _put(config, place, values[-1])
+            _get(config, place[:-1])[place[-1]] = values[-1]
         for options in config["detectors"]:
             _make_consistent(options, config["window"])
         return config
@@ -144,7 +144,7 @@ class Thresholds:
         higher = value + (1 if value < FEW else value // 10)
         if higher >= self._max_raise * self._first(place):
             return False
-        self._push(place, higher)
+        self.push(place, higher)
         if self._is_possible():
             return True
         self.lower_one(place)
@@ -158,10 +158,6 @@ class Thresholds:
             del self._steps[place]
         return value
 
-    def put_back(self, place: Place, value: Any) -> None:
-        """Undo `lower_one`."""
-        self._push(place, value)
-
     def _value(self, place: Place) -> Any:
         if place in self._declared and place not in self._steps:
             return self._declared[place]
@@ -172,14 +168,15 @@ class Thresholds:
         declared = self._declared.get(place)
         return _get(self._config, place) if declared is None else declared
 
-    def _push(self, place: Place, value: Any) -> None:
+    def push(self, place: Place, value: Any) -> None:
+        """Add a step of a setting; with what `lower_one` gave, undo that."""
         self._steps.setdefault(place, []).append(value)
 
     def _only_notify(self, place: Place) -> bool:
         is_new = place not in self._steps
         if is_new:
             only_notify = LoopDetector.default(policy=Escalation(("notify",)))
-            self._push(place, only_notify.to_config()["policy"])
+            self.push(place, only_notify.to_config()["policy"])
         return is_new
 
     def _is_possible(self) -> bool:
@@ -211,10 +208,6 @@ def _get(config: Mapping[str, Any], place: Place) -> Any:
     for key in place:
         value = value[key]
     return value
-
-
-def _put(config: Dict[str, Any], place: Place, value: Any) -> None:
-    _get(config, place[:-1])[place[-1]] = value
 
 
 def _make_consistent(options: Dict[str, Any], window: int) -> None:

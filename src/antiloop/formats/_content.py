@@ -58,8 +58,8 @@ def _is_filled(thing: Any, name: str) -> bool:
 
 
 def first_field(thing: Any, *names: str) -> Any:
-    """Read the first of some fields that is there, also where it is empty; None where none is."""
-    values = (field_of(thing, name) for name in names)
+    """Read the first of some fields that holds something, else one that is empty; or None."""
+    values = (filled_field(thing, *names), *(field_of(thing, name) for name in names))
     return next((value for value in values if value is not None), None)
 
 

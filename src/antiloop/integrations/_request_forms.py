@@ -46,7 +46,7 @@ class Form:
         A system message may follow them.
         """
         end = len(messages)
-        while end and _is_system(messages[end - 1]):
+        while end and tag_of(messages[end - 1], "role") in _SYSTEM:
             end -= 1
         return messages[:end] if end and self.is_result(messages[end - 1]) else ()
 
@@ -72,11 +72,8 @@ class Form:
         return {**body, **chosen}
 
 
+_SYSTEM = ("system", "developer")
 _BRIDGE = {"role": "assistant", "content": BRIDGE}
-
-
-def _is_system(message: Any) -> bool:
-    return tag_of(message, "role") in ("system", "developer")
 
 
 def _is_chat_result(message: Any) -> bool:

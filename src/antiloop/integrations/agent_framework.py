@@ -71,7 +71,7 @@ class LoopGuard(Guard):
         """Take up a run with what its messages tell."""
         stop = len(messages) - len(_latest_results(messages))
         start = stop
-        while start and stop < len(messages) and _is_reply(messages[start - 1]):
+        while start and stop < len(messages) and tag_of(messages[start - 1], "role") == "assistant":
             start -= 1
         past = from_agent_framework(self.recent(list(filter(_is_sent, messages[:start]))))
         return _Run(self.replayed(past, run_id), messages[start:stop])
@@ -245,10 +245,6 @@ def _latest_results(messages: Sequence[Any]) -> Sequence[Any]:
     while at and any(map(agent_framework.is_result, agent_framework.contents_of(messages[at - 1]))):
         at -= 1
     return messages[at:]
-
-
-def _is_reply(message: Any) -> bool:
-    return tag_of(message, "role") == "assistant"
 
 
 def _is_sent(message: Any) -> bool:

@@ -7,14 +7,14 @@ from typing import Any, Dict, Iterable, List, Mapping, Tuple, Union
 
 from .._latest import Latest
 from ..formats import History, from_claude_transcript
-from ..formats._internal import field_of, items_of, known_by, optional_text, text_of
+from ..formats._internal import field_of, items_of, known_by, optional_text, text_of, timed
 from ..loop_detection import ClientProfile, LoopAction, LoopVerdict
 from ..loop_detection._internal import asked_of
 from ..stability import stable
 from ..types import ToolCall, ToolResult
 from ._guard import Guard, stopped
 from ._hooks.compact_json import UNREADABLE
-from ._hooks.hook_session import REFUSALS, REPORT, denied, ended, specific, stated_s, timed
+from ._hooks.hook_session import REFUSALS, REPORT, denied, ended, specific, stated_s
 from ._hooks.late_rounds import LateRounds, settled, without
 from ._hooks.transcript_tail import holds_blocks, is_failure, tail_of, transcript_of
 

@@ -291,14 +291,12 @@ class _Events:
         if self._whole is None and not self._items:
             raise ProviderError("the stream ended without a reply")
         # Some servers leave the output out of the last event.
-        reply = self._read(self._whole, items(self._whole, "output") or self._so_far())
+        output = items(self._whole, "output") or list(filter(None, map(self._item, self._items)))
+        reply = self._read(self._whole, output)
         return replace(reply, text="".join(self._said))
 
-    def _so_far(self) -> List[Any]:
-        """Return the items that came; of those that are not whole, what there is."""
-        return list(filter(None, (self._item(at) for at in self._items)))
-
     def _item(self, at: int) -> Optional[Any]:
+        """Return an item that came; of one that is not whole, what there is."""
         if at not in self._unfinished:
             return self._items[at]
         item, said = plain(self._items[at]), self._unfinished[at]

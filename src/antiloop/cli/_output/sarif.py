@@ -54,14 +54,13 @@ class SarifWriter:
         start = self._before if self._before != ",\n" else "\n"
         invocation = {
             "executionSuccessful": not self._recordings.is_incomplete,
-            "toolExecutionNotifications": list(map(_notification, self._recordings.notices)),
+            "toolExecutionNotifications": [
+                {"level": "warning", "message": {"text": what.translate(_MARKUP)}}
+                for what in self._recordings.notices
+            ],
         }
         rest = {"columnKind": "unicodeCodePoints", "invocations": [invocation], "tool": tool}
         say(f"{start}], {json.dumps(rest)[1:]}]}}")
-
-
-def _notification(what: str) -> Dict[str, Any]:
-    return {"level": "warning", "message": {"text": what.translate(_MARKUP)}}
 
 
 def _rule(detector: "BaseDetector") -> Dict[str, Any]:

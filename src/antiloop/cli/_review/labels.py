@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from ..._regular_file import opener
+from ...formats import History
 from ...traces import RecordedRun
 
 FILE = "labels.jsonl"
@@ -121,11 +122,6 @@ def review(runs: Iterable[RecordedRun], labels: Sequence[Label]) -> Reviewed:
 
 def _until(run: RecordedRun, step: int) -> RecordedRun:
     """Return the part of a run before a step."""
-    return replace(
-        run,
-        calls=run.calls[:step],
-        results=run.results[:step],
-        turn_starts=tuple(each for each in run.turn_starts if each <= step),
-        messages=tuple(each for each in run.messages if each.position <= step),
-        opinions=tuple(each for each in run.opinions if each[0] < step),
-    )
+    before = History(run.calls, run.results, run.turn_starts, run.messages).until(step)
+    opinions = tuple(each for each in run.opinions if each[0] < step)
+    return replace(run, **vars(before), opinions=opinions)

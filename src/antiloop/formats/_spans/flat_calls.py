@@ -75,12 +75,9 @@ def _outer_rows(value: Any) -> List[Row]:
     listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     if listed is not None:
         around = {key: value[key] for key in ("sessionId",) if value.get(key)}
-        return [{**around, **_known(row)} for row in listed if isinstance(row, dict)]
+        rows = (row for row in listed if isinstance(row, dict))
+        return [{**around, **{k: v for k, v in row.items() if v is not None}} for row in rows]
     return _transposed(value) or [value]
-
-
-def _known(row: Row) -> Dict[str, Any]:
-    return {key: value for key, value in row.items() if value is not None}
 
 
 def _transposed(value: Row) -> List[Row]:

@@ -97,6 +97,7 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
     given, written = _messages(span, "input"), _messages(span, "output")
     requests = [call for message in written for call in _calls_in(message)]
     requests += [call for name, event in span.events for call in _calls_in_event(name, event)]
+    thoughts = [thought for message in written for thought in thoughts_in(message.get("parts"))]
     latest = since_the_model_spoke(given)
     answers = [answer for message in latest for answer in _answers_in(message)]
     answers += [answer for name, event in span.events for answer in _answers_in_event(name, event)]
@@ -112,17 +113,13 @@ def _model(span: Span, basis: AgentSpan) -> AgentSpan:
         answers=tuple(answers),
         user_spoke=any(map(_is_of_user, latest)) if given else None,
         heard="\n".join(_words(message) for message in latest if _is_of_user(message)),
-        thought="\n".join(filter(None, map(_thoughts, written))) if given else "",
+        thought="\n".join(thoughts) if given else "",
         said="\n".join(filter(None, map(_words, written))) if given else "",
     )
 
 
 def _words(message: Mapping[str, Any]) -> str:
     return "\n".join(text_of(part.get("content")) for part in _parts(message, "text"))
-
-
-def _thoughts(message: Mapping[str, Any]) -> str:
-    return "\n".join(thoughts_in(message.get("parts")))
 
 
 def _messages(span: Span, side: str) -> List[Mapping[str, Any]]:

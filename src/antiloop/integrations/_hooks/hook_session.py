@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 from ..._amounts import number
 from ..._text.canonical import canonical_json
 from ...exceptions import SnapshotError
+from ...formats._internal import timed
 from ...loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ...loop_detection._internal import asked_of
 from ...types import ToolCall, ToolResult
@@ -319,13 +320,6 @@ class HookSession:
     def _take_notice(self) -> str:
         notice, self._notice = self._notice, ""
         return notice
-
-
-def timed(result: ToolResult, call: ToolCall, ended_at: Optional[float]) -> ToolResult:
-    """Return a result with how long its call took, if that is known and not said yet."""
-    if result.duration_s is not None or call.started_at is None or ended_at is None:
-        return result
-    return replace(result, duration_s=round(max(0.0, ended_at - call.started_at), 3))
 
 
 def stated_s(event: Mapping[str, Any]) -> Optional[float]:

@@ -9,13 +9,14 @@ from ..._amounts import moment_s
 from ...formats._internal import (
     field_of,
     filled_field,
+    first_field,
     flag_of,
     items_of,
     optional_text,
     tag_of,
     text_of,
 )
-from .._shared.listed_run import Listed, ListedFormat, ListedRun, kind_of, output_in
+from .._shared.listed_run import Listed, ListedFormat, ListedRun, kind_of
 
 _ROLES = ("system", "user", "assistant", "tool", "developer", "function")
 
@@ -109,7 +110,7 @@ def _take_amp(run: ListedRun, message: Any) -> None:
     for block in results:
         listed = field_of(block, "run")
         failed = tag_of(listed, "status") not in ("", "done")
-        content = output_in(listed, "result", "error") if listed is not None else block
+        content = first_field(listed, "result", "error") if listed is not None else block
         run.result(content, field_of(block, "toolUseID"), failed=failed, at=at)
     if others:
         run.message(tag_of(message, "role"), others, at)
@@ -277,7 +278,7 @@ def _take_kimi(run: ListedRun, line: Any) -> None:
         run.ask(payload, at)
     elif kind == "ToolResult":
         value = filled_field(payload, "return_value", "result")
-        content = output_in(value, "output", "message", "brief")
+        content = first_field(value, "output", "message", "brief")
         failed = flag_of(value, "is_error")
         run.result(content, payload.get("tool_call_id"), failed=failed, at=at)
 

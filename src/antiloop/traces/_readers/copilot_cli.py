@@ -3,8 +3,8 @@
 from typing import Any, Iterator
 
 from ..._amounts import moment_s
-from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of
-from .._shared.listed_run import Listed, ListedFormat, ListedRun, output_in
+from ...formats._internal import field_of, first_field, items_of, optional_text, tag_of, text_of
+from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.usage import usage_of
 
 _KINDS = ("session.", "assistant.", "user.", "tool.", "subagent.", "system.", "hook.", "skill.")
@@ -54,7 +54,7 @@ def _has_removed(data: Any) -> bool:
 def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:
     code = field_of(data.get("shellExecution"), "exitCode")
     failed = data.get("success") is False or code not in (None, 0)
-    given = output_in(data.get("result"), "content", "detailedContent")
+    given = first_field(data.get("result"), "content", "detailedContent")
     error = field_of(data.get("error"), "message")
     content = given if given or error is None else error
     run.result(content, call_id, failed=failed, at=at)

@@ -15,7 +15,7 @@ from ...formats._internal import (
     texts_in,
     thoughts_in,
 )
-from .._shared.listed_run import Listed, ListedFormat, ListedRun, output_in
+from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .chats import any_of, listed_document, listed_under, mapping, messages_in
 
 _SDK_TYPES = ("tool-call", "tool-result")
@@ -160,7 +160,7 @@ def _take_browser_use(run: ListedRun, step: Any) -> None:
         run.call(named, arguments_of(action.get(named)), f"{number_of + index}", began)
     for index, result in enumerate(results[: len(actions)]):
         error = field_of(result, "error")
-        content = error or output_in(result, "extracted_content", "long_term_memory")
+        content = error or first_field(result, "extracted_content", "long_term_memory")
         call_id = f"{number_of + index}"
         run.result(content, call_id, failed=bool(error), at=ended)
 

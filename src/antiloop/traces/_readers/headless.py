@@ -3,8 +3,8 @@
 from typing import Any, Dict, Iterator
 
 from ..._amounts import whole_number
-from ...formats._internal import field_of, optional_text, tag_of, text_of, time_of
-from .._shared.listed_run import Listed, ListedFormat, ListedRun, output_in
+from ...formats._internal import field_of, first_field, optional_text, tag_of, text_of, time_of
+from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.usage import Usage, usage_of
 
 _THREAD = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
@@ -53,7 +53,7 @@ def _take_item(run: ListedRun, item: Dict[str, Any], kind: str) -> None:
     if is_over:
         code = whole_number(item.get("exit_code"))
         failed = item.get("status") in ("failed", "declined") or code not in (None, 0)
-        run.result(output_in(item, *_RESULT), own, failed=failed)
+        run.result(first_field(item, *_RESULT), own, failed=failed)
 
 
 def _arguments_of(item: Dict[str, Any]) -> Any:

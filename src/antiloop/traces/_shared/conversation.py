@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ...formats import History
-from ...formats._internal import text_of, time_of
+from ...formats._internal import first_field, text_of, time_of
 from .._recorded_run import RecordedRun, RunEvent
 from .records import OnTrouble, Record
 from .usage import Usage, reply_event, total_usage
@@ -69,7 +69,7 @@ class ConversationFormat:
         beside: Dict[str, Any] = value if isinstance(value, dict) else {}
         usages = list(map(self.usage, messages))
         return RecordedRun(
-            _first(beside, _ID_KEYS) or source,
+            text_of(first_field(beside, *_ID_KEYS)) or source,
             source=source,
             events=tuple(self._replies(history, messages, usages)),
             agent=next(filter(None, map(self.agent, messages)), None),
@@ -87,7 +87,3 @@ class ConversationFormat:
                 agent, time_s = self.agent(message), time_of(message)
                 before = bisect_left(rounds, index)
                 yield reply_event(before, usage, agent=agent or None, time_s=time_s)
-
-
-def _first(holder: Dict[str, Any], keys: Iterable[str]) -> str:
-    return next((text_of(holder[key]) for key in keys if holder.get(key) is not None), "")

@@ -25,7 +25,7 @@ from ...formats._internal import (
 from ...types import ToolResult
 from .._recorded_run import RecordedRun
 from .records import OnTrouble, Record
-from .run_under_way import RUNS_UNDER_WAY, Follow, RunUnderWay, TakeRecord
+from .run_under_way import RUNS_UNDER_WAY, Follow, RunUnderWay
 from .usage import Usage, reply_event, total_usage
 
 _CALLS = ("tooluse", "toolcall", "functioncall")
@@ -81,7 +81,7 @@ class ListedRun(HistoryBuilder):
     def ask(self, call: Any, at: Optional[float] = None) -> None:
         """Take a call that tells its tool, its arguments and its id under usual names."""
         body = filled_field(call, "function", "custom") or call
-        given = output_in(body, *_ARGUMENTS)
+        given = first_field(body, *_ARGUMENTS)
         self.call(filled_field(body, *_NAMES), given, call_id_in(call), at)
 
     def is_open(self, call_id: Optional[str], among: int) -> bool:
@@ -134,8 +134,8 @@ class ListedRun(HistoryBuilder):
             thoughts = filled_field(message, "reasoning_content", "reasoning", "thinking")
             self.add_thoughts(*texts_in(thoughts))
         call_id = field_of(message, "tool_call_id")
-        blocks = items_of(content)
-        if role in ("tool", "function") and not any(map(_is_result, blocks)):
+        has_results = any(kind_of(block).endswith(_RESULTS) for block in items_of(content))
+        if role in ("tool", "function") and not has_results:
             failed = any(flag_of(message, name) for name in (*_IS_ERROR, "error"))
             self.result(content, call_id, failed=failed, at=at, name=field_of(message, "name"))
             return
@@ -144,7 +144,7 @@ class ListedRun(HistoryBuilder):
             self.ask(call, at)
 
     def _take_result(self, block: Any, at: Optional[float]) -> None:
-        content = output_in(block, *_OUTPUTS)
+        content = first_field(block, *_OUTPUTS)
         is_error = content in (None, "") and flag_of(block, "error")
         content = field_of(block, "error") if is_error else content
         kind = tag_of(content, "type")
@@ -187,10 +187,6 @@ class ListedRun(HistoryBuilder):
         )
 
 
-def _is_result(block: Any) -> bool:
-    return kind_of(block).endswith(_RESULTS)
-
-
 def _is_shown(block: Any) -> bool:
     """Whether a block is a picture or the like, which a person shows."""
     kind = kind_of(block)
@@ -219,12 +215,6 @@ def elements_in(text: str, name: str) -> List[str]:
 def call_id_in(block: Any) -> Any:
     """Return the id of a call, under one of the usual names."""
     return filled_field(block, *_CALL_IDS)
-
-
-def output_in(holder: Any, *names: str) -> Any:
-    """Return the first of some fields that holds something, else one that is empty; or None."""
-    filled = filled_field(holder, *names)
-    return first_field(holder, *names) if filled is None else filled
 
 
 Listed = Tuple[Optional[str], str, Any]
@@ -260,10 +250,9 @@ class ListedFormat:
     @property
     def follow(self) -> Optional[Follow]:
         """Read a file line by line while it is written; None where each value holds whole runs."""
-        return None if self.is_document else self._follow
-
-    def _follow(self, name: str, on_trouble: OnTrouble) -> TakeRecord:
-        return _File(self, name, on_trouble, Latest(RUNS_UNDER_WAY)).take
+        if self.is_document:
+            return None
+        return lambda name, on_trouble: _File(self, name, on_trouble, Latest(RUNS_UNDER_WAY)).take
 
 
 class _File:
