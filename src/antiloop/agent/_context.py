@@ -50,7 +50,6 @@ class _RunContext:
     config: AgentConfig
     toolbox: Toolbox
     messages: List[Message]
-    """The conversation so far."""
     monitor: Optional[LoopMonitor] = None
     interrupted: Mapping[int, Sequence[Message]] = field(default_factory=dict)
     """The results of `results_in_place_of` for the conversation that the run continues."""

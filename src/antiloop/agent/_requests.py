@@ -60,9 +60,7 @@ class CallUser:
     function: Any
     argument: Any
     name: str
-    """Its name in the log."""
     timeout_s: Optional[float]
-    """The longest that it may take."""
 
 
 @dataclass(frozen=True)

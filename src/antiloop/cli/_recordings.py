@@ -156,6 +156,15 @@ def path_to_write(path: str) -> str:
     return path
 
 
+def add_output(
+    parser: argparse.ArgumentParser, about: str, default: Optional[str] = None, name: str = "FILE"
+) -> None:
+    """Add ``-o`` to a command, a file that holds no recorded runs."""
+    parser.add_argument(
+        "-o", "--output", type=path_to_write, default=default, metavar=name, help=about
+    )
+
+
 def _ignore(_: str) -> None:
     """Take a report of trouble that does not matter."""
 

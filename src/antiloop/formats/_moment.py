@@ -16,24 +16,13 @@ class KnownRun(Protocol):
     """The calls, results and messages of a run, e.g. a `History` or a recorded run."""
 
     @property
-    def calls(self) -> Sequence[ToolCall]:
-        """One for each step, oldest first."""
-        ...
-
+    def calls(self) -> Sequence[ToolCall]: ...
     @property
-    def results(self) -> Sequence[Optional[ToolResult]]:
-        """As long as ``calls``; None where no result is known."""
-        ...
-
+    def results(self) -> Sequence[Optional[ToolResult]]: ...
     @property
-    def turn_starts(self) -> Sequence[int]:
-        """For each user message: how many calls came before it."""
-        ...
-
+    def turn_starts(self) -> Sequence[int]: ...
     @property
-    def messages(self) -> Sequence[TextMessage]:
-        """The words and thoughts of the run, oldest first."""
-        ...
+    def messages(self) -> Sequence[TextMessage]: ...
 
 
 def moments_of(run: KnownRun) -> Iterator[Moment]:

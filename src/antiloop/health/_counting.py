@@ -57,7 +57,6 @@ class RaisedWarning:
     """A warning while its run goes on."""
 
     rule: HealthRule
-    """The rule that raised it."""
     quiet_rounds: int = 0
     """Rounds with something new since it last grew."""
     _items: Dict[int, int] = field(default_factory=dict)

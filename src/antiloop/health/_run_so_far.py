@@ -22,7 +22,6 @@ class ComparedText(NamedTuple):
     """The part of a text that is compared."""
 
     length: int
-    """Length of the whole text."""
     text: str
     """The text, shortened."""
 
@@ -121,9 +120,7 @@ class RunSoFar:
     """Hold what happened up to now."""
 
     calls: int = 0
-    """Tool calls."""
     events: int = 0
-    """Other events."""
     progress: int = 0
     """Events that say that the run got on: its state was updated, its memory written."""
     news: int = 0

@@ -19,9 +19,7 @@ class Form:
     """The form of the requests of one API."""
 
     place: str
-    """The field that holds the conversation."""
     read: Callable[[Sequence[Any]], History]
-    """Reads a conversation."""
     is_result: Callable[[Any], bool]
     """Whether a message gives what came back from a tool."""
     with_words: Callable[[Sequence[Any], str], List[Any]]
@@ -148,14 +146,12 @@ class Request:
 
     body: Mapping[str, Any]
     kind: str
-    """Its API."""
     messages: Sequence[Any]
     """The last messages, up to the results that came in; none if the model is not given results."""
     across_turns: bool
     """Whether the calls before the user's last message count."""
 
     profile: ClientProfile = _OTHERS
-    """The profile of the client."""
 
     @property
     def form(self) -> Form:

@@ -13,21 +13,14 @@ _VERDICTS_REMEMBERED = 100
 
 
 class SpanWatch(Protocol):
-    """Takes rounds, and what spans know beside them."""
+    """Takes rounds, and what spans know beside them: of a tool, after its call, or of a model."""
 
     def add_round(
         self, run_id: str, calls: Sequence[ToolCall], results: Sequence[Optional[ToolResult]]
-    ) -> None:
-        """Take calls and their results."""
-
-    def user_message(self, run_id: str) -> None:
-        """Note that the user spoke."""
-
-    def add_span(self, run_id: str, one: AgentSpan) -> None:
-        """Take the span of a tool, after its call, or of a model."""
-
-    def add_agent(self, run_id: str, one: AgentSpan) -> None:
-        """Take the span of an agent."""
+    ) -> None: ...
+    def user_message(self, run_id: str) -> None: ...
+    def add_span(self, run_id: str, one: AgentSpan) -> None: ...
+    def add_agent(self, run_id: str, one: AgentSpan) -> None: ...
 
 
 class SpanRun:

@@ -3,10 +3,14 @@
 import inspect
 from typing import Any
 
+from ..formats._internal import field_of, first_field, items_of, text_of
 from ..loop_detection import LoopAction, LoopVerdict
 from ..loop_detection._internal import GO_ON
 from ._guard import stopped
 from ._lookout import Lookout
+
+_THOUGHT = ("reasoning_content", "reasoning")
+"""Fields of a delta that hold a piece of a thought; each server has one of them."""
 
 
 class Thoughts:
@@ -58,6 +62,12 @@ class CirclingError(Exception):
         if self.verdict.action is LoopAction.RAISE:
             raise self.verdict.as_error() from None
         return stopped(self.verdict)
+
+
+def thought_in(chunk: Any) -> str:
+    """Return the piece of the model's thoughts in a part of a chat completion."""
+    choices = items_of(field_of(chunk, "choices"))[:1]  # others are other answers
+    return text_of(first_field(field_of(choices[0], "delta"), *_THOUGHT)) if choices else ""
 
 
 async def leave(stream: Any) -> None:

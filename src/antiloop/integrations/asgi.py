@@ -8,11 +8,10 @@ from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tupl
 
 from .._checks import check_kind, check_text
 from .._text.canonical import json_or
-from ..formats._internal import field_of, items_of, text_of
 from ..loop_detection import LoopAction, LoopDetector
 from ..stability import stable
 from ._request_answers import Answer
-from ._thoughts import Thoughts
+from ._thoughts import Thoughts, thought_in
 from .gateway import GatewayGuard
 
 __all__ = ["LoopGuard"]
@@ -176,8 +175,6 @@ async def _answer(answer: Answer, send: _Send) -> None:
 
 
 _HEAD = ("id", "object", "created", "model")
-_THOUGHT = ("reasoning_content", "reasoning")
-"""Fields of a delta that hold a piece of a thought; each server has one of them."""
 
 
 class _HeardStream:
@@ -215,7 +212,7 @@ class _HeardStream:
         for line in lines:
             name, _, data = line.partition(b":")
             chunk = json_or(data) if name == b"data" else None  # the last one, [DONE], is not JSON
-            if self._thoughts.hear(_thought_in(chunk)).action is not LoopAction.CONTINUE:
+            if self._thoughts.hear(thought_in(chunk)).action is not LoopAction.CONTINUE:
                 return part[: part.rfind(b"\n") + 1] + _end_after(chunk)
         return b""
 
@@ -224,12 +221,6 @@ def _is_event_stream(message: Dict[str, Any]) -> bool:
     headers = {key.lower(): value.lower() for key, value in message.get("headers", ())}
     is_plain = headers.get(b"content-encoding", b"identity") == b"identity"
     return is_plain and headers.get(b"content-type", b"").startswith(b"text/event-stream")
-
-
-def _thought_in(chunk: Any) -> str:
-    deltas = [field_of(each, "delta") for each in items_of(field_of(chunk, "choices"))[:1]]
-    pieces = (text_of(field_of(each, name)) for each in deltas for name in _THOUGHT)
-    return next(filter(None, pieces), "")
 
 
 def _end_after(chunk: Any) -> bytes:

@@ -11,11 +11,11 @@ with needed("litellm[proxy]", "litellm", __name__):
     from litellm.integrations.custom_logger import CustomLogger
     from litellm.proxy._types import ProxyException
 
-from ..formats._internal import field_of, items_of, text_of
+from ..formats._internal import field_of, items_of
 from ..loop_detection import LoopAction
 from ..stability import stable
 from ._request_answers import Answer
-from ._thoughts import Thoughts, leave
+from ._thoughts import Thoughts, leave, thought_in
 from .gateway import GatewayGuard
 
 __all__ = ["LoopGuard", "handler"]
@@ -76,7 +76,7 @@ class LoopGuard(GatewayGuard, CustomLogger):
             if answer is not None:
                 yield _ended(chunk, "stop")
                 continue
-            is_stuck = thoughts.hear(_thought(chunk)).action is not LoopAction.CONTINUE
+            is_stuck = thoughts.hear(thought_in(chunk)).action is not LoopAction.CONTINUE
             yield _ended(chunk, "length", at_once=True) if is_stuck else chunk
             if is_stuck:
                 await leave(response)
@@ -99,14 +99,6 @@ def _instead(answer: Answer, data: Dict[str, Any]) -> Exception:
         return ended
     noted = {_ANSWER: answer} if answer.streamed else {}
     return ModifyResponseException(answer.text, answer.model, {**data, **noted})
-
-
-def _thought(chunk: Any) -> str:
-    """Return the piece of the model's thoughts in a part of a chat completion."""
-    choices = items_of(field_of(chunk, "choices"))[:1]  # others are other answers
-    return "".join(
-        text_of(field_of(field_of(each, "delta"), "reasoning_content")) for each in choices
-    )
 
 
 def _ended(chunk: Any, reason: str, *, at_once: bool = False) -> Any:

@@ -201,9 +201,7 @@ class _LastRequest:
     """A run from its last request to the model on, in OpenAI Responses items."""
 
     agent: str
-    """The agent that asked."""
     items: Sequence[Any]
-    """The conversation that the model was sent."""
     calls: Dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """The calls that the model asked for then, by id."""
     asked: Optional[Set[Any]] = None

@@ -124,8 +124,8 @@ class RunRecorder(AgentObserver):
             call_id: the provider's id of the call.
             round: equal for the calls of one model reply; by default each call is a separate round.
         """
-        self._call(
-            self.run_id,
+        self.event(
+            "tool_call_completed",
             tool=tool_name,
             input=arguments,
             output=result,
@@ -302,17 +302,14 @@ class RunRecorder(AgentObserver):
             started = {**shared, "input": call.arguments}
             self._write(run_id, "tool_call_started", started, at=begun)
         seconds = result.duration_s if result else None
-        self._call(
-            run_id,
+        completed = {
             **shared,
-            input=call.arguments,
-            is_error=(result is not None and result.is_error) or None,
-            latency_ms=None if seconds is None else seconds * 1000,
+            "input": call.arguments,
+            "is_error": (result is not None and result.is_error) or None,
+            "latency_ms": None if seconds is None else seconds * 1000,
             **known,
-        )
-
-    def _call(self, run_id: str, **fields: Any) -> None:
-        self._write(run_id, "tool_call_completed", fields)
+        }
+        self._write(run_id, "tool_call_completed", completed)
 
     def _run(self, run_id: str) -> _Run:
         """Return what is known of a run; an unknown one begins here."""

@@ -50,7 +50,6 @@ class KnownLoop:
     nth: int
     """The number of the run among those of this id in the file, counted from 1."""
     loop: str
-    """Identity of the loop."""
     calls: str
     """Fingerprint of its calls, whichever detector finds them."""
     detector: str = ""

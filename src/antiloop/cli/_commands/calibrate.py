@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 from ..._replaced_file import named_folders, replaced_file
@@ -18,7 +19,7 @@ from .._output.terminal import (
     show_status,
     tell_page,
 )
-from .._recordings import Recordings, add_recordings, path_to_write
+from .._recordings import Recordings, add_output, add_recordings
 
 if TYPE_CHECKING:
     from ...calibration import Calibration
@@ -72,14 +73,8 @@ def add(commands: Any) -> None:
         help="no threshold becomes as many times as high: runs that would need it are named,"
         " as they may be stuck (default: 10)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=path_to_write,
-        metavar="FILE",
-        help="file for the configuration as JSON, or, as FILE.toml, for settings; with - it goes to"
-        " standard output and the report to standard error",
-    )
+    about = "file for the configuration as JSON, or, as FILE.toml, for settings; with - it goes to"
+    add_output(parser, f"{about} standard output and the report to standard error")
     add_format(parser, ("text", "json"), "format of the report")
 
 
@@ -187,21 +182,15 @@ def _settings(args: argparse.Namespace, detector: LoopDetector, done: "Calibrati
     return toml_of(settings_with(values, args.preset or "default", detector, done))
 
 
-def _factor(text: str) -> float:
+def _between(low: float, high: float, wanted: str, text: str) -> float:
     try:
-        factor = float(text)
+        given = float(text)
     except ValueError:
-        factor = 0.0
-    if not factor > 1:
-        raise argparse.ArgumentTypeError(f"must be more than 1, got {text!r}")
-    return factor
+        given = low
+    if not low < given <= high or given == high < inf:
+        raise argparse.ArgumentTypeError(f"must be {wanted}, got {text!r}")
+    return given
 
 
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"must be between 0 and 1, both excluded, got {text!r}")
-    return share
+_share = partial(_between, 0, 1, "between 0 and 1, both excluded")
+_factor = partial(_between, 1, inf, "more than 1")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple
 from .._command import COULD_NOT_RUN, add_command, naming
 from .._detector import add_detector, detector_of, profiles_of
 from .._output.terminal import SeenIds, complain, counted, line_of, named, tell
-from .._recordings import Recordings, add_recordings, path_to_write
+from .._recordings import Recordings, add_output, add_recordings
 
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector
@@ -38,14 +38,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--steps", type=_steps, metavar="FIRST-LAST", help="for stuck: where the agent is stuck"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=path_to_write,
-        default="labels.jsonl",
-        metavar="FILE",
-        help="file to append to (default: labels.jsonl)",
-    )
+    add_output(parser, "file to append to (default: labels.jsonl)", "labels.jsonl")
     add_detector(parser)
 
 

@@ -8,7 +8,7 @@ from ..._replaced_file import named_folders, replaced_file
 from .._command import COULD_NOT_RUN, add_command, naming
 from .._detector import add_isolated, profiles_of
 from .._output.terminal import counted, line_of, note, say
-from .._recordings import Recordings, add_recordings, path_to_write
+from .._recordings import Recordings, add_output, add_recordings
 
 if TYPE_CHECKING:
     from ...traces import RecordedRun
@@ -33,13 +33,7 @@ example, from a clone of the repository:
 def add(commands: Any) -> None:
     parser = add_command(commands, "redact", run, _ABOUT, _EXAMPLE)
     add_recordings(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=path_to_write,
-        metavar="FILE",
-        help="file to write (default: standard output)",
-    )
+    add_output(parser, "file to write (default: standard output)")
     add_isolated(parser)
 
 

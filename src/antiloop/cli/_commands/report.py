@@ -15,7 +15,7 @@ from .._detector import add_detector, add_prices, detector_of, prices_of, profil
 from .._engines.parallel import add_engine
 from .._named_judge import add_judge
 from .._output.terminal import is_quiet, printable, tell
-from .._recordings import Recordings, add_recordings, path_to_write
+from .._recordings import Recordings, add_output, add_recordings
 
 if TYPE_CHECKING:
     from ...health import HealthProfile
@@ -49,14 +49,8 @@ examples, from a clone of the repository:
 def add(commands: Any) -> None:
     parser = add_command(commands, "report", run, _ABOUT, _EXAMPLE)
     add_recordings(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=path_to_write,
-        metavar="PAGE",
-        default="report.html",
-        help="file to write, or - for standard output (default: report.html)",
-    )
+    about = "file to write, or - for standard output (default: report.html)"
+    add_output(parser, about, "report.html", "PAGE")
     parser.add_argument(
         "--against",
         metavar="PATH",

@@ -48,7 +48,7 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
             thoughts = texts_in(filled_field(message, "reasoning_content", "reasoning"))
             history.add_thoughts(*(thoughts or thoughts_in(content)))
             history.add_reply(*texts_in(content))
-            _add_calls(history, message, index)
+            add_calls(history, message, index)
         elif role in ("tool", "function"):
             _add_result(history, message)
         elif role == "user":
@@ -56,7 +56,8 @@ def from_openai_chat(messages: Iterable[Any]) -> History:
     return history.build()
 
 
-def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
+def add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
+    """Add the calls that a message of the assistant asks for."""
     calls = items_of(field_of(message, "tool_calls"))
     legacy = field_of(message, "function_call")
     if legacy is not None and not calls:

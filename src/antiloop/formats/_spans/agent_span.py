@@ -17,25 +17,18 @@ class AgentSpan:
     kind: str
     """``tool``, ``model``, ``agent``, or empty where it only tells the conversation."""
     conversation: Optional[str] = None
-    """The id of the conversation or session."""
     agent: Optional[str] = None
-    """The agent that ran."""
     call: Optional[ToolCall] = None
-    """For a tool: what was called."""
     knows_arguments: bool = False
     """For a tool: whether the span records them."""
     result: Optional[ToolResult] = None
     """For a tool: what came back, if that is recorded."""
     model: Optional[str] = None
-    """For a model: which one answered."""
     input_tokens: Optional[int] = None
-    """For a model: what it read."""
     output_tokens: Optional[int] = None
-    """For a model: what it wrote."""
     tokens: Optional[int] = None
     """For a model: both together; also known where the parts are not."""
     cost: Optional[float] = None
-    """For a model: what it cost."""
     requests: Tuple[ToolCall, ...] = ()
     """For a model: the calls that it asks for, if recorded."""
     answers: Tuple[Tuple[str, ToolResult], ...] = ()

@@ -23,7 +23,6 @@ class Columns:
     """The fields of a tool's records; a dot leads into an object, a bar names the next choice."""
 
     kind: str
-    """The kind of a record."""
     needed: Tuple[str, ...]
     """Columns that tell the records of this tool from others, beside the kind."""
     kinds: Mapping[str, str]

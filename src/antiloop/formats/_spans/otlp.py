@@ -88,7 +88,6 @@ class SpanContent:
     """The content of the spans of one run."""
 
     history: History
-    """Its calls and results."""
     spans: Tuple[Tuple[int, AgentSpan], ...]
     """Spans of tools and models, in order, each with the number of calls before it."""
     without_arguments: int = 0

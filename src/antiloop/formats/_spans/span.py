@@ -26,7 +26,6 @@ class Span:
     trace_id: str
     """In hexadecimal digits, as all ids here."""
     span_id: str
-    """Its own id."""
     parent_id: str
     """The span that it is part of; empty for a root."""
     start_ns: int
@@ -40,7 +39,6 @@ class Span:
     error: Optional[str] = None
     """None if all went well; else the message, which may be empty."""
     name: str = ""
-    """The name of the span."""
     service: str = ""
     """The program that it comes from, where that has a name."""
 

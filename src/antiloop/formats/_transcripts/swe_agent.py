@@ -8,9 +8,10 @@ from typing import Any, Iterable, Mapping
 from ..._amounts import number
 from ...stability import beta
 from ...types import ToolResult
-from .._content import arguments_of, field_of, items_of, optional_text, tag_of, text_of
+from .._content import field_of, items_of, optional_text, tag_of, text_of
 from .._history import History
 from .._history_builder import HistoryBuilder
+from .._messages.openai_chat import add_calls
 
 
 @beta
@@ -52,26 +53,15 @@ def _add_message(history: HistoryBuilder, message: Any, index: int) -> None:
     role, text = tag_of(message, "role"), text_of(field_of(message, "content"))
     if role == "assistant":
         history.add_reply(text)
-        _add_calls(history, message, index)
+        if items_of(field_of(message, "tool_calls")):
+            add_calls(history, message, index)
+        else:
+            _add_action(history, message, index)
     elif tag_of(message, "message_type") == "observation" or role == "tool":
         for call_id in items_of(field_of(message, "tool_call_ids")) or [None]:
             history.add_result(ToolResult(text), optional_text(call_id))
     elif role == "user":
         history.add_user_message(text)
-
-
-def _add_calls(history: HistoryBuilder, message: Any, index: int) -> None:
-    calls = items_of(field_of(message, "tool_calls"))
-    if not calls:
-        _add_action(history, message, index)
-    for call in calls:
-        body = field_of(call, "function")
-        history.add_call(
-            text_of(field_of(body, "name")),
-            arguments_of(field_of(body, "arguments")),
-            optional_text(field_of(call, "id")),
-            index,
-        )
 
 
 def _add_action(history: HistoryBuilder, step: Any, index: int) -> bool:

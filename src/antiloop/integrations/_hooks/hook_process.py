@@ -56,15 +56,11 @@ class Options:
                 raise ValueError(f"unknown option {name!r}")
             if not equals and not waiting:
                 raise ValueError(f"{name} needs a value")
-            self._set(name, value if equals else waiting.pop())
-
-    def _set(self, name: str, value: str) -> None:
-        if name == "--ignore":
-            self.ignore.append(value)
-        elif name == "--config":
-            self.config = value
-        else:
-            self.preset = value
+            given = value if equals else waiting.pop()
+            if name == "--ignore":
+                self.ignore.append(given)
+            else:
+                setattr(self, name[2:], given)
 
 
 class NoEvent(ValueError):

@@ -43,9 +43,7 @@ class Decision(NamedTuple):
     refusal: str = ""
     """The reason why the call must not run."""
     notice: str = ""
-    """The message to the model."""
     end: str = ""
-    """The reason why the run must end."""
 
 
 def denied(reason: str) -> Dict[str, Any]:

@@ -70,7 +70,6 @@ class DrawnRun(NamedTuple):
     texts: List[str]
     """The texts, in the order in which the run has them first."""
     loops: List[Loop]
-    """The loops that were found in it."""
 
 
 def drawn(

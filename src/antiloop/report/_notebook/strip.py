@@ -45,7 +45,6 @@ class Strip(NamedTuple):
     marks: Sequence[Mark] = ()
     lanes: int = 0
     looped: Iterable[int] = ()
-    """Steps of loops."""
     flagged: Iterable[int] = ()
     """Steps at which something was said or done about a loop."""
     curve: Sequence[Tuple[int, float]] = ()

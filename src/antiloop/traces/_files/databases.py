@@ -22,6 +22,11 @@ Session = Tuple[Dict[str, Any], List[str]]
 """A session as JSON, and what of it cannot be read."""
 Reader = Callable[[sqlite3.Connection], Iterator[Session]]
 _PARTS = "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY time_created, id"
+_OF_GOOSE = (
+    "SELECT id, role, content_json AS content, created_timestamp AS created FROM messages"
+    " WHERE session_id = ? ORDER BY id"
+)
+_OF_CRUSH = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
 
 
@@ -105,32 +110,26 @@ def _opencode(database: sqlite3.Connection) -> Iterator[Session]:
 
 
 def _goose(database: sqlite3.Connection) -> Iterator[Session]:
-    for session in database.execute("SELECT id FROM sessions ORDER BY created_at, id"):
-        rows = database.execute(
-            "SELECT id, role, content_json, created_timestamp AS created FROM messages"
-            " WHERE session_id = ? ORDER BY id",
-            (session["id"],),
-        )
-        broken: List[str] = []
-        messages = [
-            {**row, "content": _value(row["content_json"], list, f"message {row['id']!r}", broken)}
-            for row in rows
-        ]
-        yield {"id": session["id"], "working_dir": "", "conversation": messages}, broken
+    for own, messages, broken in _with_messages(database, _OF_GOOSE, "content"):
+        yield {"id": own, "working_dir": "", "conversation": messages}, broken
 
 
 def _crush(database: sqlite3.Connection) -> Iterator[Session]:
+    for own, messages, broken in _with_messages(database, _OF_CRUSH, "parts"):
+        yield {"crush_session": own, "messages": messages}, broken
+
+
+def _with_messages(
+    database: sqlite3.Connection, query: str, column: str
+) -> Iterator[Tuple[Any, List[Row], List[str]]]:
+    """Yield the id of each session, its messages with the JSON of a column, and what is broken."""
     for session in database.execute("SELECT id FROM sessions ORDER BY created_at, id"):
-        rows = database.execute(
-            "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid",
-            (session["id"],),
-        )
         broken: List[str] = []
         messages = [
-            {**row, "parts": _value(row["parts"], list, f"message {row.get('id')!r}", broken)}
-            for row in rows
+            {**row, column: _value(row[column], list, f"message {row.get('id')!r}", broken)}
+            for row in database.execute(query, (session["id"],))
         ]
-        yield {"crush_session": session["id"], "messages": messages}, broken
+        yield session["id"], messages, broken
 
 
 def _value(text: Any, kind: type, what: str, broken: List[str]) -> Any:

@@ -83,7 +83,6 @@ class FoundFile(NamedTuple):
     written_s: float
     """The time at which it was last written, as a Unix time."""
     path: str
-    """The path of the file."""
 
 
 def files_below(folder: str) -> Tuple[List[FoundFile], List[Tuple[str, str]]]:

@@ -26,7 +26,6 @@ class ConversationFormat:
     is_own: MessageTest
     """Whether a JSON value can only be a message of this format; one such shows the format."""
     history: Callable[[Iterable[Any]], History]
-    """Read the messages."""
     usage: Callable[[Any], Usage]
     """Return the usage that a message tells, or the object around the messages."""
     is_joined: bool = False

@@ -232,7 +232,6 @@ class ListedFormat:
     take: Callable[[ListedRun, Any], None]
     """Take one message into its run."""
     client: Optional[str] = None
-    """The name of the client's profile."""
     is_document: bool = False
     """Whether each value holds whole sessions; otherwise a session goes on over many."""
 

@@ -9,27 +9,16 @@ from .records import OnTrouble, Record
 
 
 class RunUnderWay(Protocol):
-    """A run that grows with each record that is read of it."""
+    """A run that grows with each record that is read of it; its names are those of the run."""
 
     @property
-    def run_id(self) -> str:
-        """As in the recorded run that it becomes."""
-        ...
-
+    def run_id(self) -> str: ...
     @property
-    def source(self) -> str:
-        """The place where it began, as ``name:line``."""
-        ...
-
+    def source(self) -> str: ...
     @property
-    def client(self) -> Client:
-        """As in the recorded run."""
-        ...
-
+    def client(self) -> Client: ...
     @property
-    def is_over(self) -> bool:
-        """Whether nothing more comes."""
-        ...
+    def is_over(self) -> bool: ...
 
     def build(self, since: int) -> History:
         """Return what is known by now, without the first ``since`` calls."""

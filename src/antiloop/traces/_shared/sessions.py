@@ -11,15 +11,9 @@ from .run_under_way import RunUnderWay, TakeRecord
 class Session(RunUnderWay, Protocol):
     """A run that takes all that is read, until another begins."""
 
-    def is_left_by(self, value: Dict[str, Any]) -> bool:
-        """Whether another session begins with a value."""
-        ...
-
+    def is_left_by(self, value: Dict[str, Any]) -> bool: ...
     def take(self, value: Dict[str, Any]) -> None: ...
-
-    def recorded(self) -> RecordedRun:
-        """Return what is known of the run."""
-        ...
+    def recorded(self) -> RecordedRun: ...
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ class Usage:
     input_tokens: Optional[int] = None
     """The tokens that it read, cached or not."""
     output_tokens: Optional[int] = None
-    """The tokens that it wrote."""
     cached_tokens: Optional[int] = None
     """The part of the tokens read that came from a cache."""
 
