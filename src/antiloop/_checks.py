@@ -8,11 +8,7 @@ T = TypeVar("T", bound=Enum)
 
 
 def check_threshold(name: str, value: Any, least: int = 2) -> None:
-    """Refuse a threshold that could not mean anything.
-
-    Raises:
-        ValueError: with the name and the number.
-    """
+    """Refuse a threshold that could not mean anything."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
@@ -23,12 +19,7 @@ def is_number(value: Any) -> bool:
 
 
 def check_share(name: str, value: Any) -> None:
-    """Refuse a share that is not from 0 to 1.
-
-    Raises:
-        TypeError: with the name and the value, if it is not a number.
-        ValueError: for another number, and for NaN.
-    """
+    """Refuse a share that is not from 0 to 1."""
     if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not 0 <= value <= 1:
@@ -36,11 +27,7 @@ def check_share(name: str, value: Any) -> None:
 
 
 def check_seconds(name: str, value: Any, *, or_zero: bool = False, or_none: bool = False) -> None:
-    """Refuse a time that could not pass.
-
-    Raises:
-        ValueError: with the name and the value.
-    """
+    """Refuse a time that could not pass."""
     is_time = is_number(value) and 0 <= value < math.inf and (or_zero or value > 0)
     if not (is_time or (or_none and value is None)):
         least = "0 or more" if or_zero else "above 0"
@@ -49,22 +36,13 @@ def check_seconds(name: str, value: Any, *, or_zero: bool = False, or_none: bool
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse a flag that is neither True nor False: the text "no" would mean yes.
-
-    Raises:
-        TypeError: with the name and the value.
-    """
+    """Refuse a flag that is neither True nor False: the text "no" would mean yes."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
 def check_text(name: str, value: Any) -> None:
-    """Refuse a name that is not a text, or that no one could read.
-
-    Raises:
-        TypeError: with the name of the option and the value, if it is not a text.
-        ValueError: if it is blank.
-    """
+    """Refuse a name that is not a text, or that no one could read."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, got {value!r}")
     if not value.strip():
@@ -79,9 +57,6 @@ def check_kind(sentence: str, value: Any, kind: Union[type, Tuple[type, ...]], r
         value: what was given.
         kind: the class, or several.
         remedy: what to pass instead.
-
-    Raises:
-        TypeError: for any other value.
     """
     if not isinstance(value, kind):
         got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
@@ -89,18 +64,7 @@ def check_kind(sentence: str, value: Any, kind: Union[type, Tuple[type, ...]], r
 
 
 def check_choice(what: str, value: Any, choices: Collection[str], instead: str = "") -> None:
-    """Refuse a name that is not among these.
-
-    Args:
-        what: what is chosen, as the argument is called.
-        value: what was given.
-        choices: the names.
-        instead: what else may be passed, for the message.
-
-    Raises:
-        TypeError: if it is not a text, which a table could not even be asked for.
-        ValueError: for any other name; the message lists the choices.
-    """
+    """Refuse a name that is not among these."""
     remedy = f"choose from {', '.join(choices)}{instead}"
     if not isinstance(value, str):
         raise TypeError(f"{what} must be a text, got {value!r}; {remedy}")
@@ -130,11 +94,7 @@ def checked_observers(observers: Any, events: Collection[str]) -> Tuple[Any, ...
 
 
 def tool_names(option: str, given: Any) -> Tuple[str, ...]:
-    """Return the names of tools in a list.
-
-    Raises:
-        TypeError: for one name where several are meant, and for what is not a name.
-    """
+    """Return the names of tools in a list."""
     wanted = f"{option} takes a list of tool names"
     if isinstance(given, str):
         raise TypeError(f"{wanted}, not a text: [{given!r}]")

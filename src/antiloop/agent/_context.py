@@ -180,11 +180,7 @@ class _RunContext:
 def start_conversation(
     prompt: Union[str, Sequence[Message]], system_prompt: Optional[str]
 ) -> List[Message]:
-    """Return the messages that a run begins with: a system prompt first, unless there is one.
-
-    Raises:
-        TypeError: for a prompt that is neither a text nor a list of messages.
-    """
+    """Return the messages that a run begins with: a system prompt first, unless there is one."""
     messages = [Message(Role.USER, prompt)] if isinstance(prompt, str) else _messages(prompt)
     has_system = bool(messages) and messages[0].role is Role.SYSTEM
     if system_prompt is not None and not has_system:

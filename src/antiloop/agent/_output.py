@@ -20,9 +20,6 @@ class ResponseFormat:
     Args:
         wanted: a dataclass, TypedDict or pydantic model, which the answer is turned into, or a
             JSON schema.
-
-    Raises:
-        TypeError: for anything else.
     """
 
     def __init__(self, wanted: Any) -> None:

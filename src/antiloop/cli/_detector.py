@@ -74,20 +74,12 @@ def settings_of(args: argparse.Namespace) -> ProjectSettings:
 
 
 def profiles_of(args: argparse.Namespace) -> Tuple[ClientProfile, ...]:
-    """Return the client profiles of the settings that hold for a command.
-
-    Raises:
-        SettingsError: if the file is malformed.
-    """
+    """Return the client profiles of the settings that hold for a command."""
     return tuple(settings_of(args).profiles.values())
 
 
 def detector_of(args: argparse.Namespace) -> LoopDetector:
-    """Make the chosen detector, with the judge from the command line.
-
-    Raises:
-        SettingsError: if the settings file is malformed.
-    """
+    """Make the chosen detector, with the judge from the command line."""
     instead = args.config if isinstance(args.config, LoopDetector) else None
     if args.preset is not None:
         instead = PRESETS[args.preset]()
@@ -105,11 +97,7 @@ def add_prices(parser: argparse.ArgumentParser) -> None:
 
 
 def prices_of(args: argparse.Namespace) -> Optional[Prices]:
-    """Return the model prices from the command line, otherwise from the settings, or None.
-
-    Raises:
-        SettingsError: if the settings file is malformed.
-    """
+    """Return the model prices from the command line, otherwise from the settings, or None."""
     given: Optional[Prices] = args.prices
     return settings_of(args).prices if given is None else given
 

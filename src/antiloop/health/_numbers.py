@@ -12,11 +12,7 @@ from .._checks import check_flag, is_number
 def require_number(
     owner: Any, name: str, least: float, most: float = inf, *, whole: bool = False
 ) -> None:
-    """Require a field to be a number within limits, these among it.
-
-    Raises:
-        ValueError: if it is not.
-    """
+    """Require a field to be a number within limits, these among it."""
     value = getattr(owner, name)
     if is_number(value) and least <= value <= most and not (whole and isinstance(value, float)):
         return

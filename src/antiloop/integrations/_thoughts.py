@@ -36,11 +36,7 @@ class Thoughts:
         return verdict
 
     def check(self, piece: str) -> None:
-        """Take the next piece, where only an error leaves the stream.
-
-        Raises:
-            CirclingError: where the stream is to be left.
-        """
+        """Take the next piece, where only an error leaves the stream."""
         verdict = self.hear(piece)
         if verdict.action is not LoopAction.CONTINUE:
             raise CirclingError(verdict)

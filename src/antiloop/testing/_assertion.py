@@ -78,11 +78,7 @@ def detector_of(preset: Preset) -> LoopDetector:
 
 
 def loops_in(run: RecordedRun, preset: Preset, allow: Collection[str] = ()) -> List[FoundLoop]:
-    """Find the loops of a run, each once, in the order in which they were found.
-
-    Raises:
-        TypeError: for one name where several are meant, and for what is not a name.
-    """
+    """Find the loops of a run, each once, in the order in which they were found."""
     detector = detector_of(preset)
     exempt = {name: ToolPolicy(exempt=True) for name in tool_names("allow", allow)}
     found: Dict[str, FoundLoop] = {}

@@ -75,11 +75,7 @@ def pieces_of(path: str, source: Optional[str] = None) -> Iterator[Piece]:
 def read_piece(
     piece: Piece, on_trouble: Callable[[str], None], profiles: Iterable[ClientProfile] = ()
 ) -> Iterator[RecordedRun]:
-    """Yield the runs of a piece; those of all pieces of a file are those of `read_runs`.
-
-    Raises:
-        TraceUnreadable: as `read_runs`.
-    """
+    """Yield the runs of a piece; those of all pieces of a file are those of `read_runs`."""
     if piece.error is not None:
         raise piece.error
     if piece.text is None:

@@ -30,11 +30,7 @@ def judged_runs(
     args: argparse.Namespace,
     judging: Judge = judge,
 ) -> Generator[JudgedRun, None, None]:
-    """Yield all runs, judged, in the order of the recordings; report what is skipped.
-
-    Raises:
-        CommandFailed: if the chosen engine is not available or breaks down.
-    """
+    """Yield all runs, judged, in the order of the recordings; report what is skipped."""
     found, asked = _by_others if is_parallel(args) else _here, Asked()
     with closing(found(recordings, profile, args, judging)) as parts:
         for file, piece, items in parts:

@@ -61,11 +61,7 @@ class AgentSettings:
     """Says, given the user's folder, why hooks of this project are not called; None if they are."""
 
     def path_of(self, place: str) -> str:
-        """Return the path of the settings of a place.
-
-        Raises:
-            ValueError: if the agent has no such settings.
-        """
+        """Return the path of the settings of a place."""
         if place not in self.files:
             places = " and ".join(sorted(self.files, reverse=True))
             raise ValueError(f"{self.name} has no {place} settings, only {places} settings")
@@ -86,11 +82,7 @@ class AgentSettings:
         return json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def with_hook(self, settings: Any, command: str) -> Settings:
-        """Return settings that call the hook with a command; an older hook is replaced.
-
-        Raises:
-            ValueError: for malformed settings; the message names the place.
-        """
+        """Return settings that call the hook with a command; an older hook is replaced."""
         kept = self.without_hook(settings)
         hooks = dict(kept.get("hooks", {}))
         for event in self.events:
@@ -116,11 +108,7 @@ class AgentSettings:
         return {} if rest == self.frame else rest
 
     def commands_in(self, settings: Any) -> Dict[str, List[str]]:
-        """Return the commands that call the hook, by event.
-
-        Raises:
-            ValueError: for malformed settings; the message names the place.
-        """
+        """Return the commands that call the hook, by event."""
         self.without_hook(settings)  # raises if the settings are malformed
         hooks = settings.get("hooks", {})
         return {
@@ -180,11 +168,7 @@ class PluginFile(AgentSettings):
         return str(settings)
 
     def with_hook(self, settings: Any, command: str) -> Any:
-        """Return the plugin that calls the hook like this.
-
-        Raises:
-            ValueError: if the file holds another plugin.
-        """
+        """Return the plugin that calls the hook like this."""
         self.without_hook(settings)
         source = (resources.files(__package__) / f"{self.name}_plugin.js").read_text("utf-8")
         words = json.dumps(shlex.split(command))

@@ -163,9 +163,6 @@ class PageServer(ThreadingHTTPServer):
         read: gives the run of a row as JSON, or None.
         on_trouble: called with what went wrong in a request.
         port: where to listen; 0 for any port that is free.
-
-    Raises:
-        OSError: if the port cannot be had.
     """
 
     daemon_threads = False

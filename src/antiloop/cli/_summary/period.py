@@ -18,11 +18,7 @@ class Since(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "Since":
-        """Read ``7d``, ``24h`` or an ISO date; one without a zone is UTC.
-
-        Raises:
-            ArgumentTypeError: for anything else.
-        """
+        """Read ``7d``, ``24h`` or an ISO date; one without a zone is UTC."""
         length = _LENGTH.fullmatch(text)
         if length and int(length[1]):
             return cls(length_s=int(length[1]) * _SECONDS[length[2]])

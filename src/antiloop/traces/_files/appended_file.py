@@ -57,11 +57,7 @@ class AppendedFile:
                 _log.warning("%s: a line could not be written: %s", self._name, error)
 
     def close(self) -> None:
-        """Let nothing more be written.
-
-        Raises:
-            ValueError: if the last line has been written.
-        """
+        """Let nothing more be written."""
         with self._lock:
             if self._file is None:
                 raise ValueError(f"{self._name}: this run is over; nothing more can be recorded")

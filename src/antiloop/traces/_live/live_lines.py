@@ -235,11 +235,7 @@ class LiveFile(GrowingFile):
         self._recorded_since = 0
 
     def said(self) -> Iterator[LiveVerdict]:
-        """Judge what was added since the last time.
-
-        Raises:
-            TraceUnreadable: if it cannot be read, or is nothing that can be judged line by line.
-        """
+        """Judge what was added since the last time."""
         for number, line in self.new_lines():
             if self._recording is None or self._recorded_since != self.times_begun:
                 self._recording = self._begin_lines(self.path)
@@ -247,10 +243,6 @@ class LiveFile(GrowingFile):
             yield from self._recording.take(number, line)
 
     def end(self) -> Iterator[LiveVerdict]:
-        """Yield the remaining verdicts when nothing more comes.
-
-        Raises:
-            NoTrace: if there was no recorded run.
-        """
+        """Yield the remaining verdicts when nothing more comes."""
         if self._recording is not None:
             yield from self._recording.end()
