@@ -326,12 +326,12 @@ MISTAKES = {
     "no snapshot": (
         lambda: monitor().restore({"version": 1}),
         SnapshotError(
-            "expected a snapshot of version 7, got version 1;"
+            "expected a snapshot of version 8, got version 1;"
             " take one with LoopMonitor.snapshot() of this version of antiloop"
         ),
     ),
     "a damaged snapshot": (
-        lambda: monitor().restore({"version": 7}),
+        lambda: monitor().restore({"version": 8}),
         SnapshotError("the snapshot is damaged: KeyError('ladder')"),
     ),
     "no loop": (

@@ -7,7 +7,7 @@ from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.round import Round
-from .._evidence.suspicion import KEPT_ROUNDS, bears_evidence, evidence_of
+from .._evidence.suspicion import KEPT_ROUNDS, evidence_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection
 
@@ -40,7 +40,7 @@ class StagnationDetector(WindowDetector):
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Add up the evidence of the last rounds."""
-        if not window.rounds or not bears_evidence(window.rounds[-1]):
+        if not (window.rounds and window.rounds[-1].traits):
             return None
         tools = {item.features.tool for item in window.rounds[-1].evidence}
         rounds = max(window.threshold(self.name, tool, self.threshold) for tool in tools)
@@ -49,7 +49,7 @@ class StagnationDetector(WindowDetector):
         return self._detection(window.rounds[-KEPT_ROUNDS:])
 
     def _detection(self, rounds: List[Round]) -> LoopDetection:
-        weak = [passed for passed in rounds if bears_evidence(passed)]
+        weak = [passed for passed in rounds if passed.traits]
         calls = [item for passed in weak for item in passed.sorted_evidence]
         found = detection(
             self.name,

@@ -103,6 +103,9 @@ class JudgedCall:
         return kind is EMPTY or self.is_known
 
 
+UNPRODUCTIVE, KNOWN, VAIN, FAILED = 1, 2, 4, 8
+"""The traits of a round that bears evidence; each is a bit."""
+
 fingerprint_of = attrgetter("features.call")
 """Returns the fingerprint of a judged call."""
 
@@ -143,6 +146,32 @@ class Round:
     def news(self) -> int:
         """The number of its calls that brought something new."""
         return sum(item.brings_news for item in self.evidence)
+
+    @cached_property
+    def traits(self) -> int:
+        """The evidence that it bears: it failed, found nothing, or repeated what was known."""
+        if self.is_new:
+            return 0
+        traits = UNPRODUCTIVE | VAIN
+        for item in self.evidence:
+            kind = item.features.outcome
+            if item.is_retold:
+                traits = (traits | KNOWN) & ~VAIN
+                continue
+            if kind is SUCCESS and not item.is_known:
+                # One call with something new makes the round productive, whatever its siblings did.
+                traits &= ~(UNPRODUCTIVE | VAIN)
+                continue
+            is_vain = kind is EMPTY or (kind is SILENT and not item.features.changes_world)
+            if not is_vain:
+                traits &= ~VAIN
+                if not item.is_unproductive:
+                    traits &= ~UNPRODUCTIVE
+            if item.is_known and kind is not WAITING:  # a wait is patient
+                traits |= KNOWN
+            if kind.is_failure:
+                traits |= FAILED
+        return traits
 
     def brings_news_beside(self, call: str) -> bool:
         """Whether another call than this one brought something new."""

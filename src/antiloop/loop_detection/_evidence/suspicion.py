@@ -4,12 +4,11 @@ Every kind of evidence that the detectors weigh is counted here in the cheapest 
 thresholds. One kind alone says little; the number grows as kinds agree.
 """
 
-from collections import deque
-from typing import Callable, Deque, List, Sequence, Tuple
+from itertools import takewhile
+from typing import Callable, List, Tuple
 
 from .call_features import CallFeatures
-from .outcome import EMPTY, SILENT, SUCCESS, WAITING
-from .round import JudgedCall, Round
+from .round import FAILED, KNOWN, UNPRODUCTIVE, VAIN, JudgedCall, Round
 from .window import Window
 
 KEPT_ROUNDS = 12
@@ -27,15 +26,10 @@ _FEW = 1.5
 _MOST = 0.99
 """The largest suspicion from counting alone; 1 is kept for a finding of a detector."""
 
-_UNPRODUCTIVE, _KNOWN, _VAIN, _FAILED = 1, 2, 4, 8
-
-
 class Suspicion:
-    """The worth of the last rounds of one run; a few bits for each."""
+    """The worth of the last rounds of one run."""
 
     def __init__(self) -> None:
-        # Of the last rounds that have any, with their numbers.
-        self._traits: Deque[Tuple[int, int]] = deque()
         self._round = 0
         self._value = self._before = 0.0
 
@@ -43,21 +37,14 @@ class Suspicion:
         """Take in the last round of the window, and return the suspicion, 0 to below 1."""
         if not window.rounds:
             return 0.0
-        last, number = window.rounds[-1], window.round_count
-        if number == self._round:  # calls of the same round came one by one
-            if self._traits and self._traits[-1][0] == number:
-                self._traits.pop()
+        if window.round_count == self._round:  # calls of the same round came one by one
             self._value = self._before
-        self._round, self._before = number, self._value
-        while self._traits and self._traits[0][0] <= number - KEPT_ROUNDS:
-            self._traits.popleft()
-        traits = _traits_of(last)
-        # Rounds without any trait are not kept, so a healthy step costs nothing here.
-        if traits:
-            self._traits.append((number, traits))
-            self._value = min(_MOST, _weighed(self._traits, window) / _FULL)
+        self._round, self._before = window.round_count, self._value
+        if window.rounds[-1].traits:
+            self._value = min(_MOST, _weighed(window) / _FULL)
         elif self._value:
-            self._value = self._value * _FRUITFUL if self._traits else 0.0
+            is_recent = any(passed.traits for passed in window.rounds[-KEPT_ROUNDS:])
+            self._value = self._value * _FRUITFUL if is_recent else 0.0
         return self._value
 
     @property
@@ -72,25 +59,17 @@ class Suspicion:
 
     def clear(self) -> None:
         """Forget the rounds: something has moved."""
-        self._traits.clear()
         self._value = self._before = 0.0
 
     def to_text(self, round_number: int) -> str:
         """Return the state after a round as one short text."""
-        digits = ["0"] * KEPT_ROUNDS
-        for number, traits in self._traits:
-            if number > round_number - KEPT_ROUNDS:
-                digits[number - round_number - 1] = f"{traits:x}"
         # After a round that was not taken in, the value before is that of now.
         before = self._before if self._round == round_number else self._value
-        return f"{''.join(digits).lstrip('0')} {self._value} {before}"
+        return f"{self._value} {before}"
 
     def load(self, text: str, round_number: int) -> None:
         """Take over a state that `to_text` gave after this round."""
-        digits, value, before = text.split(" ")
-        rounds = range(round_number - len(digits) + 1, round_number + 1)
-        worth = zip(rounds, (int(digit, 16) for digit in digits))
-        self._traits.extend((number, traits) for number, traits in worth if traits)
+        value, before = text.split(" ")
         self._value, self._before = float(value), float(before)
         self._round = round_number
 
@@ -101,77 +80,35 @@ def evidence_of(window: Window, rounds: int) -> float:
     0 if one of the last `rounds` rounds bears none, or if all of it is failures in different words:
     another answer to the same call is new.
     """
-    last, recent = window.rounds[-rounds:], window.rounds[-KEPT_ROUNDS:]
-    if len(last) < rounds or not all(map(bears_evidence, last)):
+    recent = [passed.traits for passed in window.rounds[-KEPT_ROUNDS:]]
+    last = [passed.traits for passed in window.rounds[-rounds:]]
+    if len(last) < rounds or not all(last) or not any(each & (KNOWN | VAIN) for each in recent):
         return 0.0
-    numbered = enumerate(map(_traits_of, recent), window.round_count - len(recent) + 1)
-    traits = [pair for pair in numbered if pair[1]]
-    if not any(each & (_KNOWN | _VAIN) for _, each in traits):
-        return 0.0
-    return _weighed(traits, window) / _FULL
+    return _weighed(window) / _FULL
 
 
-def bears_evidence(passed: Round) -> bool:
-    """Whether a round failed, found nothing, or repeated what was known."""
-    return _traits_of(passed) > 0
-
-
-def _weighed(numbered: Sequence[Tuple[int, int]], window: Window) -> float:
-    """Add up the kinds of evidence of rounds that bear any; each comes with its number.
+def _weighed(window: Window) -> float:
+    """Add up the kinds of evidence of the last rounds.
 
     The weights are those of a logistic regression on labeled runs, rounded; with any part of the
     runs left out they come out nearly the same.
     """
-    if len(numbered) < 2:
+    traits = [passed.traits for passed in window.rounds[-KEPT_ROUNDS:]]
+    if len(traits) - traits.count(0) < 2:
         return 0.0  # no kind of evidence counts in a single round
-    traits = [each for _, each in numbered]
-    recent = [each for number, each in numbered if number > window.round_count - _RECENT]
+    row = takewhile(UNPRODUCTIVE.__and__, reversed(traits))
+    recent = traits[-_RECENT:]
     total = (
-        1.5 * _share(_row(numbered, window.round_count), 1, 5)
-        + 1.5 * _share(_count(recent, _UNPRODUCTIVE), 2, 5)
-        + 3.0 * _share(_count(recent, _KNOWN), 1, 5)
-        + 3.0 * _share(_count(recent, _VAIN), 2, 5)
-        + 1.5 * _share(_count(traits, _FAILED), 2, 7)
+        1.5 * _share(len(list(row)), 1, 5)
+        + 1.5 * _share(_count(recent, UNPRODUCTIVE), 2, 5)
+        + 3.0 * _share(_count(recent, KNOWN), 1, 5)
+        + 3.0 * _share(_count(recent, VAIN), 2, 5)
+        + 1.5 * _share(_count(traits, FAILED), 2, 7)
     )
     if total < _FEW:
         return total
     answered, alike, same = _repeated(window, window.rounds[-1])
     return total + 2.0 * _share(answered, 1, 5) + 1.5 * _share(alike, 1, 4) + _share(same, 1, 3)
-
-
-def _row(numbered: Sequence[Tuple[int, int]], last: int) -> int:
-    """Count the unproductive rounds in a row, up to the last one."""
-    row = 0
-    for number, traits in reversed(numbered):
-        if number != last - row or not traits & _UNPRODUCTIVE:
-            break
-        row += 1
-    return row
-
-
-def _traits_of(passed: Round) -> int:
-    if passed.is_new:
-        return 0
-    traits = _UNPRODUCTIVE | _VAIN
-    for item in passed.evidence:
-        kind = item.features.outcome
-        if item.is_retold:
-            traits = (traits | _KNOWN) & ~_VAIN
-            continue
-        if kind is SUCCESS and not item.is_known:
-            # One call with something new makes the round productive, whatever its siblings did.
-            traits &= ~(_UNPRODUCTIVE | _VAIN)
-            continue
-        is_vain = kind is EMPTY or (kind is SILENT and not item.features.changes_world)
-        if not is_vain:
-            traits &= ~_VAIN
-            if not item.is_unproductive:
-                traits &= ~_UNPRODUCTIVE
-        if item.is_known and kind is not WAITING:  # a wait is patient
-            traits |= _KNOWN
-        if kind.is_failure:
-            traits |= _FAILED
-    return traits
 
 
 def _repeated(window: Window, last: Round) -> Tuple[int, int, int]:
