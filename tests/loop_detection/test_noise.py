@@ -10,6 +10,7 @@ from antiloop.loop_detection._evidence.noise import (
     does_nothing,
     near_arguments,
     template,
+    without_marks,
     without_noise,
     without_places,
     wording,
@@ -311,3 +312,18 @@ NOTES = st.lists(st.sampled_from(["", "  # why", "# look at it", "\t"]))
 def test_a_comment_above_a_command_takes_nothing_from_it(comments, command):
     assert not does_nothing({"command": "\n".join([*comments, command])})
     assert does_nothing({"command": "\n".join([*comments, f"# {command}"])})
+
+
+IDS = ["89f193", "a1b2c3d4e5", "0f3b9c2d", "xk3Bq7R2z", "toolu_01AbC2dEf", "req_9Zk2Lm4Q"]
+NAMES = ["17", "1048576", "batch12", "utf8", "sha256", "python3", "v2beta", "TCK-1041", "decade"]
+NAMES += ["a.b3c9d1.py", "1.2.3", "2fa", "item7of9", "12345678901"]
+
+
+@pytest.mark.parametrize("token", IDS)
+def test_what_looks_like_a_random_id_marks_a_line(token):
+    assert without_marks(f"chunk {token} ended") == ("chunk # ended", [token])
+
+
+@pytest.mark.parametrize("token", NAMES)
+def test_a_number_or_a_name_marks_no_line(token):
+    assert without_marks(f"chunk {token} ended") == (f"chunk {token} ended", [])

@@ -135,7 +135,7 @@ SAVED = {
         "counts": {"3c01eba1": (2, 2)},
         "tools": ["look"],
         "rounds": [
-            [[f"{at} 0 s {flags} 1e8 {KEYS} ", '{"at":"door"}', True, f"call-{at}"]]
+            [[f"{at} 0 s {flags} f8 {KEYS} ", '{"at":"door"}', True, f"call-{at}"]]
             for at, flags in enumerate((204803, 204804))
         ],
         "round": 1,

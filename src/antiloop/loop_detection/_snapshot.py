@@ -27,7 +27,7 @@ _DERIVED = (
 _BITS = {name: 1 << at for at, name in enumerate((*_WORTH, *_OF_CALL, *_DERIVED))}
 # Bits and base64 instead of names: a window of 50 calls must fit into the few kB that a database
 # column or a hook's state file takes.
-_LOOSER = ("near", "shape", "steady", "bare", "wording", "template", "statement", "left")
+_LOOSER = ("near", "shape", "steady", "wording", "template", "statement", "left")
 _TOOL_KEY = 8
 
 

@@ -21,7 +21,7 @@ from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING, is_busy
 from .._evidence.refusal import whole_tool
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike, show_alike
-from .._evidence.streak import is_paced, may_be_streak, streak_of
+from .._evidence.streak import is_paced, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection
 
@@ -153,7 +153,7 @@ class FailureStreakDetector(WindowDetector):
 
     def _same_failure(self, window: Window, latest: CallFeatures, needed: int) -> List[JudgedCall]:
         # Most failures of a healthy run come alone, and wording is costly to compare.
-        if not may_be_streak(window, latest, needed, FRESH_PER_MATCH):
+        if window.occurrences.count_possibly_alike(latest) < needed:
             return []
         return streak_of(
             window,

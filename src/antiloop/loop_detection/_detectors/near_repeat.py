@@ -11,7 +11,7 @@ from .._evidence.place import are_beside
 from .._evidence.refusal import near_key
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, say_alike
-from .._evidence.streak import is_paced, may_be_streak, streak_of
+from .._evidence.streak import is_paced, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection, patience_of, spaced
 
@@ -77,7 +77,7 @@ class NearRepeatDetector(WindowDetector):
     def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
         """Check the cheap conditions first; they settle most steps of a healthy run."""
         kind = item.features.outcome
-        if not may_be_streak(window, item.features, needed, _fresh_per_match(item.features)):
+        if window.occurrences.count_possibly_alike(item.features) < needed:
             return False
         # Waits differ in their timeouts and nothing else, and a scroll is answered alike at each
         # place.

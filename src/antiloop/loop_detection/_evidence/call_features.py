@@ -8,7 +8,6 @@ of the texts; that is what a snapshot holds.
 The looser comparisons, from strict to loose:
 
 * ``steady``: the answer without noise (times, random ids, counters);
-* ``bare``: the same without what looks like an id;
 * ``wording``: the words of the answer, without numbers and echoes of the arguments;
 * ``template``: the different lines of the answer, without numbers and ids;
 * ``statement``: the sentences of the answer, without addresses and echoes of the arguments;
@@ -309,18 +308,6 @@ class CallFeatures:
         # A measurement is noise beside a verdict, and the answer of what measures.
         keeps_counts = self.is_polled or asks or (kind is SUCCESS and measures(self.text.begin))
         return key_of(self.text.without_noise(keeps_counts, kind.is_failure))
-
-    @derived
-    def bare(self) -> Optional[str]:
-        """The result without noise and what looks like an id; None where it holds none.
-
-        Only of command lines: programs put ids around what these give. Another tool may give the
-        next ticket of many, and its id is the news.
-        """
-        if self.text is None or not self.is_command:
-            return None
-        masked = self.text.without_ids(self.outcome.is_failure)
-        return None if masked is None else key_of(masked)
 
     @derived
     def wording(self) -> Optional[str]:

@@ -1,10 +1,10 @@
 """The part of a text that is kept for comparisons that allow for noise: a few kB."""
 
 import re
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Tuple
 
 from .fingerprint import text_fingerprint
-from .noise import LONG, has_words, without_ids, without_noise, without_places
+from .noise import LONG, has_words, without_noise, without_places
 
 _BLOCK = 4_096
 _END = 400  # characters at the end of a long text whose lines often say how long it took
@@ -51,12 +51,6 @@ class KeptText(NamedTuple):
         begin = without_places(self.begin) if is_failure else self.begin
         masked = without_noise(begin, keeps_counts, self.has_words)
         return "".join(_folded(masked, self.rest, 0))
-
-    def without_ids(self, is_failure: bool) -> Optional[str]:
-        """Return the text without noise and ids; None where it holds no id, or nothing else."""
-        said = self.without_noise(is_failure=is_failure)
-        masked = without_ids(said)
-        return masked if masked != said and has_words(masked) else None
 
 
 def kept_text(text: str, is_object: bool = False) -> KeptText:

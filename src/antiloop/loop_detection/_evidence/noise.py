@@ -95,15 +95,6 @@ def without_noise(text: str, keeps_counts: bool = False, goes_on: bool = False) 
     return masked if goes_on or has_words(masked) else text
 
 
-def without_ids(text: str) -> str:
-    """Mask what looks like a random id; counters and names stay.
-
-    >>> without_ids("chunk 89f193: 17 of 60 done, batch12, 1048576 bytes")
-    'chunk #: 17 of 60 done, batch12, 1048576 bytes'
-    """
-    return _RANDOM.sub("#", text[:LONG]) + text[LONG:]
-
-
 def without_marks(line: str) -> Tuple[str, List[str]]:
     """Mask what marks one answer of many in a line: ids, times, durations; and list it.
 

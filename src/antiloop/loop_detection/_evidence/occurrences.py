@@ -22,9 +22,9 @@ class Occurrences:
             if features.outcome is not SUCCESS:
                 keys.append((features.tool, features.outcome))
             for key in keys:
-                count = self._counts.pop(key, 0) + by
-                if count:  # else the counts would grow with the run
-                    self._counts[key] = count
+                self._counts[key] = self._counts.get(key, 0) + by
+                if not self._counts[key]:
+                    del self._counts[key]  # else the counts would grow with the run
 
     def remove(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""

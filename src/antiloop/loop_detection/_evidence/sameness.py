@@ -1,6 +1,6 @@
 """Whether two answers are the same, and whether they are known to differ."""
 
-from itertools import islice, starmap
+from itertools import starmap
 from typing import Iterable, List, Sequence
 
 from .call_features import CallFeatures
@@ -9,8 +9,6 @@ from .noise import stated
 from .outcome import REFUSED, SUCCESS, WAITING
 from .round import Round
 
-SEEN = 3
-"""The number of answers to a call that must differ in ids alone, before ids count as noise."""
 REMEMBERED = 8
 """The number of rounds in which a document is remembered."""
 
@@ -115,21 +113,3 @@ def is_step_forward(features: CallFeatures, earlier: Iterable[List[CallFeatures]
         if alike:
             return left < min(alike)
     return False
-
-
-def without_random_ids(features: CallFeatures, earlier: Iterable[CallFeatures]) -> CallFeatures:
-    """Treat an id as noise if it differed in each of the last answers to a call.
-
-    It was seen to differ three times with nothing else, so it says nothing. Small numbers and
-    names do not count as ids: they may be what the agent asks for.
-
-    Args:
-        features: of the call and its answer.
-        earlier: of the same call, the last one first.
-    """
-    bare, latest = features.bare, list(islice(earlier, SEEN))
-    if bare is None or any(each.bare != bare for each in latest):
-        return features
-    results = {each.result for each in (*latest, features)}
-    is_noise = len(results) > SEEN or bare in results
-    return features.replaced(result=bare) if is_noise else features

@@ -2,7 +2,6 @@
 
 from typing import Callable, List, Optional, Protocol, Sequence
 
-from .call_features import CallFeatures
 from .outcome import WAITING
 from .round import JudgedCall, fingerprint_of
 from .window import Window
@@ -125,39 +124,3 @@ def seconds_of(streak: Sequence[JudgedCall]) -> Optional[float]:
     times = [item.ended_at for item in streak if item.ended_at is not None]
     is_known = len(times) == len(streak) and times == sorted(times)
     return times[-1] - times[0] if is_known else None
-
-
-def may_be_streak(
-    window: Window, latest: CallFeatures, needed: int, fresh_per_match: float
-) -> bool:
-    """Whether a streak of calls that say the same as the latest one may reach a length.
-
-    The same walk as that of `streak_of`, with a quick test that lets too much through: most
-    failures of a healthy run are settled before their words are compared.
-
-    Args:
-        window: the window.
-        latest: the features of a call of the last round.
-        needed: the length.
-        fresh_per_match: as for `streak_of`.
-    """
-    # Counting takes no walk, and settles nearly all of them.
-    if window.occurrences.count_possibly_alike(latest) < needed:
-        return False
-    count = fresh = 0
-    for passed in reversed(window.rounds):
-        may_match = is_fresh = False
-        for item in passed.evidence:
-            one = item.features
-            ended_alike = one.outcome is latest.outcome or one.result == latest.result
-            if ended_alike and one.tool == latest.tool:
-                may_match = True
-            else:
-                is_fresh = is_fresh or item.is_fresh
-        fresh += is_fresh
-        if fresh > fresh_per_match * (count + 1):
-            return False
-        count += may_match
-        if count >= needed:
-            return True
-    return False

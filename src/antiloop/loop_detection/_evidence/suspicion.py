@@ -26,6 +26,7 @@ _FEW = 1.5
 _MOST = 0.99
 """The largest suspicion from counting alone; 1 is kept for a finding of a detector."""
 
+
 class Suspicion:
     """The worth of the last rounds of one run."""
 

@@ -28,7 +28,7 @@ from .host_lines import HostLines
 from .occurrences import Occurrences
 from .outcome import SILENT, SUCCESS, UNKNOWN
 from .round import JudgedCall, Round, answer_order
-from .sameness import SEEN, is_step_forward, retells, show_alike, without_random_ids
+from .sameness import is_step_forward, retells, show_alike
 from .tool_policy import NO_POLICY, Policies, ToolPolicy
 
 if TYPE_CHECKING:
@@ -158,8 +158,6 @@ class Window:
             # A key that is pressed twice does two things, but it fails twice in one way.
             if policy.idempotent is False and not features.outcome.is_failure:
                 features = features.as_unique(index)
-            elif self.occurrences.came(features) >= SEEN:
-                features = self._without_ids(features)
             earlier = evidence.get(features.call)
             # Equal calls of one reply come in any order, so to take the first would be chance.
             if earlier is None or answer_order(features) < answer_order(earlier.features):
@@ -294,10 +292,6 @@ class Window:
             is_known=is_known,
             is_retold=is_new and is_fresh and retells(features, self.rounds),
         )
-
-    def _without_ids(self, features: CallFeatures) -> CallFeatures:
-        asked = (passed.calls.get(features.call) for passed in reversed(self.rounds))
-        return without_random_ids(features, (item.features for item in asked if item))
 
     def _is_step_forward(self, features: CallFeatures) -> bool:
         if not self.occurrences.ended_alike(features):
