@@ -12,12 +12,7 @@ from ._short_repr import counted, quoted, short_repr
 from ._text_enum import TextEnum
 from .stability import beta
 
-__all__ = [
-    "AgentTrace",
-    "StepType",
-    "TraceStep",
-    "to_plain",
-]
+__all__ = ["AgentTrace", "StepType", "TraceStep", "to_plain"]
 
 _T = TypeVar("_T")
 

@@ -11,10 +11,7 @@ from ._regular_file import opener
 from ._short_repr import counted, short_repr
 from .stability import beta
 
-__all__ = [
-    "Price",
-    "Prices",
-]
+__all__ = ["Price", "Prices"]
 
 _MILLION = 1_000_000
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")

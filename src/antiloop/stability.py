@@ -6,10 +6,7 @@ and the changelog says how. Both only set ``__stability__``; they cost nothing a
 
 from typing import TypeVar
 
-__all__ = [
-    "beta",
-    "stable",
-]
+__all__ = ["beta", "stable"]
 
 _T = TypeVar("_T")
 

@@ -9,13 +9,7 @@ from ..exceptions import AgentError
 from ..stability import stable
 from ..types import Message
 from ._config import AgentConfig, checked_config
-from ._context import (
-    _RunContext,
-    replay,
-    results_in_place_of,
-    rounds_in,
-    start_conversation,
-)
+from ._context import _RunContext, replay, results_in_place_of, rounds_in, start_conversation
 from ._core import agent_loop
 from ._drivers.sync_driver import drive
 from ._events import AgentEvent, RunFinished

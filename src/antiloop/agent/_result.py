@@ -60,10 +60,7 @@ class AgentResult:
     """The error, if the run failed or its answer was cut off."""
 
     def __repr__(self) -> str:
-        done = (
-            counted(self.iterations, "iteration"),
-            counted(len(self.tool_calls), "tool call"),
-        )
+        done = (counted(self.iterations, "iteration"), counted(len(self.tool_calls), "tool call"))
         return short_repr(self, self.status.value, *done, quoted(self.error or self.text))
 
     _repr_html_ = lazy_method("report._notebook.pictures", "result_html")

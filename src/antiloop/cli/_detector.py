@@ -55,9 +55,7 @@ def add_choice(
 def add_isolated(parser: argparse.ArgumentParser) -> None:
     """Add the option to read no settings, alone to a command that takes no detector."""
     parser.add_argument(
-        "--isolated",
-        action="store_true",
-        help="ignore antiloop.toml and pyproject.toml",
+        "--isolated", action="store_true", help="ignore antiloop.toml and pyproject.toml"
     )
 
 

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 from .._frozen import frozen
 from .._text.canonical import parsed_arguments
 from ..formats._internal import text_of
-from ..loop_detection import (
-    CaseFile,
-    LoopAction,
-    LoopDetector,
-    LoopMonitor,
-    LoopVerdict,
-    Opinion,
-)
+from ..loop_detection import CaseFile, LoopAction, LoopDetector, LoopMonitor, LoopVerdict, Opinion
 from ..stability import beta
 from ..types import ToolCall, ToolResult
 from ._lookout import Lookout

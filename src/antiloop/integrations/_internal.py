@@ -7,11 +7,7 @@ if TYPE_CHECKING:
     from ._hooks.agents import AGENTS
     from ._lookout import Lookout
 
-_HOMES = {
-    "_hooks.agents": "AGENTS",
-    "_hooks.hook_process": "hook_process",
-    "_lookout": "Lookout",
-}
+_HOMES = {"_hooks.agents": "AGENTS", "_hooks.hook_process": "hook_process", "_lookout": "Lookout"}
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(__name__, by_name(_HOMES, "."))

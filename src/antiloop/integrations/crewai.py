@@ -8,12 +8,7 @@ from typing import Any, Iterable, Iterator, List, Optional, Tuple
 from ._needed import needed
 
 with needed("crewai 1.15.19 or later", "crewai", __name__):
-    from crewai.hooks.dispatch import (
-        HookAborted,
-        InterceptionPoint,
-        get_scoped_hooks,
-        scoped_hooks,
-    )
+    from crewai.hooks.dispatch import HookAborted, InterceptionPoint, get_scoped_hooks, scoped_hooks
 
 from .._frozen import frozen
 from .._latest import Latest

@@ -54,11 +54,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
     """
 
     def __init__(
-        self,
-        *args: Any,
-        runs: int = 1_000,
-        health: Optional[SpanWatch] = None,
-        **options: Any,
+        self, *args: Any, runs: int = 1_000, health: Optional[SpanWatch] = None, **options: Any
     ) -> None:
         super().__init__(*args, **options)
         check_threshold("runs", runs, 1)

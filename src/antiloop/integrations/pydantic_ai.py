@@ -16,12 +16,7 @@ with needed("pydantic-ai-slim 2.16 or later", "pydantic-ai", __name__):
 
 from ..formats import from_pydantic_ai
 from ..formats._internal import field_of, text_of
-from ..loop_detection import (
-    LoopAction,
-    LoopMonitor,
-    LoopVerdict,
-    ToolPolicy,
-)
+from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict, ToolPolicy
 from ..stability import stable
 from ..types import ToolCall
 from ._guard import WITHDRAWN, Guard, heeded, stopped

@@ -280,10 +280,7 @@ def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
         "message": visible(SECRETS.text(found.summary), 800) if found else "",
         "tools": list(tools),
         "calls": [
-            {
-                "tool": visible(SECRETS.text(tool), 80),
-                "arguments": visible(SECRETS.text(arguments)),
-            }
+            {"tool": visible(SECRETS.text(tool), 80), "arguments": visible(SECRETS.text(arguments))}
             for tool, arguments in calls
         ],
         "answer": visible(SECRETS.text(found.answer)) if found else "",

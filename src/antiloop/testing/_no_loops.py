@@ -53,18 +53,13 @@ class NoLoops(AgentObserver):
         return short_repr(self, counted(len(self.runs), "run"))
 
     def __call__(
-        self,
-        run: Any,
-        preset: Optional[Preset] = None,
-        allow: Optional[Collection[str]] = None,
+        self, run: Any, preset: Optional[Preset] = None, allow: Optional[Collection[str]] = None
     ) -> None:
         """Fail at once if a run got stuck; see `assert_no_loops`."""
         runs = runs_of(run, self._profiles)
         self.runs += runs
         said = self._said_of(
-            runs,
-            self.preset if preset is None else preset,
-            self.allow if allow is None else allow,
+            runs, self.preset if preset is None else preset, self.allow if allow is None else allow
         )
         if said:
             raise AssertionError(said)

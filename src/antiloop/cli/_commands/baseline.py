@@ -11,18 +11,7 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Sequence,
-    Set,
-    Tuple,
-    Union,
-)
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Sequence, Set, Tuple, Union
 
 from ..._regular_file import opener
 from ..._replaced_file import named_folders, replaced_file

@@ -12,13 +12,7 @@ from ..._replaced_file import named_folders, replaced_file
 from ...loop_detection import LoopDetector
 from .._command import COULD_NOT_RUN, FOUND, add_command, add_format, naming
 from .._detector import add_detector, detector_of, profiles_of, settings_of
-from .._output.terminal import (
-    complain,
-    is_watched,
-    say,
-    show_status,
-    tell_page,
-)
+from .._output.terminal import complain, is_watched, say, show_status, tell_page
 from .._recordings import Recordings, add_output, add_recordings
 
 if TYPE_CHECKING:

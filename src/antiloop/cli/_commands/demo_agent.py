@@ -4,14 +4,7 @@
 
 from typing import Any, List, Mapping
 
-from ...agent import (
-    Agent,
-    AgentConfig,
-    AgentObserver,
-    AgentResult,
-    ModelRequest,
-    ScriptedProvider,
-)
+from ...agent import Agent, AgentConfig, AgentObserver, AgentResult, ModelRequest, ScriptedProvider
 from ...loop_detection import Escalation, LoopDetector, RepeatDetector
 from ...types import Role, ToolCall, ToolResult
 

@@ -19,10 +19,7 @@ def add(commands: Any, whole: argparse.ArgumentParser) -> None:
     """Add the command to the parser of all commands."""
     parser = add_command(commands, "help", partial(run, whole), _ABOUT, _EXAMPLE)
     parser.add_argument(
-        "command",
-        nargs="?",
-        metavar="COMMAND",
-        help="a command (default: list all commands)",
+        "command", nargs="?", metavar="COMMAND", help="a command (default: list all commands)"
     )
 
 

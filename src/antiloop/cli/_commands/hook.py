@@ -31,10 +31,7 @@ example:
 def add(commands: Any) -> None:
     parser = add_command(commands, "hook", run, _ABOUT, _EXAMPLE)
     parser.add_argument(
-        "agent",
-        metavar="AGENT",
-        choices=tuple(AGENTS),
-        help=f"coding agent: {', '.join(AGENTS)}",
+        "agent", metavar="AGENT", choices=tuple(AGENTS), help=f"coding agent: {', '.join(AGENTS)}"
     )
     change = parser.add_mutually_exclusive_group()
     change.add_argument("--install", action="store_true", help="add the hook to the settings")
@@ -48,9 +45,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--yes", action="store_true", help="change the settings without asking")
     add_choice(parser, "escalating", _checked)
     parser.add_argument(
-        "--shadow",
-        action="store_true",
-        help="only report on standard error what the hook would do",
+        "--shadow", action="store_true", help="only report on standard error what the hook would do"
     )
     add_isolated(parser)
     parser.add_argument(

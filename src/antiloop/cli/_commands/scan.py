@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any, Generator, Optional, Tuple, Union
 
 from ...exceptions import SettingsError
 from .._command import COULD_NOT_RUN, FOUND, add_command, add_format
-from .._detector import (
-    add_detector,
-    add_prices,
-    detector_of,
-    prices_of,
-    profiles_of,
-    settings_of,
-)
+from .._detector import add_detector, add_prices, detector_of, prices_of, profiles_of, settings_of
 from .._engines.parallel import add_engine
 from .._named_judge import add_judge
 from .._output.terminal import complain

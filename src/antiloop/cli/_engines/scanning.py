@@ -25,10 +25,7 @@ Judge = Callable[[RecordedRun, HealthProfile], JudgedRun]
 
 
 def judged_runs(
-    recordings: Recordings,
-    profile: HealthProfile,
-    args: argparse.Namespace,
-    judging: Judge = judge,
+    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace, judging: Judge = judge
 ) -> Generator[JudgedRun, None, None]:
     """Yield all runs, judged, in the order of the recordings; report what is skipped."""
     found, asked = _by_others if is_parallel(args) else _here, Asked()

@@ -30,10 +30,7 @@ class RunReader:
     """Reads one run at a time, and remembers the last one while its file does not grow."""
 
     def __init__(
-        self,
-        profile: HealthProfile,
-        source: Optional[str],
-        profiles: Sequence[ClientProfile] = (),
+        self, profile: HealthProfile, source: Optional[str], profiles: Sequence[ClientProfile] = ()
     ) -> None:
         self._profile = profile
         self._runs = partial(read_runs, source=source, on_trouble=_skip, profiles=profiles)

@@ -2,15 +2,7 @@
 
 import json
 from collections import Counter
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Dict,
-    Iterator,
-    List,
-    Optional,
-    Tuple,
-)
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 from ..._text.masking import SECRETS
 from ...health import HealthStatus

@@ -235,11 +235,7 @@ def _mark(number: Optional[int]) -> Dict[str, Any]:
 
 
 def _loop(
-    loop: Loop,
-    features: _Features,
-    rounds: List[int],
-    spending: Spending,
-    masking: Masking,
+    loop: Loop, features: _Features, rounds: List[int], spending: Spending, masking: Masking
 ) -> Dict[str, Any]:
     """Return what the card of a loop shows."""
     laps, spent = laps_of(loop, features, rounds), spending.on(loop.wasted)

@@ -2,17 +2,7 @@
 
 import os
 from time import monotonic
-from typing import (
-    Callable,
-    Container,
-    Dict,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Callable, Container, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..._regular_file import what_it_is
 

@@ -7,13 +7,7 @@ from ..._latest import Latest
 from ...exceptions import NoTrace
 from ...formats import History, TextMessage
 from ...formats._internal import Moment, judged, known_by, moments_of, step_of
-from ...loop_detection import (
-    ClientProfile,
-    LoopAction,
-    LoopDetector,
-    LoopMonitor,
-    LoopVerdict,
-)
+from ...loop_detection import ClientProfile, LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from .._own_clients import NO_OWN, OwnClients
 from .._reading import Recognition, good_records
 from .._registry import EMPTY, TraceFormat, expected

@@ -23,10 +23,7 @@ from .usage import total_usage
 
 _WAITING = 100
 """The calls that may lack a result at one time before the oldest ones are given up."""
-_WORDS = {
-    "user_message": (Role.USER, "input"),
-    "llm_call_completed": (Role.ASSISTANT, "output"),
-}
+_WORDS = {"user_message": (Role.USER, "input"), "llm_call_completed": (Role.ASSISTANT, "output")}
 """The speaker in an event, and the field that holds the text."""
 _COMPLETED = ("tool_call_completed", "tool_call_failed")
 _BEGINS_ROUND = frozenset(

@@ -72,8 +72,7 @@ def not_by_record(name: str, on_trouble: OnTrouble) -> TakeRecord:  # noqa: ARG0
 
 
 def whole_runs(
-    recognizes: Callable[[Any], bool],
-    runs_in: Callable[[Any, str], Iterator[RecordedRun]],
+    recognizes: Callable[[Any], bool], runs_in: Callable[[Any, str], Iterator[RecordedRun]]
 ) -> Read:
     """Read a format in which each record holds whole runs; what it is not of is reported."""
 
