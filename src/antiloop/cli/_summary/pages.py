@@ -1,5 +1,7 @@
 """A summary as text for a terminal, and as one HTML page without script, other file or network."""
 
+from importlib import resources
+from string import Template
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlencode
 
@@ -129,61 +131,6 @@ def _calm(table: Table) -> str:
 
 
 _SHOWN = 100
-_HEAD = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>antiloop summary</title>
-<style>
-:root { --ink: #1d2127; --quiet: #5b6470; --paper: #fbfaf7; --card: #fff; --line: #dedbd3;
-  --link: #23588f; --bad: #ad2f26; --bar: #c3c9d2; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e3df; --quiet: #9ba3ae; --paper: #16181c; --card: #1d2026; --line: #343941;
-    --link: #93c0f2; --bad: #f2938a; --bar: #4b525d; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 80rem; padding: 1.5rem 1.25rem; background: var(--paper);
-  color: var(--ink); font: 1rem/1.5 Inter, "Segoe UI", system-ui, sans-serif; }
-h1 { font-size: 1.5rem; line-height: 1.2; margin: 0 0 .25rem; }
-p, caption { color: var(--quiet); margin: 0 0 1rem; }
-.wide { overflow-x: auto; margin: 1.5rem 0; background: var(--card); border: 1px solid var(--line);
-  border-radius: 6px; padding: .75rem 1rem; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; margin: 0; }
-th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
-thead th, td { white-space: nowrap; }
-tbody tr:last-child > * { border-bottom: 0; }
-th { font-weight: 500; }
-thead th { color: var(--quiet); font-size: .875rem; }
-th:first-child { text-align: left; padding-left: 0; overflow-wrap: anywhere; min-width: 8rem;
-  unicode-bidi: isolate; }
-a { color: var(--link); }
-figure { margin: 1.5rem 0; }
-figcaption { font-weight: 600; color: var(--quiet); margin-bottom: .5rem; }
-figcaption span { display: inline-block; margin-left: .75rem; font-weight: 400;
-  font-size: .875rem; }
-figcaption i { display: inline-block; width: .75rem; height: .75rem; margin-right: .375rem; }
-svg { display: block; width: 100%; height: 8rem; }
-.ends { display: flex; justify-content: space-between; margin: .25rem 0 0; }
-.calls { fill: var(--bar); background: var(--bar); }
-.wasted { fill: var(--bad); background: var(--bad); }
-.between { stroke: var(--quiet); stroke-dasharray: 4 4; fill: none;
-  vector-effect: non-scaling-stroke; }
-@media print {
-  :root { --ink: #000; --quiet: #444; --paper: #fff; --card: #fff; --line: #ccc; --link: #23588f;
-    --bad: #ad2f26; --bar: #c3c9d2; }
-  body { max-width: none; padding: 0; }
-  .wide { overflow: visible; break-inside: avoid; }
-}
-</style>
-</head>
-<body>
-<main>
-"""
 _CAPTIONS = {
     "period": "All runs",
     "agent": "By agent",
@@ -202,7 +149,8 @@ def summary_page(summary: Summary, report: str = "") -> str:
     body = "".join([whole, chart(summary.timeline), *tables])
     remarks = "".join(f"<p>{html(each)}</p>\n" for each in remarks_of(summary))
     head = f"<h1>antiloop summary</h1>\n<p>{html(about)} {html(trend)}</p>\n"
-    return f"{_HEAD}{head}{body}{remarks}</main>\n</body>\n</html>\n"
+    page = (resources.files(__package__) / "page.html").read_text("utf-8")
+    return Template(page).substitute(body=f"{head}{body}{remarks}")
 
 
 def _html_table(table: Table, report: str) -> str:
