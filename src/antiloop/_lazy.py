@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def lazily(package: str, homes: "Mapping[str, str]") -> "Callable[[str], Any]":
-    """Make the ``__getattr__`` of a package whose names live in its modules.
+    """Make the ``__getattr__`` of a package whose names live in its modules, and its ``__dir__``.
 
     Args:
         package: the package's ``__name__``.
@@ -27,9 +27,11 @@ def lazily(package: str, homes: "Mapping[str, str]") -> "Callable[[str], Any]":
         home = import_module(f".{homes[name]}", package)
         is_module = homes[name].rpartition(".")[2] == name
         value = home if is_module else getattr(home, name)
-        setattr(sys.modules[package], name, value)  # so that it is asked for once
+        names[name] = value  # so that it is asked for once
         return value
 
+    names = vars(sys.modules[package])
+    names["__dir__"] = lambda: sorted({*names, *homes})
     return import_name
 
 

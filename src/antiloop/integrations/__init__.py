@@ -22,6 +22,3 @@ if not TYPE_CHECKING:
     __getattr__ = lazily(
         __name__, {"Guard": "_guard", "stopped": "_guard", "LoopMetrics": "_loop_metrics"}
     )
-
-    def __dir__() -> "list[str]":
-        return sorted({*globals(), *__all__})

@@ -41,6 +41,3 @@ _HOMES = {
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(__name__, by_name(_HOMES))
-
-    def __dir__() -> "list[str]":
-        return sorted({*globals(), *__all__})

@@ -30,6 +30,3 @@ if not TYPE_CHECKING:
         "_scripted": "ScriptedProvider",
     }
     __getattr__ = lazily(__name__, by_name(_HOMES))
-
-    def __dir__() -> "list[str]":
-        return sorted({*globals(), *__all__})
