@@ -82,11 +82,24 @@ def test_a_reply_is_what_was_said_and_the_round_of_its_calls():
     assert {said.position for each in replies for said in each.messages} == {0}
 
 
-def test_words_of_the_user_alone_are_no_reply():
+def test_a_reply_says_whether_a_turn_begins_with_it():
+    builder = HistoryBuilder()
+    builder.add_user_message("Go.")
+    builder.add_call("t", {}, "1", 0)
+    builder.add_call("t", {}, "2", 1)
+    builder.add_user_message("Well?")
+    told = [(len(each), each.turn_starts) for each in builder.build().replies()]
+    assert told == [(1, (0,)), (1, ()), (0, (0,))]
+
+
+def test_words_of_the_user_in_the_middle_of_a_round_begin_no_turn():
     builder = HistoryBuilder()
     builder.add_call("t", {}, "1", 0)
     builder.add_user_message("Well?")
-    assert [len(each) for each in builder.build().replies()] == [1]
+    builder.add_call("t", {}, "2", 0)
+    builder.add_call("t", {}, "3", 1)
+    told = [(len(each), each.turn_starts, each.messages) for each in builder.build().replies()]
+    assert told == [(2, (), ()), (1, (), ())]
 
 
 def test_results_are_paired_by_id_in_whatever_order_they_come():

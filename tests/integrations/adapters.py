@@ -193,6 +193,10 @@ ADAPTERS = {
             " on",
             holes={
                 "resumed_elsewhere": "a task that broke off starts from the beginning",
+                **dict.fromkeys(
+                    ("a_user_message_keeps_the_rung", "a_user_message_ends_a_block"),
+                    "the user does not speak during a task",
+                ),
                 **SINGLE_CALLS,
             },
             oldest=("crewai==1.15.19",),
@@ -245,7 +249,10 @@ ADAPTERS = {
             holes={
                 "stream": "a span reports a call when it has ended, streamed or not",
                 **dict.fromkeys(
-                    ("notify", "block", "stop", "conclude", "raise", "ladder", "own_words"),
+                    (
+                        *("notify", "block", "stop", "conclude", "raise", "ladder", "own_words"),
+                        *("a_user_message_keeps_the_rung", "a_user_message_ends_a_block"),
+                    ),
                     "spans are watched; nothing can be done to the run",
                 ),
                 "a_refused_call_tells_the_model_why": "nothing is refused",

@@ -39,6 +39,15 @@ class GatewayContract(Contract):
     def carry_out(self, mode, script, ran, **options):
         self.ask(mode, script, ran, **options)
 
+    def talk(self, script, ran, **options):
+        said = []
+
+        def speak():
+            said.append({"role": "user", "content": "Go"})
+            said[:] = self.ask("sync", script, ran, list(said), **options).conversation
+
+        return speak
+
     def begin(self, store, script, **options):
         with self.start() as self.running:
             try:

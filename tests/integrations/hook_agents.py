@@ -129,6 +129,16 @@ class HookContract(FolderContract):
         agent.speak()
         agent.converse(script, ran)
 
+    def talk(self, script, ran, **options):
+        agent, asked = self.new(**options), []
+
+        def speak():
+            agent.speak()
+            agent.converse(script, ran, first=len(asked))
+            asked[:] = script.rounds
+
+        return speak
+
     def begin(self, store, script, **options):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_CACHE_HOME", str(store))

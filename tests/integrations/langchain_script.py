@@ -6,6 +6,7 @@ from abc import abstractmethod
 from contract import Contract, Ran, functions
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 THREAD = {"configurable": {"thread_id": "thread-1"}}
@@ -53,6 +54,10 @@ class GraphContract(Contract):
 
     def carry_out(self, mode, script, ran, **options):
         MODES[mode](self.made(script, ran, **options))
+
+    def talk(self, script, ran, **options):
+        graph = self.made(script, ran, checkpointer=InMemorySaver(), **options)
+        return lambda: graph.invoke(INPUT, THREAD)
 
     def begin(self, store, script, **options):
         with SqliteSaver.from_conn_string(str(store)) as checkpointer:

@@ -131,6 +131,10 @@ class TestADK(Contract):
                 raise
             raise error.__cause__ from None
 
+    def talk(self, script, ran, **options):
+        runner = made_runner(made_app(made_agent(script, ran), **options))
+        return lambda: MODES["sync"](runner)
+
     def begin(self, store, script, **options):
         app = made_app(made_agent(script, Ran()), **options)
         runner = made_runner(app, SqliteSessionService(str(store)))

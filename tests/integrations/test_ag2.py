@@ -102,6 +102,10 @@ class TestAG2(Contract):
     def carry_out(self, mode, script, ran, **options):
         MODES[mode](made_agent(script, ran, **options))
 
+    def talk(self, script, ran, **options):
+        agent, stream = made_agent(script, ran, **options), MemoryStream()
+        return lambda: asyncio.run(agent.ask("Go", stream=stream))
+
     def begin(self, store, script, **options):
         asyncio.run(kept(store, made_agent(script, Ran(), **options)))
 

@@ -141,6 +141,10 @@ class TestAgentFramework(Contract):
     def carry_out(self, mode, script, ran, **options):
         MODES[mode](made_agent(script, ran, **options))
 
+    def talk(self, script, ran, **options):
+        agent, session = made_agent(script, ran, **options), AgentSession()
+        return lambda: asyncio.run(agent.run("Go", session=session))
+
     def begin(self, store, script, **options):
         MODES["async"](made_agent(script, Ran(), before=[Keeping(store)], **options))
 

@@ -8,7 +8,8 @@ from contract import CONCLUDE, FolderContract, Hearer, Ran, Script, detector, sa
 
 pytest.importorskip("claude_agent_sdk", reason="needs the extra 'claude-agent-sdk'")
 
-from claude_sessions import PREFIX, session
+from claude_sessions import PREFIX
+from claude_sessions import session as carry_out
 
 from antiloop import LoopDetectedError, LoopDetection, LoopPolicy
 from antiloop.integrations import claude_agent_sdk
@@ -17,18 +18,23 @@ from antiloop.integrations.claude_agent_sdk import LoopGuard
 from antiloop.loop_detection import LoopAction, LoopVerdict
 
 
-def carried_out(folder, script, ran, *, ignore=(), **options):
+def carried_out(folder, script, ran, *, ignore=(), session=None, **options):
     guard = LoopGuard(ignore=[f"{PREFIX}{name}" for name in ignore], **options)
-    asked = session(folder, script, ran, hooks=guard.hooks, wrapped=guard.raising)
+    told = {"hooks": guard.hooks, "wrapped": guard.raising, **(session or {})}
+    asked = carry_out(folder, script, ran, **told)
     return asyncio.run(asked)
 
 
 class TestClaudeAgentSdk(FolderContract):
     name = "claude_agent_sdk"
-    users = ()  # its transcript lacks the words
+    users = ("",)  # its transcript lacks the words
 
     def carry_out(self, mode, script, ran, **options):
         carried_out(self.folder, script, ran, **options)
+
+    def talk(self, script, ran, **options):
+        more = iter([{}, {"continue_conversation": True}])
+        return lambda: carried_out(self.folder, script, ran, session=next(more), **options)
 
 
 def test_a_stopped_run_ends_without_an_error(tmp_path):

@@ -22,11 +22,12 @@ from antiloop.loop_detection._messages import NOTICE_MARKER
 REFUSED = f"PreToolUse:Bash hook error: {REFUSED_MARKER} this call was not run."
 
 
-def carried_out(folder, script, ran, *, detector=None, ignore=(), observers=()):
+def carried_out(folder, script, ran, *, detector=None, ignore=(), observers=(), session=None):
     """Carry out a script with the hook in the settings."""
     reason = "needs claude-agent-sdk, which brings Claude Code"
     pytest.importorskip("claude_agent_sdk", reason=reason)
-    from claude_sessions import PREFIX, session
+    from claude_sessions import PREFIX
+    from claude_sessions import session as carry_out
 
     command = [sys.executable, "-m", "antiloop", "hook", "claude-code"]
     if detector is not None:
@@ -36,7 +37,8 @@ def carried_out(folder, script, ran, *, detector=None, ignore=(), observers=()):
         command += ["--ignore", f"{PREFIX}{name}"]
     hooks = {event: [nested_entry(shlex.join(command))] for event in SETTINGS["claude-code"].events}
     settings = json.dumps({"hooks": hooks})
-    return asyncio.run(session(folder, script, ran, settings=settings))
+    asked = carry_out(folder, script, ran, settings=settings, **(session or {}))
+    return asyncio.run(asked)
 
 
 class TestClaudeCode(FolderContract):
@@ -44,6 +46,10 @@ class TestClaudeCode(FolderContract):
 
     def carry_out(self, mode, script, ran, **options):
         carried_out(self.folder, script, ran, **options)
+
+    def talk(self, script, ran, **options):
+        more = iter([{}, {"continue_conversation": True}])
+        return lambda: carried_out(self.folder, script, ran, session=next(more), **options)
 
 
 def test_a_run_that_is_to_raise_ends_without_an_error(tmp_path):

@@ -80,6 +80,15 @@ class TestFunctions(Contract):
     def carry_out(self, mode, script, ran, **options):
         go(LoopGuard(**options), mode, script, ran)
 
+    def talk(self, script, ran, **options):
+        guard = LoopGuard(**options)
+
+        def speak():
+            guard.user_message()
+            go(guard, "sync", script, ran)
+
+        return speak
+
     def begin(self, store, script, **options):
         guard = LoopGuard(**options)
         try:

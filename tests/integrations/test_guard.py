@@ -81,6 +81,37 @@ class TestJudging:
         assert guard().judge(said).action is LoopAction.CONTINUE
         assert guard(across_turns=True).judge(said).action is LoopAction.STOP
 
+    def test_a_loop_that_goes_on_after_the_user_spoke_takes_its_next_rung(self):
+        said = [
+            Guard().judge(history(*["s"] * rounds, turn_starts=(0, 3))).action.value
+            for rounds in range(3, 9)
+        ]
+        assert said == ["continue", "continue", "continue", "block", "stop", "stop"]
+
+    def test_a_block_ends_where_the_user_speaks(self):
+        blocking = guard(Escalation(("block",)))
+        for turn_starts, action in (((0,), "block"), ((0, 3), "continue")):
+            past = history("s", "s", "s", turn_starts=turn_starts)
+            assert blocking.before(past, ToolCall("s", {})).action.value == action
+
+    @given(st.lists(st.sampled_from(["sss", "tt", "s", "u", "usssu", "st"]), max_size=8))
+    def test_turns_are_judged_as_in_a_run_that_is_told_of_them(self, moments):
+        """An ``u`` is a message of the user, whose words are not known."""
+        live, calls, turns = Guard().detector.monitor(), [], []
+        for moment in "".join(moments):
+            if moment == "u":
+                turns.append(len(calls))
+                live.user_message()
+                verdict = GO_ON
+            else:
+                calls.append([moment])
+                verdict = live.after(history(*calls).calls[-1:], [ToolResult("same")])
+            told = history(*calls, turn_starts=tuple(turns))
+            assert Guard().judge(told).action is verdict.action
+            assert [Guard().before(told, ToolCall(name, {})).action for name in "st"] == [
+                live.before(ToolCall(name, {})).action for name in "st"
+            ]
+
     def test_a_monitor_that_has_seen_calls_begins_anew_where_the_user_speaks(self):
         for across_turns, action in ((False, LoopAction.CONTINUE), (True, LoopAction.STOP)):
             guarding = guard(across_turns=across_turns)

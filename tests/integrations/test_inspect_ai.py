@@ -15,7 +15,7 @@ from inspect_ai.approval import ApprovalPolicy, auto_approver
 from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from inspect_ai.solver import generate, use_tools
+from inspect_ai.solver import chain, generate, use_tools, user_message
 from inspect_ai.tool import ToolCall, ToolDef
 
 from antiloop import LoopPolicy
@@ -113,6 +113,20 @@ class TestInspect(Contract):
             asyncio.run(aevaluated(task, script, ran))
         else:
             evaluated(task, script, ran)
+
+    def asked_again(self, asked, *ladder):
+        """Carry out a script in which the user speaks again after a reply without a call."""
+        script, ran = Script(asked), Ran()
+        task = made_task(script, ran, detector=detector(Escalation(ladder)))
+        task.solver = chain(task.solver, user_message("Go on."), generate())
+        evaluated(task, script, ran)
+        return ran.searches
+
+    def test_a_user_message_keeps_the_rung(self):
+        assert self.asked_again([*same(times=3), (), *same(times=4)], "notify", "block") == 6
+
+    def test_a_user_message_ends_a_block(self):
+        assert self.asked_again([*same(times=4), (), *same(times=1)], "block") == 4
 
 
 def test_a_stopped_sample_ends_as_at_a_limit_and_is_scored():

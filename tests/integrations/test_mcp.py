@@ -69,6 +69,15 @@ class TestMCP(Contract):
     def carry_out(self, mode, script, ran, **options):
         asyncio.run(agent(LoopGuard(None, **options), script, ran))
 
+    def talk(self, script, ran, **options):
+        guard = LoopGuard(None, **options)
+
+        def speak():
+            guard.user_message()
+            asyncio.run(agent(guard, script, ran))
+
+        return speak
+
     def begin(self, store, script, **options):
         guard = LoopGuard(None, **options)
         try:

@@ -174,6 +174,17 @@ class TestOpenAIAgents(Contract):
         agent = made_agent(script, ran, guard)
         MODES[mode](agent, "Go", run_config=config(guard), max_turns=20)
 
+    def talk(self, script, ran, **options):
+        guard, items = LoopGuard(**options), []
+        agent = made_agent(script, ran, guard)
+
+        def speak():
+            given = [*items, {"role": "user", "content": "Go"}]
+            run = Runner.run_sync(agent, given, run_config=config(guard), max_turns=20)
+            items[:] = run.to_input_list()
+
+        return speak
+
     def begin(self, store, script, **options):
         run_session(store, script, Ran(), **options)
 

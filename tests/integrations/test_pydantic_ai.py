@@ -128,6 +128,14 @@ class TestPydanticAI(Contract):
         else:
             MODES[mode](agent)
 
+    def talk(self, script, ran, **options):
+        agent, messages = made_agent(script, ran, **options), []
+
+        def speak():
+            messages[:] = agent.run_sync("Go", message_history=messages).all_messages()
+
+        return speak
+
     def begin(self, store, script, **options):
         with capture_run_messages() as messages:
             try:

@@ -127,6 +127,10 @@ class TestStrands(Contract):
     def carry_out(self, mode, script, ran, **options):
         MODES[mode](made_agent(script, ran, **options))
 
+    def talk(self, script, ran, **options):
+        agent = made_agent(script, ran, **options)
+        return lambda: agent("Go")
+
     def begin(self, store, script, **options):
         stored(store, script, Ran(), **options)("Go")
 

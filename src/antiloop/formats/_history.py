@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Container, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from .._short_repr import repr_of_fields
 from ..stability import beta
@@ -94,16 +94,20 @@ class History:
     def replies(self) -> "Iterator[History]":
         """Yield each round with what was said since the previous one, as a separate history.
 
-        What the model said after all rounds comes last, without calls. Thoughts are left out.
+        The first round of a turn begins one there, too. What the model said after all rounds comes
+        last, without calls, and so does a turn in which it has not acted yet. Thoughts are left
+        out, and words of the user in the middle of a round, which begin no turn.
         """
-        waiting = without_thoughts(reversed(self.messages))
+        spoken, waiting = set(self.turn_starts), without_thoughts(reversed(self.messages))
         for start, stop in rounds_of(self.calls):
             said = []
             while waiting and waiting[-1].position <= start:
-                said.append(replace(waiting.pop(), position=0))
-            yield History(self.calls[start:stop], self.results[start:stop], (), tuple(said))
-        if any(each.role is Role.ASSISTANT for each in waiting):
-            yield History(messages=tuple(replace(each, position=0) for each in reversed(waiting)))
+                said.append(waiting.pop())
+            turns, words = _said_at(start, said, spoken)
+            yield History(self.calls[start:stop], self.results[start:stop], turns, words)
+        turns, words = _said_at(len(self), waiting[::-1], spoken)
+        if turns or any(each.role is Role.ASSISTANT for each in words):
+            yield History((), (), turns, words)
 
     def until(self, count: int) -> "History":
         """Return only the first calls, and what was said before the next."""
@@ -127,6 +131,15 @@ class History:
         """Return only the last round, without messages; empty if there are no calls."""
         *_, (start, stop) = ((0, 0), *rounds_of(self.calls))
         return History(self.calls[start:stop], self.results[start:stop])
+
+
+def _said_at(
+    step: int, said: Iterable[TextMessage], spoken: Container[int]
+) -> Tuple[Tuple[int, ...], Tuple[TextMessage, ...]]:
+    """Return whether a turn begins at a step, as its ``turn_starts``, and what was said there."""
+    heard = (each for each in said if each.role is not Role.USER or each.position == step)
+    turns = (0,) if step in spoken else ()
+    return turns, tuple(replace(each, position=0) for each in heard)
 
 
 @beta

@@ -56,8 +56,8 @@ class Guard(Lookout):
     process what a judge said; another process asks again.
 
     Args:
-        across_turns: judge the whole conversation; by default, what follows the user's last
-            message.
+        across_turns: a message of the user is not progress; by default, what came before it is not
+            evidence any more, and each loop keeps its place on the ladder.
         detector, ignore, observers: as those of `Lookout`.
     """
 
@@ -98,8 +98,7 @@ class Guard(Lookout):
     ) -> LoopVerdict:
         """Show a monitor these calls, and return its verdict on the last round, without observers.
 
-        The monitor starts again after a user message. What a judge said about earlier rounds
-        counts again.
+        What a judge said about earlier rounds counts again.
 
         Args:
             monitor: that of the run.
@@ -114,16 +113,15 @@ class Guard(Lookout):
     def verdicts(
         self, monitor: LoopMonitor, history: History, *, may_ask: bool = False
     ) -> Iterator[LoopVerdict]:
-        """Do what `replay` does, and yield the verdict on each reply."""
+        """Do what `replay` does, and yield the verdict on each reply of the last turn."""
         replies = self._judged_replies(history)
-        if history.turn_starts and not self.across_turns:
-            monitor.reset()
-            if not replies:
-                heard(monitor, history.last_turn().messages)
-        for together, known in zip(replies, self._opinions.about(replies)):
+        earlier = len(replies) - self._since_the_user_spoke(replies)
+        for at, (together, known) in enumerate(zip(replies, self._opinions.about(replies))):
             is_last = together is replies[-1]
             monitor.recall(known, can_ask=may_ask and self.can_ask and is_last)
-            yield self.record(monitor, together)
+            verdict = self.record(monitor, together)
+            if at >= earlier:
+                yield verdict
 
     def replayed(self, history: History, run_id: str = "") -> LoopMonitor:
         """Make a monitor that has seen these calls."""
@@ -137,7 +135,10 @@ class Guard(Lookout):
         An id may occur in many rounds if a model is replayed, and the count of messages starts
         again if old ones are removed; so the number of earlier calls identifies a round.
         """
-        words = heard(monitor, together.messages)
+        is_progress = not self.across_turns
+        if together.turn_starts and not any(map(_is_of_user, together.messages)):
+            monitor.user_message(is_progress=is_progress)  # nothing is known of its words
+        words = heard(monitor, together.messages, is_progress=is_progress)
         if not together.calls:
             return words
         calls = [replace(call, round=monitor.call_count) for call in together.calls]
@@ -152,7 +153,7 @@ class Guard(Lookout):
         """
         monitor = self.monitor(run_id)
         verdict = self.verdict_on(monitor, history, run_id)
-        if self._judged_replies(history):
+        if self._since_the_user_spoke(self._judged_replies(history)):
             self.tell(verdict, run_id, monitor)
         return verdict
 
@@ -160,7 +161,7 @@ class Guard(Lookout):
         """Do what `judge` does, and let the event loop go on meanwhile."""
         monitor = self.monitor(run_id)
         verdict = await self.averdict_on(monitor, history, run_id)
-        if self._judged_replies(history):
+        if self._since_the_user_spoke(self._judged_replies(history)):
             self.tell(verdict, run_id, monitor)
         return verdict
 
@@ -219,8 +220,6 @@ class Guard(Lookout):
 
     def _judged_replies(self, history: History) -> List[History]:
         """Return the last replies, as they are replayed; words only of the very last."""
-        if history.turn_starts and not self.across_turns:
-            history = history.last_turn()
         replies: List[History] = []
         calls = len(history) - self.skipped_calls(len(history))
         for together in reversed(list(history.replies())):
@@ -231,10 +230,34 @@ class Guard(Lookout):
                 break
         return replies[::-1]
 
+    def _since_the_user_spoke(self, replies: Sequence[History]) -> int:
+        """Count the replies at the end that belong to the last turn; all where turns are one."""
+        if self.across_turns:
+            return len(replies)
+        if replies and not _is_reply(replies[-1]):
+            return 0
+        count = 0
+        for together in reversed(replies):
+            count += 1
+            if together.turn_starts:
+                break
+        return count
+
+
+def _is_of_user(message: TextMessage) -> bool:
+    return message.role is Role.USER
+
+
+def _is_reply(together: History) -> bool:
+    """Whether the model spoke or acted last; else only the user did."""
+    said = [each for each in together.messages if not each.is_summary]
+    return bool(together.calls or (said and said[-1].role is Role.ASSISTANT))
+
 
 def _without_words(together: History) -> History:
-    """Leave out what was said, but for what says that the model no longer sees the rest."""
-    return replace(together, messages=tuple(each for each in together.messages if each.is_summary))
+    """Leave out what the model said, but for what says that it no longer sees the rest."""
+    kept = (each for each in together.messages if each.is_summary or _is_of_user(each))
+    return replace(together, messages=tuple(kept))
 
 
 def _skipped(count: int, kept: int, step: int) -> int:
@@ -242,8 +265,16 @@ def _skipped(count: int, kept: int, step: int) -> int:
     return max(0, count - kept) // step * step
 
 
-def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:
-    """Pass what was said before a round to a monitor, and return its verdict on the last reply."""
+def heard(
+    monitor: LoopMonitor, messages: Sequence[TextMessage], *, is_progress: bool = False
+) -> LoopVerdict:
+    """Pass what was said before a round to a monitor, and return its verdict on the last reply.
+
+    Args:
+        monitor: that of the run.
+        messages: what was said.
+        is_progress: whether the user's words are.
+    """
     verdict = LoopVerdict()
     for each in without_thoughts(messages):
         if each.is_summary:
@@ -251,7 +282,7 @@ def heard(monitor: LoopMonitor, messages: Sequence[TextMessage]) -> LoopVerdict:
         if each.role is Role.ASSISTANT:
             verdict = monitor.said(each.text[-_LONGEST:])
         elif each.role is Role.USER:
-            monitor.user_message(each.text, is_progress=False)
+            monitor.user_message(each.text, is_progress=is_progress)
             verdict = LoopVerdict()
     return verdict
 

@@ -159,8 +159,12 @@ class Request:
         return FORMS[self.kind]
 
     @cached_property
+    def history(self) -> History:
+        """The conversation, as the client's profile shows it."""
+        history = self.form.read(list(_of_person(self.messages, self.profile)))
+        return known_by(self.profile, history)
+
+    @cached_property
     def turn(self) -> History:
         """The calls that count."""
-        history = self.form.read(list(_of_person(self.messages, self.profile)))
-        history = known_by(self.profile, history)
-        return history if self.across_turns else history.last_turn()
+        return self.history if self.across_turns else self.history.last_turn()

@@ -93,7 +93,7 @@ class GatewayGuard(Guard):
         if not len(request.turn):
             return JudgedRequest(body)
         monitor = self.monitor(run_id, request.profile)
-        verdict = self.verdict_on(monitor, request.turn, run_id)
+        verdict = self.verdict_on(monitor, request.history, run_id)
         return self._carried_out(request, monitor, verdict, run_id)
 
     async def ajudge_request(
@@ -104,7 +104,7 @@ class GatewayGuard(Guard):
         if not len(request.turn):
             return JudgedRequest(body)
         monitor = self.monitor(run_id, request.profile)
-        verdict = await self.averdict_on(monitor, request.turn, run_id)
+        verdict = await self.averdict_on(monitor, request.history, run_id)
         return self._carried_out(request, monitor, verdict, run_id)
 
     async def _judge_or_pass(
@@ -145,7 +145,8 @@ class GatewayGuard(Guard):
 
     def _was_concluded(self, request: Request) -> bool:
         """Whether the model was asked for its last words before, and called tools all the same."""
-        earlier = request.turn.until(len(request.turn) - len(request.turn.last_round()))
+        history = request.history
+        earlier = history.until(len(history) - len(history.last_round()))
         verdicts = self.verdicts(self.monitor(client=request.profile), earlier)
         return any(each.action is LoopAction.CONCLUDE for each in verdicts)
 

@@ -26,6 +26,7 @@ from ..formats._internal import field_of, text_of
 from ..formats._internal import langchain as lc_messages
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta, stable
+from ..types import Role
 from ._guard import BRIDGE, WITHDRAWN, Guard, heeded, is_of_mistral, stopped
 from ._thoughts import CirclingError, Thoughts
 from .langgraph import _call_of, _is_refused, _refusal_of, _thread
@@ -254,7 +255,8 @@ def _read(together: List[Any]) -> History:
     results = (
         given and replace(given, text="\n".join([given.text, *shown])) for given in history.results
     )
-    return replace(history, results=tuple(results))
+    said = tuple(each for each in history.messages if each.role is not Role.USER)
+    return replace(history, results=tuple(results), turn_starts=(), messages=said)
 
 
 def _pending_in(together: List[Any]) -> List[Any]:

@@ -1,5 +1,6 @@
 """Strands agents."""
 
+from copy import copy
 from typing import Any, AsyncIterator, Callable, List, Sequence
 from weakref import WeakKeyDictionary
 
@@ -114,7 +115,12 @@ class LoopGuard(Guard):
             event.cancel_tool = WITHDRAWN
             return
         call = ToolCall(use["name"], use["input"], use["toolUseId"])
-        verdict = self._monitor_of(event.agent).before(call)
+        monitor = self._monitor_of(event.agent)
+        if not self.across_turns and _begins_turn(event.agent.messages):
+            # The monitor hears of the turn with its first round; blocks have ended before.
+            monitor = copy(monitor)
+            monitor.user_message()
+        verdict = monitor.before(call)
         if verdict.action is LoopAction.BLOCK:
             event.cancel_tool = verdict.message
 
@@ -170,13 +176,10 @@ class LoopGuard(Guard):
     def _show(
         self, monitor: LoopMonitor, history: History, rounds: int, *, may_ask: bool
     ) -> LoopVerdict:
-        """Show a monitor the last rounds of a history; it starts again with each turn."""
-        verdict, turns = LoopVerdict(), frozenset(() if self.across_turns else history.turn_starts)
+        """Show a monitor the last rounds of a history."""
+        verdict = LoopVerdict()
         replies = [each for each in history.replies() if each.calls]
-        starts = [start for start, _ in rounds_of(history.calls)]
-        for start, together in list(zip(starts, replies))[len(starts) - rounds :]:
-            if start in turns:
-                monitor.reset()
+        for together in replies[len(replies) - rounds :]:
             monitor.recall((), can_ask=may_ask and together is replies[-1])
             verdict = self.record(monitor, together)
         return verdict
@@ -199,6 +202,11 @@ def _without_pending(messages: Sequence[Any]) -> Sequence[Any]:
     """Leave out calls at the end that have not run."""
     is_pending = bool(_ids(messages)) and not _end_in_results(messages)
     return messages[:-1] if is_pending else messages
+
+
+def _begins_turn(messages: Sequence[Any]) -> bool:
+    """Whether the last reply is the first one since the user spoke."""
+    return bool(from_strands(messages[-2:-1]).turn_starts)
 
 
 def _calls_in(messages: Sequence[Any]) -> int:
