@@ -82,7 +82,7 @@ def answering(monkeypatch, text):
 def test_a_project_without_settings_gets_some():
     assert main(["hook", "claude-code", "--install", "--yes"]) == 0
     assert read() == {
-        "hooks": {event: [nested_entry("antiloop hook claude-code")] for event in EVENTS}
+        "hooks": {event: [nested_entry("antiloop hook claude-code; exit 0")] for event in EVENTS}
     }
 
 
@@ -135,12 +135,12 @@ def test_other_options_take_the_place_of_the_old_ones(tmp_path):
     install = ["hook", "claude-code", "--install", "--yes"]
     main([*install, "--preset", "default", "--ignore", "my tool", "--ignore", "x"])
     words = "antiloop hook claude-code --preset default --ignore 'my tool' --ignore x"
-    assert commands(read()) == [words] * 2
+    assert commands(read()) == [f"{words}; exit 0"] * 2
     main([*install, "--shadow"])
-    assert commands(read()) == ["antiloop hook claude-code --shadow"] * 2
+    assert commands(read()) == ["antiloop hook claude-code --shadow; exit 0"] * 2
     main([*install, "--config", "c.json"])
     path = shlex.quote(str(tmp_path / "c.json"))
-    assert commands(read()) == [f"antiloop hook claude-code --config {path}"] * 2
+    assert commands(read()) == [f"antiloop hook claude-code --config {path}; exit 0"] * 2
 
 
 def test_to_uninstall_leaves_what_was_there():
@@ -210,7 +210,7 @@ def test_a_command_that_is_not_on_the_path_is_written_in_full(found, options, mo
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(hook_settings, "_START_UP", f"import sys; sys.exit(not {found})")
     main(["hook", "claude-code", "--install", "--yes"])
-    expected = [sys.executable, *options, "hook", "claude-code"]
+    expected = [sys.executable, *options, "hook", "claude-code;", "exit", "0"]
     assert [shlex.split(each) for each in commands(read())] == [expected] * 2
 
 
@@ -268,7 +268,8 @@ def test_where_the_hook_is_installed_is_said(capsys):
     assert status(capsys) == (1, nowhere, "")
     main(["hook", "claude-code", "--install", "--yes"])
     capsys.readouterr()
-    assert status(capsys) == (0, [nowhere[0], f"{FILE}: antiloop hook claude-code", nowhere[2]], "")
+    installed = f"{FILE}: antiloop hook claude-code; exit 0"
+    assert status(capsys) == (0, [nowhere[0], installed, nowhere[2]], "")
 
 
 @pytest.mark.parametrize(

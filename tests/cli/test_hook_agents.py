@@ -72,7 +72,7 @@ def test_the_hook_is_written_found_and_taken_out(agent, place, capsys):
     assert main(["hook", agent, "--status"]) == 1
 
 
-@pytest.mark.parametrize("agent", ["copilot", "gemini-cli"])
+@pytest.mark.parametrize("agent", ["claude-code", "copilot", "gemini-cli"])
 def test_a_program_that_is_missing_makes_no_agent_refuse_all_calls(agent):
     settings = SETTINGS[agent]
     written = settings.with_hook({}, f"/nowhere/antiloop hook {agent}")

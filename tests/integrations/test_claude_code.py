@@ -10,7 +10,6 @@ from claude_transcripts import Session, answered, called, rounds, said
 from contract import FolderContract, Ran, Script, detector, same
 
 from antiloop import LoopDetector, LoopPolicy
-from antiloop.cli._hooks.agent_settings import nested_entry
 from antiloop.cli._hooks.agents import SETTINGS
 from antiloop.integrations._hooks.hook_session import REFUSALS, REPORT
 from antiloop.integrations._hooks.transcript_tail import is_failure
@@ -35,8 +34,7 @@ def carried_out(folder, script, ran, *, detector=None, ignore=(), observers=(), 
         command += ["--config", str(folder / "config.json")]
     for name in ignore:
         command += ["--ignore", f"{PREFIX}{name}"]
-    hooks = {event: [nested_entry(shlex.join(command))] for event in SETTINGS["claude-code"].events}
-    settings = json.dumps({"hooks": hooks})
+    settings = json.dumps(SETTINGS["claude-code"].with_hook({}, shlex.join(command)))
     asked = carry_out(folder, script, ran, settings=settings, **(session or {}))
     return asyncio.run(asked)
 

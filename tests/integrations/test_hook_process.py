@@ -225,3 +225,27 @@ def test_an_unknown_preset_is_said_at_each_event_that_is_judged(tmp_path, monkey
         )
         assert b"KeyError" not in done.stderr
         assert done.stderr == b"" or b"no preset 'x'; choose from default" in done.stderr
+
+
+def of_copilot(session, *, with_claude_code):
+    """Return what a loop in Copilot is answered, where it calls a hook of Claude Code first."""
+    event = {"session_id": session, "timestamp": "2026-01-01T00:00:00Z", "cwd": "/project"}
+    event = {**event, "tool_name": "Read", "tool_input": {"path": "a"}}
+    result = {"result_type": "success", "text_result_for_llm": "nothing found"}
+    said = []
+    for more in [{"hook_event_name": "PreToolUse"}, {"hook_event_name": "PostToolUse"}] * 6:
+        told = {**event, **more}
+        if told["hook_event_name"] == "PostToolUse":
+            told["tool_result"] = result
+        elif with_claude_code:
+            answer, trouble = answered("claude-code", json.dumps(told).encode())
+            assert answer == ""
+            assert 'no "transcript_path" in it' in trouble
+        said.append(answered("copilot", json.dumps(told).encode())[0])
+    return said
+
+
+def test_copilot_may_call_the_hook_of_claude_code_beside_its_own():
+    both = of_copilot("both", with_claude_code=True)
+    assert both == of_copilot("one", with_claude_code=False)
+    assert any("permissionDecision" in each for each in both)

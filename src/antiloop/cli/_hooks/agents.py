@@ -58,6 +58,8 @@ SETTINGS: Dict[str, AgentSettings] = {
             },
             ".claude",
             "CLAUDE_CONFIG_DIR",
+            # Copilot CLI calls these hooks, too, and takes a failure for a refusal.
+            entry=lambda command: nested_entry(forgiving(command)),
         ),
         AgentSettings(
             "codex",
