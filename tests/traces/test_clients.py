@@ -11,6 +11,7 @@ from client_files import (
     WRITERS,
     Call,
     Round,
+    cursor_stream,
     goose_messages,
     healthy,
     lines,
@@ -756,6 +757,30 @@ def test_tools_of_cursor_may_be_functions_and_its_thoughts_are_kept(tmp_path):
     assert [result.text for result in run.results] == ["a"]
     assert run.failed
     assert [each.is_thought for each in run.messages] == [True]
+
+
+def test_what_cursor_prints_may_be_cut_at_its_start(tmp_path):
+    told = cursor_stream([*healthy(), *stuck(2)]).splitlines(keepends=True)
+    for start in range(len(told) - 1):
+        path = tmp_path / f"{start}.jsonl"
+        path.write_text("".join(told[start:]), encoding="utf-8")
+        (run,), (named,) = read_runs(str(path)), read_runs(str(path), source="cursor")
+        assert run == named
+
+
+@pytest.mark.parametrize("beside", [{"parent_tool_use_id": None}, {}])
+def test_what_claude_code_prints_may_be_cut_at_its_start(tmp_path, beside):
+    def line(role, *blocks):
+        message = {"role": role, "content": list(blocks)}
+        return {"type": role, "message": message, "session_id": "s", **beside}
+
+    words = {"type": "text", "text": "I look."}
+    call = {"type": "tool_use", "id": "x", "name": "Read", "input": {"file_path": "a"}}
+    result = {"type": "tool_result", "tool_use_id": "x", "content": "b"}
+    run = of_lines(
+        tmp_path, line("assistant", words), line("assistant", call), line("user", result)
+    )
+    assert ([call.tool_name for call in run.calls], run.client) == (["Read"], "claude-code")
 
 
 def test_copilot_cli_gives_tokens_and_the_errors_of_tools(tmp_path):

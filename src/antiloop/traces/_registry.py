@@ -117,7 +117,10 @@ _READERS: Tuple[Tuple[str, str, _Reader], ...] = (
     ("openai-chat", "OpenAI chat messages", CONVERSATIONS["openai-chat"]),
     ("chat-lines", "one chat message a line", CHATS["chat-lines"]),
 )
-_IS_SURE: Mapping[str, Callable[[Any], bool]] = {"openai-chat": mentions_tools}
+_IS_SURE: Mapping[str, Callable[[Any], bool]] = {
+    "claude-code": claude_code.is_sure,
+    "openai-chat": mentions_tools,
+}
 
 FORMATS: Dict[str, TraceFormat] = {
     name: TraceFormat(

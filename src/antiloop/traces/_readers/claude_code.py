@@ -16,7 +16,9 @@ from ...formats._internal import (
     field_of,
     is_message_line,
     is_of_conversation,
+    items_of,
     keep_latest,
+    tag_of,
     text_of,
 )
 from .._recorded_run import RecordedRun
@@ -31,6 +33,17 @@ def recognizes(value: Any) -> bool:
     if not isinstance(value, dict) or not _session_of(value):
         return False
     return is_message_line(value) or (value.get("type") == "system" and "subtype" in value)
+
+
+def is_sure(value: Any) -> bool:
+    """Whether a recognized value cannot be a line of cursor-agent, whose words look the same.
+
+    Its logs begin with another line, but that may be cut off.
+    """
+    blocks = items_of(field_of(field_of(value, "message"), "content"))
+    has_tools = any(tag_of(each, "type") in ("tool_use", "tool_result") for each in blocks)
+    is_own = "sessionId" in value or "parent_tool_use_id" in value or value["type"] == "system"
+    return is_own or has_tools
 
 
 def read(found: Iterable[Record], name: str, on_trouble: OnTrouble) -> Iterator[RecordedRun]:
