@@ -498,7 +498,9 @@ def test_a_compaction_is_told(tmp_path, name):
     ("kind", "data", "count"),
     [
         ("truncation", {"messagesRemovedDuringTruncation": 0}, 0),
-        ("truncation", {"messagesRemovedDuringTruncation": 3}, 1),
+        ("truncation", {"messagesRemovedDuringTruncation": 2}, 0),
+        ("truncation", {"messagesRemovedDuringTruncation": 5}, 1),
+        ("truncation", {}, 1),
         ("compaction_complete", {"success": False}, 0),
         ("compaction_complete", {"success": True, "summaryContent": "so far"}, 1),
     ],
@@ -508,6 +510,22 @@ def test_copilot_cli_has_forgotten_only_what_it_removed(tmp_path, kind, data, co
     event = {"type": f"session.{kind}", "data": data, "timestamp": 1}
     run = of_lines(tmp_path, *session[:8], event, *session[8:])
     assert sum(each.is_summary for each in run.messages) == count
+
+
+def test_a_copilot_that_trims_a_little_each_round_hides_no_loop(tmp_path):
+    """Only what the model has not seen for long is forgotten."""
+    rounds = [
+        Round(None, "", [Call(f"c{at}", "bash", {"command": f"try {at}"}, "denied", failed=True)])
+        for at in range(40)
+    ]
+    session = [json.loads(line) for line in WRITERS["copilot-cli"]["jsonl"](rounds).splitlines()]
+    data = {"messagesRemovedDuringTruncation": 2, "postTruncationMessagesLength": 24}
+    trim = {"type": "session.truncation", "data": data, "timestamp": 1}
+    trims = [[event, trim] if event["type"].startswith("tool") else [event] for event in session]
+    whole, cut = of_lines(tmp_path, *session), of_lines(tmp_path, *chain.from_iterable(trims))
+    found = [next(iter(replay(run, LoopDetector.escalating())))[0] for run in (whole, cut)]
+    assert found[0] == found[1]
+    assert [each.position for each in cut.messages if each.is_summary] == [13, 25, 37]
 
 
 def test_reading_again_after_a_compaction_is_no_loop_and_without_one_it_is(tmp_path, capsys):

@@ -2,13 +2,12 @@
 
 from typing import Any, Iterator
 
-from ..._amounts import moment_s
+from ..._amounts import moment_s, whole_number
 from ...formats._internal import field_of, first_field, items_of, optional_text, tag_of, text_of
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.usage import usage_of
 
 _KINDS = ("session.", "assistant.", "user.", "tool.", "subagent.", "system.", "hook.", "skill.")
-_COMPACTED = ("session.compaction_complete", "session.truncation")
 
 
 def _recognizes(value: Any) -> bool:
@@ -42,13 +41,20 @@ def _take(run: ListedRun, event: Any) -> None:
             run.ask(call, at)
     elif kind == "tool.execution_complete":
         _take_result(run, data, call_id, at)
-    elif kind in _COMPACTED and _has_removed(data):
+    elif kind == "session.compaction_complete" and data.get("success") is not False:
         run.add_summary(text_of(data.get("summaryContent")))
+    elif kind == "session.truncation":
+        _take_trim(run, data)
 
 
-def _has_removed(data: Any) -> bool:
-    """Whether the model no longer sees some messages; most looks at the length remove none."""
-    return data.get("success") is not False and data.get("messagesRemovedDuringTruncation") != 0
+def _take_trim(run: ListedRun, data: Any) -> None:
+    """Take what was removed from a conversation; most looks at its length remove nothing."""
+    removed = whole_number(data.get("messagesRemovedDuringTruncation"))
+    held = whole_number(data.get("postTruncationMessagesLength"))
+    if removed is None:
+        run.add_summary()
+    elif removed:
+        run.trimmed(removed, held)
 
 
 def _take_result(run: ListedRun, data: Any, call_id: Any, at: Any) -> None:

@@ -15,6 +15,7 @@ from ...formats._internal import (
     filled_field,
     first_field,
     flag_of,
+    has_forgotten,
     items_of,
     optional_text,
     tag_of,
@@ -56,6 +57,8 @@ class ListedRun(HistoryBuilder):
         self._round = -1
         self._reply: Optional[str] = None
         self._pieces: List[str] = []
+        self._mark: Optional[int] = None
+        """The number of messages when the model last forgot something."""
         self.answered = 0
         """The number of results so far."""
 
@@ -155,6 +158,25 @@ class ListedRun(HistoryBuilder):
         failed = is_error or kind.startswith(_FAILED) or any(flags)
         call_id = filled_field(block, *_RESULT_IDS)
         self.result(content, call_id, failed=failed, at=at, name=filled_field(block, *_NAMES))
+
+    def trimmed(self, removed: int, held: Optional[int] = None) -> None:
+        """Take that the oldest messages were removed.
+
+        Where a little is removed before each request, the model has forgotten something only once
+        it sees no more of what it saw then; otherwise no loop would ever be found.
+
+        Args:
+            removed: how many messages.
+            held: how many are left, where that is known.
+        """
+        made = self._round + 1 + self.answered + len(self.turn_starts)
+        held = made - removed if held is None else held
+        if self._mark is None and removed < held:
+            self._mark = made
+        # A call takes a message that asks for it and one with its result.
+        elif removed >= held or has_forgotten(made // 2, (self._mark or 0) // 2, held // 2):
+            self._mark = made
+            self.add_summary()
 
     def used(self, usage: Usage, at: Optional[float] = None, cost: Optional[float] = None) -> None:
         """Take what the model used for the reply whose calls come next."""
