@@ -24,6 +24,7 @@ pytest.importorskip("litellm", reason="needs the extra 'litellm'")
 pytest.importorskip("litellm.proxy.proxy_server", reason="needs the extra 'litellm'")
 
 import litellm
+from litellm.proxy import proxy_server
 from litellm.proxy.proxy_server import app
 from litellm.types.utils import (
     Delta,
@@ -191,3 +192,15 @@ def test_a_stream_that_says_something_new_is_read_to_its_end():
 def test_a_stream_is_read_to_its_end_where_nothing_is_to_be_done():
     guard = LoopGuard(LoopDetector.escalating(shadow=True))
     assert len(streamed(guard, [{"reasoning_content": CHANT}] * 60)[0]) == 60
+
+
+@pytest.mark.parametrize(
+    ("behind", "before"), [("openai/gpt-5", "tool"), ("mistral/x", "assistant")]
+)
+def test_a_model_of_mistral_is_known_by_what_the_proxy_calls_it(behind, before, monkeypatch):
+    parameters = {"model": behind, "api_key": "none"}
+    known = [{"model_name": "coder", "litellm_params": parameters}]
+    monkeypatch.setattr(proxy_server, "llm_router", litellm.Router(model_list=known))
+    sent = hooked(chat(repeated(3), model="coder"), "acompletion")
+    assert [each["role"] for each in sent["messages"][-2:]] == [before, "user"]
+    assert "was called 3 times in a row" in sent["messages"][-1]["content"]

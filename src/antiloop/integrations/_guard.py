@@ -33,9 +33,6 @@ __all__ = ["WITHDRAWN", "Guard", "stopped"]
 WITHDRAWN = f"{REFUSED_MARKER} the tools are withdrawn."
 """The result of a call that a model makes instead of saying its last words."""
 
-BRIDGE = "OK"
-"""The words of a model between results and a notice, where its API wants some."""
-_OF_MISTRAL = ("mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral")
 _KEPT_WINDOWS = 4
 _KEPT_OPINIONS = 1_000
 _JUDGED_ROUNDS = 20
@@ -303,11 +300,6 @@ def heeded(monitor: LoopMonitor, mark: Any, held: int) -> int:
         return mark
     monitor.forgot()
     return monitor.call_count
-
-
-def is_of_mistral(name: str) -> bool:
-    """Whether a model is one of Mistral, whose API refuses a user's message right after results."""
-    return any(each in name.lower() for each in _OF_MISTRAL)
 
 
 def without_round_of(call: ToolCall, history: History) -> History:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence
 
+from .._mistral import BRIDGE
 from ..formats import History, from_anthropic, from_openai_chat, from_openai_responses
 from ..formats._internal import anthropic, field_of, items_of, known_by, tag_of
 from ..formats._internal import openai_responses as responses
 from ..loop_detection import ClientProfile
-from ._guard import BRIDGE, is_of_mistral
 
 _OTHERS = ClientProfile("", host_texts=("<system-reminder>",))
 """The profile of a client that is not known."""
@@ -48,10 +48,18 @@ class Form:
             end -= 1
         return messages[:end] if end and self.is_result(messages[end - 1]) else ()
 
-    def with_message(self, body: Mapping[str, Any], words: str) -> Dict[str, Any]:
-        """Return a request with a further message to the model."""
+    def with_message(
+        self, body: Mapping[str, Any], words: str, *, has_bridge: bool
+    ) -> Dict[str, Any]:
+        """Return a request with a further message to the model.
+
+        Args:
+            body: the request.
+            words: the message.
+            has_bridge: whether the model has to speak between results and the message.
+        """
         messages = body[self.place]
-        if is_of_mistral(tag_of(body, "model")) and self.is_result(messages[-1]):
+        if has_bridge and self.is_result(messages[-1]):
             messages = [*messages, _BRIDGE]
         return {**body, self.place: self.with_words(messages, words)}
 

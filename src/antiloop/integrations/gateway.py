@@ -7,11 +7,13 @@ loop and need not know the agent.
 import logging
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Tuple
 
 from .._checks import check_choice
+from .._mistral import is_of_mistral
 from .._text.shortening import visible
 from ..formats import History
+from ..formats._internal import tag_of
 from ..loop_detection import (
     ClientProfile,
     LoopAction,
@@ -133,15 +135,24 @@ class GatewayGuard(Guard):
         if verdict.decision.action is LoopAction.CONTINUE:
             verdict = _block_of(monitor, request.turn)
         if verdict.action is LoopAction.NOTIFY:
-            return JudgedRequest(form.with_message(body, self.notice(verdict)), verdict=verdict)
+            return JudgedRequest(self._with_words(request, self.notice(verdict)), verdict=verdict)
         if verdict.action is LoopAction.BLOCK:
-            return JudgedRequest(_without_tools(form, body, verdict), verdict=verdict)
+            sent = self._with_words(request, _no_tools(verdict))
+            return JudgedRequest(form.without_tools(sent), verdict=verdict)
         if verdict.action is LoopAction.CONCLUDE and not self._was_concluded(request):
-            body = form.without_tools(form.with_message(body, self.notice(verdict)))
-            return JudgedRequest(body, verdict=verdict)
+            sent = self._with_words(request, self.notice(verdict))
+            return JudgedRequest(form.without_tools(sent), verdict=verdict)
         if verdict.action.ends_run:
             return JudgedRequest(body, _answer(request, verdict), verdict)
         return JudgedRequest(body, verdict=verdict)
+
+    def _with_words(self, request: Request, words: str) -> Mapping[str, Any]:
+        has_bridge = any(map(is_of_mistral, self._models_of(request.body)))
+        return request.form.with_message(request.body, words, has_bridge=has_bridge)
+
+    def _models_of(self, body: Mapping[str, Any]) -> Sequence[str]:
+        """Return the names of the models that may answer a request."""
+        return [tag_of(body, "model")]
 
     def _was_concluded(self, request: Request) -> bool:
         """Whether the model was asked for its last words before, and called tools all the same."""
@@ -203,9 +214,8 @@ def _form(kind: str) -> Form:
     return FORMS[kind]
 
 
-def _without_tools(form: Form, body: Mapping[str, Any], verdict: LoopVerdict) -> Mapping[str, Any]:
-    words = f"{NOTICE_MARKER} {visible(reason_of(verdict))}\n{_NO_TOOLS}"
-    return form.without_tools(form.with_message(body, system_notice(words)))
+def _no_tools(verdict: LoopVerdict) -> str:
+    return system_notice(f"{NOTICE_MARKER} {visible(reason_of(verdict))}\n{_NO_TOOLS}")
 
 
 def _answer(request: Request, verdict: LoopVerdict) -> Answer:

@@ -20,6 +20,7 @@ with needed("langchain", "langchain", __name__):
     )
     from typing_extensions import Annotated, NotRequired
 
+from .._mistral import BRIDGE, is_of_mistral
 from ..exceptions import SnapshotError
 from ..formats import History, from_langchain
 from ..formats._internal import field_of, text_of
@@ -27,7 +28,7 @@ from ..formats._internal import langchain as lc_messages
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
 from ..stability import beta, stable
 from ..types import Role
-from ._guard import BRIDGE, WITHDRAWN, Guard, heeded, is_of_mistral, stopped
+from ._guard import WITHDRAWN, Guard, heeded, stopped
 from ._thoughts import CirclingError, Thoughts
 from .langgraph import _call_of, _is_refused, _refusal_of, _thread
 

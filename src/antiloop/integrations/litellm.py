@@ -1,7 +1,7 @@
 """The LiteLLM proxy: agents in any language that ask their models through it."""
 
 import time
-from typing import Any, AsyncIterator, Dict, Optional
+from typing import Any, AsyncIterator, Dict, Mapping, Optional, Sequence
 
 from ._needed import needed
 
@@ -9,9 +9,10 @@ with needed("litellm[proxy]", "litellm", __name__):
     from litellm.exceptions import RejectedRequestError
     from litellm.integrations.custom_guardrail import ModifyResponseException
     from litellm.integrations.custom_logger import CustomLogger
+    from litellm.proxy import proxy_server
     from litellm.proxy._types import ProxyException
 
-from ..formats._internal import field_of, items_of
+from ..formats._internal import field_of, items_of, tag_of
 from ..loop_detection import LoopAction
 from ..stability import stable
 from ._request_answers import Answer
@@ -58,6 +59,13 @@ class LoopGuard(GatewayGuard, CustomLogger):
         if judged.answer is not None:
             raise _instead(judged.answer, data)
         return None if judged.body is data else dict(judged.body)
+
+    def _models_of(self, body: Mapping[str, Any]) -> Sequence[str]:
+        """Return the model that is asked for, and those that the proxy has by this name."""
+        name = tag_of(body, "model")
+        router = proxy_server.llm_router
+        known = (router.get_model_list(model_name=name) if router and name else None) or ()
+        return [name, *(tag_of(field_of(each, "litellm_params"), "model") for each in known)]
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: Any

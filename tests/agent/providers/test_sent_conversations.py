@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,11 +16,13 @@ from antiloop import (
     RepeatDetector,
     ScriptedProvider,
 )
-from antiloop.agent import ModelReply, ReplyEnd, ToolSchema
+from antiloop.agent import ModelReply, ModelRequest, ReplyEnd, ToolSchema
 from antiloop.agent._context import INTERRUPTED
+from antiloop.agent.providers import OpenAIProvider
 from antiloop.agent.providers._anthropic import anthropic_messages
-from antiloop.agent.providers._openai_chat import openai_messages
+from antiloop.agent.providers._openai_chat import mistral_messages, openai_messages
 from antiloop.agent.providers._openai_responses import responses_input
+from antiloop.loop_detection._messages import NOTICE_MARKER
 from antiloop.types import Message, Role, ToolCall
 
 INSIDE_ITSELF = {}
@@ -159,6 +162,23 @@ def check_results(messages):
     )
     assert asked == answered
     assert len(set(asked)) == len(asked)
+    check_order_of_mistral(mistral_messages(messages))
+
+
+def check_order_of_mistral(messages):
+    """Check what Mistral's own validator checks."""
+    after = {
+        "system": {"system", "user", "assistant"},
+        "user": {"system", "user", "assistant"},
+        "assistant": {"user", "assistant", "tool"},
+        "tool": {"assistant", "tool"},
+    }
+    roles = [each["role"] for each in messages]
+    assert all(role in after[before] for before, role in zip(roles, roles[1:]))
+    asked = [call["id"] for each in messages for call in each.get("tool_calls", ())]
+    answered = [each["tool_call_id"] for each in messages if each["role"] == "tool"]
+    assert asked == answered
+    assert all(re.fullmatch("[A-Za-z0-9]{9}", each) for each in asked)
 
 
 class Remembering(ScriptedProvider):
@@ -187,3 +207,16 @@ def test_a_conversation_that_is_cut_anywhere_goes_on_with_a_result_for_each_call
     added = [each for each in provider.sent if each.content == INTERRUPTED]
     assert [each for each in provider.sent if each not in added] == kept
     assert all(each.is_error for each in added)
+
+
+@pytest.mark.parametrize(("model", "role"), [("gpt-5", "system"), ("Devstral-small", "user")])
+def test_a_notice_to_a_model_of_mistral_comes_in_an_order_that_its_api_takes(model, role):
+    detector = LoopDetector([RepeatDetector(2)], Escalation(("notify",)))
+    replies = [ModelReply("", (ToolCall("look", {}, f"c{number}"),)) for number in range(2)]
+    provider = ScriptedProvider([*replies, "Done."])
+    asked = Agent([look], provider, AgentConfig(9, detector)).run("Go").messages[:-1]
+    request = ModelRequest(asked, ())
+    sent = OpenAIProvider(model, client=object())._arguments(request, False, None)["messages"]
+    *_, before, notice = sent
+    assert NOTICE_MARKER in notice["content"]
+    assert (before["role"], notice["role"]) == ("assistant" if role == "user" else "tool", role)

@@ -69,7 +69,7 @@ def test_ids_used_twice_in_one_reply_are_told_apart():
 
 
 def test_a_result_without_any_call_keeps_or_gets_an_id():
-    assert ids_of([answering("a"), answering()]) == ([], ["a", "antiloop_1"])
+    assert ids_of([answering("a"), answering()]) == ([], ["a", "antiloop_1_0"])
 
 
 @pytest.mark.parametrize(

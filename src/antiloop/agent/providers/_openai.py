@@ -73,7 +73,7 @@ class OpenAIProvider(SdkProvider):
         self._model = model
         self._takes_images = takes_images
         self._api = _APIS[api](
-            checked_options(options, _APIS[api].reserved), native_schema, has_end_mark
+            checked_options(options, _APIS[api].reserved), native_schema, has_end_mark, str(model)
         )
 
     def _endpoint(self, client: Any) -> Callable[..., Any]:

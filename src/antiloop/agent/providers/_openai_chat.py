@@ -1,10 +1,13 @@
 """OpenAI's chat completions, which compatible servers speak, too."""
 
 import json
+import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
 from ..._frozen import thawed
+from ..._mistral import BRIDGE, is_of_mistral
 from ...exceptions import ProviderError
+from ...loop_detection import system_notice
 from ...types import Image, Message, Role, ToolCall
 from ._protocol import ModelReply, ModelRequest, ReplyEnd, StreamItem, ToolSchema, Usage
 from ._sdk import Collector
@@ -38,6 +41,7 @@ _OPAQUE = ("reasoning_content", "reasoning", "reasoning_details", "extra_content
 
 # A tool's message takes text alone, so its images follow all results of the round.
 _OF_RESULTS = "The images of the results above, in their order:"
+_NINE = re.compile("[A-Za-z0-9]{9}")  # the ids of Mistral
 _ENDS = {
     "length": ReplyEnd.LENGTH,
     "model_length": ReplyEnd.LENGTH,  # Mistral
@@ -60,6 +64,8 @@ class OpenAIApi(NamedTuple):
     """Whether a response schema is sent as such, and not in words."""
     has_end_mark: bool
     """Whether a stream says where it ends."""
+    model: str
+    """The name of the model."""
 
 
 class ChatApi(OpenAIApi):
@@ -81,7 +87,8 @@ class ChatApi(OpenAIApi):
         arguments.update(self.options)
         if not stream:
             arguments.pop("stream_options", None)
-        arguments["messages"] = openai_messages(request.messages, source, request.tools)
+        written = mistral_messages if is_of_mistral(self.model) else openai_messages
+        arguments["messages"] = written(request.messages, source, request.tools)
         if request.tools:
             arguments["tools"] = openai_tools(request.tools)
             if not request.may_call:
@@ -151,9 +158,35 @@ def openai_messages(
         source: the API that asks; it gets back the provider data that it sent.
         tools: the tools of the request.
     """
+    return _written(with_call_ids(with_sent_names(messages, tools)), source)
+
+
+def mistral_messages(
+    messages: Sequence[Message], source: str = "", tools: Sequence[ToolSchema] = ()
+) -> List[Dict[str, Any]]:
+    """Return what `openai_messages` does, in an order and with ids that Mistral's API takes.
+
+    After results only the model may speak, and a system message may not follow what it said.
+    """
+    made: List[Dict[str, Any]] = []
+    named = with_call_ids(with_sent_names(messages, tools), _NINE.fullmatch, _nine)
+    for message in _written(named, source):
+        if message["role"] == "system" and any(each["role"] != "system" for each in made):
+            message = {"role": "user", "content": system_notice(message["content"])}
+        if message["role"] == "user" and made and made[-1]["role"] == "tool":
+            made.append({"role": "assistant", "content": BRIDGE})
+        made.append(message)
+    return made
+
+
+def _nine(place: int, position: int) -> str:
+    return f"{place:06}{position:03}"
+
+
+def _written(messages: Sequence[Message], source: str) -> List[Dict[str, Any]]:
     made: List[Dict[str, Any]] = []
     seen: List[Image] = []
-    for message in with_call_ids(with_sent_names(messages, tools)):
+    for message in messages:
         if seen and message.role is not Role.TOOL:
             made.append(_shown(_OF_RESULTS, seen))
             seen = []

@@ -6,6 +6,7 @@ Pure functions. What a model or a server produced never makes them raise.
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from typing import (
     Any,
     Callable,
@@ -232,7 +233,15 @@ def _named(call: ToolCall, names: Container[str]) -> ToolCall:
     return replace(call, tool_name=sent_name(call.tool_name) or "unnamed")
 
 
-def with_call_ids(messages: Sequence[Message], is_id: Callable[[str], Any] = bool) -> List[Message]:
+def _made_id(place: int, position: int) -> str:
+    return f"antiloop_{place}_{position}"
+
+
+def with_call_ids(
+    messages: Sequence[Message],
+    is_id: Callable[[str], Any] = bool,
+    made_id: Callable[[int, int], str] = _made_id,
+) -> List[Message]:
     """Return the messages with an id on every call and every result, each used once.
 
     A call without an id, or with one that was used before (weak servers count from zero in every
@@ -244,23 +253,26 @@ def with_call_ids(messages: Sequence[Message], is_id: Callable[[str], Any] = boo
     unanswered: List[Tuple[Optional[str], str]] = []
     for place, message in enumerate(messages):
         if message.tool_calls:
-            calls = _identified(message.tool_calls, place, used, is_id)
+            calls = _identified(message.tool_calls, used, is_id, partial(made_id, place))
             unanswered = [(old.id, new.id or "") for old, new in zip(message.tool_calls, calls)]
             message = replace(message, tool_calls=calls)
         elif message.role is Role.TOOL:
             answered = _answered(message.tool_call_id, unanswered)
-            message = replace(message, tool_call_id=answered or f"antiloop_{place}")
+            message = replace(message, tool_call_id=answered or made_id(place, 0))
         paired.append(message)
     return paired
 
 
 def _identified(
-    calls: Sequence[ToolCall], place: int, used: Set[str], is_id: Callable[[str], Any]
+    calls: Sequence[ToolCall],
+    used: Set[str],
+    is_id: Callable[[str], Any],
+    made_id: Callable[[int], str],
 ) -> Tuple[ToolCall, ...]:
     identified = []
     for position, call in enumerate(calls):
         if not call.id or call.id in used or not is_id(call.id):
-            call = replace(call, id=f"antiloop_{place}_{position}")
+            call = replace(call, id=made_id(position))
         used.add(call.id or "")
         identified.append(call)
     return tuple(identified)
