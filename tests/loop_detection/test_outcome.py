@@ -1,7 +1,6 @@
 """An answer is judged by what a person sees at a glance; a mention of an error is no error."""
 
 import json
-from contextlib import ExitStack
 from unittest.mock import patch
 
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import LoopAction, LoopDetection, LoopDetector
-from antiloop.loop_detection._evidence import outcome as outcome_module
 from antiloop.loop_detection._evidence import plain_answer
 from antiloop.loop_detection._evidence.outcome import (
     REFUSED_MARKER,
@@ -237,9 +235,7 @@ SPOKEN = [
 )
 def test_quick_checks_change_no_outcome(begin, end, is_error):
     text = begin + end
-    with ExitStack() as patches:
-        for module in (outcome_module, plain_answer):
-            patches.enter_context(patch.object(module, "contains_any", lambda *_: True))
+    with patch.object(plain_answer, "contains_any", lambda *_: True):
         slowly = outcome(text, is_error)
     assert outcome(text, is_error) is slowly
 

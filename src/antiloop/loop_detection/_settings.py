@@ -89,35 +89,25 @@ class DetectorSettings(Unchangeable):
     ) -> Iterator[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
         for detector in self._asked_if_new if window.ends_new else self._asked:
+            is_own = isinstance(detector, WindowDetector)
             try:
-                found = self._finding(detector, window, tool_calls, tool_results)
+                if isinstance(detector, WindowDetector):
+                    found, given = detector.find(window), window.call_count
+                elif window.rounds:
+                    found, given = detector.check(tool_calls, tool_results), len(tool_calls)
+                else:
+                    continue  # all calls are exempt
+                # What our own detectors find is complete, and masked.
+                is_whole = isinstance(found, LoopDetection) and found.identity and found.indices
+                if found is not None and not (is_whole and is_own):
+                    found = completed(found, window, given, self.masking)
             except Exception as error:
                 _logger.exception("detector %r raised; it is skipped for this round", detector.name)
-                if not isinstance(detector, WindowDetector):
+                if not is_own:
                     hint_at_results(detector, error, tool_results)
             else:
                 if found is not None:
                     yield found
-
-    def _finding(
-        self,
-        detector: BaseDetector,
-        window: Window,
-        tool_calls: Sequence[ToolCall],
-        tool_results: Sequence[Result],
-    ) -> Optional[LoopDetection]:
-        given = len(tool_calls)
-        if isinstance(detector, WindowDetector):
-            found, given = detector.find(window), window.call_count
-        elif window.rounds:
-            found = detector.check(tool_calls, tool_results)
-        else:
-            return None  # all calls are exempt
-        # What our own detectors find is complete, and masked.
-        is_whole = isinstance(found, LoopDetection) and found.identity and found.indices
-        if found is None or (is_whole and isinstance(detector, WindowDetector)):
-            return found
-        return completed(found, window, given, self.masking)
 
     def __repr__(self) -> str:
         names = ", ".join(detector.name for detector in self.detectors)

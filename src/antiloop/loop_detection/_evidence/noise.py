@@ -56,7 +56,6 @@ _MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED}|{_RANDOM.pattern
 _DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"\b\d+\b")
 _WORDS = re.compile(r"[^\W_]+")
-_HEXADECIMAL = bytes(ord("0") if chr(code) in "0123456789abcdef" else code for code in range(256))
 _ENDS = "\"'`=:,;()<>[]{}"
 _TERM_ENDS = str.maketrans(dict.fromkeys(_ENDS, " "))
 _BREAKS = _ENDS + "".join(filter(str.isspace, map(chr, range(128))))
@@ -293,26 +292,10 @@ def _without(text: str, part: str) -> str:
 
 
 def _stems(text: str) -> str:
-    text = text[:LONG].lower()
-    if _may_have_clocks(text):
-        text = _DAYS.sub(r"\1\2\3", _CLOCKS.sub(" ", text))
+    text = _DAYS.sub(r"\1\2\3", _CLOCKS.sub(" ", text[:LONG].lower()))
     stems = {word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))}
     telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
     return " ".join(sorted(telling or stems)[:_STEMS])
-
-
-def _may_have_clocks(text: str) -> bool:
-    """Whether a text in lower case may hold a time or an id, which is much quicker to find out."""
-    if not text.isascii():
-        return True
-    masked = text.encode().translate(_HEXADECIMAL)
-    return (
-        b"0000-00-00" in masked
-        or b"0:00:00" in masked
-        or b"0000000000" in masked
-        or b"0x000000" in masked
-        or b"00000000-0000-" in masked
-    )
 
 
 def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, str]]:

@@ -17,7 +17,6 @@ from .plain_answer import (
     SHORT,
     SILENCE_WORDS,
     ascii_words,
-    contains_any,
     may_be_running,
     telling_words,
 )
@@ -96,16 +95,11 @@ _BENIGN = re.compile(
     r"|\bnot\s+\w+\s+(?:any\s+|new\s+){1,2}(?:errors?|fail\w*|issues?|problems?)\b"
     r"|\b(?:may|must|should) not\b|\bnot (?:none|staged)\b"
 )  # "error": null, 0 failed, no errors, "you may not use this file", "Changes not staged"
-_BENIGN_PARTS = (
-    *("null", "none", "false", "0", "no ", "zero ", "without ", "[", "{", "any", "new"),
-    *("may not", "must not", "should not", "staged"),
-)
 _CLAUSE = re.compile(r"[.,;!](?=\s|$)|\n")
 _BUSY = re.compile(
     r"\b(?:overloaded|rate.?limit\w*|temporarily|too many requests|not.?ready"
     r"|(?:try|retry)\s+(?:again\s+)?later)\b"
 )
-_BUSY_PARTS = ("overloaded", "rate", "temporarily", "too many", "ready", "later")
 _SILENT = re.compile(
     r"\W*(?:exit\s+(?:code|status)\s+[01]"
     r"|(?:\w+[\s(.,]+){0,8}?(?:no|empty|without(?:\s+any)?|(?:did\s+not|didn't)\s+\w+\s+any)\s+output"
@@ -119,7 +113,6 @@ _NOTHING = re.compile(
     r"|items?|hits?|found|spans?)\b"
 )
 _HARNESS = re.compile(r"^\[.*$", re.MULTILINE)  # of the program that ran the tool: [metadata] {}
-_CALL_NOUNS = ("tool", "function", "command", "argument", "parameter", "input", "propert", "field")
 _NO_TOOL = (
     r"unknown (?:tool|command|function)|no such (?:tool|function)|(?:tool|function) \S+ (?:is )?not"
     r"|not a (?:valid|known) (?:tool|command|function)|(?:tool|function) not found"
@@ -192,7 +185,7 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None) -> Outco
 
 
 def _failure(head: str) -> Outcome:
-    return INVALID if contains_any(head, _CALL_NOUNS) and _INVALID.search(head) else FAILURE
+    return INVALID if _INVALID.search(head) else FAILURE
 
 
 def _brief_outcome(text: str, telling: AbstractSet[str]) -> Optional[Outcome]:
@@ -214,7 +207,7 @@ def is_busy(text: str) -> bool:
 
 
 def _says_busy(head: str) -> bool:
-    return contains_any(head, _BUSY_PARTS) and _BUSY.search(head) is not None
+    return _BUSY.search(head) is not None
 
 
 def _speaks_of_failure(head: str) -> bool:
@@ -224,8 +217,7 @@ def _speaks_of_failure(head: str) -> bool:
     if _NAME.search(stated):
         parts = stated.split()
         stated = " ".join([part for part in parts if part.isalpha() or not _NAME.search(part)])
-    if contains_any(stated, _BENIGN_PARTS):
-        stated = _BENIGN.sub(" ", stated)
+    stated = _BENIGN.sub(" ", stated)
     said = NEGATIVE.intersection(ascii_words(stated))
     if said and said <= DENIALS:  # "Order 11 shipped. It is not insured."
         said = NEGATIVE.intersection(ascii_words(_CLAUSE.split(stated, 1)[0]))

@@ -1,13 +1,13 @@
 """The calls of one model reply."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import attrgetter
 from typing import Dict, List, Optional, Tuple
 
 from ..._short_repr import counted, quoted, short_repr
 from ...stability import beta
 from .call_features import CallFeatures
+from .derived import derived
 from .outcome import EMPTY, SILENT, SUCCESS, WAITING, Outcome
 
 
@@ -69,7 +69,7 @@ class JudgedCall:
         """
         return self.features.keys.get(name)
 
-    @cached_property
+    @derived
     def is_change(self) -> bool:
         """Whether the call changed the world in a way that the window has not seen."""
         features = self.features
@@ -132,22 +132,22 @@ class Round:
     def __repr__(self) -> str:
         return short_repr(self, counted(len(self.evidence), "call"))
 
-    @cached_property
+    @derived
     def sorted_evidence(self) -> List[JudgedCall]:
         """The evidence by fingerprints, the same for any order of the reply."""
         return sorted_by_fingerprint(self.evidence)
 
-    @cached_property
+    @derived
     def fingerprints(self) -> str:
         """The fingerprints of the calls as one text: equal for the same calls in any order."""
         return " ".join(map(fingerprint_of, self.sorted_evidence))
 
-    @cached_property
+    @derived
     def news(self) -> int:
         """The number of its calls that brought something new."""
         return sum(item.brings_news for item in self.evidence)
 
-    @cached_property
+    @derived
     def traits(self) -> int:
         """The evidence that it bears: it failed, found nothing, or repeated what was known."""
         if self.is_new:
