@@ -88,7 +88,6 @@ class Window:
         """The calls and answers from before the last compaction."""
         self.occurrences: Occurrences = Occurrences()
         """The number of times that each of its calls came, and the outcomes."""
-        self._lowest: Dict[Tuple[str, int], int] = {}
 
     @classmethod
     def of(
@@ -227,11 +226,8 @@ class Window:
         """Return the lowest threshold of a detector: the usual one, or what a tool has instead."""
         if not self.policies:
             return usual
-        asked = (detector, usual)
-        if asked not in self._lowest:
-            declared = [policy.thresholds.get(detector, usual) for policy in self.policies.values()]
-            self._lowest[asked] = min([usual, *declared])
-        return self._lowest[asked]
+        declared = [policy.thresholds.get(detector, usual) for policy in self.policies.values()]
+        return min([usual, *declared])
 
     def __iter__(self) -> Iterator[JudgedCall]:
         return (item for passed in self.rounds for item in passed.evidence)
