@@ -1,7 +1,7 @@
 """Fields and text of messages, whether they are plain JSON or a library's objects."""
 
 from collections.abc import Mapping
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from .._amounts import moment_s
 from .._text.binary import label_of_base64
@@ -135,6 +135,11 @@ def optional_text(value: Any) -> Optional[str]:
 def items_of(value: Any) -> List[Any]:
     """Return the items of a list or tuple; none of anything else."""
     return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def mapping_of(value: Any) -> Dict[str, Any]:
+    """Return a JSON object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def _is_part(part: Any) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         first_field,
         flag_of,
         items_of,
+        mapping_of,
         optional_text,
         tag_of,
         text_of,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "_content": (
-        "arguments_of field_of filled_field first_field flag_of items_of optional_text"
+        "arguments_of field_of filled_field first_field flag_of items_of mapping_of optional_text"
         " tag_of text_of texts_in thoughts_in time_of"
     ),
     "_history_builder": "GrowingHistory has_forgotten keep_latest timed",

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..._text.canonical import json_or
 from ...stability import beta
-from .._content import field_of, tag_of, text_of
+from .._content import field_of, mapping_of, tag_of, text_of
 from .._history import History
 from .agent_span import AgentSpan
 from .flat_calls import Columns, Row, fits, flat_calls, rows_in, value_at
@@ -173,7 +173,8 @@ def _with_kinds(rows: List[Row]) -> Iterator[Row]:
     parents = {text_of(row.get("parent_id")) for row in rows}
     is_declared = any(_declared(row) for row in rows)
     for row in rows:
-        model, usage = next(iter(_usages(row).items()), ("", {}))
+        usages = mapping_of(field_of(row.get("summary"), "usage"))
+        model, usage = next(iter(usages.items()), ("", {}))
         is_leaf = text_of(row.get("id")) not in parents
         guessed = "llm" if usage else "tool" if is_leaf and not is_declared else ""
         name = row["op_name"].rpartition("/op/")[2].partition(":")[0]
@@ -192,15 +193,10 @@ def _declared(row: Row) -> str:
     )
 
 
-def _usages(row: Row) -> Mapping[str, Any]:
-    usage = field_of(row.get("summary"), "usage")
-    return usage if isinstance(usage, dict) else {}
-
-
 def _attributes(row: Row) -> Dict[str, Any]:
     """Return the attributes of a span as flat keys, from an object or from columns."""
-    held = row.get("attributes")
-    flat = dict(_flattened(held, "")) if isinstance(held, dict) else {}
+    held = mapping_of(row.get("attributes"))
+    flat = dict(_flattened(held, "")) if held else {}
     for key, value in row.items():
         if key.startswith("attributes.") and value is not None:
             flat.update(_flattened(value, key[len("attributes.") :]))

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 from ..._amounts import moment_s, whole_number
-from .._content import optional_text, text_of
+from .._content import items_of, mapping_of, optional_text, text_of
 
 _FAILED = ("2", "STATUS_CODE_ERROR", "ERROR")
 _SCALARS = ("stringValue", "boolValue", "doubleValue", "bytesValue")
@@ -57,7 +57,7 @@ def spans_of(value: Any) -> Iterator[Span]:
     if _is_printed(value):
         yield _printed(value)
     for resource in _objects(value, "resourceSpans"):
-        service = _service(_plain_map(_mapping(resource.get("resource")).get("attributes")))
+        service = _service(_plain_map(mapping_of(resource.get("resource")).get("attributes")))
         for scope in chain(_objects(resource, "scopeSpans"), _objects(resource, _OLD_SCOPES)):
             for span in _objects(scope, "spans"):
                 yield _exported(span, service)
@@ -118,7 +118,7 @@ def _printed(span: Mapping[str, Any]) -> Span:
         events,
         _error(span.get("status"), "status_code", "description", events),
         text_of(span.get("name")),
-        _service(_attributes(_mapping(span.get("resource")))),
+        _service(_attributes(mapping_of(span.get("resource")))),
     )
 
 
@@ -130,22 +130,16 @@ def _get(holder: Mapping[str, Any], name: str) -> Any:
 
 
 def _objects(holder: Mapping[str, Any], name: str) -> List[Mapping[str, Any]]:
-    found = _get(holder, name)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return [item for item in items_of(_get(holder, name)) if isinstance(item, dict)]
 
 
 def _attributes(holder: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {text_of(key): value for key, value in _mapping(holder.get("attributes")).items()}
+    return {text_of(key): value for key, value in mapping_of(holder.get("attributes")).items()}
 
 
 def _plain_map(pairs: Any) -> Mapping[str, Any]:
     """Return a list of keys and typed values as a mapping of plain ones."""
-    pairs = pairs if isinstance(pairs, list) else []
-    pairs = [pair for pair in pairs if isinstance(pair, dict)]
+    pairs = [pair for pair in items_of(pairs) if isinstance(pair, dict)]
     return {text_of(pair.get("key")): _plain(pair.get("value")) for pair in pairs}
 
 
@@ -163,7 +157,7 @@ def _plain(value: Any) -> Any:
 
 
 def _error(status: Any, code: str, message: str, events: Any) -> Optional[str]:
-    status = _mapping(status)
+    status = mapping_of(status)
     if text_of(status.get(code)) not in _FAILED:
         return None
     messages = [attributes.get("exception.message") for name, attributes in events]

@@ -4,11 +4,11 @@ A trajectory is one JSON document, which is read whole.
 """
 
 from bisect import bisect_left
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, Tuple
 
 from ..._amounts import number, total, whole_number
 from ...formats import History, from_atif
-from ...formats._internal import field_of, items_of, optional_text, own_steps, time_of
+from ...formats._internal import field_of, items_of, mapping_of, optional_text, own_steps, time_of
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.run_under_way import whole_runs
 from .._shared.usage import reply_event, usage_of
@@ -18,11 +18,9 @@ def recognizes(value: Any) -> bool:
     """Whether a JSON value is one trajectory."""
     if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
         return False
-    return isinstance(value.get("schema_version"), str) or "step_id" in _first(value["steps"])
-
-
-def _first(items: List[Any]) -> Dict[str, Any]:
-    return items[0] if items and isinstance(items[0], dict) else {}
+    return isinstance(value.get("schema_version"), str) or "step_id" in mapping_of(
+        next(iter(value["steps"]), None)
+    )
 
 
 def _runs(trajectory: Dict[str, Any], source: str) -> Iterator[RecordedRun]:

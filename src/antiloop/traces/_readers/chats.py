@@ -12,6 +12,7 @@ from ...formats._internal import (
     first_field,
     flag_of,
     items_of,
+    mapping_of,
     optional_text,
     tag_of,
     text_of,
@@ -61,7 +62,7 @@ def _take_droid(run: ListedRun, line: Any) -> None:
         # What is for the model alone no person wrote.
         is_hidden = tag_of(line, "visibility") == "llm_only"
         content = [each for each in content if not (is_hidden or _is_reminder(each))]
-        run.chat({**mapping(message), "content": content}, moment_s(field_of(line, "timestamp")))
+        run.chat({**mapping_of(message), "content": content}, moment_s(field_of(line, "timestamp")))
 
 
 def _is_reminder(block: Any) -> bool:
@@ -141,7 +142,7 @@ def _take_crush(run: ListedRun, message: Any) -> None:
 
 def _is_goose_message(message: Any) -> bool:
     content = field_of(message, "content")
-    return _has_block(content, "toolrequest", "toolresponse") and "created" in mapping(message)
+    return _has_block(content, "toolrequest", "toolresponse") and "created" in mapping_of(message)
 
 
 def _is_goose(value: Any) -> bool:
@@ -173,7 +174,7 @@ def _take_goose(run: ListedRun, message: Any) -> None:
         call = field_of(field_of(block, "toolCall"), "value")
         given = field_of(block, "toolResult")
         if tag_of(block, "type") == "toolRequest":
-            said.append({"type": "tool_use", "id": field_of(block, "id"), **mapping(call)})
+            said.append({"type": "tool_use", "id": field_of(block, "id"), **mapping_of(call)})
         elif tag_of(block, "type") == "toolResponse":
             said.append(_goose_result(block, given))
         elif tag_of(block, "type") not in ("toolConfirmationRequest", "contextLengthExceeded"):
@@ -194,11 +195,6 @@ def _goose_result(block: Any, given: Any) -> Dict[str, Any]:
         "content": content,
         "is_error": failed,
     }
-
-
-def mapping(value: Any) -> Dict[str, Any]:
-    """Return a value if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 # Continue: ``~/.continue/sessions/*.json``.

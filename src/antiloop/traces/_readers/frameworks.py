@@ -9,6 +9,7 @@ from ...formats._internal import (
     filled_field,
     first_field,
     items_of,
+    mapping_of,
     optional_text,
     tag_of,
     text_of,
@@ -16,7 +17,7 @@ from ...formats._internal import (
     thoughts_in,
 )
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
-from .chats import any_of, listed_document, listed_under, mapping, messages_in
+from .chats import any_of, listed_document, listed_under, messages_in
 
 _SDK_TYPES = ("tool-call", "tool-result")
 _FINAL = ("output-available", "output-error", "output-denied", "result")
@@ -37,7 +38,7 @@ def _is_ui_message(message: Any) -> bool:
 def _is_ui_tool(part: Any) -> bool:
     kind = tag_of(part, "type")
     is_tool = kind == "dynamic-tool" or kind.startswith("tool-")
-    return is_tool and bool({"toolCallId", "toolInvocation"} & mapping(part).keys())
+    return is_tool and bool({"toolCallId", "toolInvocation"} & mapping_of(part).keys())
 
 
 def _is_ai_sdk(value: Any) -> bool:
@@ -112,13 +113,13 @@ def _take_tau2(run: ListedRun, message: Any) -> None:
 
 def _is_smolagents(value: Any) -> bool:
     steps = value if isinstance(value, list) else field_of(value, "steps")
-    return any_of(steps, lambda step: "step_number" in mapping(step) and "observations" in step)
+    return any_of(steps, lambda step: "step_number" in mapping_of(step) and "observations" in step)
 
 
 def _take_smolagents(run: ListedRun, step: Any) -> None:
-    if "task" in mapping(step):
+    if "task" in mapping_of(step):
         run.add_user_message(text_of(step["task"]))
-    if "step_number" not in mapping(step):
+    if "step_number" not in mapping_of(step):
         return
     timing = field_of(step, "timing")
     began, ended = (moment_s(field_of(timing, name)) for name in ("start_time", "end_time"))
@@ -138,7 +139,7 @@ def _take_smolagents(run: ListedRun, step: Any) -> None:
 
 def _is_browser_use(value: Any) -> bool:
     history = field_of(value, "history") if isinstance(value, dict) else None
-    return any_of(history, lambda step: "model_output" in mapping(step) and "result" in step)
+    return any_of(history, lambda step: "model_output" in mapping_of(step) and "result" in step)
 
 
 def _listed_browser_use(value: Any) -> Iterator[Listed]:
@@ -154,7 +155,7 @@ def _take_browser_use(run: ListedRun, step: Any) -> None:
     run.add_thoughts(text_of(field_of(output, "thinking")))
     run.add_reply(text_of(field_of(output, "next_goal")))
     number_of, results = len(run), items_of(field_of(step, "result"))
-    actions = [mapping(action) for action in items_of(field_of(output, "action"))]
+    actions = [mapping_of(action) for action in items_of(field_of(output, "action"))]
     for index, action in enumerate(actions):
         named = next((name for name, given in action.items() if given is not None), "")
         run.call(named, arguments_of(action.get(named)), f"{number_of + index}", began)
@@ -197,8 +198,8 @@ def _take_autogen(run: ListedRun, message: Any) -> None:
 
 def _is_librechat(value: Any) -> bool:
     messages = messages_in(value) if isinstance(value, dict) else None
-    return "conversationId" in mapping(value) and any_of(
-        messages, lambda one: "isCreatedByUser" in mapping(one)
+    return "conversationId" in mapping_of(value) and any_of(
+        messages, lambda one: "isCreatedByUser" in mapping_of(one)
     )
 
 

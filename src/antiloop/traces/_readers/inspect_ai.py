@@ -9,7 +9,16 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from ..._amounts import moment_s
 from ...formats import History, from_inspect
-from ...formats._internal import field_of, items_of, optional_text, tag_of, text_of, time_of, timed
+from ...formats._internal import (
+    field_of,
+    items_of,
+    mapping_of,
+    optional_text,
+    tag_of,
+    text_of,
+    time_of,
+    timed,
+)
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.usage import Usage, reply_event, total_usage, usage_of
@@ -63,8 +72,7 @@ def _runs(
     sample: Dict[str, Any], place: Record, name: str, on_trouble: OnTrouble
 ) -> Iterator[RecordedRun]:
     """Yield the run of a sample, unless it passes a bound."""
-    attached = sample.get("attachments")
-    texts: Dict[str, Any] = attached if isinstance(attached, dict) else {}
+    texts = mapping_of(sample.get("attachments"))
     if len(sample["messages"]) > MAX_MESSAGES:
         on_trouble(place.line, f"a sample of more than {MAX_MESSAGES:,} messages")
     elif texts and _attached(sample["messages"], texts) > MAX_ATTACHED:

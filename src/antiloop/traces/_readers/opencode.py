@@ -1,9 +1,9 @@
 """opencode: exports, its database, the files of older versions, and ``run --format json``."""
 
-from typing import Any, Dict, Iterator, List
+from typing import Any, Iterator, List
 
 from ..._amounts import moment_s, number
-from ...formats._internal import field_of, optional_text, tag_of, text_of
+from ...formats._internal import field_of, mapping_of, optional_text, tag_of, text_of
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.usage import usage_of
 
@@ -65,7 +65,7 @@ def _take_reply(run: ListedRun, info: Any, parts: List[Any]) -> None:
     run.begin_reply(optional_text(field_of(info, "id")))
     tokens = field_of(info, "tokens")
     if tokens is not None:
-        amounts: Dict[str, Any] = {**tokens} if isinstance(tokens, dict) else {}
+        amounts = {**mapping_of(tokens)}
         cache = amounts.get("cache")
         amounts.update(read=field_of(cache, "read"), cached_tokens=field_of(cache, "read"))
         usage = usage_of(

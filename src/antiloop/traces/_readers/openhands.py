@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from ..._amounts import number
-from ...formats._internal import field_of, openhands, optional_text, text_of, time_of
+from ...formats._internal import field_of, mapping_of, openhands, optional_text, text_of, time_of
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import RunUnderWay, TakeRecord, WholeRun
@@ -92,7 +92,7 @@ def _run(value: Any, events: List[Any], source: str) -> RecordedRun:
     conversation = openhands.EventsBuilder()
     beside = tuple(_Walk(conversation).events_of(events))
     history = conversation.build()
-    holder: Dict[str, Any] = value if isinstance(value, dict) else {}
+    holder = mapping_of(value)
     ids = (optional_text(holder.get(key)) for key in ("instance_id", "conversation_id", "id"))
     return RecordedRun(
         next(filter(None, ids), source),

@@ -3,10 +3,10 @@
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 from ...formats import History
-from ...formats._internal import first_field, text_of, time_of
+from ...formats._internal import first_field, mapping_of, text_of, time_of
 from .._recorded_run import RecordedRun, RunEvent
 from .records import OnTrouble, Record
 from .usage import Usage, reply_event, total_usage
@@ -65,7 +65,7 @@ class ConversationFormat:
 
     def _run(self, value: Any, messages: List[Any], source: str) -> RecordedRun:
         history = self.history(messages)
-        beside: Dict[str, Any] = value if isinstance(value, dict) else {}
+        beside = mapping_of(value)
         usages = list(map(self.usage, messages))
         return RecordedRun(
             text_of(first_field(beside, *_ID_KEYS)) or source,
