@@ -10,11 +10,7 @@ from ._recorded_run import Client, RecordedRun
 
 
 class OwnClients:
-    """Finds the client of a run among the declared ones, and reads the run by its profile.
-
-    Args:
-        profiles: the declared ones; those of known clients hold what is known, too.
-    """
+    """Finds the client of a run among the declared ones, and reads the run by its profile."""
 
     def __init__(self, profiles: Iterable[ClientProfile] = ()) -> None:
         self._profiles = {each.name: each for each in profiles}

@@ -159,7 +159,6 @@ class PageServer(ThreadingHTTPServer):
     """Serves the rows of a board, each request in a thread, until it is closed.
 
     Args:
-        board: the rows.
         read: gives the run of a row as JSON, or None.
         on_trouble: called with what went wrong in a request.
         port: where to listen; 0 for any port that is free.

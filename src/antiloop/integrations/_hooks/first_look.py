@@ -48,9 +48,7 @@ class Seen:
     """The calls and answers seen in a session, as checksums.
 
     Args:
-        name: that of the agent whose events they are.
         file: the session's file; its field "seen" is what `to_dict` gave.
-        ignore: tools whose calls do not count.
     """
 
     def __init__(self, name: str, file: "SessionFile", ignore: "Collection[str]") -> None:

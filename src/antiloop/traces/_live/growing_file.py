@@ -24,7 +24,6 @@ class GrowingFile:
 
     Args:
         path: the file; it may be missing, also for a while.
-        max_length: of a line that is kept, in bytes.
     """
 
     def __init__(self, path: str, max_length: int = MAX_LENGTH) -> None:

@@ -19,7 +19,6 @@ class LiveFolders:
     """Finds what is written below folders.
 
     Args:
-        paths: the folders.
         on_trouble: called once with ``"path: what it is"`` for everything there but files.
     """
 

@@ -117,12 +117,8 @@ class LiveLines:
     results come late, or never, may it know less: see `LiveReplay`.
 
     Args:
-        name: what the recording is called.
-        detector: judges the runs.
-        source: a name in ``FORMATS``, to overrule recognition.
         on_trouble: called with ``"name:line: what is wrong"`` for each part that is skipped.
         on_verdict: called with every verdict, also those to go on.
-        profiles: the declared clients, as those of `read_runs`.
     """
 
     def __init__(

@@ -64,8 +64,6 @@ class LiveSession:
     """One run that is followed.
 
     Args:
-        number: which one, counted from 0.
-        path: the file that it is in.
         run: the run; it is not kept alive.
         remembered: for how many calls back a loop may still be found.
     """

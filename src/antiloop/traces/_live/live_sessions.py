@@ -46,14 +46,8 @@ class LiveSessions:
     What is kept of each is bounded, and so is their number.
 
     Args:
-        paths: files and folders.
-        detector: judges the runs.
-        source: a name in ``FORMATS``, to overrule recognition.
-        profiles: the declared clients, as those of `read_runs`.
-        on_file: called with each file that is followed from now on.
         on_trouble: called with what is skipped and what cannot be read.
         most: files that are followed at a time; another one takes the place of one that is idle.
-        clock: gives the Unix time.
         ticks: gives the seconds by which the looks are timed.
     """
 

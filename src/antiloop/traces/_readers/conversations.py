@@ -28,7 +28,7 @@ from ...formats._internal import (
     text_of,
 )
 from .._shared.conversation import ConversationFormat
-from .._shared.usage import Usage, chat_usage, usage_of
+from .._shared.usage import Usage, chat_usage, usage_in, usage_of
 
 _INPUT, _OUTPUT = ("input_tokens",), ("output_tokens",)
 
@@ -55,10 +55,9 @@ def _is_sure_anthropic(message: Any) -> bool:
     return any(anthropic.is_call(block) or anthropic.is_result(block) for block in blocks)
 
 
-def anthropic_usage(message: Any) -> Usage:
-    """Read what the API says of its reply; cached input counts as input."""
-    read = (*_INPUT, "cache_creation_input_tokens", "cache_read_input_tokens")
-    return usage_of(field_of(message, "model"), field_of(message, "usage"), read, _OUTPUT)
+_CACHES = ("cache_creation_input_tokens", "cache_read_input_tokens")
+anthropic_usage = usage_in("model", "usage", (*_INPUT, *_CACHES), _OUTPUT)
+"""Reads what the API says of its reply; cached input counts as input."""
 
 
 def _is_content(content: Any) -> bool:
@@ -119,19 +118,13 @@ def _is_sure_item(item: Any) -> bool:
     return isinstance(item, dict) and any(test(item) for test in tests)
 
 
-def _responses_usage(response: Any) -> Usage:
-    return usage_of(field_of(response, "model"), field_of(response, "usage"), _INPUT, _OUTPUT)
-
-
 def _is_pydantic_ai(message: Any) -> bool:
     parts = pydantic_ai.parts_of(message) if isinstance(message, dict) else []
     return any(isinstance(part, dict) and "part_kind" in part for part in parts)
 
 
-def _pydantic_ai_usage(message: Any) -> Usage:
-    # Releases before 1.0 count "request" and "response" tokens.
-    read, written = (*_INPUT, "request_tokens"), (*_OUTPUT, "response_tokens")
-    return usage_of(field_of(message, "model_name"), field_of(message, "usage"), read, written)
+# Releases before 1.0 count "request" and "response" tokens.
+_READ, _WRITTEN = (*_INPUT, "request_tokens"), (*_OUTPUT, "response_tokens")
 
 
 def _is_sure_converse(message: Any) -> bool:
@@ -161,7 +154,7 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         _is_item,
         _is_sure_item,
         from_openai_responses,
-        _responses_usage,
+        usage_in("model", "usage", _INPUT, _OUTPUT),
         is_joined=True,  # a log of requests has the output of each beside its input
     ),
     "langchain": ConversationFormat(
@@ -179,7 +172,8 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         gemini_usage,
     ),
     "pydantic-ai": ConversationFormat(
-        ("messages",), _is_pydantic_ai, _is_pydantic_ai, from_pydantic_ai, _pydantic_ai_usage
+        *(("messages",), _is_pydantic_ai, _is_pydantic_ai, from_pydantic_ai),
+        usage_in("model_name", "usage", _READ, _WRITTEN),
     ),
     "adk": ConversationFormat(
         ("events",), _is_adk, _is_sure_adk, from_adk, gemini_usage, agent=_author

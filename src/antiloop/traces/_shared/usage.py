@@ -1,7 +1,7 @@
 """The model that answered, and the tokens that it read and wrote."""
 
 from dataclasses import dataclass
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Callable, Iterable, Optional, Union
 
 from ..._amounts import total, whole_number
 from ...formats._internal import field_of, optional_text
@@ -47,10 +47,15 @@ def usage_of(model: Any, amounts: Any, read: Iterable[str], written: Iterable[st
     return Usage(optional_text(model), *sides, _cached(amounts))
 
 
-def chat_usage(reply: Any) -> Usage:
-    """Read what a reply of OpenAI's chat API, or of one like it, says of itself."""
-    read, written = ("prompt_tokens",), ("completion_tokens",)
-    return usage_of(field_of(reply, "model"), field_of(reply, "usage"), read, written)
+def usage_in(
+    model: str, amounts: str, read: Iterable[str], written: Iterable[str]
+) -> Callable[[Any], Usage]:
+    """Make what reads the usage of a reply that has its model and its amounts in these fields."""
+    return lambda reply: usage_of(field_of(reply, model), field_of(reply, amounts), read, written)
+
+
+chat_usage = usage_in("model", "usage", ("prompt_tokens",), ("completion_tokens",))
+"""Reads what a reply of OpenAI's chat API, or of one like it, says of itself."""
 
 
 def reply_event(
