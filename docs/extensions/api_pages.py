@@ -64,7 +64,8 @@ def entry(module: str, name: str) -> Iterator[str]:
     """Yield the directive that describes one name."""
     thing = found_in(module, name)
     if inspect.isclass(thing):
-        bases = ["   :show-inheritance:"] if thing.__bases__ != (object,) else []
+        named = {each.__name__ for each in thing.__bases__} - {"object", "Shown"}
+        bases = ["   :show-inheritance:"] if named else []
         yield from (f".. autoclass:: {module}.{name}", "   :members:", *bases, "")
     elif inspect.isroutine(thing):
         yield from (f".. autofunction:: {module}.{name}", "")

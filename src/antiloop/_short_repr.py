@@ -84,6 +84,12 @@ def repr_of_fields(thing: Any) -> str:
     return short_repr(thing, *_fields_of(thing))
 
 
+class Shown:
+    """The base of a dataclass that is made with ``repr=False``: it has `repr_of_fields`."""
+
+    __repr__ = repr_of_fields
+
+
 def _fields_of(thing: Any) -> Iterator[str]:
     for each in fields(thing):
         value = getattr(thing, each.name)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Dict, Mapping, Optional, Protocol, Tuple, Union
 
 from ._frozen import thawed
-from ._short_repr import held, repr_of_fields, short_repr
+from ._short_repr import Shown, held, short_repr
 from ._text_enum import TextEnum
 from .stability import beta, stable
 
@@ -46,8 +46,8 @@ class ToolCall:
 
 
 @beta
-@dataclass(frozen=True)
-class Image:
+@dataclass(frozen=True, repr=False)
+class Image(Shown):
     """An image in a result or a message; tools may return one, or the bytes of one."""
 
     data: str = field(repr=False)
@@ -55,12 +55,10 @@ class Image:
     media_type: str = "image/png"
     """E.g. ``"image/png"``, ``"image/jpeg"``."""
 
-    __repr__ = repr_of_fields
-
 
 @stable
-@dataclass(frozen=True)
-class ToolResult:
+@dataclass(frozen=True, repr=False)
+class ToolResult(Shown):
     """The result of one tool call."""
 
     text: str
@@ -73,12 +71,10 @@ class ToolResult:
     """Images for models that see. Two results with different images need different texts: a tool
     that returns an image gets a text with its digest."""
 
-    __repr__ = repr_of_fields
-
 
 @stable
-@dataclass(frozen=True)
-class Message:
+@dataclass(frozen=True, repr=False)
+class Message(Shown):
     """One entry of a conversation.
 
     >>> message = Message(Role.USER, "Hi")
@@ -102,8 +98,6 @@ class Message:
     """Plain JSON that the model's API wants back unchanged with this message, such as signed
     reasoning. Its ``"provider"`` names the API; another one does not get it. It is opaque: never
     compared, and never shown."""
-
-    __repr__ = repr_of_fields
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the message as plain JSON, to keep a conversation somewhere."""

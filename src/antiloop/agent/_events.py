@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Union
 
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from ..loop_detection import LoopAction
 from ..stability import beta
 from ..types import ToolCall, ToolResult
@@ -12,69 +12,57 @@ from .providers._protocol import ModelReply
 
 
 @beta
-@dataclass(frozen=True)
-class RunStarted:
+@dataclass(frozen=True, repr=False)
+class RunStarted(Shown):
     """The run begins."""
 
     run_id: str
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class TextDelta:
+@dataclass(frozen=True, repr=False)
+class TextDelta(Shown):
     """A piece of the model's text arrived."""
 
     text: str
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class ModelReplied:
+@dataclass(frozen=True, repr=False)
+class ModelReplied(Shown):
     """The model's reply is complete."""
 
     reply: ModelReply
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class OutputRejected:
+@dataclass(frozen=True, repr=False)
+class OutputRejected(Shown):
     """The answer did not fit the response format; the text so far is void, another try follows."""
 
     reason: str
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class ToolStarted:
+@dataclass(frozen=True, repr=False)
+class ToolStarted(Shown):
     """A call is about to run."""
 
     call: ToolCall
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class ToolFinished:
+@dataclass(frozen=True, repr=False)
+class ToolFinished(Shown):
     """A call has its result; a call that never ran has one too, and no `ToolStarted`."""
 
     call: ToolCall
     result: ToolResult
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class LoopDetected:
+@dataclass(frozen=True, repr=False)
+class LoopDetected(Shown):
     """The agent is stuck, in tool calls or in words."""
 
     detector_name: str
@@ -84,17 +72,13 @@ class LoopDetected:
     action: LoopAction
     """The action that follows."""
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class RunFinished:
+@dataclass(frozen=True, repr=False)
+class RunFinished(Shown):
     """The run is over; always the last event, unless an exception ended the run."""
 
     result: AgentResult
-
-    __repr__ = repr_of_fields
 
 
 AgentEvent = Union[

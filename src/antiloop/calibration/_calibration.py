@@ -18,7 +18,7 @@ from typing import (
 )
 
 from .._checks import check_kind, is_number
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from ..loop_detection import LoopAction, LoopDetection, LoopDetector, ToolPolicy
 from ..loop_detection._internal import check_detector
 from ..stability import beta
@@ -32,8 +32,8 @@ Progress = Callable[[str], None]
 
 
 @beta
-@dataclass(frozen=True)
-class FalseStop:
+@dataclass(frozen=True, repr=False)
+class FalseStop(Shown):
     """The first call for a block, a stop or an exception in a run that went well."""
 
     run: RecordedRun
@@ -45,12 +45,10 @@ class FalseStop:
     began: LoopDetection
     """The first finding of the loop: what would have to be found later, for this not to happen."""
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class Tally:
+@dataclass(frozen=True, repr=False)
+class Tally(Shown):
     """Count the runs that received a notice or were stopped."""
 
     runs: int
@@ -59,8 +57,6 @@ class Tally:
     """Runs in which the model would have received a notice, apart from the one that stopped it."""
     stops: Tuple[FalseStop, ...]
     """One for each run that would have been stopped, in the order of the runs."""
-
-    __repr__ = repr_of_fields
 
 
 @beta
@@ -103,8 +99,8 @@ def _outcome(run: RecordedRun, detector: LoopDetector) -> Tuple[bool, Optional[F
 
 
 @beta
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Shown):
     """Show what a detector did to good runs, what it does with new thresholds, and both bounds.
 
     The bound is exact for the old thresholds. New thresholds look a little better than they are,
@@ -124,8 +120,6 @@ class Calibration:
     """The share of good runs that may be stopped."""
     confidence: float
     """The confidence with which the share is to stay under that."""
-
-    __repr__ = repr_of_fields
 
     @property
     def share_before(self) -> float:

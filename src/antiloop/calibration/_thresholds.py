@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple, Union
 
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from ..loop_detection import Escalation, LoopDetection, LoopDetector
 from ..stability import beta
 
 
 @beta
-@dataclass(frozen=True)
-class Change:
+@dataclass(frozen=True, repr=False)
+class Change(Shown):
     """One setting before and after."""
 
     detector: str
@@ -24,8 +24,6 @@ class Change:
     """A number, True, or the names of the actions; None where nothing was set."""
     after: Any
     """Likewise."""
-
-    __repr__ = repr_of_fields
 
 
 def changes(before: LoopDetector, after: LoopDetector) -> Tuple[Change, ...]:

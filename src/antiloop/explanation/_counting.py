@@ -8,7 +8,7 @@ difference is the one that counts. Thresholds are data, so a copy of the detecto
 from dataclasses import dataclass
 from typing import Iterator, List, Optional, Sequence, Tuple
 
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from ..loop_detection import (
     BaseDetector,
     CallLimitDetector,
@@ -33,8 +33,8 @@ _LEAST, _NEVER = 2, 1_000_000
 
 
 @beta
-@dataclass(frozen=True)
-class Count:
+@dataclass(frozen=True, repr=False)
+class Count(Shown):
     """Hold what one detector counted at a step."""
 
     detector: str
@@ -53,8 +53,6 @@ class Count:
     """A description of what comes before them, so that no more were counted."""
     identity: str = ""
     """The identity of the loop, where it is enough."""
-
-    __repr__ = repr_of_fields
 
     @property
     def is_enough(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 from .._checks import check_kind
 from .._lazy import lazy_method
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from .._text.masking import Masking
 from ..formats import TextMessage
 from ..formats._internal import Moment, judged, moments_of, step_of, without_thoughts
@@ -21,8 +21,8 @@ from ._matching import Match, matches_in
 
 
 @beta
-@dataclass(frozen=True)
-class Rung:
+@dataclass(frozen=True, repr=False)
+class Rung(Shown):
     """The ladder of one loop, and how far the loop has climbed."""
 
     detector: str
@@ -40,12 +40,10 @@ class Rung:
     is_refused: bool
     """Whether its calls are refused from here on."""
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """Hold what was known when a round was judged, and what followed."""
 
     step: int
@@ -74,8 +72,6 @@ class Explanation:
     """The messages right before the round, and up to the next one; secrets are masked."""
 
     _repr_html_ = lazy_method("report._notebook.pictures", "explanation_html")
-
-    __repr__ = repr_of_fields
 
 
 @beta

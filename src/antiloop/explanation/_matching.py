@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from .._text.masking import Masking
 from ..loop_detection import JudgedCall, LoopDetection, Outcome, Round, Window
 from ..loop_detection._internal import CallFeatures, differ, say_alike
@@ -11,8 +11,8 @@ from ..stability import beta
 
 
 @beta
-@dataclass(frozen=True)
-class Seen:
+@dataclass(frozen=True, repr=False)
+class Seen(Shown):
     """An earlier step with the same call."""
 
     step: int
@@ -21,12 +21,10 @@ class Seen:
     """Its result as compared: ``same``, ``same but for noise``, ``another``, ``unknown`` or
     ``refused``."""
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class Match:
+@dataclass(frozen=True, repr=False)
+class Match(Shown):
     """A call, and what the window holds that is equal to it."""
 
     step: int
@@ -54,8 +52,6 @@ class Match:
     like_answer: Tuple[int, ...]
     """Steps at which it was unproductive in other words: other numbers, other echoes of the
     arguments."""
-
-    __repr__ = repr_of_fields
 
 
 def matches_in(window: Window) -> List[Match]:

@@ -4,14 +4,14 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Container, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from ..stability import beta
 from ..types import Role, ToolCall, ToolResult
 
 
 @beta
-@dataclass(frozen=True)
-class TextMessage:
+@dataclass(frozen=True, repr=False)
+class TextMessage(Shown):
     """One text of a conversation, and where it stands among the calls."""
 
     role: Role
@@ -25,8 +25,6 @@ class TextMessage:
     is_summary: bool = False
     """Whether the context was cut down here: the model no longer sees what came before."""
 
-    __repr__ = repr_of_fields
-
 
 def without_thoughts(messages: Iterable[TextMessage]) -> List[TextMessage]:
     """Return what was said, which is all that is judged."""
@@ -34,8 +32,8 @@ def without_thoughts(messages: Iterable[TextMessage]) -> List[TextMessage]:
 
 
 @beta
-@dataclass(frozen=True)
-class History:
+@dataclass(frozen=True, repr=False)
+class History(Shown):
     """The tool calls of one conversation, oldest first, each with its result.
 
     The same shape serves a recorded conversation and a live one: in a live one the last calls
@@ -50,8 +48,6 @@ class History:
     """For each user message: how many calls came before it."""
     messages: Tuple[TextMessage, ...] = ()
     """The words of the model and the user, and the model's thoughts, oldest first."""
-
-    __repr__ = repr_of_fields
 
     @classmethod
     def since(

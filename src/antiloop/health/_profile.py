@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Optional, Tuple
 
 from .._checks import check_kind
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from ..loop_detection import LoopDetector
 from ..loop_detection._internal import check_detector
 from ..prices import Prices
@@ -14,8 +14,8 @@ from ._rules import RULES, HealthRule
 
 
 @beta
-@dataclass(frozen=True)
-class HealthProfile(HealthNumbers):
+@dataclass(frozen=True, repr=False)
+class HealthProfile(Shown, HealthNumbers):
     """Rules and numbers. The default decides from evidence, `literal` by the table alone.
 
     With evidence, the rules over tool calls count only calls of a loop that the detector has found;
@@ -38,8 +38,6 @@ class HealthProfile(HealthNumbers):
     """Finds the loops."""
     prices: Optional[Prices] = None
     """The prices of tokens, for recordings without costs."""
-
-    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Optional, Tuple
 
 from .._lazy import lazy_method
-from .._short_repr import counted, repr_of_fields, short_repr
+from .._short_repr import Shown, counted, short_repr
 from .._text_enum import TextEnum
 from ..loop_detection import LoopVerdict
 from ..stability import beta
@@ -25,8 +25,8 @@ class HealthStatus(TextEnum):
 
 
 @beta
-@dataclass(frozen=True)
-class HealthWarning:
+@dataclass(frozen=True, repr=False)
+class HealthWarning(Shown):
     """One thing that is wrong with a run, raised once, however often it happened."""
 
     name: str
@@ -47,8 +47,6 @@ class HealthWarning:
     """The points that it takes from the score; fewer once it is over."""
     is_open: bool = True
     """Whether it still goes on, as far as the run is known."""
-
-    __repr__ = repr_of_fields
 
 
 @beta

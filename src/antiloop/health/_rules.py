@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any, Callable, Hashable, Optional, Tuple
 
 from .._checks import check_flag
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from .._text.canonical import json_or
 from ..loop_detection import Outcome
 from ..loop_detection._internal import Result
@@ -79,8 +79,8 @@ PROGRESS = ("state_updated", "memory_write")
 
 
 @beta
-@dataclass(frozen=True)
-class HealthRule:
+@dataclass(frozen=True, repr=False)
+class HealthRule(Shown):
     """One rule: data that can be changed, and a key.
 
     Raises:
@@ -113,8 +113,6 @@ class HealthRule:
     """Whether the warning is closed when the run gets on."""
     per: str = "key"
     """A separate warning is made for each ``key``, each ``tool``, or the whole ``rule``."""
-
-    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         require_number(self, "penalty", 0)

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 from .._checks import check_kind
 from .._lazy import lazy_method
-from .._short_repr import counted, quoted, repr_of_fields, short_repr
+from .._short_repr import Shown, counted, quoted, short_repr
 from .._text.canonical import plain
 from ..formats import TextMessage, rounds_of
 from ..loop_detection import ClientProfile, Opinion
@@ -16,8 +16,8 @@ from ..types import ToolCall, ToolResult
 
 
 @beta
-@dataclass(frozen=True)
-class RunEvent:
+@dataclass(frozen=True, repr=False)
+class RunEvent(Shown):
     """One event of a recorded run, beside its calls and results.
 
     Detectors look only at calls and results. Events help to judge a run as a whole: what it cost,
@@ -59,8 +59,6 @@ class RunEvent:
     """The output, as JSON; not repeated for tool calls."""
     cached_tokens: Optional[int] = None
     """The part of the tokens read by the model that came from a cache."""
-
-    __repr__ = repr_of_fields
 
     @property
     def latency_s(self) -> Optional[float]:

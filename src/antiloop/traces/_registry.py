@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Tuple
 
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from ..stability import beta
 from ._readers import (
     antiloop_jsonl,
@@ -35,8 +35,8 @@ from ._shared.run_under_way import Follow, Read
 
 
 @beta
-@dataclass(frozen=True)
-class TraceFormat:
+@dataclass(frozen=True, repr=False)
+class TraceFormat(Shown):
     """One format of recorded runs."""
 
     name: str
@@ -51,8 +51,6 @@ class TraceFormat:
     """Whether a value that is recognized can be of no other format; None where none can."""
     follow: Optional[Follow] = None
     """Read a file record by record while it grows; None where each record holds whole runs."""
-
-    __repr__ = repr_of_fields
 
 
 class _Reader(Protocol):

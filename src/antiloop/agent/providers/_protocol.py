@@ -7,15 +7,15 @@ calls, so one provider can serve many runs at once.
 from dataclasses import dataclass, field
 from typing import Any, AsyncIterator, Iterator, Mapping, Optional, Protocol, Tuple, Union
 
-from ..._short_repr import repr_of_fields
+from ..._short_repr import Shown
 from ..._text_enum import TextEnum
 from ...stability import beta
 from ...types import Message, ToolCall
 
 
 @beta
-@dataclass(frozen=True)
-class ToolSchema:
+@dataclass(frozen=True, repr=False)
+class ToolSchema(Shown):
     """A tool as the model sees it."""
 
     name: str
@@ -25,18 +25,14 @@ class ToolSchema:
     parameters: Mapping[str, Any] = field(hash=False)
     """JSON schema of the arguments, an object schema."""
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class Usage:
+@dataclass(frozen=True, repr=False)
+class Usage(Shown):
     """Tokens spent; zero where the provider does not say."""
 
     input_tokens: int = 0
     output_tokens: int = 0
-
-    __repr__ = repr_of_fields
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -45,8 +41,8 @@ class Usage:
 
 
 @beta
-@dataclass(frozen=True)
-class ModelRequest:
+@dataclass(frozen=True, repr=False)
+class ModelRequest(Shown):
     """One question to the model."""
 
     messages: Tuple[Message, ...]
@@ -58,8 +54,6 @@ class ModelRequest:
     may_call: bool = True
     """False: the model gets the tools, because the conversation speaks of them, and may not call
     them. Calls that come all the same do not run."""
-
-    __repr__ = repr_of_fields
 
 
 @beta
@@ -84,8 +78,8 @@ class ReplyEnd(TextEnum):
 
 
 @beta
-@dataclass(frozen=True)
-class ModelReply:
+@dataclass(frozen=True, repr=False)
+class ModelReply(Shown):
     """One answer of the model: text, tool calls, or both."""
 
     text: str = ""
@@ -98,12 +92,10 @@ class ModelReply:
     provider_data: Optional[Mapping[str, Any]] = field(default=None, compare=False, repr=False)
     """See `Message.provider_data`."""
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class Thought:
+@dataclass(frozen=True, repr=False)
+class Thought(Shown):
     """A piece of what the model thinks before its reply, as a stream brings it.
 
     A `ChantDetector` may end a stream of thoughts that repeats itself without end. Thoughts are
@@ -111,8 +103,6 @@ class Thought:
     """
 
     text: str = field(repr=False)
-
-    __repr__ = repr_of_fields
 
 
 StreamItem = Union[str, Thought, ModelReply]
