@@ -53,6 +53,7 @@ _RANDOM = re.compile(
 )
 # All of them begin a word, which is quick to rule out.
 _MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED}|{_RANDOM.pattern})", re.IGNORECASE)
+_LOWER_MARK = re.compile(_MARK.pattern)  # reads lower case, which is quicker
 _DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"\b\d+\b")
 _WORDS = re.compile(r"[^\W_]+")
@@ -158,7 +159,7 @@ def measures(text: str) -> bool:
 
 
 def wording(text: str, arguments: Any) -> str:
-    """Return the words of an answer without numbers and without what only echoes the arguments.
+    """Return the words of an answer without numbers, ids and what only echoes the arguments.
 
     A term such as a path is an echo if each of its words is one; by itself, a word of one or two
     letters is none.
@@ -169,11 +170,17 @@ def wording(text: str, arguments: Any) -> str:
     'bin bash not found'
     >>> wording("/w/a.ts not found", {"path": "/w/a.ts"})
     'not found'
+    >>> wording("no quota (request_id=7f3a9c21)", {})
+    'no quota'
     """
     spoken = given_words(arguments)
     echoed = {word for word in spoken if len(word) > 2}
     kept: List[str] = []
-    for term in _terms(text[:LONG].lower()):
+    lower = text[:LONG].lower()
+    if _DIGITS.search(lower):
+        # A digit and no space: an id in a path is a part of one term.
+        lower = _LOWER_MARK.sub("0", lower)
+    for term in _terms(lower):
         if " " in term:
             said = [word for word in term.split() if not word.isdigit()]
             if not (spoken if len(said) > 1 else echoed).issuperset(said):
