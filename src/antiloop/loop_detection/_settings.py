@@ -89,7 +89,6 @@ class DetectorSettings(Unchangeable):
     ) -> Iterator[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
         for detector in self._asked_if_new if window.ends_new else self._asked:
-            is_own = isinstance(detector, WindowDetector)
             try:
                 if isinstance(detector, WindowDetector):
                     found, given = detector.find(window), window.call_count
@@ -97,17 +96,18 @@ class DetectorSettings(Unchangeable):
                     found, given = detector.check(tool_calls, tool_results), len(tool_calls)
                 else:
                     continue  # all calls are exempt
+                if found is None:
+                    continue
                 # What our own detectors find is complete, and masked.
                 is_whole = isinstance(found, LoopDetection) and found.identity and found.indices
-                if found is not None and not (is_whole and is_own):
+                if not (is_whole and isinstance(detector, WindowDetector)):
                     found = completed(found, window, given, self.masking)
             except Exception as error:
                 _logger.exception("detector %r raised; it is skipped for this round", detector.name)
-                if not is_own:
+                if not isinstance(detector, WindowDetector):
                     hint_at_results(detector, error, tool_results)
             else:
-                if found is not None:
-                    yield found
+                yield found
 
     def __repr__(self) -> str:
         names = ", ".join(detector.name for detector in self.detectors)
