@@ -179,6 +179,8 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None) -> Outco
     head = text[:HEAD].lower()
     if is_error or has_thrown:
         return _failure(head)
+    if NEGATIVE.isdisjoint(telling):
+        return SUCCESS  # it has words of the usual phrases, and is none of them
     # "Created issue 7: Fix error on login" repeats the title that was given.
     speaks = _speaks_of_failure(head) and _speaks_of_failure(without_echoes(head, arguments))
     return _failure(head) if speaks else SUCCESS
