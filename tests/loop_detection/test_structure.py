@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop.loop_detection._evidence.outcome import Outcome, outcome
+from antiloop.loop_detection._evidence.plain_answer import is_plain_success
 from antiloop.loop_detection._evidence.structure import Form, form_of
 
 words = st.text("abc déé 文件 .,", min_size=1).filter(str.strip)
@@ -146,6 +147,31 @@ def test_words_that_are_values_or_asides_are_no_failure(answer):
 def test_a_denial_in_the_first_clause_is_a_failure(text):
     assert outcome(text) is Outcome.FAILURE
     assert outcome(f"Done. {text}") is Outcome.SUCCESS
+
+
+def traceback_of(header, name, frames, said):
+    lines = [f'  File "/w/a{number}.py", line {number}, in f\n    g()' for number in range(frames)]
+    return "\n".join([header, *lines, f"{name}: {said}"])
+
+
+@given(
+    st.sampled_from(["KeyError", "requests.exceptions.HTTPError", "KeyboardInterrupt"]),
+    st.integers(0, 60),
+    words,
+)
+def test_a_traceback_of_any_length_is_a_failure(name, frames, said):
+    usual = "Traceback (most recent call last)"
+    notebook = f"{'-' * 75}\n{name.rpartition('.')[2]:<42}{usual}"
+    for header in (f"{usual}:", notebook):
+        text = traceback_of(header, name, frames, said)
+        assert outcome(text) is Outcome.FAILURE
+        assert not is_plain_success(text)
+
+
+def test_a_log_that_goes_on_behind_a_traceback_is_none():
+    text = traceback_of("Traceback (most recent call last):", "KeyError", 60, "'a'")
+    assert outcome(f"{text}\nretrying in 3 s\n") is Outcome.SUCCESS
+    assert outcome(f"12:00:01 job 7\n{text}") is Outcome.SUCCESS
 
 
 def test_an_object_that_lists_nothing_is_empty_also_deep_inside():

@@ -6,7 +6,7 @@ stand far from the beginning. In this order:
 
 1. The program that wrapped it says that the call failed: an exit code, ``isError``,
    ``"ok": false``, an ``error`` that is not empty, a ``status`` of failure, an HTTP status from
-   400 on.
+   400 on; or Python does, by a traceback.
 2. Text in the wrapping is read again as an answer.
 3. An object that lists nothing is empty, if all that it says beside was asked; one with a state
    like "validating", or with several things of which one is still to be done, is about work that
@@ -51,6 +51,11 @@ _HTTP = re.compile(
     r"|internal server error|not implemented|service (?:temporarily )?unavailable)\b)",
     re.IGNORECASE,
 )
+# IPython draws a line first, and names the exception.
+_TRACEBACK = re.compile(
+    r"\s{0,9}(?:-{20,99}\s{1,3}\w{1,60}\s{1,80})?Traceback \(most recent call last\)"
+)
+_EXCEPTION = re.compile(r"(?:\w{1,60}\.){0,9}[A-Z]\w{1,60}(?=:|\Z)")
 
 
 class Form(NamedTuple):
@@ -106,6 +111,8 @@ def is_bare(text: str) -> bool:
 
 
 def _of_text(text: str) -> Form:
+    if _is_traceback(text):
+        return Form(text, True)
     edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     status = _HTTP.match(edges)
     if status is not None:
@@ -115,6 +122,13 @@ def _of_text(text: str) -> Form:
         return Form(text)
     said = _EXIT.sub("", text) if text is edges else text
     return _of_code(int(code[1] or code[2]), said)
+
+
+def _is_traceback(text: str) -> bool:
+    """Whether a text of any length is a traceback of Python, and no log that goes on behind one."""
+    if _TRACEBACK.match(text) is None:
+        return False
+    return _EXCEPTION.match(text.rstrip().rpartition("\n")[2]) is not None
 
 
 def _of_code(code: int, said: str) -> Form:
