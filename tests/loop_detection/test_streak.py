@@ -1,11 +1,19 @@
 """Looks between waits are paced by them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import ask, fresh_answers, step, verdicts
 
 from antiloop import LoopDetector, ToolCall
+from antiloop.loop_detection import RecurrenceDetector
 from antiloop.loop_detection._evidence.streak import is_paced
 from antiloop.loop_detection._evidence.window import Window
+
+LAPS = 10
+ACT = st.sampled_from(["end_turn", "skip_track", "tap", "approve", "pump", "fold_frob"])
+LOOK = st.sampled_from(["now_playing", "get_board", "ocr", "take_photo", "read_scale"])
+OK = st.sampled_from(["ok", "ACK", '{"ok": true}', '{"success": true}', "Tapped"])
 
 
 def test_a_wait_beside_a_look_is_a_wait_between_no_two_of_them_in_either_order():
@@ -27,3 +35,47 @@ def test_looks_are_paced_where_a_wait_lies_between_each_two(replies):
     parted = ["wait_agent" in set().union(*replies[a:b]) for a, b in zip(looks, looks[1:])]
     streak = [item for item in window if item.tool == "get_page"]
     assert is_paced(window, streak) == (bool(parted) and all(parted))
+
+
+def actions(steps):
+    return [
+        each.action.value for each in verdicts(LoopDetector.escalating(), *([s] for s in steps))
+    ]
+
+
+@given(ACT, LOOK, OK)
+def test_an_act_is_no_evidence_while_the_look_after_it_shows_something_new(act, look, said):
+    news = fresh_answers("There is {} now.")
+    run = [each for _ in range(LAPS) for each in (step(act, said), step(look, next(news)))]
+    assert set(actions(run)) == {"continue"}
+
+
+@given(ACT, LOOK, OK)
+def test_act_and_look_are_a_cycle_once_the_look_shows_the_same_again(act, look, said):
+    run = [step(act, said), step(look, "There is a wall in the way, as before.")] * LAPS
+    assert "block" in actions(run)
+
+
+@given(ACT, OK)
+def test_an_act_among_other_acts_is_no_evidence(act, said):
+    others = fresh_answers("{}")
+    run = [
+        each for _ in range(5) for each in (step("pick", said, it=next(others)), step(act, said))
+    ]
+    assert set(actions(run)) == {"continue"}
+
+
+@pytest.mark.parametrize("told", ['{{"level": 3, "at": "10:00:0{}"}}', "level 3 at 10:00:0{}"])
+def test_another_time_in_what_a_look_shows_again_is_no_news(told):
+    run = [each for n in range(4) for each in (step("pump", "ok"), step("scale", told.format(n)))]
+    assert ask(RecurrenceDetector(4), *run[:-1]).details["tool"] == "pump"
+
+
+def test_another_id_for_the_same_act_is_no_news():
+    said = fresh_answers('{{"created": "{}"}}')
+    run = [
+        each
+        for _ in range(LAPS)
+        for each in (step("create_item", next(said), title="a"), step("refresh", "ok"))
+    ]
+    assert "notify" in actions(run)

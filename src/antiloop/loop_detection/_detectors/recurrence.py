@@ -10,7 +10,7 @@ from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import EMPTY, SILENT, WAITING
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, differ
-from .._evidence.streak import is_paced, rounds_needed, streak_of
+from .._evidence.streak import is_amid_acts, is_paced, rounds_needed, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection, eased, patience_of, spaced
 
@@ -106,7 +106,9 @@ class RecurrenceDetector(WindowDetector):
         # `PingPongDetector` names both calls, and a block then refuses both.
         needed += self.leave_cycles and _is_alternation(window, needed)
         # What is looked at between waits is part of waiting, which is judged by itself.
-        return len(streak) >= needed and not is_paced(window, streak)
+        if len(streak) < needed or is_paced(window, streak):
+            return False
+        return not is_amid_acts(window, streak)
 
     def _needed(self, window: Window, streak: List[JudgedCall]) -> int:
         # Where screenshots are not recorded, the keys and clicks of healthy work repeat as well;

@@ -4,6 +4,7 @@ from typing import Callable, List, Optional, Protocol, Sequence
 
 from .outcome import WAITING
 from .round import JudgedCall, fingerprint_of
+from .sameness import acknowledges
 from .window import Window
 
 
@@ -57,6 +58,28 @@ def is_paced(window: Window, streak: Sequence[JudgedCall]) -> bool:
 def is_amid_work(window: Window, streak: Sequence[JudgedCall]) -> bool:
     """Whether something new came between each two calls of a streak: that is a habit."""
     return _lie_between(window, streak, lambda item: item.brings_news)
+
+
+def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
+    """Whether a call acts, and leads on each time although it is acknowledged alike.
+
+    Between each two of its calls something new was seen, or another act was acknowledged.
+    """
+    if not acknowledges(streak[-1].features):
+        return False
+    return _lie_between(window, streak, lambda item: _leads_on(window, item))
+
+
+def _leads_on(window: Window, item: JudgedCall) -> bool:
+    features = item.features
+    if item.is_new:
+        return item.brings_news or acknowledges(features)
+    # Neither a time in what a look shows again is news, nor the new id that the same act is
+    # answered with.
+    if features.mutates or not item.brings_news:
+        return False
+    earlier = [each.features for each in window if each.index < item.index]
+    return all(each.steady != features.steady for each in earlier if each.call == features.call)
 
 
 def _lie_between(
