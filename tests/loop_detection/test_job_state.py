@@ -23,6 +23,41 @@ def test_a_count_of_what_is_not_done_says_that_work_is_under_way(name, left, don
 
 
 @pytest.mark.parametrize(
+    "name", ["done", "is_done", "isFinished", "ready", "completed", "Complete"]
+)
+def test_what_is_not_done_by_its_field_is_under_way(name):
+    assert outcome(json.dumps({"id": 7, name: False})) is Outcome.WAITING
+    assert outcome(json.dumps({"id": 7, name: True})) is Outcome.SUCCESS
+    assert outcome(json.dumps({"id": 7, name: None})) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("begin", ["startedAt", "start_time", "queued_at", "submittedOn"])
+@pytest.mark.parametrize("end", ["completedAt", "endTime", "finished_at", "completion_date"])
+def test_what_has_a_time_of_its_start_and_none_of_its_end_is_under_way(begin, end):
+    fields = {begin: "2026-11-03T09:00:00Z", end: None}
+    assert outcome(json.dumps(fields)) is Outcome.WAITING
+    assert outcome(json.dumps({**fields, end: "2026-11-03T09:10:00Z"})) is Outcome.SUCCESS
+    assert outcome(json.dumps({**fields, begin: None, "id": 7})) is Outcome.SUCCESS
+    # An open issue is no work under way.
+    issue = {"created_at": "2026-11-03T09:00:00Z", "closed_at": None}
+    assert outcome(json.dumps(issue)) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("name", ["status", "statusCode", "http_status"])
+def test_what_is_accepted_by_its_status_is_under_way(name):
+    assert outcome(json.dumps({name: 202, "body": ""})) is Outcome.WAITING
+    assert outcome(json.dumps({name: 200, "body": ""})) is not Outcome.WAITING
+
+
+@pytest.mark.parametrize("job", [{"done": False}, {"startedAt": "09:00", "endedAt": None}])
+def test_one_of_many_that_is_not_done_says_nothing(job):
+    """Some of the items of a list are always open."""
+    job = {"id": 7, **job}
+    assert outcome(json.dumps([job])) is Outcome.WAITING
+    assert outcome(json.dumps([job, {**job, "id": 8}])) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         '{"id": "b", "status": "validating"}',

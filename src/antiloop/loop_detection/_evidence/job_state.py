@@ -2,8 +2,9 @@ r"""States of work: whether an answer says that work is under way, by its form f
 
 Recognized are, in this order:
 
-* in an object, a field such as ``status`` with a state like "validating", or a count of what is
-  pending, however deep a job stands inside;
+* in an object, a field such as ``status`` with a state like "validating", a count of what is
+  pending, ``"done": false``, or a time of the start and none of the end, however deep a job stands
+  inside;
 * in a text, a state under its name, as in ``Status: building``; a first line that is nothing but a
   state; a sentence that begins with one;
 * in a table, a cell such as "pending", or ``0/1`` behind a name.
@@ -12,7 +13,7 @@ Of several things one is always running: there, only what is still to be done co
 """
 
 import re
-from typing import Any
+from typing import Any, Dict
 
 from .plain_answer import OPEN_CELLS, STATE, WORK_WORDS, contains_any
 
@@ -21,6 +22,11 @@ STATES = ("status", "state", "phase")
 _LAYERS = 4
 _UNDONE = ("pending", "queued", "in_progress")
 _UNDONE_COUNT = re.compile(rf"(?:{'|'.join(_UNDONE)})_?(?:count)?", re.IGNORECASE)
+# Not "created" and "closed": an open issue may be left alone for years.
+_TIME = "_?(?:at|on|time|date|timestamp)"
+_BEGIN = re.compile(rf"(?:beg[ai]n|queued|start(?:ed)?|submitted){_TIME}", re.IGNORECASE)
+_END = re.compile(rf"(?:completed|completion|end|ended|finished){_TIME}", re.IGNORECASE)
+_OVER = re.compile(r"(?:is_?)?(?:completed?|done|finished|ready)", re.IGNORECASE)
 _CHANGING = r"(?!(?:miss|noth|warn|exist|work|str|wyom)ing)[a-z_-]{1,30}ing"
 _UNDER_WAY = re.compile(rf"(?:\w+[ _-])?in[ _-]progress|queued|scheduled|submitted|{_CHANGING}")
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
@@ -61,16 +67,28 @@ def goes_on(value: Any, layers: int = _LAYERS, is_one_of_many: bool = False) -> 
         return any(goes_on(each, layers, len(value) > 1) for each in jobs)
     if not (layers and isinstance(value, dict)):
         return False
+    if not is_one_of_many and _has_begun_only(value):
+        return True
     return any(
         _is_open(name, each, is_one_of_many) or goes_on(each, layers - 1, is_one_of_many)
         for name, each in value.items()
     )
 
 
+def _has_begun_only(fields: Dict[str, Any]) -> bool:
+    """Whether an object says when something began, and leaves open when it ended."""
+    # Few fields are empty, which is quicker to find out than how they are called.
+    is_open = any(each is None and _END.fullmatch(name) for name, each in fields.items())
+    return is_open and any(each and _BEGIN.fullmatch(name) for name, each in fields.items())
+
+
 def _is_open(name: str, value: Any, is_one_of_many: bool) -> bool:
     if not isinstance(value, str):
-        counts = type(value) is int and value > 0 and not is_one_of_many
-        return counts and _UNDONE_COUNT.fullmatch(name) is not None
+        if is_one_of_many:
+            return False
+        if value is False:
+            return _OVER.fullmatch(name) is not None
+        return type(value) is int and value > 0 and _UNDONE_COUNT.fullmatch(name) is not None
     said, is_state = value.lower(), name.lower().endswith(STATES)
     if is_one_of_many:
         return is_state and said in _UNDONE

@@ -36,6 +36,7 @@ _VERDICT_PLACES = frozenset((*STATES, *SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
 _BUSY = (429, 503)
+_ACCEPTED = 202  # and not done yet
 # Shell scripts hold the line "exit 1": it takes a word such as "code", or brackets.
 _EXIT = re.compile(
     r"^[^\w\n]{0,9}(?:(?:error|process|command|script|program)\b[^\n]{0,20}?)?"
@@ -169,7 +170,9 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
         return form_of(inner, layers - 1)
     if isinstance(fields.get("content"), list) and fields["content"]:
         return _of_list(fields["content"], layers)
-    return Form("", is_under_way=goes_on(value), besides=_beside_nothing(value), is_data=True)
+    is_accepted = any(fields.get(name) == _ACCEPTED for name in _STATUSES)
+    is_under_way = is_accepted or goes_on(value)
+    return Form("", is_under_way=is_under_way, besides=_beside_nothing(value), is_data=True)
 
 
 def _has_failed(fields: Dict[str, Any]) -> bool:
