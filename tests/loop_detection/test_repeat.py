@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import ask, ask_rounds, call, in_a_row, step, verdicts
 
 from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolResult
@@ -276,6 +278,45 @@ class TestBesideNewWork:
     def test_a_repetition_without_new_work_does_not(self):
         first, second, third = self.rounds(3, 1, 1)
         assert ask_rounds(self.detector, first, second, third[:1]).repetitions == 3
+
+
+class TestPartOfPoll:
+    """Of several jobs that are asked together some end first, and their answers stay."""
+
+    PRESETS = pytest.mark.parametrize("preset", [LoopDetector.default, LoopDetector.escalating])
+
+    def rounds(self, ends, count):
+        def state(job, at):
+            return json.dumps({"id": job, "status": "done" if at >= ends[job] else "running"})
+
+        jobs = range(len(ends))
+        return [[step("get_job", state(job, at), job=job) for job in jobs] for at in range(count)]
+
+    @given(st.lists(st.integers(0, 9), min_size=2, max_size=4))
+    def test_those_that_have_ended_are_no_loop_while_one_goes_on(self, ends):
+        rounds = self.rounds(ends, max(ends) + 1)
+        assert {each.action.value for each in verdicts(LoopDetector.default(), *rounds)} == {
+            "continue"
+        }
+        # A notice is all that weak evidence of other kinds may bring.
+        told = {each.action.value for each in verdicts(LoopDetector.escalating(), *rounds)}
+        assert told <= {"continue", "notify"}
+
+    def test_once_all_have_ended_they_are_one(self):
+        said = verdicts(LoopDetector.default(), *self.rounds((0, 4), 4 + 3))
+        assert [each.action.value for each in said] == ["continue"] * 6 + ["raise"]
+        assert said[-1].detection.detector_name == "repeat"
+
+    @PRESETS
+    def test_patience_with_one_that_never_ends_has_a_limit(self, preset):
+        said = verdicts(preset(), *self.rounds((0, 99), 13))
+        assert {each.action.value for each in said} != {"continue"}
+
+    def test_a_job_that_joins_later_makes_it_none(self):
+        done, joined = self.rounds((0, 99), 3), step("get_job", '{"status": "done"}', job=7)
+        detector = RepeatDetector(3, require_same_result=True, patience=9)
+        assert ask_rounds(detector, *done) is None
+        assert ask_rounds(detector, *done[:2], [*done[2], joined]).repetitions == 3
 
 
 @pytest.mark.parametrize("preset", [LoopDetector.default, LoopDetector.escalating])

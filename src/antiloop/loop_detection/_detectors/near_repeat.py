@@ -11,7 +11,7 @@ from .._evidence.place import are_beside
 from .._evidence.refusal import near_key
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, say_alike
-from .._evidence.streak import is_amid_acts, is_paced, streak_of
+from .._evidence.streak import is_amid_acts, is_paced, is_part_of_poll, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection, patience_of, spaced
 
@@ -66,7 +66,7 @@ class NearRepeatDetector(WindowDetector):
                     needed = max(needed, NUMBERED)
                 if item.features.place is not None and item.features.moves:
                     needed = max(needed, CLICKS)
-                if len(streak) >= needed and not _is_habit(window, streak):
+                if len(streak) >= needed and not _is_habit(window, streak, needed):
                     found = self._detection(streak)
                     # To look at the same beside new work may be a habit; to fail again is none.
                     fails = item.features.outcome.is_failure
@@ -115,9 +115,11 @@ class NearRepeatDetector(WindowDetector):
         )
 
 
-def _is_habit(window: Window, streak: List[JudgedCall]) -> bool:
-    """Whether a streak is part of waiting or of work: something lies between each two calls."""
-    return is_paced(window, streak) or is_amid_acts(window, streak)
+def _is_habit(window: Window, streak: List[JudgedCall], needed: int) -> bool:
+    """Whether a streak is part of waiting or of work."""
+    # Of a poll `RepeatDetector` says when it has lasted for too long.
+    is_part = is_part_of_poll(window, streak, needed)
+    return is_part or is_paced(window, streak) or is_amid_acts(window, streak)
 
 
 def _fresh_per_match(latest: CallFeatures) -> float:

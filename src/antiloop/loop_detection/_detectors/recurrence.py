@@ -10,7 +10,7 @@ from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import EMPTY, SILENT, WAITING
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, differ
-from .._evidence.streak import is_amid_acts, is_paced, rounds_needed, streak_of
+from .._evidence.streak import is_amid_acts, is_paced, is_part_of_poll, rounds_needed, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection, eased, patience_of, spaced
 
@@ -116,6 +116,8 @@ class RecurrenceDetector(WindowDetector):
         is_unseen = all(item.features.result is None for item in streak)
         usual = self.unseen if is_unseen else self.threshold
         usual = rounds_needed(self, streak, usual)
+        if len(streak) >= usual == self.threshold and is_part_of_poll(window, streak, usual):
+            usual = self.patience
         return window.threshold(self.name, streak[-1].features.tool, usual)
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:

@@ -11,7 +11,7 @@ from .._evidence.call_features import CallFeatures
 from .._evidence.outcome import REFUSED
 from .._evidence.round import JudgedCall, Round
 from .._evidence.sameness import differ
-from .._evidence.streak import is_early, rounds_needed
+from .._evidence.streak import is_early, is_part_of_poll, rounds_needed
 from .._evidence.window import Window
 from .base import BESIDE, WindowDetector, detection, patience_of
 
@@ -111,8 +111,11 @@ class RepeatDetector(WindowDetector):
     def _needed(self, window: Window, streak: List[JudgedCall]) -> int:
         # What the user declares about a tool comes before what is guessed of its calls.
         usual = rounds_needed(self, streak, self.threshold)
-        if len(streak) >= usual == self.threshold and self._is_beside(window, streak, share=0.5):
-            usual = 2 * self.threshold  # an agent that works, and looks at the same beside it
+        if self.require_same_result and len(streak) >= usual == self.threshold:
+            if is_part_of_poll(window, streak, self.threshold):
+                usual = self.patience
+            elif self._is_beside(window, streak, share=0.5):
+                usual = 2 * self.threshold  # an agent that works, and looks at the same beside it
         return window.threshold(self.name, streak[-1].features.tool, usual)
 
     def _is_beside(self, window: Window, streak: List[JudgedCall], share: float = 0.0) -> bool:

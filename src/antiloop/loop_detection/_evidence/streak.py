@@ -3,7 +3,7 @@
 from typing import Callable, List, Optional, Protocol, Sequence
 
 from .outcome import WAITING
-from .round import JudgedCall, fingerprint_of
+from .round import JudgedCall, Round, fingerprint_of
 from .sameness import acknowledges
 from .window import Window
 
@@ -74,12 +74,37 @@ def _leads_on(window: Window, item: JudgedCall) -> bool:
     features = item.features
     if item.is_new:
         return item.brings_news or acknowledges(features)
-    # Neither a time in what a look shows again is news, nor the new id that the same act is
-    # answered with.
+    # A look that shows the same with another time brings nothing new, and neither does another id
+    # in the answer to the same act.
     if features.mutates or not item.brings_news:
         return False
     earlier = [each.features for each in window if each.index < item.index]
     return all(each.steady != features.steady for each in earlier if each.call == features.call)
+
+
+def is_part_of_poll(window: Window, streak: Sequence[JudgedCall], idle: int) -> bool:
+    """Whether a call always comes with the same others, of which one still waits or brings news.
+
+    Of three jobs two have ended: their answers stay, and they are asked along with the third.
+
+    Args:
+        window: the window.
+        streak: the call, oldest first.
+        idle: rounds in which nothing waits or is new that are enough for a loop.
+    """
+    call = streak[-1].features.call
+    if any(item.features.call != call for item in streak):
+        return False
+    rounds = [each for each in window.rounds if call in each.calls][-len(streak) :]
+    if len({each.fingerprints for each in rounds}) > 1:
+        return False
+    # What the first one brought is what the others are compared with.
+    return sum(not _goes_on_beside(each, call) for each in rounds[1:]) < idle - 1
+
+
+def _goes_on_beside(passed: Round, call: str) -> bool:
+    others = (item for key, item in passed.calls.items() if key != call)
+    return any(item.brings_news or item.features.outcome is WAITING for item in others)
 
 
 def _lie_between(
