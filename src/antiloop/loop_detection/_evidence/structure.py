@@ -32,6 +32,7 @@ _STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "http
 VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
 PRINTED = ("stdout", "stderr", "output")
 SPOKEN = ("text", "message", "result", "msg", "reason", "error")
+_CLASSES = ("Error", "Exception")
 _VERDICT_PLACES = frozenset((*STATES, *SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
@@ -181,19 +182,27 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
         return not all(verdicts)
     if fields.get("iserror") is True or fields.get("is_error") is True:
         return True
-    problems = [fields.get("error"), fields.get("errors")]
-    if problems[0] or (isinstance(problems[1], (str, list, dict)) and problems[1]):
+    problems = [fields.get("errors"), fields.get("errormessages")]
+    if fields.get("error") or any(each for each in problems if _is_list_or_text(each)):
+        return True
+    if str(fields.get("__type")).endswith(_CLASSES):  # "a.b#ValidationException"
         return True
     # Alone, or with a remark, it is what a wait answers.
     if fields.get("timed_out") is True and len(fields) > 2:
         return True
     is_explained = bool(_texts(fields, SPOKEN))  # "code" alone may be that of a product
+    if is_explained and (fields.get("type") == "error" or _is_negative(fields.get("code"))):
+        return True
     named = [fields.get(name) for name in _STATUSES if name != "code" or is_explained]
     return any(
         state.lower() in _FAILED if isinstance(state, str) else 400 <= state < 600
         for state in named
         if isinstance(state, (int, str))
     )
+
+
+def _is_negative(code: Any) -> bool:
+    return type(code) is int and code < 0
 
 
 def _verdicts(fields: Dict[str, Any]) -> List[bool]:
