@@ -17,6 +17,7 @@ LAYERS = {
     "blocks of text": lambda text: [{"type": "text", "text": text}],
     "an object with one field": lambda text: {"result": text},
     "what a program printed": lambda text: {"stdout": text, "stderr": ""},
+    "a message beside a verdict in words": lambda text: {"status": "OK", "message": text},
     "a message with numbers": lambda text: {"message": text, "took": 3, "cached": None},
     "a shell's object": lambda text: {"stdout": text, "stderr": "", "exit_code": 0},
 }

@@ -217,8 +217,9 @@ def _inner(fields: Dict[str, Any], printed: List[str]) -> Optional[str]:
     if len(fields) == 1:
         [only] = fields.values()
         return only if isinstance(only, str) else None
-    spoken = _texts(fields, SPOKEN)
-    if len(spoken) == 1 and len([each for each in fields.values() if _is_list_or_text(each)]) == 1:
+    content = {name: each for name, each in fields.items() if not is_about_the_call(name, each)}
+    spoken = _texts(content, SPOKEN)
+    if len(spoken) == 1 and len([each for each in content.values() if _is_list_or_text(each)]) == 1:
         return spoken[0]
     return _text_of_block(fields)
 
