@@ -57,6 +57,41 @@ def test_four_of_five_lines_are_most():
     assert retold(*searches(parts)) == [False, False, True]
 
 
+def hits(entries, score, **layout):
+    found = [{"content": each, "score": score / 10 - at} for at, each in enumerate(entries)]
+    return json.dumps({"result": found, "took": score}, **layout)
+
+
+@given(
+    st.lists(st.sampled_from(ENTRIES), min_size=3, max_size=9, unique=True),
+    st.randoms(use_true_random=False),
+    st.sampled_from([None, 1, 4]),
+)
+def test_the_same_sentences_in_an_object_are_the_same_whatever_stands_beside_them(
+    entries, random, indent
+):
+    answers = []
+    for score in range(4):
+        random.shuffle(entries)
+        answers.append(hits(entries, score, indent=indent))
+    assert retold(*searches(answers)) == [False, True, True, True]
+    others = [hits([f"{each} of {score}" for each in entries], score) for score in range(4)]
+    assert not any(retold(*searches(others)))
+
+
+def test_two_sentences_in_an_object_and_any_number_of_names_may_be_a_form():
+    assert not any(retold(*searches([hits(ENTRIES[:2], score) for score in range(4)])))
+    assert not any(retold(*searches([hits(WORDS, score) for score in range(4)])))
+
+
+def test_the_same_hits_with_other_scores_bring_a_notice_and_no_more():
+    run = searches([hits(ENTRIES[:4], score) for score in range(20)])
+    actions = {
+        each.action.value for each in verdicts(LoopDetector.escalating(), *([s] for s in run))
+    }
+    assert actions == {"continue", "notify"}
+
+
 def test_fewer_than_five_lines_may_be_a_form():
     assert retold(*searches(["\n".join(ENTRIES[:4]), "\n".join(ENTRIES[3::-1])])) == [False, False]
     repeated = "\n".join(ENTRIES[:4] * 2)

@@ -25,7 +25,7 @@ from .._profiles import ClientProfile
 from .amount import amount_left
 from .compared import Asked, KeyRule, Result, answer_of, declared_keys, key_of
 from .derived import derived, derived_of
-from .document import LEAST_LINES, NONE, Checksums, lines_of, texts_of
+from .document import LEAST_LINES, NONE, Checksums, lines_of, sentences_of, texts_of
 from .effect import (
     asks_of_a_job,
     changes_midway,
@@ -366,11 +366,15 @@ class CallFeatures:
     @derived
     def lines(self) -> Checksums:
         """Some lines of an answer of several; none where it is not kept whole."""
-        # Most answers are shorter or those of a shell, which is quick to find out.
-        if self.text is None or self.look is None or self.look[1] < LEAST_LINES - 1:
+        text = self.text
+        if text is None or self.look is None or text.rest or self.outcome is not SUCCESS:
             return NONE
-        is_whole = self.outcome is SUCCESS and not (self.text.rest or self.is_command)
-        return lines_of(self.text.begin) if is_whole else NONE
+        # Most answers are shorter or those of a shell, which is quick to find out.
+        is_page, is_json = self.look[1] >= LEAST_LINES - 1, text.begin.startswith(("{", "["))
+        if not (is_page or is_json) or self.is_command:
+            return NONE
+        sentences = sentences_of(text.begin) if is_json else NONE
+        return sentences or (lines_of(text.begin) if is_page else NONE)
 
     @derived
     def texts(self) -> Checksums:
