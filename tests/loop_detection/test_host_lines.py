@@ -3,6 +3,7 @@
 import json
 import random
 from datetime import datetime, timedelta
+from string import ascii_letters, digits
 
 import pytest
 from hypothesis import given
@@ -25,13 +26,34 @@ HOSTS = {
     "the time before": lambda text, n: f"{START + timedelta(seconds=n)}\n{text}",
     "a time behind": lambda text, n: f"{text}\n\n(took {n}.5s at {START + timedelta(seconds=n)})\n",
     "both": lambda text, n: f"id: {token(-n)}\n{text}\n[done in {n} ms]",
+    "four lines before": lambda text, n: (
+        f"Chunk: {token(-n)}\nTime: 0.{n}1 seconds\nexited with 0\nOutput:\n{text}"
+    ),
+    "an id of letters and digits": lambda text, n: f"Result of call_{letters(n)}:\n{text}",
+    "an element with an id": lambda text, n: f'<result id="{letters(n)}">\n{text}\n</result>',
+    "the turns that are left": lambda text, n: f"{text}\nREMINDER: {99 - n} turns are left.",
+    "the tokens so far": lambda text, n: f"{text}\n\n[tokens: {(n + 5) * 213:,} / 200,000]",
+    "the cost so far": lambda text, n: f"{text}\nCost: ${n * 0.0137:.4f}",
+    "an object with an id": lambda text, n: json.dumps({"id": letters(n), "output": text}),
+    "an object with its number": lambda text, n: json.dumps({"step": n, "observation": text}),
+    "a compact object": lambda text, n: compact({"result": text, "meta": {"tokens": n * 17}}),
 }
+
+
+def letters(number):
+    """Make an id as providers do, which begins with a letter and holds a digit."""
+    made = random.Random(number)
+    return f"a{''.join(made.choices(ascii_letters, k=9))}{''.join(made.choices(digits, k=9))}"
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"))
 
 
 def reads(count, seed=0):
     """Make calls that read different files."""
     texts = [
-        " ".join(token(10_000 + seed + 100 * at + part)[:5] for part in range(9))
+        " ".join(letters(10_000 + seed + 100 * at + part)[:9] for part in range(9))
         for at in range(count)
     ]
     return [
@@ -65,6 +87,30 @@ def test_work_is_not_told_for_the_lines_of_a_host(preset, host):
     assert set(taken(monitor, reads(40), host)) == {"continue"}
 
 
+@given(st.sampled_from(PRESETS), st.sampled_from(list(HOSTS)), st.randoms())
+def test_the_order_of_parallel_answers_does_not_matter(preset, name, chance):
+    asked = [*reads(6), ("search", {"q": "cats"}, "3 documents\nabout dogs"), ("list", {}, "a\nb")]
+    rounds = [[(step, HOSTS[name]) for step in chance.sample(asked, 3)] for _ in range(12)]
+    taken_in_order, taken_otherwise = [], []
+    for taken, order in ((taken_in_order, list), (taken_otherwise, shuffled(chance))):
+        monitor = getattr(LoopDetector, preset)().monitor()
+        for number, steps in enumerate(rounds):
+            answers = order(
+                [
+                    (t, a, host(text, 3 * number + at))
+                    for at, ((t, a, text), host) in enumerate(steps)
+                ]
+            )
+            calls = [ToolCall(tool, arguments) for tool, arguments, _ in answers]
+            results = [ToolResult(text) for *_, text in answers]
+            taken.append(monitor.after(calls, results).action)
+    assert taken_in_order == taken_otherwise
+
+
+def shuffled(chance):
+    return lambda items: chance.sample(items, len(items))
+
+
 @given(st.integers(0, 12))
 def test_a_resumed_run_knows_the_lines_of_its_host(cut):
     host = HOSTS["both"]
@@ -83,7 +129,10 @@ def shown(lines, texts, arguments=None):
 @pytest.mark.parametrize(
     "texts",
     [
-        [f"{41 - at} passed\nin all\n" for at in range(6)],  # a number is news
+        [f"{41 - at} passed\nin all\n" for at in range(6)],  # nothing else is ever said
+        [f"Row {'ab'[at // 5]} was added\nRows: {at // 2}" for at in range(9)],  # it may stay
+        [f"part {token(at)[:3]}\nread\nLines left: {31 * at % 97}" for at in range(9)],
+        [f"{'a' * 121} {token(at)}\nread\nend" for at in range(6)],  # a line of the answer
         [f"[{token(at)}]" for at in range(6)],  # all that is said
         [f"id {token(at)}\ntook {at} s" for at in range(6)],
         [f"web@{token(7)}:~$\n{at}\nend" for at in range(6)],  # the same each time
@@ -95,10 +144,23 @@ def test_a_line_that_may_say_something_stays(texts):
 
 
 def test_a_line_that_was_asked_for_stays():
-    texts = [f"SKU {token(at)}:\nin stock" for at in range(6)]
+    texts = [f"SKU {token(at)}:\nin stock, {'many few'.split()[at % 2]}" for at in range(7)]
     lines = HostLines()
     assert [lines.without(text, text, {"sku": text[4:16]}) for text in texts] == texts
-    assert shown(lines, texts)[4:] == ["in stock"] * 2
+    assert shown(lines, texts)[1:] == [text.split("\n")[1] for text in texts[1:]]
+
+
+def test_a_number_that_falls_among_those_that_rise_begins_anew():
+    texts = [f"{token(at)[-2:]} is read\nStep {at % 3} of 9" for at in range(9)]
+    assert shown(HostLines(), texts) == texts
+
+
+def test_of_an_object_the_other_fields_are_left():
+    texts = [
+        json.dumps({"step": at, "a": "uvwxyz"[at], "b": {"c": 'd, "e": 1'}}) for at in range(6)
+    ]
+    kept = [json.loads(text) for text in shown(HostLines(), texts)]
+    assert kept[-1] == {"a": "z", "b": {"c": 'd, "e": 1'}}
 
 
 def test_one_call_again_and_again_shows_no_host():
@@ -111,4 +173,4 @@ def test_few_lines_are_remembered():
     lines = HostLines()
     for at in range(400):
         lines.without(f"{'x' * (at % 100)} {token(at)}\ntext {at}\nend", token(at), {})
-    assert len(lines.to_text()) < 700
+    assert len(lines.to_text()) < 900

@@ -141,7 +141,7 @@ SAVED = {
         "round": 1,
         "keys": [],
         "known": "",
-        "host": "2514861240",
+        "host": "[[],[0],[]]",
     },
     "suspicion": "0.0 0.0",
 }
@@ -261,7 +261,7 @@ def test_an_empty_window_comes_back():
         "round": None,
         "keys": [],
         "known": "",
-        "host": "",
+        "host": "[[],[],[]]",
     }
     again = restored(Window(50))
     assert (again.rounds, again.call_count) == ([], 0)

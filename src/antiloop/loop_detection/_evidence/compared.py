@@ -17,7 +17,7 @@ from .outcome import SUCCESS, UNKNOWN, Outcome, outcome, reads_like_refusal
 from .relayed import relayed
 from .tool_policy import NO_POLICIES, NO_POLICY, Policies, ToolPolicy
 from .waiting import seems_to_wait, waited_for
-from .wrapping import unwrapped
+from .wrapping import is_object, unwrapped
 
 Result = Union[ToolResult, str, None]
 """An entry of a list of results; None is an unknown result."""
@@ -140,11 +140,12 @@ def answer_of(asked: Asked, result: Result, host: Optional[HostLines] = None) ->
         text = asked.call.translate(_NO_DIGITS)
     bare = unwrapped(text)
     if host is not None:
-        bare = host.without(bare, asked.call, asked.arguments)
+        shorter = host.without(bare, asked.call, asked.arguments)
+        bare = bare if shorter is bare else unwrapped(shorter)
     if kind is SUCCESS and bare is not text:
         inside = outcome(bare, is_error, asked.arguments)
         # An object that says of itself that it went well did not fail, whatever its words.
-        kind = kind if inside.is_failure and text.lstrip().startswith("{") else inside
+        kind = kind if inside.is_failure and is_object(text) else inside
     return Answered(text, bare, kind)
 
 

@@ -1,110 +1,195 @@
-"""Lines that a host puts around every answer: an id, the time, how long it took.
+"""Lines that a host puts around every answer: an id, the time, how many turns are left.
 
-No list of hosts knows them all, so they are learned from the run: a line at an end of an answer
-that came in the same words, but with another id or time, with the answers to several different
-calls says nothing of any of them. From then on it is left out, or each answer of that host would be
-news.
+No list of hosts knows them all, so they are learned from the run. A line at an end of several
+answers in a row says nothing of any of them, if its words are the same, but its ids and times are
+others each time and its numbers only rise or only fall, whatever was asked and whatever else was
+said. From then on it is left out, or each answer of that host would be news. Of an object, each
+field is such a line.
 """
 
-from typing import Any, FrozenSet, List
+import json
+import re
+from string import ascii_letters, digits
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 from zlib import crc32
 
 from ..._latest import Latest
 from ..._text.canonical import plain_json
 from .document import encoded
-from .noise import without_marks
+from .structure import parsed
 
-_FIRST = 2
-"""Lines at the beginning of an answer that may be those of a host; at its end it is one."""
+_FIRST, _LAST = 5, 3
+"""Lines at the beginning and at the end of an answer that may be those of a host."""
+_REACH = 400
+"""Characters at both ends in which they stand."""
 _LONGEST = 120
-_SEEN = 3
-"""Different calls whose answers had the line, after the first one, before it is left out."""
-_MOST = 8  # lines that are remembered
-_DIGITS, _HALF = 8, 4
-_HEXADECIMAL = b"0123456789abcdefABCDEF"
-_NO_LINE = frozenset((0,))
+_ANSWERS, _CALLS, _RESTS = 4, 3, 2
+"""Answers in a row that have a line before it is left out; to how many calls, and in how many of
+them something else was said."""
+_MOST = 8  # lines that are known
+_NUMBER = re.compile(r"(\d[\w.:,-]*(?: (?:[nmuµ]?s|secs?|seconds?|minutes?)\b)?)")
+_COUNT = re.compile(r"[\d,]{1,9}(?:\.\d{1,9})?")
+"""A number that may count something; a longer one is an id, or a time."""
+_BEFORE_A_DIGIT = f"{ascii_letters}_-."  # in the id that it is part of
+_LETTERS_AND_DIGITS = f"{ascii_letters}{digits}".encode()
+_DIGITS = digits.encode()
+
+
+class _Row(NamedTuple):
+    """Answers in a row that have a line of the same words; texts are kept as checksums."""
+
+    size: int = 0
+    line: int = 0
+    counts: Tuple[float, ...] = ()
+    rises: Optional[bool] = None
+    calls: FrozenSet[str] = frozenset()
+    rests: FrozenSet[int] = frozenset()
+
+    def then(self, line: int, counts: Tuple[float, ...], call: str, rest: int) -> "_Row":
+        """Return the row with a further answer, or the one that begins with it."""
+        rises = self.rises if counts == self.counts or not self.size else counts > self.counts
+        if line == self.line or self.rises not in (None, rises):
+            return _NO_ROW.then(line, counts, call, rest)
+        calls = self.calls if len(self.calls) == _CALLS else self.calls | {call}
+        rests = self.rests if len(self.rests) == _RESTS else self.rests | {rest}
+        return _Row(self.size + 1, line, counts, rises, calls, rests)
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether the line says nothing of the answers."""
+        return self.size >= _ANSWERS and len(self.calls) == _CALLS and len(self.rests) == _RESTS
+
+
+_NO_ROW = _Row()
+
+
+class _Line(NamedTuple):
+    words: int
+    """A checksum of all but its marks."""
+    marks: List[str]
+    """The ids, times and numbers in it, one at least."""
 
 
 class HostLines:
     """The lines of the host of one run, as far as they are known."""
 
     def __init__(self) -> None:
-        # By the words of a line, where it was seen: some digits of each call, and of the line.
-        self._seen: Latest[str, str] = Latest(_MOST)
-        self._last: FrozenSet[int] = frozenset()
+        # By their words.
+        self._known: Latest[int, bool] = Latest(_MOST)
+        # Of the answer before: what its lines looked like, and the rows that it continues.
+        self._shapes: FrozenSet[int] = frozenset()
+        self._rows: Dict[int, _Row] = {}
 
     def without(self, text: str, call: str, arguments: Any) -> str:
         """Return the answer to a call without the lines that are known, and remember the others."""
-        lines, last = _ends_of(text), self._last
-        shapes = list(map(_shape_of, lines))
-        self._last = frozenset(shapes) - _NO_LINE
+        lines = _ends_of(text)
+        shapes = _shapes_of(lines)
+        last, self._shapes = self._shapes, frozenset(shapes)
+        rows, self._rows = self._rows, {}
         # Most answers have other lines than the one before, so few are looked at.
         if last.isdisjoint(shapes):
             return text
-        keys = [
-            self._key_of(line, arguments) if shape in last else ""
-            for line, shape in zip(lines, shapes)
+        marked = [_read(line) if shape in last else None for line, shape in zip(lines, shapes)]
+        said = [
+            _checksum(line) if each is None else each.words for line, each in zip(lines, marked)
         ]
-        if not any(keys):
-            return text
-        if not all(keys):  # else they may be all that is said
-            for line, key in zip(lines, keys):
-                if key:
-                    self._note(key, call[:_HALF], _digits(line)[:_HALF])
-        kept = [line for line, key in zip(lines, keys) if not (key and self._is_known(key))]
-        return text if len(kept) == len(lines) else "\n".join(kept)
+        for at, line in enumerate(marked):
+            if line is not None:
+                rest = crc32(repr(said[:at] + said[at + 1 :]).encode())
+                row = rows.get(line.words, _NO_ROW)
+                row = row.then(crc32(encoded(lines[at])), _counts(line.marks), call, rest)
+                self._rows[line.words] = row
+                if row.is_of_host and not _were_asked_for(line.marks, arguments):
+                    self._known[line.words] = True
+        left_out = [
+            at for at, line in enumerate(marked) if line is not None and line.words in self._known
+        ]
+        return _without(text, lines, left_out) if left_out else text
 
     def to_text(self) -> str:
         """Return the state as one text."""
-        last = ",".join(map(str, sorted(self._last)))
-        return " ".join([last, *(f"{key}{seen}" for key, seen in self._seen.items())])
+        rows = [
+            (words, row.size, row.line, row.counts, row.rises, sorted(row.calls), sorted(row.rests))
+            for words, row in self._rows.items()
+        ]
+        return json.dumps([list(self._known), sorted(self._shapes), rows], separators=(",", ":"))
 
     def load(self, text: str) -> None:
         """Load a state from `to_text`.
 
         Raises:
-            ValueError: if the text is malformed.
+            TypeError, ValueError: if the text is malformed.
         """
-        last, *known = text.split(" ")
-        self._last = frozenset(map(int, filter(None, last.split(","))))
-        for each in known:
-            self._seen[each[:_DIGITS]] = each[_DIGITS:]
-
-    def _key_of(self, line: str, arguments: Any) -> str:
-        """Return what is remembered of a line; empty if it holds no mark that was not asked for."""
-        words, marks = without_marks(line)
-        key = _digits(words) if marks else ""
-        if not key or self._is_known(key):
-            return key
-        asked = plain_json(arguments)
-        return "" if any(each in asked for each in marks) else key
-
-    def _note(self, key: str, call: str, line: str) -> None:
-        seen = self._seen.get(key, "")
-        parts = [seen[at : at + _HALF] for at in range(0, len(seen), _HALF)]
-        # The same call may ask for the next of many, and a prompt is the same each time.
-        is_new = call not in parts[::2] and line not in parts[1::2]
-        self._seen[key] = seen + call + line if is_new and not self._is_known(key) else seen
-
-    def _is_known(self, key: str) -> bool:
-        return len(self._seen.get(key, "")) >= _SEEN * _DIGITS
+        known, shapes, rows = json.loads(text)
+        for words in known:
+            self._known[int(words)] = True
+        self._shapes = frozenset(map(int, shapes))
+        for words, size, line, counts, rises, calls, rests in rows:
+            self._rows[int(words)] = _Row(
+                int(size),
+                int(line),
+                tuple(map(float, counts)),
+                None if rises is None else bool(rises),
+                frozenset(map(str, calls)),
+                frozenset(map(int, rests)),
+            )
 
 
 def _ends_of(text: str) -> List[str]:
-    """Split a text into the lines at its ends, and all that stands between them."""
-    *first, rest = text.rstrip().split("\n", _FIRST)
-    return [*first, *(rest.rsplit("\n", 1) if len(first) == _FIRST else [rest])]
+    """Return the lines at both ends of a text; of an object, its fields."""
+    text, between = text.rstrip(), "\n"
+    if _is_object(text):
+        text, between = text[2:-1].replace("\n", " "), ', "' if '": ' in text[:_LONGEST] else ',"'
+    if len(text) > 2 * _REACH:  # what is cut makes one line that is too long
+        text = f"{text[:_REACH]}{'-' * _LONGEST}{text[-_REACH:]}"
+    lines = text.split(between)
+    return lines if len(lines) <= _FIRST + _LAST else [*lines[:_FIRST], *lines[-_LAST:]]
 
 
-def _shape_of(line: str) -> int:
-    """Return what lines have in common that differ in numbers and hexadecimal ids alone.
+def _without(text: str, lines: List[str], left_out: List[int]) -> str:
+    """Return a text without some of the lines at its ends."""
+    value = parsed(text) if _is_object(text.rstrip()) else None
+    if value is not None:
+        names = {lines[at].partition('"')[0] for at in left_out}
+        kept = {name: each for name, each in value.items() if name not in names}
+        return json.dumps(kept, ensure_ascii=False)
+    every = text.rstrip().split("\n")
+    gone = {at if at < _FIRST else at + len(every) - len(lines) for at in left_out}
+    return "\n".join(line for at, line in enumerate(every) if at not in gone)
 
-    0 for what cannot be a line of a host.
-    """
-    if len(line) > _LONGEST or "\n" in line:
-        return 0
-    return crc32(encoded(line).translate(None, _HEXADECIMAL))
+
+def _is_object(text: str) -> bool:
+    return text[:2] == '{"' and text[-1] == "}"
 
 
-def _digits(text: str) -> str:
-    return f"{crc32(encoded(text)):08x}"
+def _shapes_of(lines: List[str]) -> List[int]:
+    """Return what lines have in common that differ in letters and digits alone."""
+    signs = encoded("\n".join(lines)).translate(None, _LETTERS_AND_DIGITS)
+    return list(map(crc32, signs.split(b"\n")))
+
+
+def _checksum(text: str) -> int:
+    """Return a checksum of a text; numbers do not matter."""
+    return crc32(encoded(text).translate(None, _DIGITS))
+
+
+def _read(line: str) -> Optional[_Line]:
+    """Read a line; None if nothing in it may be other each time."""
+    *parts, end = _NUMBER.split(line[: _LONGEST + 1])
+    if not parts or len(line) > _LONGEST:
+        return None
+    words = [before.rstrip(_BEFORE_A_DIGIT) for before in parts[::2]]
+    marks = [
+        (before[len(word) :] + number).rstrip(".:,")
+        for before, word, number in zip(parts[::2], words, parts[1::2])
+    ]
+    return _Line(crc32(encoded("\n".join([*words, end]))), marks)
+
+
+def _counts(marks: List[str]) -> Tuple[float, ...]:
+    return tuple(float(mark.replace(",", "")) for mark in marks if _COUNT.fullmatch(mark))
+
+
+def _were_asked_for(marks: List[str], arguments: Any) -> bool:
+    asked = plain_json(arguments)
+    return any(mark in asked for mark in marks if not _COUNT.fullmatch(mark))

@@ -144,6 +144,7 @@ class Window:
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
         evidence = self._reopen() if joins else {}
         asked = asked or list(map(self.asked, calls))
+        read = self._read(asked, results)
         for index, (call, result, known) in enumerate(
             zip_longest(calls, results, asked), self.call_count
         ):
@@ -151,7 +152,7 @@ class Window:
             # An exempt call makes no round, so a plan between two equal calls does not part them.
             if policy.exempt:
                 continue
-            features = CallFeatures.of(known, result, self.masking, self.keys, self.host_lines)
+            features = read[index - self.call_count]
             if refused_by and is_refusal(result) and refused_by(features) is not None:
                 features = features.refused()
             # A key that is pressed twice does two things, but it fails twice in one way.
@@ -168,6 +169,17 @@ class Window:
         if evidence:
             self.round_count += not joins
             self.add(Round(number, evidence))
+
+    def _read(self, asked: Sequence[Asked], results: Sequence[Result]) -> Dict[int, CallFeatures]:
+        """Read the calls of a round that are judged, by their places."""
+        known = dict(enumerate(results))
+        # What is learned of a host depends on the order of the answers, which is chance in a round.
+        order = sorted(range(len(asked)), key=lambda at: asked[at].call)
+        return {
+            at: CallFeatures.of(asked[at], known.get(at), self.masking, self.keys, self.host_lines)
+            for at in order
+            if not asked[at].policy.exempt
+        }
 
     def asked(self, call: ToolCall) -> Asked:
         """Read a call as the window compares it."""
