@@ -123,7 +123,8 @@ def test_a_resumed_run_knows_the_lines_of_its_host(cut):
 
 
 def shown(lines, texts, arguments=None):
-    return [lines.without(text, token(at), arguments or {"n": at}) for at, text in enumerate(texts)]
+    asked = [(f"tool {at % 2}", token(at), arguments or {"n": at}) for at in range(len(texts))]
+    return [lines.without(text, *each) for text, each in zip(texts, asked)]
 
 
 @pytest.mark.parametrize(
@@ -146,13 +147,21 @@ def test_a_line_that_may_say_something_stays(texts):
 def test_a_line_that_was_asked_for_stays():
     texts = [f"SKU {token(at)}:\nin stock, {'many few'.split()[at % 2]}" for at in range(7)]
     lines = HostLines()
-    assert [lines.without(text, text, {"sku": text[4:16]}) for text in texts] == texts
+    assert [lines.without(text, "stock", text, {"sku": text[4:16]}) for text in texts] == texts
     assert shown(lines, texts)[1:] == [text.split("\n")[1] for text in texts[1:]]
 
 
 def test_a_number_that_falls_among_those_that_rise_begins_anew():
     texts = [f"{token(at)[-2:]} is read\nStep {at % 3} of 9" for at in range(9)]
     assert shown(HostLines(), texts) == texts
+
+
+@pytest.mark.parametrize("arguments", [{"to": "north"}, {"command": "walk north"}])
+def test_a_number_of_one_tool_counts_what_is_done(arguments):
+    texts = [f"a {'field tree river hill'.split()[at % 4]}\nScore: {5 * at}" for at in range(9)]
+    lines = HostLines()
+    left = [lines.without(text, "walk", token(at), arguments) for at, text in enumerate(texts)]
+    assert (left == texts) == ("to" in arguments)  # each command is a tool by itself
 
 
 def test_of_an_object_the_other_fields_are_left():
@@ -166,11 +175,11 @@ def test_of_an_object_the_other_fields_are_left():
 def test_one_call_again_and_again_shows_no_host():
     lines = HostLines()
     texts = [f"ticket {token(at)}\nfrom ada\nopen" for at in range(9)]
-    assert [lines.without(text, "next", {}) for text in texts] == texts
+    assert [lines.without(text, "next", "next", {}) for text in texts] == texts
 
 
 def test_few_lines_are_remembered():
     lines = HostLines()
     for at in range(400):
-        lines.without(f"{'x' * (at % 100)} {token(at)}\ntext {at}\nend", token(at), {})
+        lines.without(f"{'x' * (at % 100)} {token(at)}\ntext {at}\nend", "look", token(at), {})
     assert len(lines.to_text()) < 900

@@ -140,7 +140,7 @@ def answer_of(asked: Asked, result: Result, host: Optional[HostLines] = None) ->
         text = asked.call.translate(_NO_DIGITS)
     bare = unwrapped(text)
     if host is not None:
-        shorter = host.without(bare, asked.call, asked.arguments)
+        shorter = host.without(bare, asked.tool, asked.call, asked.arguments)
         bare = bare if shorter is bare else unwrapped(shorter)
     if kind is SUCCESS and bare is not text:
         inside = outcome(bare, is_error, asked.arguments)

@@ -2,8 +2,9 @@
 
 No list of hosts knows them all, so they are learned from the run. A line at an end of several
 answers in a row says nothing of any of them, if its words are the same, but its ids and times are
-others each time and its numbers only rise or only fall, whatever was asked and whatever else was
-said. From then on it is left out, or each answer of that host would be news. Of an object, each
+others each time, whatever was asked and whatever else was said. So does a number that only rises or
+only falls with the answers of several tools; with those of one tool it may count what is done.
+From then on the line is left out, or each answer of that host would be news. Of an object, each
 field is such a line.
 """
 
@@ -16,6 +17,7 @@ from zlib import crc32
 from ..._latest import Latest
 from ..._text.canonical import plain_json
 from .document import encoded
+from .noise import command_line
 from .structure import parsed
 
 _FIRST, _LAST = 5, 3
@@ -23,9 +25,9 @@ _FIRST, _LAST = 5, 3
 _REACH = 400
 """Characters at both ends in which they stand."""
 _LONGEST = 120
-_ANSWERS, _CALLS, _RESTS = 4, 3, 2
-"""Answers in a row that have a line before it is left out; to how many calls, and in how many of
-them something else was said."""
+_ANSWERS, _CALLS, _RESTS, _SOURCES = 4, 3, 2, 2
+"""Answers in a row that have a line before it is left out; the different calls, other words and,
+for a number, tools or commands among them."""
 _MOST = 8  # lines that are known
 _NUMBER = re.compile(r"(\d[\w.:,-]*(?: (?:[nmuµ]?s|secs?|seconds?|minutes?)\b)?)")
 _COUNT = re.compile(r"[\d,]{1,9}(?:\.\d{1,9})?")
@@ -44,20 +46,26 @@ class _Row(NamedTuple):
     rises: Optional[bool] = None
     calls: FrozenSet[str] = frozenset()
     rests: FrozenSet[int] = frozenset()
+    sources: FrozenSet[int] = frozenset()
 
-    def then(self, line: int, counts: Tuple[float, ...], call: str, rest: int) -> "_Row":
+    def then(
+        self, line: int, counts: Tuple[float, ...], call: str, rest: int, source: int
+    ) -> "_Row":
         """Return the row with a further answer, or the one that begins with it."""
         rises = self.rises if counts == self.counts or not self.size else counts > self.counts
         if line == self.line or self.rises not in (None, rises):
-            return _NO_ROW.then(line, counts, call, rest)
+            return _NO_ROW.then(line, counts, call, rest, source)
         calls = self.calls if len(self.calls) == _CALLS else self.calls | {call}
         rests = self.rests if len(self.rests) == _RESTS else self.rests | {rest}
-        return _Row(self.size + 1, line, counts, rises, calls, rests)
+        sources = self.sources if len(self.sources) == _SOURCES else self.sources | {source}
+        return _Row(self.size + 1, line, counts, rises, calls, rests, sources)
 
     @property
     def is_of_host(self) -> bool:
         """Whether the line says nothing of the answers."""
-        return self.size >= _ANSWERS and len(self.calls) == _CALLS and len(self.rests) == _RESTS
+        is_frequent = self.size >= _ANSWERS and len(self.calls) == _CALLS
+        is_of_many = self.rises is None or len(self.sources) == _SOURCES
+        return is_frequent and is_of_many and len(self.rests) == _RESTS
 
 
 _NO_ROW = _Row()
@@ -80,7 +88,7 @@ class HostLines:
         self._shapes: FrozenSet[int] = frozenset()
         self._rows: Dict[int, _Row] = {}
 
-    def without(self, text: str, call: str, arguments: Any) -> str:
+    def without(self, text: str, tool: str, call: str, arguments: Any) -> str:
         """Return the answer to a call without the lines that are known, and remember the others."""
         lines = _ends_of(text)
         shapes = _shapes_of(lines)
@@ -93,11 +101,13 @@ class HostLines:
         said = [
             _checksum(line) if each is None else each.words for line, each in zip(lines, marked)
         ]
+        # Each command of a shell is a tool by itself.
+        source = crc32(encoded(tool if command_line(arguments) is None else call))
         for at, line in enumerate(marked):
             if line is not None:
                 rest = crc32(repr(said[:at] + said[at + 1 :]).encode())
                 row = rows.get(line.words, _NO_ROW)
-                row = row.then(crc32(encoded(lines[at])), _counts(line.marks), call, rest)
+                row = row.then(crc32(encoded(lines[at])), _counts(line.marks), call, rest, source)
                 self._rows[line.words] = row
                 if row.is_of_host and not _were_asked_for(line.marks, arguments):
                     self._known[line.words] = True
@@ -109,7 +119,16 @@ class HostLines:
     def to_text(self) -> str:
         """Return the state as one text."""
         rows = [
-            (words, row.size, row.line, row.counts, row.rises, sorted(row.calls), sorted(row.rests))
+            (
+                words,
+                row.size,
+                row.line,
+                row.counts,
+                row.rises,
+                sorted(row.calls),
+                sorted(row.rests),
+                sorted(row.sources),
+            )
             for words, row in self._rows.items()
         ]
         return json.dumps([list(self._known), sorted(self._shapes), rows], separators=(",", ":"))
@@ -124,7 +143,7 @@ class HostLines:
         for words in known:
             self._known[int(words)] = True
         self._shapes = frozenset(map(int, shapes))
-        for words, size, line, counts, rises, calls, rests in rows:
+        for words, size, line, counts, rises, calls, rests, sources in rows:
             self._rows[int(words)] = _Row(
                 int(size),
                 int(line),
@@ -132,6 +151,7 @@ class HostLines:
                 None if rises is None else bool(rises),
                 frozenset(map(str, calls)),
                 frozenset(map(int, rests)),
+                frozenset(map(int, sources)),
             )
 
 
