@@ -178,6 +178,15 @@ def test_one_call_again_and_again_shows_no_host():
     assert [lines.without(text, "next", "next", {}) for text in texts] == texts
 
 
+def test_a_failure_in_an_object_of_the_host_is_one():
+    host = HOSTS["an object with its number"]
+    failed = json.dumps({"stdout": "", "stderr": "bash: xxd: command not found", "returncode": 127})
+    monitor = LoopDetector.escalating().monitor()
+    for number, (tool, arguments, text) in enumerate([*reads(6), ("run", {"x": 1}, failed)]):
+        monitor.after([ToolCall(tool, arguments)], [ToolResult(host(text, number))])
+    assert monitor.window.rounds[-1].evidence[0].features.outcome.is_failure
+
+
 def test_few_lines_are_remembered():
     lines = HostLines()
     for at in range(400):

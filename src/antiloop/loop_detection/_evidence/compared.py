@@ -139,13 +139,15 @@ def answer_of(asked: Asked, result: Result, host: Optional[HostLines] = None) ->
     if policy.idempotent and not kind.is_failure:
         text = asked.call.translate(_NO_DIGITS)
     bare = unwrapped(text)
+    is_of_host = False
     if host is not None:
-        shorter = host.without(bare, asked.tool, asked.call, asked.arguments)
-        bare = bare if shorter is bare else unwrapped(shorter)
+        left = host.without(bare, asked.tool, asked.call, asked.arguments)
+        if left is not bare:
+            bare, is_of_host = unwrapped(left), True
     if kind is SUCCESS and bare is not text:
         inside = outcome(bare, is_error, asked.arguments)
-        # An object that says of itself that it went well did not fail, whatever its words.
-        kind = kind if inside.is_failure and is_object(text) else inside
+        # A tool's object that says of itself that it went well did not fail, whatever its words.
+        kind = kind if inside.is_failure and not is_of_host and is_object(text) else inside
     return Answered(text, bare, kind)
 
 

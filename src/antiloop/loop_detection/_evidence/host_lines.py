@@ -172,7 +172,8 @@ def _without(text: str, lines: List[str], left_out: List[int]) -> str:
     if value is not None:
         names = {lines[at].partition('"')[0] for at in left_out}
         kept = {name: each for name, each in value.items() if name not in names}
-        return json.dumps(kept, ensure_ascii=False)
+        texts = [each for each in kept.values() if isinstance(each, str)]
+        return texts[0] if len(texts) == len(kept) == 1 else json.dumps(kept, ensure_ascii=False)
     every = text.rstrip().split("\n")
     gone = {at if at < _FIRST else at + len(every) - len(lines) for at in left_out}
     return "\n".join(line for at, line in enumerate(every) if at not in gone)
