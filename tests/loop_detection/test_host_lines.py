@@ -133,6 +133,7 @@ def shown(lines, texts, arguments=None):
         [f"{41 - at} passed\nin all\n" for at in range(6)],  # nothing else is ever said
         [f"Row {'ab'[at // 5]} was added\nRows: {at // 2}" for at in range(9)],  # it may stay
         [f"part {token(at)[:3]}\nread\nLines left: {31 * at % 97}" for at in range(9)],
+        [f'{{"step": {at}, "a": {"bcdefg"[at]}}}' for at in range(6)],  # not an object
         [f"{'a' * 121} {token(at)}\nread\nend" for at in range(6)],  # a line of the answer
         [f"[{token(at)}]" for at in range(6)],  # all that is said
         [f"id {token(at)}\ntook {at} s" for at in range(6)],
@@ -162,6 +163,12 @@ def test_a_number_of_one_tool_counts_what_is_done(arguments):
     lines = HostLines()
     left = [lines.without(text, "walk", token(at), arguments) for at, text in enumerate(texts)]
     assert (left == texts) == ("to" in arguments)  # each command is a tool by itself
+
+
+def test_lines_are_seen_at_both_ends_of_a_long_answer():
+    texts = ["\n".join(["a", *"bcdefg"[at] * 900, "z"]) for at in range(6)]
+    hosted = [f"call {token(at)}:\n{text}\ntook {at} s" for at, text in enumerate(texts)]
+    assert shown(HostLines(), hosted)[-1] == texts[-1]
 
 
 def test_of_an_object_the_other_fields_are_left():

@@ -167,9 +167,11 @@ def _ends_of(text: str) -> List[str]:
 
 
 def _without(text: str, lines: List[str], left_out: List[int]) -> str:
-    """Return a text without some of the lines at its ends."""
-    value = parsed(text) if _is_object(text.rstrip()) else None
-    if value is not None:
+    """Return a text without some of the lines at its ends; an object that is none stays."""
+    if _is_object(text.rstrip()):
+        value = parsed(text)
+        if value is None:
+            return text
         names = {lines[at].partition('"')[0] for at in left_out}
         kept = {name: each for name, each in value.items() if name not in names}
         texts = [each for each in kept.values() if isinstance(each, str)]
