@@ -133,6 +133,7 @@ def shown(lines, texts, arguments=None):
         [f"{41 - at} passed\nin all\n" for at in range(6)],  # nothing else is ever said
         [f"Row {'ab'[at // 5]} was added\nRows: {at // 2}" for at in range(9)],  # it may stay
         [f"part {token(at)[:3]}\nread\nLines left: {31 * at % 97}" for at in range(9)],
+        [f'{{"is": "{"abcdef"[at]}", "v": "v{11 + at % 2}"}}' for at in range(6)],  # some again
         [f'{{"step": {at}, "a": {"bcdefg"[at]}}}' for at in range(6)],  # not an object
         [f"{'a' * 121} {token(at)}\nread\nend" for at in range(6)],  # a line of the answer
         [f"[{token(at)}]" for at in range(6)],  # all that is said

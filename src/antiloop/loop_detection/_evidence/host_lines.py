@@ -41,7 +41,8 @@ class _Row(NamedTuple):
     """Answers in a row that have a line of the same words; texts are kept as checksums."""
 
     size: int = 0
-    line: int = 0
+    lines: Tuple[int, ...] = ()
+    """The latest of them."""
     counts: Tuple[float, ...] = ()
     rises: Optional[bool] = None
     calls: FrozenSet[str] = frozenset()
@@ -53,12 +54,13 @@ class _Row(NamedTuple):
     ) -> "_Row":
         """Return the row with a further answer, or the one that begins with it."""
         rises = self.rises if counts == self.counts or not self.size else counts > self.counts
-        if line == self.line or self.rises not in (None, rises):
+        if line in self.lines or self.rises not in (None, rises):
             return _NO_ROW.then(line, counts, call, rest, source)
         calls = self.calls if len(self.calls) == _CALLS else self.calls | {call}
         rests = self.rests if len(self.rests) == _RESTS else self.rests | {rest}
         sources = self.sources if len(self.sources) == _SOURCES else self.sources | {source}
-        return _Row(self.size + 1, line, counts, rises, calls, rests, sources)
+        lines = (*self.lines, line)[-_ANSWERS:]
+        return _Row(self.size + 1, lines, counts, rises, calls, rests, sources)
 
     @property
     def is_of_host(self) -> bool:
@@ -122,7 +124,7 @@ class HostLines:
             (
                 words,
                 row.size,
-                row.line,
+                row.lines,
                 row.counts,
                 row.rises,
                 sorted(row.calls),
@@ -143,10 +145,10 @@ class HostLines:
         for words in known:
             self._known[int(words)] = True
         self._shapes = frozenset(map(int, shapes))
-        for words, size, line, counts, rises, calls, rests, sources in rows:
+        for words, size, lines, counts, rises, calls, rests, sources in rows:
             self._rows[int(words)] = _Row(
                 int(size),
-                int(line),
+                tuple(map(int, lines)),
                 tuple(map(float, counts)),
                 None if rises is None else bool(rises),
                 frozenset(map(str, calls)),
