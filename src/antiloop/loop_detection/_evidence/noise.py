@@ -51,9 +51,8 @@ _RANDOM = re.compile(
     r"(?<![\w.])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{6,40}(?![\w.])"
     r"|(?<![\w.])(?=\w{8,64}(?![\w.]))[A-Za-z_]*\d+[A-Za-z]+\d+[A-Za-z]+\w*"
 )
-# All of them begin a word, which is quick to rule out.
-_MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED}|{_RANDOM.pattern})", re.IGNORECASE)
-_LOWER_MARK = re.compile(_MARK.pattern)  # reads lower case, which is quicker
+# Of a text in lower case. All of them begin a word, which is quick to rule out.
+_MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED}|{_RANDOM.pattern})")
 _DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"\b\d+\b")
 _WORDS = re.compile(r"[^\W_]+")
@@ -93,23 +92,6 @@ def without_noise(text: str, keeps_counts: bool = False, goes_on: bool = False) 
     pattern = _CLOCKS_AND_IDS if keeps_counts else _VOLATILE
     masked = pattern.sub("#", text[:LONG]) + text[LONG:]
     return masked if goes_on or has_words(masked) else text
-
-
-def without_marks(line: str) -> Tuple[str, List[str]]:
-    """Mask what marks one answer of many in a line: ids, times, durations; and list it.
-
-    >>> without_marks("[call 3f2a9c] 0.3 s for 2 of 3 files")
-    ('[call #] # for 2 of 3 files', ['3f2a9c', '0.3 s'])
-    """
-    marks: List[str] = []
-    if _DIGITS.search(line) is None:
-        return line, marks
-
-    def mask(found: "re.Match[str]") -> str:
-        marks.append(found[0])
-        return "#"
-
-    return _MARK.sub(mask, line), marks
 
 
 def without_places(text: str) -> str:
@@ -179,7 +161,7 @@ def wording(text: str, arguments: Any) -> str:
     lower = text[:LONG].lower()
     if _DIGITS.search(lower):
         # A digit and no space: an id in a path is a part of one term.
-        lower = _LOWER_MARK.sub("0", lower)
+        lower = _MARK.sub("0", lower)
     for term in _terms(lower):
         if " " in term:
             said = [word for word in term.split() if not word.isdigit()]

@@ -104,7 +104,8 @@ def is_part_of_poll(window: Window, streak: Sequence[JudgedCall], idle: int) -> 
 
 def _goes_on_beside(passed: Round, call: str) -> bool:
     others = (item for key, item in passed.calls.items() if key != call)
-    return any(item.brings_news or item.features.outcome is WAITING for item in others)
+    waits = any(item.features.outcome is WAITING for item in others)
+    return waits or passed.brings_news_beside(call)
 
 
 def _lie_between(
