@@ -1,6 +1,7 @@
 """The contract with a hand-written loop of plain functions, and what is special about them."""
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import json
@@ -368,6 +369,67 @@ def test_a_cancelled_call_stays_cancelled():
 
     asyncio.run(run())
     assert guard.run.call_count == 3
+
+
+@pytest.mark.parametrize("policy", [LoopPolicy.STOP, LoopPolicy.RAISE])
+def test_a_loop_of_calls_that_are_cancelled_each_time_ends(policy):
+    guard = LoopGuard(detector(policy))
+
+    @guard
+    async def wait():
+        await asyncio.Event().wait()
+
+    with pytest.raises(LoopDetectedError):
+        asyncio.run(_begun_and_cancelled(wait, times=9))
+    assert guard.run.call_count == 3
+
+
+async def _begun_and_cancelled(call, times):
+    for _ in range(times):
+        task = asyncio.ensure_future(call())
+        await asyncio.wait([task], timeout=0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def test_a_loop_of_rounds_that_raise_each_time_ends():
+    guard = LoopGuard(STOP)
+
+    @guard
+    def search():
+        raise ConnectionError
+
+    for _ in range(3):
+        with contextlib.suppress(ConnectionError), guard.round():
+            search()
+    with pytest.raises(LoopDetectedError):
+        search()
+    assert guard.run.call_count == 3
+
+
+@pytest.mark.parametrize("begin_again", [LoopGuard.reset, LoopGuard.user_message])
+def test_an_end_that_is_due_is_not_that_of_another_run(begin_again):
+    guard = LoopGuard(STOP)
+    search = guard(named(lambda: "nothing found"))
+    for _ in range(3):
+        with contextlib.suppress(KeyError), guard.round():
+            search()
+            raise KeyError
+    begin_again(guard)
+    assert search() == "nothing found"
+
+
+def test_a_notice_after_a_cancelled_call_is_given_with_the_next_result():
+    guard = LoopGuard(NOTIFY)
+    look = guard(named(lambda: "all well", "look"))
+
+    @guard
+    async def wait():
+        await asyncio.Event().wait()
+
+    asyncio.run(_begun_and_cancelled(wait, times=3))
+    assert NOTICE_MARKER in look()
 
 
 def test_a_call_cancelled_before_it_runs_keeps_no_round_open():

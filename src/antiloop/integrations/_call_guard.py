@@ -54,6 +54,8 @@ class CallGuard(Lookout):
         self._under_way: Dict[int, Tuple[object, Optional[ToolCall]]] = {}
         self._round: List[Answer] = []
         self._notice = ""
+        self._ending: Optional[LoopVerdict] = None
+        """The verdict on a round that ended in a cancellation, which no other error may hide."""
         self._asking: Optional[CaseFile] = None
         """The case that a judge is being asked about."""
 
@@ -70,9 +72,15 @@ class CallGuard(Lookout):
 
         `end` must follow, with the same object. The arguments count as they are now,
         because the call may change them.
+
+        Raises:
+            LoopDetectedError: if the run should have ended after a call that was cancelled.
         """
         now = replace(call, arguments=frozen(parsed_arguments(call.arguments)))
         with self._lock:
+            ending, self._ending = self._ending, None
+            if ending is not None:
+                raise ending.as_error()
             self._under_way[id(call)] = (call, now)
             verdict = self.run.before(now)
         return ToolResult(verdict.message, True) if verdict.action is LoopAction.BLOCK else None
@@ -110,7 +118,7 @@ class CallGuard(Lookout):
         """Note that a call raised; a cancellation is nothing that came back.
 
         Raises:
-            LoopDetectedError: if the run should end.
+            LoopDetectedError: if the run should end; after a cancellation the next call raises it.
         """
         if isinstance(error, Exception):
             self.end(call, _failure(error))
@@ -135,14 +143,15 @@ class CallGuard(Lookout):
         """Note that the user has spoken: what came before no longer counts."""
         with self._lock:
             self.run.user_message()
-            self._notice, self._asking = "", None
+            self._notice, self._asking, self._ending = "", None, None
 
     def reset(self) -> None:
         """Begin another run; listeners stay. Calls that are still running are not part of it."""
         with self._lock:
             self.run.reset()
             self.run.user_message()  # observers tell runs of one id apart by it
-            self.verdict, self._notice, self._asking = LoopVerdict(), "", None
+            self.verdict = LoopVerdict()
+            self._notice, self._asking, self._ending = "", None, None
             self._round.clear()
             self._under_way.clear()
 
@@ -151,10 +160,11 @@ class CallGuard(Lookout):
             self._under_way[id(block)] = (block, None)
 
     def _abandon(self, what: object) -> None:
-        """Raise nothing, so that a cancellation goes on."""
+        """Raise nothing, so that a cancellation goes on; the next call raises instead."""
         verdict = self._left(what)
         if verdict is not None:
-            self._settle(verdict)
+            verdict = self._settle(verdict)
+            self._ending = verdict if verdict.action.ends_run else None
 
     def _left(self, what: object, result: Optional[ToolResult] = None) -> Optional[LoopVerdict]:
         """End a call; return the verdict on the round if it is over, perhaps with a case."""
@@ -191,14 +201,14 @@ class CallGuard(Lookout):
                 self._asking, verdict = None, self.run.answer(opinion)
             if verdict.decision.action is not LoopAction.CONTINUE:
                 self.verdict = verdict.decision
+            if verdict.action is LoopAction.NOTIFY:
+                self._notice = self.notice(verdict)
             self.tell(verdict, self.run_id, self.run)
         return verdict
 
     def _carry_out(self, verdict: LoopVerdict, opinion: Optional[Opinion]) -> None:
         verdict = self._settle(verdict, opinion)
-        if verdict.action is LoopAction.NOTIFY:
-            self._notice = self.notice(verdict)
-        elif verdict.action.ends_run:
+        if verdict.action.ends_run:
             raise verdict.as_error()
 
 
