@@ -190,6 +190,20 @@ def test_what_holds_no_run_does_not_pass(nothing):
         assert_no_loops(nothing)
 
 
+def test_an_agent_that_replies_without_a_tool_is_judged(no_loops):
+    provider = ScriptedProvider(["one", "two", "{}"])
+    agent = Agent([], provider, AgentConfig(observers=[no_loops]))
+    assert_no_loops(agent.run("Go", response_format={"type": "object"}))
+    assert [len(run.messages) for run in no_loops.runs] == [3]
+
+
+def test_what_may_be_read_wrong_does_not_pass():
+    said = [{"role": "assistant", "content": f"<search>{at}</search>"} for at in range(2)]
+    with pytest.raises(TraceUnreadable, match="2 replies, and no tool call"):
+        assert_no_loops(said)
+    assert_no_loops(from_openai_chat(said))
+
+
 def test_what_cannot_be_read_whole_does_not_pass(tmp_path):
     path = tmp_path / "runs.jsonl"
     path.write_text('{"run_id": "a", "steps": []}\n{"run_id": "b", "ste')

@@ -369,7 +369,8 @@ def test_a_device_and_an_open_descriptor_are_written_to(tmp_path):
 
 def test_workers_hand_their_runs_to_the_process_that_writes(pytestconfig):
     runs = pytest_plugin._RUNS
-    line = json.dumps({"run_id": "r", "steps": [{"tool_name": "ls"}]})
+    said = [{"role": "assistant", "text": each} for each in ("one", "two")]
+    line = json.dumps({"run_id": "r", "steps": [], "messages": said})
     worker = SimpleNamespace(stash=pytest.Stash(), workeroutput={})
     worker.stash[runs] = [SimpleNamespace(source="test_a.py::test_a", to_jsonl=lambda: line)]
     pytest_plugin.pytest_sessionfinish(SimpleNamespace(config=worker))
@@ -378,7 +379,7 @@ def test_workers_hand_their_runs_to_the_process_that_writes(pytestconfig):
     node.config.stash[runs] = []
     pytest_plugin.pytest_testnodedown(node)
     (run,) = node.config.stash[runs]
-    assert (run.run_id, run.source, run.calls[0].tool_name) == ("r", "test_a.py::test_a", "ls")
+    assert (run.run_id, run.source, len(run.messages)) == ("r", "test_a.py::test_a", 2)
     pytest_plugin.pytest_testnodedown(SimpleNamespace())  # a worker that crashed has no output
 
 

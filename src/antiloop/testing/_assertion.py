@@ -16,7 +16,7 @@ from ..loop_detection import ClientProfile, LoopDetection, LoopDetector, ToolPol
 from ..loop_detection.presets import PRESETS
 from ..stability import beta
 from ..traces import RecordedRun, read_runs
-from ..traces._internal import OwnClients, read_lines, replaying
+from ..traces._internal import NO_OWN, Doubt, OwnClients, read_lines, replaying
 
 _SHOWN_CALLS = 6
 _SHOWN = 100
@@ -115,7 +115,10 @@ def runs_of(given: Any, profiles: Collection[ClientProfile] = ()) -> List[Record
         return [clients.read(given) if clients else given]
     if isinstance(given, History):
         return [clients.read(RecordedRun(_GIVEN, source=_GIVEN, **vars(given)))]
-    return _read(getattr(given, "trace", given), clients)
+    given = getattr(given, "trace", given)
+    if _has_trace(given):
+        return own_runs(given.to_jsonl(), clients)
+    return _read(given, clients)
 
 
 def _is_run(value: Any) -> bool:
@@ -126,14 +129,25 @@ def _has_trace(value: Any) -> bool:
     return callable(getattr(value, "to_jsonl", None))
 
 
+def own_runs(line: str, clients: OwnClients = NO_OWN) -> List[RecordedRun]:
+    """Return the runs in a line that antiloop wrote: there is no doubt how it was meant."""
+    trouble: List[str] = []
+    runs = list(read_lines([(1, line)], _GIVEN, None, trouble.append, clients))
+    return _whole(runs, [each for each in trouble if not isinstance(each, Doubt)], _GIVEN)
+
+
 def _read(given: Any, clients: OwnClients) -> List[RecordedRun]:
     trouble: List[str] = []
     if isinstance(given, (str, os.PathLike)):
         path, own = os.fspath(given), clients.profiles
         runs = list(read_runs(path, on_trouble=trouble.append, profiles=own))
     else:
-        text = given.to_jsonl() if _has_trace(given) else json.dumps(plain(given))
+        text = json.dumps(plain(given))
         runs = list(read_lines([(1, text)], _GIVEN, None, trouble.append, clients))
+    return _whole(runs, trouble, given)
+
+
+def _whole(runs: List[RecordedRun], trouble: Sequence[str], given: Any) -> List[RecordedRun]:
     if trouble:
         raise TraceUnreadable(f"a part of it cannot be judged: {trouble[0]}")
     if not runs:

@@ -4,7 +4,6 @@ It is loaded wherever antiloop is installed, so nothing else of antiloop is impo
 asks for the fixture.
 """
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generator, Iterator, List, Optional
 
@@ -78,11 +77,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take the runs of a worker of pytest-xdist."""
-    from ._assertion import runs_of
+    from ._assertion import own_runs
 
     for test, line in getattr(node, "workeroutput", {}).get(_WORKER, ()):
-        runs = runs_of(json.loads(line))
-        node.config.stash[_RUNS] += (_named(run, test) for run in runs)
+        node.config.stash[_RUNS] += (_named(run, test) for run in own_runs(line))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
