@@ -43,6 +43,31 @@ def test_what_has_a_time_of_its_start_and_none_of_its_end_is_under_way(begin, en
     assert outcome(json.dumps(issue)) is Outcome.SUCCESS
 
 
+@pytest.mark.parametrize("name", ["building", "isRunning", "in_progress", "inProgress"])
+@pytest.mark.parametrize("end", ["result", "conclusion", "finishedAt"])
+def test_what_goes_on_by_its_field_and_has_no_result_is_under_way(name, end):
+    assert outcome(json.dumps({name: True, end: None})) is Outcome.WAITING
+    assert outcome(json.dumps({name: True, end: "SUCCESS"})) is Outcome.SUCCESS
+    assert outcome(json.dumps({name: False, end: None, "id": 7})) is Outcome.SUCCESS
+    assert outcome(json.dumps({"existing": True, end: None})) is Outcome.SUCCESS
+    assert outcome(json.dumps({name: True, "parent": None})) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("name", ["exitCode", "exit_code", "exit_status"])
+def test_a_program_without_an_exit_code_runs(name):
+    assert outcome(json.dumps({"id": 7, name: None, "stdout": ""})) is Outcome.WAITING
+    assert outcome(json.dumps({"id": 7, "code": None, "stdout": ""})) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("name", ["progress", "percent", "progressPercent", "percent_complete"])
+@pytest.mark.parametrize("share", [0, 0.0, 0.35, 2, 40, 99.5])
+def test_a_share_that_is_done_is_of_work_under_way(name, share):
+    assert outcome(json.dumps({"id": 7, name: share})) is Outcome.WAITING
+    for done in (1, 1.0, 100, 100.0, -1, "all", True):
+        assert outcome(json.dumps({"id": 7, name: done})) is Outcome.SUCCESS
+    assert outcome(json.dumps({"id": 7, f"cpu_{name}": share})) is Outcome.SUCCESS
+
+
 @pytest.mark.parametrize("name", ["status", "statusCode", "http_status"])
 def test_what_is_accepted_by_its_status_is_under_way(name):
     assert outcome(json.dumps({name: 202, "body": ""})) is Outcome.WAITING
@@ -119,6 +144,7 @@ JOBS = {
         {"buildPhase": "Provisioning"},
         {"decision": "pending"},
         {"queued": 3},
+        {"status": "IN_QUEUE"},
     ],
 )
 def test_a_job_may_stand_inside_of_another_object(wrap, state):
@@ -126,7 +152,7 @@ def test_a_job_may_stand_inside_of_another_object(wrap, state):
 
 
 @pytest.mark.parametrize("wrap", [dict, *JOBS.values()])
-@given(st.permutations(["done", "running", "failed", "validating"]), st.integers(0, 4))
+@given(st.permutations(["active", "running", "failed", "validating"]), st.integers(0, 4))
 def test_of_several_things_one_is_always_running_but_one_to_be_done_is_waited_for(wrap, states, at):
     others = [{"id": at, "status": state, "pending": 3} for at, state in enumerate(states)]
     for state in ("pending", "Queued", "in_progress"):
@@ -134,6 +160,17 @@ def test_of_several_things_one_is_always_running_but_one_to_be_done_is_waited_fo
         assert outcome(json.dumps(wrap({"items": items}))) is Outcome.WAITING
         items = [*others[:at], {"id": 7, "mood": state}, *others[at:]]
         assert outcome(json.dumps(wrap({"items": items}))) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("done", ["success", "Succeeded", "completed", "complete", "done"])
+@given(st.permutations(["running", "failed", None, "skipped"]), st.integers(0, 4))
+def test_where_one_of_several_jobs_is_done_the_others_will_be(done, states, at):
+    jobs = [{"id": at, "state": state} for at, state in enumerate(states)]
+    assert outcome(json.dumps({"tasks": jobs})) is Outcome.SUCCESS
+    jobs.insert(at, {"id": 7, "state": done})
+    assert outcome(json.dumps({"tasks": jobs})) is Outcome.WAITING
+    over = [job for job in jobs if job["state"] != "running"]
+    assert outcome(json.dumps({"tasks": over})) is Outcome.SUCCESS
 
 
 @pytest.mark.parametrize(

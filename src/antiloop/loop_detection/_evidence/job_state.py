@@ -3,13 +3,14 @@ r"""States of work: whether an answer says that work is under way, by its form f
 Recognized are, in this order:
 
 * in an object, a field such as ``status`` with a state like "validating", a count of what is
-  pending, ``"done": false``, or a time of the start and none of the end, however deep a job stands
-  inside;
+  pending, a share that is done, ``"done": false``, no exit code yet, or that it has begun and none
+  of how or when it ended, however deep a job stands inside;
 * in a text, a state under its name, as in ``Status: building``; a first line that is nothing but a
   state; a sentence that begins with one;
 * in a table, a cell such as "pending", or ``0/1`` behind a name.
 
-Of several things one is always running: there, only what is still to be done counts.
+Of several things one is always running: there, only what is still to be done counts, unless another
+one is done already.
 """
 
 import re
@@ -25,10 +26,20 @@ _UNDONE_COUNT = re.compile(rf"(?:{'|'.join(_UNDONE)})_?(?:count)?", re.IGNORECAS
 # Not "created" and "closed": an open issue may be left alone for years.
 _TIME = "_?(?:at|on|time|date|timestamp)"
 _BEGIN = re.compile(rf"(?:beg[ai]n|queued|start(?:ed)?|submitted){_TIME}", re.IGNORECASE)
-_END = re.compile(rf"(?:completed|completion|end|ended|finished){_TIME}", re.IGNORECASE)
+_END = re.compile(
+    rf"(?:completed|completion|end|ended|finished){_TIME}|conclusion|result", re.IGNORECASE
+)
+_EXIT = re.compile("exit_?(?:code|status)", re.IGNORECASE)
 _OVER = re.compile(r"(?:is_?)?(?:completed?|done|finished|ready)", re.IGNORECASE)
 _CHANGING = r"(?!(?:miss|noth|warn|exist|work|str|wyom)ing)[a-z_-]{1,30}ing"
-_UNDER_WAY = re.compile(rf"(?:\w+[ _-])?in[ _-]progress|queued|scheduled|submitted|{_CHANGING}")
+_ACTIVE = re.compile(rf"(?:is_?)?(?:in_?progress|{_CHANGING})", re.IGNORECASE)
+_UNDER_WAY = re.compile(
+    rf"(?:\w+[ _-])?in[ _-](?:progress|queue)|queued|scheduled|submitted|{_CHANGING}"
+)
+_ENDED = re.compile("completed?|done|finished|succe(?:ss|eded)")
+_SHARE = re.compile(
+    r"(?:progress|percent(?:age)?)(?:_?(?:complete|done|percent|pct))?", re.IGNORECASE
+)
 _WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _JOB = (
     r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
@@ -64,7 +75,8 @@ def goes_on(value: Any, layers: int = _LAYERS, is_one_of_many: bool = False) -> 
     """
     if isinstance(value, list):
         jobs = [each for each in value if isinstance(each, dict)]
-        return any(goes_on(each, layers, len(value) > 1) for each in jobs)
+        is_one_of_many = len(value) > 1 and not any(map(_has_ended, jobs))
+        return any(goes_on(each, layers, is_one_of_many) for each in jobs)
     if not (layers and isinstance(value, dict)):
         return False
     if not is_one_of_many and _has_begun_only(value):
@@ -75,24 +87,44 @@ def goes_on(value: Any, layers: int = _LAYERS, is_one_of_many: bool = False) -> 
     )
 
 
+def _has_ended(job: Dict[str, Any]) -> bool:
+    """Whether a state says that a job is done: then the others beside it will be, too."""
+    return any(
+        isinstance(each, str)
+        and name.lower().endswith(STATES)
+        and _ENDED.fullmatch(each.lower()) is not None
+        for name, each in job.items()
+    )
+
+
 def _has_begun_only(fields: Dict[str, Any]) -> bool:
-    """Whether an object says when something began, and leaves open when it ended."""
+    """Whether an object says that something began, and leaves open how or when it ended."""
     # Few fields are empty, which is quicker to find out than how they are called.
     is_open = any(each is None and _END.fullmatch(name) for name, each in fields.items())
-    return is_open and any(each and _BEGIN.fullmatch(name) for name, each in fields.items())
+    return is_open and any(
+        each and (_BEGIN if each is not True else _ACTIVE).fullmatch(name)
+        for name, each in fields.items()
+    )
 
 
 def _is_open(name: str, value: Any, is_one_of_many: bool) -> bool:
     if not isinstance(value, str):
-        if is_one_of_many:
-            return False
-        if value is False:
-            return _OVER.fullmatch(name) is not None
-        return type(value) is int and value > 0 and _UNDONE_COUNT.fullmatch(name) is not None
+        return not is_one_of_many and _is_open_value(name, value)
     said, is_state = value.lower(), name.lower().endswith(STATES)
     if is_one_of_many:
         return is_state and said in _UNDONE
     return said in _UNDONE or (is_state and _UNDER_WAY.fullmatch(said) is not None)
+
+
+def _is_open_value(name: str, value: Any) -> bool:
+    """Whether a value other than a text says that work goes on: ``"done": false``, 40 percent."""
+    if value is False or value is None:
+        return (_EXIT if value is None else _OVER).fullmatch(name) is not None
+    if not isinstance(value, (int, float)) or value is True:
+        return False
+    # Of 1, all may be done.
+    is_share = 0 <= value < 100 and value != 1 and _SHARE.fullmatch(name) is not None
+    return is_share or (value > 0 and _UNDONE_COUNT.fullmatch(name) is not None)
 
 
 def is_under_way(text: str) -> bool:
