@@ -171,6 +171,8 @@ NEAR = [
 ]
 FAR = [
     ({"path": "src/a_01.py"}, {"path": "src/a_02.py"}),
+    ({"path": "src/a/x.py"}, {"path": "src/b/x.py"}),
+    ({"file": "b.movie"}, {"file": "c.movie"}),
     ({"q": "cats"}, {"q": "birds"}),
     ({"limit": 5}, {"limit": 6}),
     ({"a": "x"}, {"b": "x"}),

@@ -197,8 +197,8 @@ def near_arguments(arguments: Any) -> str:
 
     Random ids, times and fields that only number a request are left out. A day without a time is a
     value: a search for another day is another search. The words of a text lose order, repetitions,
-    case, plural and, beside longer ones, all of one or two letters; a number is what it says,
-    written as text or not, and so is a short name with a digit. A shell command that is a comment,
+    case, plural and, beside longer ones, all of one or two letters, which are parts of a name if
+    the text is one word; a number is what it says, written as text or not. A shell command that is a comment,
     or begins with ``:``, does nothing.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
@@ -283,7 +283,8 @@ def _without(text: str, part: str) -> str:
 def _stems(text: str) -> str:
     text = _DAYS.sub(r"\1\2\3", _CLOCKS.sub(" ", text[:LONG].lower()))
     stems = {word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))}
-    telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
+    is_name = len(text.split(None, 1)) < 2  # such as a path
+    telling = [stem for stem in stems if is_name or len(stem) > 2 or not stem.isalpha()]
     return " ".join(sorted(telling or stems)[:_STEMS])
 
 
