@@ -21,6 +21,7 @@ NOISE = [
     ("done at 2024-01-02T03:04:05Z", "done at 2025-11-12T13:14:15.123+01:00"),
     ("done on 2024-01-02", "done on 2024-01-03"),
     ("at 12:00:01 nothing", "at 12:00:02 nothing"),
+    ("_as of 12:00:01_ nothing", "_as of 12:00:02_ nothing"),
     (
         "id 123e4567-e89b-12d3-a456-426614174000 ok",
         "id 00000000-e89b-12d3-a456-426614174999 ok",
@@ -30,6 +31,7 @@ NOISE = [
     ("now 1700000000123", "now 1700000001456"),
     ("object at 0x7f00aa", "object at 0x7f00bb00"),
     ("killed pid 311", "killed pid 312"),
+    ("failed\nProcess Group PGID: 311", "failed\nProcess Group PGID: 4012"),
     ("still running (session sess-3, pid 311)", "still running (session sess-17, pid 4012)"),
     ('{"request_id": "a-1", "out": "no"}', '{"request_id": "b-2", "out": "no"}'),
     ('{"session_id": "a-1", "out": "no"}', '{"session_id": "b-2", "out": "no"}'),

@@ -16,7 +16,7 @@ _DAY = r"\d{4}-\d\d-\d\d"
 _TIME = r"[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?"
 _DATE = rf"{_DAY}(?:{_TIME})?"  # ISO 8601, in lower case
 _CLOCK = (
-    r"\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
+    r"\d\d?:\d\d:\d\d(?:[.,]\d+)?(?![^\W_])"  # _10:00:07_ in Markdown
     r"|(?=[a-f-]{0,35}\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
     r"|(?=[a-f]*\d)[0-9a-f]{16,}\b"  # digests, trace ids
     r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
@@ -24,7 +24,7 @@ _CLOCK = (
 )
 _ID = (
     r"|(?:request|trace|span|correlation|execution|session|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
-    r"|(?:session|pid)[ =:#]{0,3}(?=[\w-]*\d)[\w-]+"
+    r"|(?:session|p[gp]?id)[ =:#]{0,3}(?=[\w-]*\d)[\w-]+"
 )
 _PASSED = (
     r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
@@ -198,8 +198,8 @@ def near_arguments(arguments: Any) -> str:
     Random ids, times and fields that only number a request are left out. A day without a time is a
     value: a search for another day is another search. The words of a text lose order, repetitions,
     case, plural and, beside longer ones, all of one or two letters, which are parts of a name if
-    the text is one word; a number is what it says, written as text or not. A shell command that is a comment,
-    or begins with ``:``, does nothing.
+    the text is one word; a number is what it says, written as text or not. A shell command that is
+    a comment, or begins with ``:``, does nothing.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
     True
