@@ -438,6 +438,29 @@ class TestBeforeACall:
     def test_there_may_be_nothing_before(self):
         assert not self.refused(History(), self.call)
 
+    def test_the_siblings_of_a_round_are_decided_after_one_replay(self):
+        made = []
+
+        class Counting(Guard):
+            def monitor(self, *args):
+                made.append(1)
+                return super().monitor(*args)
+
+        own = Counting(self.blocking.detector)
+        before = pending(self.stuck, *"stst")
+        said = [own.before(before, call).action for call in before.calls[3:]]
+        assert said == [LoopAction.BLOCK, LoopAction.CONTINUE] * 2
+        assert made == [1]
+
+    @given(st.lists(st.tuples(st.lists(st.sampled_from("st"), max_size=5), st.booleans())))
+    def test_calls_of_runs_side_by_side_are_decided_as_those_of_one(self, asked):
+        shared = guard(Escalation(("block",)))
+        for names, is_cut in asked:
+            before = pending(history(*names), "s")
+            before = before.until(len(names)) if is_cut else before
+            alone = guard(Escalation(("block",))).before(before, self.call)
+            assert shared.before(before, self.call).action is alone.action
+
 
 class TestWords:
     def verdict(self, **options):

@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from .._checks import check_flag
 from .._latest import Latest
@@ -73,6 +73,8 @@ class Guard(Lookout):
         check_flag("across_turns", across_turns)
         self.across_turns = across_turns
         self._opinions = _KnownOpinions()
+        self._past: Optional[Tuple[History, LoopMonitor]] = None
+        """The history before the latest pending call, which is that of its siblings, too."""
 
     def tell(
         self, verdict: LoopVerdict, run_id: str, monitor: Optional[LoopMonitor] = None
@@ -185,6 +187,7 @@ class Guard(Lookout):
         if verdict.case is None:
             return verdict
         self._opinions.note(self._judged_replies(history), opinion)
+        self._past = None
         return monitor.answer(opinion)
 
     def before(self, history: History, call: ToolCall) -> LoopVerdict:
@@ -195,7 +198,14 @@ class Guard(Lookout):
                 round does not count: none of it has run.
             call: which call; its id finds its round.
         """
-        return self.replayed(without_round_of(call, history)).before(call)
+        return self._known_after(without_round_of(call, history)).before(call)
+
+    def _known_after(self, past: History) -> LoopMonitor:
+        """Return the monitor of a run so far, to ask it about calls alone."""
+        known = self._past
+        if known is None or known[0] != past:
+            known = self._past = past, self.replayed(past)
+        return known[1]
 
     def skipped_calls(self, count: int) -> int:
         """Return how many of the first calls of a turn are not replayed, or a few less.
