@@ -81,6 +81,37 @@ def test_fine(no_loops):
     )
 
 
+def test_a_method_of_unittest_fails_too(run_tests):
+    done = run_tests(
+        """
+import unittest
+
+class Watched:
+    @pytest.fixture(autouse=True)
+    def watch(self, no_loops):
+        self.no_loops = no_loops
+
+class TestPlain(Watched, unittest.TestCase):
+    def test_stuck(self):
+        run_agent(self.no_loops, 5)
+
+    def test_wrong(self):
+        run_agent(self.no_loops, 5)
+        self.fail("its own failure")
+
+    def test_fine(self):
+        run_agent(self.no_loops, 2)
+
+class TestAsync(Watched, unittest.IsolatedAsyncioTestCase):
+    async def test_stuck(self):
+        run_agent(self.no_loops, 5)
+"""
+    )
+    done.assert_outcomes(failed=3, passed=1)
+    assert str(done.stdout).count("got stuck in a loop:") == 2
+    done.stdout.fnmatch_lines(["*its own failure*"])
+
+
 def test_runs_are_read_by_the_declared_profiles(run_tests, pytester):
     tests = """
 NUMBERS = ["one", "two", "three", "four"]

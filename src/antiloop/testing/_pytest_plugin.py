@@ -52,10 +52,10 @@ def no_loops(request: pytest.FixtureRequest) -> "Iterator[NoLoops]":
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     """Judge what was observed when a test has passed, so that a loop makes it fail."""
     outcome = yield
-    watch = pyfuncitem.stash.get(_WATCH, None)
+    watch = item.stash.get(_WATCH, None)
     if watch is None or outcome.excinfo is not None:
         return
     try:
