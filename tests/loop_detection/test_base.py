@@ -1,6 +1,8 @@
 """What holds for every detector that looks at a window, asked on its own."""
 
+import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -231,10 +233,54 @@ def test_two_detectors_may_not_mean_different_things_by_one_name():
         LoopDetector([Keyed(rule), Keyed(str)])
 
 
-def test_a_snapshot_of_other_keys_is_refused():
-    state = LoopDetector([Keyed(len)]).monitor().snapshot()
-    with pytest.raises(SnapshotError, match=r"detectors that compare by \['it'\]"):
-        LoopDetector.default().monitor().restore(state)
+def restored(state, *detectors):
+    monitor = LoopDetector(detectors).monitor()
+    monitor.restore(json.loads(json.dumps(state)))
+    return monitor
+
+
+def calls_in_vain(monitor, count):
+    verdicts = [monitor.record_call("f", {"n": monitor.call_count}, "a") for _ in range(count)]
+    return [verdict.detection is not None for verdict in verdicts]
+
+
+def test_a_key_that_a_snapshot_does_not_hold_is_none_for_the_calls_before():
+    before = LoopDetector([RepeatDetector(3)]).monitor()
+    calls_in_vain(before, 3)
+    monitor = restored(before.snapshot(), Keyed(lambda call, result: "same"), RepeatDetector(3))
+    assert [item.key("it") for item in monitor.window] == [None] * 3
+    assert [item.result for item in monitor.window] == [item.result for item in before.window]
+    assert calls_in_vain(monitor, 3) == [False, False, True]
+    # with them, and without them again
+    assert calls_in_vain(restored(monitor.snapshot(), Keyed(lambda *_: "same")), 1) == [True]
+    assert calls_in_vain(restored(monitor.snapshot(), RepeatDetector(3)), 1) == [False]
+
+
+def test_a_key_may_have_the_name_of_what_is_kept_of_each_call():
+    class Results(Careless):
+        keys: ClassVar = {"result": lambda call, result: 7, "shape": lambda call, result: None}
+
+    before = LoopDetector([Results(None)]).monitor()
+    before.record_call("f", {"n": 1}, "a")
+    (item,), (again,) = before.window, restored(before.snapshot(), Results(None)).window
+    for name in ("result", "shape"):
+        assert item.key(name) == again.key(name)
+        assert getattr(item.features, name) == getattr(again.features, name)
+
+
+@pytest.mark.parametrize(("keys", "shift"), [([], 1), (["it"], 20), (["it"], -20)])
+def test_keys_that_do_not_fit_their_names_are_damage(keys, shift):
+    before = LoopDetector([Keyed(lambda call, result: 7)]).monitor()
+    before.record_call("f", {"n": 1}, "a")
+    state = before.snapshot()
+    state["window"]["keys"] = keys
+    step = state["window"]["rounds"][0][0]
+    parts = step[0].split(" ")
+    mask = int(parts[4], 16)
+    parts[4] = f"{mask << shift if shift > 0 else mask >> -shift:x}"
+    step[0] = " ".join(parts)
+    with pytest.raises(SnapshotError, match=r"the snapshot is damaged: .* keys for '"):
+        restored(state, RepeatDetector(3))
 
 
 class Careless(WindowDetector):

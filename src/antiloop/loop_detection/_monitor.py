@@ -319,7 +319,7 @@ class LoopMonitor:
         and a judge up to 90 kB: excerpts of 100 calls, and what they are compared by.
 
         `restore` continues in another process, even between the calls of one round. Two things are
-        lost: custom detectors see only later calls, and long arguments stay shortened.
+        lost: a detector with `check` sees only later calls, and long arguments stay shortened.
         """
         shown = self._ladder.blocks.shown(self._window) + self._inquiry.shown()
         return {
@@ -334,6 +334,8 @@ class LoopMonitor:
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Load a state from `snapshot`; it replaces the current state.
+
+        A key that was not declared when the snapshot was taken is None for the calls before.
 
         Raises:
             SnapshotError: if the value is not a snapshot, or has another version; nothing changes.

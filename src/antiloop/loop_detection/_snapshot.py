@@ -28,6 +28,7 @@ _BITS = {name: 1 << at for at, name in enumerate((*_WORTH, *_OF_CALL, *_DERIVED)
 # Bits and base64 instead of names: a window of 50 calls must fit into the few kB that a database
 # column or a hook's state file takes.
 _LOOSER = ("near", "shape", "steady", "wording", "template", "statement", "left")
+_NAMED = ("place", "result", *_LOOSER)
 _TOOL_KEY = 8
 
 
@@ -80,13 +81,10 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     Raises:
         LookupError, TypeError, ValueError: if the value is malformed.
     """
-    # A key that only some of the calls have would make equal calls differ.
-    if packed["keys"] != sorted(window.keys):
-        raise ValueError(f"taken with detectors that compare by {packed['keys']}")
-    tools = [str(tool) for tool in packed["tools"]]
+    tools, keys = [[str(each) for each in packed[name]] for name in ("tools", "keys")]
     last = len(packed["rounds"]) - 1
     for place, steps in enumerate(packed["rounds"]):
-        evidence = [_evidence(step, tools, packed["keys"]) for step in steps]
+        evidence = [_evidence(step, tools, keys, window.keys) for step in steps]
         if not evidence:
             raise ValueError("a round without calls")
         calls = {item.features.call: item for item in evidence}
@@ -144,20 +142,29 @@ def _flags(value: Any, names: Iterable[str]) -> int:
 
 def _named_keys(features: CallFeatures) -> List[Optional[str]]:
     """List the keys beside the call: place, result, the looser ones, those that are declared."""
-    looser = [getattr(features, name) for name in _LOOSER]
     declared = [features.keys[name] for name in sorted(features.keys)]
-    return [features.place, features.result, *looser, *declared]
+    return [*(getattr(features, name) for name in _NAMED), *declared]
 
 
-def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
+def _evidence(step: Any, tools: List[str], declared: List[str], asked: Iterable[str]) -> JudgedCall:
+    """Read a call.
+
+    Args:
+        step: as `_step` wrote it.
+        tools: the names of the tools.
+        declared: the keys that were declared then, by name.
+        asked: those that are declared now. A call has none that was not computed then.
+    """
     text, label, is_whole, call_id = (step, None, False, None) if isinstance(step, str) else step
     index, tool, letter, bits, mask, packed, ended, *document = text.split(" ")
     digits = b64decode(packed, validate=True).hex()
-    keys = iter([digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)])
-    call = next(keys)
-    names = ("place", "result", *_LOOSER, *declared)
-    present = f"{int(mask, 16):0{len(names)}b}"
-    named = {name: next(keys) if bit == "1" else None for name, bit in zip(names, present)}
+    call, *keys = [digits[at : at + KEY_LENGTH] for at in range(0, len(digits), KEY_LENGTH)]
+    size = len(_NAMED) + len(declared)
+    present = f"{int(mask, 16):0{size}b}"
+    if len(present) > size or present.count("1") != len(keys):
+        raise ValueError(f"a call with {len(keys)} keys for {mask!r}")
+    values = [keys.pop(0) if bit == "1" else None for bit in present]
+    computed = dict(zip(declared, values[len(_NAMED) :]))
     shown = ShownArguments(str(label or ""), str(label) if is_whole else "")
     if is_whole:
         json.loads(shown.label)  # raises for what could not be read when it is asked for
@@ -166,10 +173,8 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
         {
             "tool": tools[int(tool)],
             "call": call,
-            "result": named["result"],
-            "place": named["place"],
             "outcome": Outcome(letter),
-            "keys": {name: named[name] for name in declared},
+            "keys": {name: computed.get(name) for name in asked},
             "has_texts": False,
             "arguments": None,
             "compared": None,
@@ -177,7 +182,7 @@ def _evidence(step: Any, tools: List[str], declared: List[str]) -> JudgedCall:
             "shown": shown,
             "texts": read(document[0]) if document else NONE,
             "lines": read(document[1]) if document else NONE,
-            **{name: named[name] for name in _LOOSER},
+            **dict(zip(_NAMED, values)),
             **{name: bool(flags & _BITS[name]) for name in (*_OF_CALL, *_DERIVED)},
         }
     )
