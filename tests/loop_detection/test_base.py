@@ -18,8 +18,9 @@ from antiloop.loop_detection import (
     PingPongDetector,
     RepeatDetector,
     StallDetector,
+    ToolPolicy,
 )
-from antiloop.loop_detection._detectors.base import WindowDetector, detection
+from antiloop.loop_detection._detectors.base import WindowDetector, detection, keys_of
 from antiloop.loop_detection._evidence.window import Window
 from antiloop.loop_detection._registry import DETECTORS
 
@@ -215,8 +216,45 @@ def test_a_key_is_a_text_or_a_number(value, count, caplog):
     detector = Keyed(lambda call, result: value)
     found = detector.check([ToolCall("f", {"n": n}) for n in range(3)], ["a", "b", "c"])
     assert (found and found.repetitions) == count
-    logged = {"the key 'it' of a detector raised; the call has none"}
-    assert set(caplog.messages) == (logged if value is not None and count is None else set())
+    assert len(caplog.records) == (value is not None and count is None)
+
+
+def test_a_rule_that_raises_is_logged_once_with_its_place_and_the_value(caplog):
+    monitor = LoopDetector([Keyed(lambda call, result: -len(call.arguments))]).monitor()
+    for n in range(5):
+        monitor.record_call("f", {"n": n})
+    assert caplog.messages == [
+        "key 'it' of detector 'keyed' raised: the call has none; this is logged once"
+    ]
+    assert "must be a text or a whole number from 0 to 1099511627775, got -1" in caplog.text
+
+
+@pytest.mark.parametrize("keys", [["it"], {"it": "text"}, {7: len}, None])
+def test_keys_map_names_to_functions(keys):
+    class Listed(Careless):
+        pass
+
+    Listed.keys = keys
+    for ask_it in (lambda: LoopDetector([Listed(None)]), lambda: Listed(None).check([], [])):
+        with pytest.raises(TypeError, match="'careless': keys must map names to functions") as e:
+            ask_it()
+        assert f"got {keys!r}; write keys = {{'id': id_of}}" in str(e.value)
+
+
+def test_a_key_that_nobody_declares_is_named_with_those_that_are_declared():
+    (item,) = Window.of([ToolCall("f")], [], keys=keys_of([Keyed(len)]))
+    with pytest.raises(KeyError, match="no detector declares the key 'id'; declared: 'it'"):
+        item.key("id")
+    (item,) = Window.of([ToolCall("f")], [])
+    with pytest.raises(KeyError, match="the key 'it'; declared: none"):
+        item.key("it")
+
+
+@pytest.mark.parametrize("given", [[], [Window.of([ToolCall("f")], []).rounds[0]]])
+def test_a_detection_is_made_of_calls(given):
+    with pytest.raises(TypeError, match="takes the calls of the loop, one or more, got") as e:
+        Careless(None).detection("Again.", given)
+    assert f"got {given!r}; pass the items of `evidence`" in str(e.value)
 
 
 def test_a_rule_gets_plain_arguments_and_a_result():
@@ -298,7 +336,22 @@ class Careless(WindowDetector):
 def test_what_is_no_finding_is_logged_and_passed_over(caplog):
     monitor = LoopDetector([Careless("a loop"), RepeatDetector(2)], "stop").monitor()
     assert [monitor.record_call("ls").action.value for _ in "12"] == ["continue", "stop"]
-    assert "check must return a LoopDetection or None, got 'a loop'" in caplog.text
+    expected = "Careless.find must return a LoopDetection or None, got 'a loop'"
+    assert expected in caplog.text
+    with pytest.raises(TypeError, match=expected):
+        Careless("a loop").check([ToolCall("ls")], [])
+
+
+def test_an_empty_window_is_not_searched(caplog):
+    class First(Careless):
+        def find(self, window):
+            return window.rounds[0].key("it")
+
+    detector = LoopDetector([First(None)], tools={"plan": ToolPolicy(exempt=True)})
+    assert First(None).check([], []) is None
+    assert detector.check([], []) is None
+    assert detector.monitor().record_call("plan").action.value == "continue"
+    assert not caplog.records
 
 
 def test_a_finding_that_says_little_is_completed():

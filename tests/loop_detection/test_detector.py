@@ -118,6 +118,8 @@ class TestOwnDetectors:
 
     def test_what_it_says_itself_is_kept(self):
         class Precise(BaseDetector):
+            name = "precise"
+
             def check(self, tool_calls, tool_results):
                 return LoopDetection("p", "It is.", identity="mine", members=("m",), indices=(0,))
 
@@ -134,6 +136,8 @@ class TestOwnDetectors:
         seen = []
 
         class Curious(BaseDetector):
+            name = "curious"
+
             def check(self, tool_calls, tool_results):
                 seen.append(list(tool_results))
 
@@ -159,6 +163,8 @@ class TestOwnDetectors:
 
     def test_one_that_raises_on_a_call_alone_is_not_told_of_results(self, caplog):
         class Wrong(BaseDetector):
+            name = "wrong"
+
             def check(self, tool_calls, tool_results):
                 return tool_calls[0].name
 
@@ -166,7 +172,9 @@ class TestOwnDetectors:
             LoopDetector([Wrong()]).monitor().record_call("look")
         assert [each.levelname for each in caplog.records] == ["ERROR"]
 
-    @pytest.mark.parametrize("broken", [Broken(), BrokenWindow(3)], ids=["own", "derived"])
+    @pytest.mark.parametrize(
+        "broken", [Broken(), BrokenWindow(3, name="derived")], ids=["own", "derived"]
+    )
     def test_one_that_raises_is_logged_and_the_others_are_asked(self, broken, caplog):
         detector = LoopDetector([broken, RepeatDetector(3)])
         with caplog.at_level(logging.ERROR, "antiloop"):
@@ -180,7 +188,7 @@ class TestOwnDetectors:
         with caplog.at_level(logging.ERROR, "antiloop"):
             found = verdicts(detector, [LS], [LS], [LS])
         assert [verdict.action.value for verdict in found] == ["continue", "continue", "raise"]
-        assert f"check must return a LoopDetection or None, got {answer!r}" in caplog.text
+        assert f"Careless.check must return a LoopDetection or None, got {answer!r}" in caplog.text
 
     def test_one_that_raises_does_not_end_a_run(self, caplog):
         with caplog.at_level(logging.CRITICAL, "antiloop"):

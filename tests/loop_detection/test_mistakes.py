@@ -3,6 +3,7 @@
 import pytest
 
 from antiloop import (
+    BaseDetector,
     LoopDetector,
     PingPongDetector,
     RepeatDetector,
@@ -45,6 +46,15 @@ def config(**values):
 
 def monitor():
     return LoopDetector(ONE).monitor()
+
+
+class Nameless(BaseDetector):
+    def __init__(self, *names):
+        for name in names:
+            self.name = name
+
+    def check(self, tool_calls, tool_results):
+        return None
 
 
 class Own(LoopDetector):
@@ -127,6 +137,21 @@ MISTAKES = {
     "no detector in the list": (
         lambda: LoopDetector([*ONE, 7]),
         TypeError("detectors[1] must be a BaseDetector, got 7; subclass it"),
+    ),
+    "a detector without a name": (
+        lambda: LoopDetector([*ONE, Nameless()]),
+        ValueError("detectors[1] has no name; write name = ... in the class Nameless"),
+    ),
+    "a detector with a number for a name": (
+        lambda: LoopDetector([Nameless(7)]),
+        TypeError("the name of detectors[0] must be a text, got 7"),
+    ),
+    "two kinds of detectors with one name": (
+        lambda: LoopDetector([*ONE, Nameless("repeat")]),
+        ValueError(
+            "detectors[1] has the name 'repeat' of a RepeatDetector before it;"
+            " give Nameless another name"
+        ),
     ),
     "an empty list": (
         lambda: LoopDetector([]),
@@ -548,6 +573,7 @@ def test_a_mistake_is_named_in_full(name):
         lambda: PingPongDetector(2, 2, patience=2),
         lambda: StallDetector(2, varied=2),
         lambda: LoopDetector([RepeatDetector(2)], window=2),
+        lambda: LoopDetector([CallLimitDetector(9), CallLimitDetector(5, per_turn=True)]),
         lambda: LoopDetector(ONE, tools={"look": ToolPolicy(thresholds={"repeat": 50})}),
         lambda: SecondOpinion(print, suspicion=1, gap=1, limit=1, timeout=0.001),
         lambda: SecondOpinion(print, timeout=None),

@@ -188,6 +188,8 @@ def test_detectors_of_words_survive_their_configuration():
 
 def test_beside_a_detector_of_the_users_own_they_ask_for_no_calls():
     class Own(BaseDetector):
+        name = "own"
+
         def check(self, tool_calls, tool_results):
             seen.append(len(tool_calls))
 

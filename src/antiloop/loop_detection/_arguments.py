@@ -15,16 +15,35 @@ from ._second_opinion.opinion import Opinion
 
 
 def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
-    """Return the detectors of a list; raises TypeError for anything else."""
+    """Return the detectors of a list.
+
+    Raises:
+        TypeError: for anything else.
+        ValueError: for detectors that have no names, or different ones that have the same.
+    """
     if isinstance(given, (str, dict, type)) or not hasattr(given, "__iter__"):
         raise TypeError(f"detectors must be a list, got {given!r}; pass [RepeatDetector(3)]")
     detectors = tuple(given)
+    kinds: Dict[str, type] = {}
     for at, each in enumerate(detectors):
         if isinstance(each, type):
             name = each.__name__
             raise TypeError(f"detectors[{at}] is a class; pass an instance: {name}()")
         if not isinstance(each, BaseDetector):
             raise TypeError(f"detectors[{at}] must be a BaseDetector, got {each!r}; subclass it")
+        check_text(f"the name of detectors[{at}]", each.name)
+        kind = type(each)
+        if each.name == BaseDetector.name:
+            raise ValueError(
+                f"detectors[{at}] has no name; write name = ... in the class {kind.__name__}"
+            )
+        # Several of one class climb one ladder.
+        other = kinds.setdefault(each.name, kind)
+        if other is not kind:
+            raise ValueError(
+                f"detectors[{at}] has the name {each.name!r} of a {other.__name__} before it;"
+                f" give {kind.__name__} another name"
+            )
     return detectors
 
 

@@ -55,7 +55,8 @@ class LoopDetector(DetectorSettings):
             do nothing: each verdict says continue, and its `would_be` holds the decision.
 
     Raises:
-        ValueError: if there are no detectors, or a detector can never fire within the window.
+        ValueError: if there are no detectors, one has no name or that of one of another class, or a
+            detector can never fire within the window.
         TypeError: if a detector is not a `BaseDetector`, or another argument has a wrong type.
     """
 

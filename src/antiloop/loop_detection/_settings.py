@@ -10,12 +10,12 @@ from .._text.masking import Masking, MaskRule, masking_of
 from ..types import Role, ToolCall
 from ._arguments import detectors_of, ladders_of, message_rule_of, tools_of
 from ._detection import LoopDetection
-from ._detectors.base import BaseDetector, WindowDetector, keys_of
+from ._detectors.base import BaseDetector, WindowDetector, check_finding, keys_of
 from ._detectors.call_limit import CallLimitDetector
 from ._detectors.custom import completed, hint_at_results
 from ._detectors.ping_pong import PingPongDetector
 from ._detectors.text_detector import TextDetector
-from ._evidence.compared import KeyRule, Result
+from ._evidence.compared import Keys, Result
 from ._evidence.tool_policy import Policies, ToolPolicy
 from ._evidence.window import Window
 from ._messages import MessageRule
@@ -81,25 +81,26 @@ class DetectorSettings(Unchangeable):
         """Whether a new round, as `Round.is_new` says, never completes a loop."""
         own = [each for each in self.detectors if isinstance(each, WindowDetector)]
         self.counted: FrozenSet[str] = frozenset(name for each in own for name in each.counted)
-        self.keys: Mapping[str, KeyRule] = FrozenDict(keys_of(own))
+        self.keys: Keys = FrozenDict(keys_of(own))
         """The keys that the detectors compare by, by name."""
 
     def findings(
         self, window: Window, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]
     ) -> Iterator[LoopDetection]:
         """Ask every detector in turn; if one raises, log it and go on."""
+        if not window.rounds:
+            return  # all calls are exempt
         for detector in self._asked_if_new if window.ends_new else self._asked:
             try:
                 if isinstance(detector, WindowDetector):
                     found, given = detector.find(window), window.call_count
-                elif window.rounds:
-                    found, given = detector.check(tool_calls, tool_results), len(tool_calls)
                 else:
-                    continue  # all calls are exempt
+                    found, given = detector.check(tool_calls, tool_results), len(tool_calls)
                 if found is None:
                     continue
+                check_finding(detector, found)
                 # What our own detectors find is complete, and masked.
-                is_whole = isinstance(found, LoopDetection) and found.identity and found.indices
+                is_whole = found.identity and found.indices
                 if not (is_whole and isinstance(detector, WindowDetector)):
                     found = completed(found, window, given, self.masking)
             except Exception as error:

@@ -14,7 +14,7 @@ from ..._text.shortening import visible
 from ...stability import beta, stable
 from ...types import ToolCall
 from .._detection import LoopDetection
-from .._evidence.compared import KeyRule, Result
+from .._evidence.compared import DeclaredKey, KeyRule, Result
 from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .._evidence.round import JudgedCall
 from .._evidence.streak import Patient, is_amid_work, is_early
@@ -41,7 +41,7 @@ class BaseDetector(ABC):
     """
 
     name: str = "custom"
-    """Name of the detector in verdicts, traces and logs."""
+    """Name of the detector in verdicts, traces and logs: each class has its own."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"name={self.name!r}")
@@ -129,7 +129,15 @@ class WindowDetector(Unchangeable, BaseDetector):
             message: one sentence for a person; the notice to the model quotes it.
             found: the calls of the loop, oldest first. A block refuses calls equal to these.
             details: further fields of its details, plain JSON.
+
+        Raises:
+            TypeError: for anything but one or more calls.
         """
+        if not (found and all(isinstance(item, JudgedCall) for item in found)):
+            raise TypeError(
+                f"detection takes the calls of the loop, one or more, got {found!r};"
+                " pass the items of `evidence`"
+            )
         return detection(self.name, message, found, details=details)
 
     def check(
@@ -143,11 +151,12 @@ class WindowDetector(Unchangeable, BaseDetector):
         # A run of 100,000 calls is not compared as a whole: what a loop needs lies at its end. The
         # window grows until it holds the whole loop, as a count must not depend on where it was
         # cut.
-        size = 4 * self.reach
+        size, keys = 4 * self.reach, keys_of([self])
         while True:
             check_lists("check", tool_calls, tool_results, size)
-            window = Window.of(tool_calls, tool_results, size, counted=self.counted, keys=self.keys)
-            found = self.find(window)
+            window = Window.of(tool_calls, tool_results, size, counted=self.counted, keys=keys)
+            found = self.find(window) if window.rounds else None
+            check_finding(self, found)
             if size >= len(tool_calls) or self._is_whole(window, found):
                 return found
             size *= 4
@@ -162,21 +171,43 @@ class WindowDetector(Unchangeable, BaseDetector):
         return len(rounds) > begin and found.indices[0] >= rounds[begin].evidence[0].index
 
 
-def keys_of(detectors: Iterable[WindowDetector]) -> Dict[str, KeyRule]:
+def check_finding(detector: BaseDetector, found: Any) -> None:
+    """Raise TypeError for anything but a detection or None."""
+    if not (found is None or isinstance(found, LoopDetection)):
+        method = "find" if isinstance(detector, WindowDetector) else "check"
+        raise TypeError(
+            f"{type(detector).__name__}.{method} must return a LoopDetection or None, got {found!r}"
+        )
+
+
+def keys_of(detectors: Iterable[WindowDetector]) -> Dict[str, DeclaredKey]:
     """Return the keys that detectors declare, by name.
 
     Raises:
+        TypeError: if a detector declares anything but functions by name.
         ValueError: if two detectors mean different things by one name.
     """
-    keys: Dict[str, KeyRule] = {}
+    keys: Dict[str, DeclaredKey] = {}
     for detector in detectors:
-        for name, rule in detector.keys.items():
-            if keys.setdefault(name, rule) is not rule:
+        declared: Any = detector.keys
+        if not (isinstance(declared, Mapping) and all(map(_is_rule, declared.items()))):
+            raise TypeError(
+                f"detector {detector.name!r}: keys must map names to functions of a call and its"
+                f" result, got {declared!r}; write keys = {{'id': id_of}}"
+            )
+        for name, rule in declared.items():
+            known = keys.setdefault(name, DeclaredKey(detector.name, name, rule))
+            if known.rule is not rule:
                 raise ValueError(
                     f"detector {detector.name!r} declares the key {name!r} in another way than a"
                     " detector before it; give it another name"
                 )
     return keys
+
+
+def _is_rule(item: Tuple[Any, Any]) -> bool:
+    name, rule = item
+    return isinstance(name, str) and callable(rule)
 
 
 def patience_of(threshold: int, patience: Optional[int], patience_s: Optional[int] = None) -> int:

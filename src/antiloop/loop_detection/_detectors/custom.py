@@ -68,12 +68,7 @@ def completed(found: LoopDetection, window: Window, given: int, masking: Masking
         window: what the built-in detectors see of the run.
         given: how many calls it was given.
         masking: what may be shown; the detector saw everything.
-
-    Raises:
-        TypeError: if it is not a finding.
     """
-    if not isinstance(found, LoopDetection):
-        raise TypeError(f"check must return a LoopDetection or None, got {found!r}")
     shift = window.call_count - given
     indices = tuple(index + shift for index in found.indices)
     concerned = [item for item in window if item.index in indices]

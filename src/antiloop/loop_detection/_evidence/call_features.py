@@ -23,7 +23,7 @@ from ..._text.masking import SECRETS, Masking
 from ..._text.shortening import beginning_of, shortened
 from .._profiles import ClientProfile
 from .amount import amount_left
-from .compared import Asked, KeyRule, Result, answer_of, declared_keys, key_of
+from .compared import Asked, Keys, Result, answer_of, declared_keys, key_of
 from .derived import derived, derived_of
 from .document import LEAST_LINES, NONE, Checksums, lines_of, sentences_of, texts_of
 from .effect import (
@@ -120,7 +120,7 @@ class CallFeatures:
         asked: Asked,
         result: Result,
         masking: Masking = SECRETS,
-        rules: Optional[Mapping[str, KeyRule]] = None,
+        rules: Optional[Keys] = None,
         host: Optional[HostLines] = None,
     ) -> "CallFeatures":
         """Read the result of a call; never raises on what a tool made.

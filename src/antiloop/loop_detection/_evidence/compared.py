@@ -151,39 +151,59 @@ def answer_of(asked: Asked, result: Result, host: Optional[HostLines] = None) ->
     return Answered(text, bare, kind)
 
 
+class DeclaredKey:
+    """A key that a detector declares.
+
+    Args:
+        detector: the name of the detector.
+        name: the name of the key.
+        rule: the function that gives what is compared.
+    """
+
+    def __init__(self, detector: str, name: str, rule: KeyRule) -> None:
+        self.rule = rule
+        self._named = f"key {name!r} of detector {detector!r}"
+        self._has_raised = False
+
+    def of(self, call: ToolCall, result: Optional[ToolResult]) -> Optional[str]:
+        """Return what is kept of a call to compare it; None if the rule gives None, or raises."""
+        try:
+            value = self.rule(call, result)
+            return None if value is None else key_of(value)
+        except Exception:
+            # A rule that does not fit raises at every call: its first error tells enough.
+            if not self._has_raised:
+                self._has_raised = True
+                _logger.exception("%s raised: the call has none; this is logged once", self._named)
+            return None
+
+
+Keys = Mapping[str, DeclaredKey]
+"""The keys that detectors declare, by name."""
+
+
 def declared_keys(
-    rules: Mapping[str, KeyRule], asked: Asked, text: Optional[str], is_failure: bool
+    keys: Keys, asked: Asked, text: Optional[str], is_failure: bool
 ) -> Dict[str, Optional[str]]:
-    """Compute the keys that detectors declare; a rule that raises is logged and gives None."""
+    """Compute the keys that detectors declare."""
     call = ToolCall(asked.tool, asked.arguments)
     result = None if text is None else ToolResult(text, is_failure)
-    return {name: _declared_key(name, rule, call, result) for name, rule in rules.items()}
-
-
-def _declared_key(
-    name: str, rule: KeyRule, call: ToolCall, result: Optional[ToolResult]
-) -> Optional[str]:
-    try:
-        value = rule(call, result)
-        return None if value is None else key_of(value)
-    except Exception:
-        _logger.exception("the key %r of a detector raised; the call has none", name)
-        return None
+    return {name: key.of(call, result) for name, key in keys.items()}
 
 
 def key_of(value: Union[str, int]) -> str:
     """Return what is kept of a value to compare it: a fingerprint, or the digits of a number.
 
     Raises:
-        ValueError: for a number below 0 or above `MOST`.
+        ValueError: for another value, or a number below 0 or above `MOST`.
 
     >>> key_of(12) < key_of(13), len(key_of("text")) == len(key_of(13))
     (True, True)
     """
     if isinstance(value, str):
         return text_fingerprint(value)[:KEY_LENGTH]
-    if not 0 <= value <= MOST:
-        raise ValueError(f"a key must be a text or a number from 0 to {MOST}, got {value}")
+    if not (isinstance(value, int) and 0 <= value <= MOST):
+        raise ValueError(f"a key must be a text or a whole number from 0 to {MOST}, got {value!r}")
     return f"{value:0{KEY_LENGTH}x}"
 
 

@@ -63,11 +63,19 @@ class JudgedCall:
         return self.features.outcome
 
     def key(self, name: str) -> Optional[str]:
-        """Return a key that a detector declares: equal texts have equal keys.
+        """Return a key that a detector declares, as a text: equal values have equal keys.
 
-        A number's key sorts like the number. None if the rule gave None, or raised.
+        A number's key sorts like the number. None if the rule gave None or raised, and where a
+        snapshot does not hold the key.
+
+        Raises:
+            KeyError: if no detector declares it.
         """
-        return self.features.keys.get(name)
+        keys = self.features.keys
+        if name not in keys:
+            known = ", ".join(map(repr, keys)) or "none"
+            raise KeyError(f"no detector declares the key {name!r}; declared: {known}")
+        return keys[name]
 
     @derived
     def is_change(self) -> bool:

@@ -10,7 +10,6 @@ from typing import (
     Iterable,
     Iterator,
     List,
-    Mapping,
     Optional,
     Sequence,
     Tuple,
@@ -22,7 +21,7 @@ from ...stability import beta
 from ...types import ToolCall
 from .._profiles import NO_CLIENT, ClientProfile
 from .call_features import CallFeatures
-from .compared import Asked, KeyRule, Result, asked_of, is_refusal
+from .compared import Asked, Keys, Result, asked_of, is_refusal
 from .fingerprint import kept_id, kept_name
 from .host_lines import HostLines
 from .occurrences import Occurrences
@@ -57,7 +56,7 @@ class Window:
         policies: Optional[Policies] = None,
         counted: Iterable[str] = (),
         masking: Masking = SECRETS,
-        keys: Optional[Mapping[str, KeyRule]] = None,
+        keys: Optional[Keys] = None,
         client: ClientProfile = NO_CLIENT,
     ) -> None:
         self.size = size
@@ -69,7 +68,7 @@ class Window:
         }
         self.client = client
         self.masking = masking
-        self.keys: Mapping[str, KeyRule] = keys or {}
+        self.keys: Keys = keys or {}
         self.rounds: List[Round] = []
         self.call_count: int = 0
         """Calls seen so far, also those that left the window."""
@@ -98,7 +97,7 @@ class Window:
         policies: Optional[Policies] = None,
         counted: Iterable[str] = (),
         masking: Masking = SECRETS,
-        keys: Optional[Mapping[str, KeyRule]] = None,
+        keys: Optional[Keys] = None,
     ) -> "Window":
         """Make the window of a whole run; only its last `size` calls are looked at.
 
