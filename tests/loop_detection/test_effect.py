@@ -1,13 +1,16 @@
 """What a call does to the world is guessed in one place, wherever its verb stands."""
 
+from itertools import islice
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import features_of, step, verdicts
+from runs import features_of, fresh_answers, step, verdicts
 
-from antiloop import LoopDetector, ToolCall
+from antiloop import LoopAction, LoopDetector, ToolCall
 from antiloop.loop_detection._evidence.effect import (
     asks_of_a_job,
+    carries_text,
     command_changes,
     seems_to_look,
     seems_to_move,
@@ -104,6 +107,49 @@ def test_a_file_and_prose_are_not_a_verb(verb, place, text):
 )
 def test_what_only_looks(tool, arguments, answer):
     assert seems_to_look(tool, arguments) is answer
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        *((name, True) for name in ("command", "cmd", "script", "shell_cmd", "bash_command")),
+        *((name, True) for name in ("CommandLine", "command_line", "commandLine", "setupScript")),
+        *(
+            (name, False)
+            for name in ("command_id", "description", "manuscript", "commands", "line")
+        ),
+    ],
+)
+def test_where_a_command_line_stands(name, answer):
+    assert seems_to_look("run", {"cwd": "/src", name: "grep -rn a src"}) is answer
+    assert not seems_to_look("run", {"cwd": "/src", name: ["grep -rn a src"]})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer"),
+    [
+        ("ersetzen", {"datei": "a.py", "neu": "a = 1\nb = 2"}, True),
+        ("ersetzen", {"datei": "a.py", "neu": "a = 1\n"}, False),
+        ("ersetzen", {"datei": "a.py", "zeilen": ["a = 1\nb = 2"]}, False),
+        ("search", {"question": "a = 1\nb = 2"}, False),
+        ("bash", {"command": "cat <<EOF\na\nEOF"}, False),
+        ("type_text", {"text": "a = 1\nb = 2"}, False),
+        ("ersetzen", "a = 1\nb = 2", False),
+        ("ersetzen", ["a = 1\nb = 2"], False),
+    ],
+)
+def test_who_brings_a_text_of_several_lines(tool, arguments, answer):
+    assert carries_text(tool, arguments) is answer
+
+
+@pytest.mark.parametrize("answer", ["Der Text ist ersetzt.", "Edit applied successfully to a.py."])
+def test_edits_are_acknowledged_alike_whatever_their_tool_is_called(answer):
+    words = list(islice(fresh_answers(), 20))
+    edits = [[step("ersetzen", answer, neu=f"{each}\nende")] for each in words]
+    questions = [[step("ersetzen", answer, neu=each)] for each in words]
+    detector = LoopDetector.escalating()
+    assert {each.action for each in verdicts(detector, *edits)} == {LoopAction.CONTINUE}
+    assert LoopAction.NOTIFY in {each.action for each in verdicts(detector, *questions)}
 
 
 @pytest.mark.parametrize(

@@ -18,5 +18,5 @@ def test_words_come_out_of_patterns_tables_and_names():
         "错误",
     } <= words
     assert all(word == word.lower() and len(word) > 1 for word in words)
-    only_in = {"patterns": "documents", "tables": "codebase", "lists": "cmd", "sets": "chmod"}
+    only_in = {"patterns": "documents", "tables": "codebase", "lists": "toolname", "sets": "chmod"}
     assert [each for each, word in only_in.items() if word not in words] == []

@@ -28,6 +28,7 @@ from .derived import derived, derived_of
 from .document import LEAST_LINES, NONE, Checksums, lines_of, sentences_of, texts_of
 from .effect import (
     asks_of_a_job,
+    carries_text,
     changes_midway,
     command_changes,
     names_one_of_many,
@@ -246,7 +247,9 @@ class CallFeatures:
         has none or only looks.
         """
         if self.outcome is not SILENT:
-            return command_changes(self.arguments)
+            acts = self.outcome is SUCCESS and not (self.is_long or self.is_page)
+            acts = acts and carries_text(self.tool, self.arguments)
+            return acts or command_changes(self.arguments)
         return not (seems_to_look(self.tool, self.arguments) or does_nothing(self.arguments))
 
     @derived

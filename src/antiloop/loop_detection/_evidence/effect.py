@@ -82,6 +82,21 @@ def command_changes(arguments: Any) -> bool:
     return ">" in command and _REDIRECTED.search(command) is not None
 
 
+def carries_text(tool_name: str, arguments: Any) -> bool:
+    r"""Guess whether a call brings a text of several lines to where it acts, as an edit does.
+
+    >>> carries_text("ersetzen", {"alt": "a = 1\nb = 2", "neu": "a = 2"})
+    True
+    >>> carries_text("run", {"command": "cat <<EOF\na\nEOF"})
+    False
+    """
+    if command_line(arguments) is not None or _effect(tool_name, arguments) is False:
+        return False
+    given = arguments.values() if isinstance(arguments, dict) else ()
+    texts = [each for each in given if isinstance(each, str)]
+    return any("\n" in each.strip() for each in texts) and not seems_to_type(tool_name)
+
+
 def changes_midway(arguments: Any) -> bool:
     """Guess whether a part before the last one of a command line changes files.
 

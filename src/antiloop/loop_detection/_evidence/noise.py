@@ -71,7 +71,9 @@ _NUMBERING = re.compile(
     re.IGNORECASE,
 )
 _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
-_COMMANDS = ("command", "cmd", "script")  # where a shell's command line stands
+_COMMAND = re.compile(  # where a shell's command line stands: `cmd`, `bash_command`, `CommandLine`
+    r"(?:\A|_|(?<=[a-z])(?=[A-Z]))(?i:command(?:_?line)?|cmd|script)\Z"
+)
 
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")  # of a machine
 _SENTENCE = 8  # different words of the shortest answer that says more than a value
@@ -240,10 +242,15 @@ def does_nothing(arguments: Any) -> bool:
 def command_line(arguments: Any) -> Optional[str]:
     """Return the command line for a shell that arguments hold, if they hold one."""
     if isinstance(arguments, dict):
-        for name in _COMMANDS:
-            if isinstance(arguments.get(name), str):
-                return str(arguments[name])
+        texts = (name for name in arguments if isinstance(arguments[name], str))
+        names = [name for name in texts if _holds_a_command(str(name)[:_LONGEST_NAME])]
+        return arguments[min(names)] if names else None
     return arguments if isinstance(arguments, str) else None
+
+
+@lru_cache(maxsize=1024)
+def _holds_a_command(name: str) -> bool:
+    return _COMMAND.search(name) is not None
 
 
 def words(text: str) -> List[str]:
