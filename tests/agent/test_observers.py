@@ -4,6 +4,8 @@ import logging
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiloop import (
     Agent,
@@ -253,3 +255,19 @@ def test_the_logging_observer_tells_of_failures(caplog):
     texts = [record.getMessage() for record in caplog.records if record.name == "mine"]
     assert any(text.endswith("lok failed") for text in texts)
     assert any(text.endswith("failed: gone") for text in texts)
+
+
+@given(st.text(min_size=1))
+def test_the_logging_observer_writes_one_line_whatever_a_model_calls_a_tool(name):
+    heard = []
+    log = logging.getLogger("antiloop.test_observers")
+    log.setLevel(logging.DEBUG)
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())
+    log.addHandler(handler)
+    try:
+        agent(LoggingObserver(log), script=[ToolCall(name), "Done."]).run("Go")
+    finally:
+        log.removeHandler(handler)
+    assert any(text.endswith(" failed") for text in heard)
+    assert all(map(str.isprintable, heard))

@@ -3,7 +3,8 @@
 import logging
 from typing import Any, Mapping, Optional, Sequence
 
-from .._short_repr import short_repr
+from .._short_repr import said_by, short_repr
+from .._text.shortening import NAME_LENGTH, visible
 from ..loop_detection import CaseFile, LoopVerdict, Opinion
 from ..stability import stable
 from ..types import ToolCall, ToolResult
@@ -171,12 +172,13 @@ class LoggingObserver(AgentObserver):
 
     def on_tool_start(self, run_id: str, call: ToolCall) -> None:
         """Log at DEBUG."""
-        self._log.debug("run %s: calling %s", run_id, call.tool_name)
+        self._log.debug("run %s: calling %s", run_id, visible(call.tool_name, NAME_LENGTH))
 
     def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
         """Log at DEBUG."""
         outcome = "failed" if result.is_error else "answered"
-        self._log.debug("run %s: %s %s", run_id, call.tool_name, outcome)
+        # Models invent names of tools, and may put into them what forges a line of a log.
+        self._log.debug("run %s: %s %s", run_id, visible(call.tool_name, NAME_LENGTH), outcome)
 
     def on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
@@ -188,7 +190,7 @@ class LoggingObserver(AgentObserver):
 
     def on_error(self, run_id: str, error: Exception) -> None:
         """Log at INFO; the caller of `run` gets the exception itself."""
-        self._log.info("run %s failed: %s", run_id, error)
+        self._log.info("run %s failed: %s", run_id, visible(said_by(error)))
 
     def on_run_end(self, run_id: str, result: AgentResult) -> None:
         """Log at INFO."""
