@@ -14,6 +14,8 @@ from antiloop.loop_detection import BaseDetector, Escalation, SecondOpinion, Too
 
 
 class Mine(BaseDetector):
+    name = "mine"
+
     def __init__(self, threshold):
         self.threshold = threshold
 

@@ -135,6 +135,8 @@ def test_a_run_counts_once_for_each_thing_that_came():
 
 def test_an_error_of_a_detector_is_counted_and_still_logged(caplog):
     class Broken(BaseDetector):
+        name = "broken"
+
         def check(self, tool_calls, tool_results):
             raise RuntimeError("no idea")
 
