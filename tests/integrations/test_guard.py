@@ -394,6 +394,15 @@ class TestLongConversations:
         assert Guard(self.small).judge(from_langchain(kept)).action is LoopAction.STOP
 
 
+class Incomparable:
+    """Like an array: whether two of them are equal cannot be said by yes or no."""
+
+    def __eq__(self, other):
+        raise ValueError("ambiguous")
+
+    __hash__ = None
+
+
 class TestBeforeACall:
     blocking = guard(Escalation(("block",)))
     stuck = history("s", "s", "s")
@@ -451,6 +460,16 @@ class TestBeforeACall:
         said = [own.before(before, call).action for call in before.calls[3:]]
         assert said == [LoopAction.BLOCK, LoopAction.CONTINUE] * 2
         assert made == [1]
+
+    @pytest.mark.parametrize("argument", [True, Incomparable()])
+    def test_siblings_are_those_after_calls_with_the_same_arguments(self, argument):
+        own = guard(Escalation(("block",)))
+        for value in (1, argument, argument, 1):
+            past = replace(self.stuck, calls=tuple(ToolCall("s", {"n": value}) for _ in range(3)))
+            for asked in (1, argument):
+                is_same = asked is value
+                call = ToolCall("s", {"n": asked})
+                assert (own.before(past, call).action is LoopAction.BLOCK) == is_same
 
     @given(st.lists(st.tuples(st.lists(st.sampled_from("st"), max_size=5), st.booleans())))
     def test_calls_of_runs_side_by_side_are_decided_as_those_of_one(self, asked):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Seque
 
 from .._checks import check_flag
 from .._latest import Latest
-from .._text.canonical import plain
+from .._text.canonical import canonical_json, plain
 from .._text.shortening import visible
 from ..formats import History, TextMessage, rounds_of
 from ..formats._internal import has_forgotten, without_thoughts
@@ -73,7 +73,7 @@ class Guard(Lookout):
         check_flag("across_turns", across_turns)
         self.across_turns = across_turns
         self._opinions = _KnownOpinions()
-        self._past: Optional[Tuple[History, LoopMonitor]] = None
+        self._past: Optional[Tuple[Any, LoopMonitor]] = None
         """The history before the latest pending call, which is that of its siblings, too."""
 
     def tell(
@@ -202,9 +202,9 @@ class Guard(Lookout):
 
     def _known_after(self, past: History) -> LoopMonitor:
         """Return the monitor of a run so far, to ask it about calls alone."""
-        known = self._past
-        if known is None or known[0] != past:
-            known = self._past = past, self.replayed(past)
+        known, key = self._past, _key_of(past)
+        if known is None or known[0] != key:
+            known = self._past = key, self.replayed(past)
         return known[1]
 
     def skipped_calls(self, count: int) -> int:
@@ -333,6 +333,15 @@ def stopped(verdict: LoopVerdict) -> str:
 def reason_of(verdict: LoopVerdict) -> str:
     """Return what was found; empty text for nothing."""
     return verdict.detection.message if verdict.detection else ""
+
+
+def _key_of(history: History) -> Tuple[Any, ...]:
+    """Return what is equal for equal histories; not all arguments can be compared themselves."""
+    asked = [
+        (call.tool_name, call.id, call.round, canonical_json(call.arguments))
+        for call in history.calls
+    ]
+    return asked, history.results, history.turn_starts, history.messages
 
 
 class _KnownOpinions:
