@@ -1,6 +1,7 @@
 """What all tests share: a machine that is slow is no reason for a property test to fail."""
 
 import asyncio
+import gc
 import signal
 import ssl
 from functools import lru_cache
@@ -36,6 +37,12 @@ settings.register_profile(
 def pytest_make_parametrize_id(val, argname):
     """Name no test after bytes: what is packed holds the time, and all workers collect the same."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_collection_finish(session):
+    """Leave the thousands of tests to no search for garbage: each would take half a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
