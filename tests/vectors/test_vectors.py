@@ -6,19 +6,27 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
+FILES = sorted(path.name for path in FOLDER.glob("*.jsonl"))
 sys.path.insert(0, str(FOLDER))
 
 import check  # noqa: E402
 
 import vectors  # noqa: E402
 
-WRITTEN = {file: vectors.text_of(listed) for file, listed in vectors.lines()}
+
+@pytest.fixture(scope="module")
+def written():
+    return {file: vectors.text_of(listed) for file, listed in vectors.lines()}
 
 
-@pytest.mark.parametrize("file", WRITTEN)
-def test_a_file_is_as_the_generator_writes_it(file):
+def test_each_generator_has_its_file(written):
+    assert sorted(written) == FILES
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_is_as_the_generator_writes_it(written, file):
     told = "detection has changed: run python tests/vectors/vectors.py and look at the difference"
-    assert (FOLDER / file).read_text(encoding="utf-8") == WRITTEN[file], told
+    assert (FOLDER / file).read_text(encoding="utf-8") == written[file], told
 
 
 def test_there_are_enough_of_them_and_every_preset_acts():
