@@ -147,7 +147,8 @@ async def session(folder, script, ran, *, wrapped=lambda messages: messages, **o
         return {"content": [{"type": "text", "text": ran.answer(script, "note")}]}
 
     model = Model(script, ran, folder)
-    threading.Thread(target=model.serve_forever, daemon=True).start()
+    # It is asked to end between two looks, which are half a second apart if nothing else is said.
+    threading.Thread(target=model.serve_forever, args=(0.01,), daemon=True).start()
     try:
         asked = query(prompt="Go", options=_options(folder, model, [search, note], options))
         async for message in wrapped(asked):

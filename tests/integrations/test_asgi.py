@@ -86,10 +86,12 @@ class TestChat(ASGIContract):
 
 class TestResponses(ASGIContract):
     kind = "openai_responses"
+    test_resumed_elsewhere = None  # as for `TestChat`: a guard reads each request for itself
 
 
 class TestMessages(ASGIContract):
     kind = "anthropic"
+    test_resumed_elsewhere = None  # the same
 
 
 class Echo:
