@@ -510,6 +510,19 @@ def test_the_observer_needs_no_sdk_that_is_set_up(details):
     assert not INVALID_SPAN.is_recording()
 
 
+@pytest.mark.parametrize("arguments", ["{}", None])
+def test_no_secret_in_a_name_of_a_tool_is_written_or_logged(arguments, caplog):
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz123456"
+    traced = Traced(observers=[OtelObserver()])
+    with traced.agent() as around:
+        for _ in range(4):
+            traced.call(secret, arguments)
+    written = [dict(each.attributes) for each in around.events]
+    assert bool(written) == (arguments is not None)
+    assert caplog.messages
+    assert secret not in f"{written} {caplog.messages}"
+
+
 def test_health_is_known_while_the_run_goes_on():
     watch = HealthWatch()
     traced = Traced(health=watch)

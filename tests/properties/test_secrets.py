@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import logging
 import pickle
 
 import pytest
@@ -12,12 +13,16 @@ from hypothesis import strategies as st
 from planted import KEYS, MARK, arguments, forms, is_told, keyed, planted
 
 from antiloop import (
+    Agent,
+    AgentConfig,
     AgentObserver,
     AgentResult,
+    LoggingObserver,
     LoopDetector,
     Message,
     Role,
     RunStatus,
+    ScriptedProvider,
     ToolCall,
     ToolResult,
     health,
@@ -27,6 +32,7 @@ from antiloop.cli import main
 from antiloop.cli._commands import scan, summary
 from antiloop.cli._live.table import table
 from antiloop.explanation import explain
+from antiloop.integrations._loop_metrics import LoopMetrics
 from antiloop.integrations.claude_code import LoopGuard as ClaudeGuard
 from antiloop.integrations.functions import LoopGuard
 from antiloop.loop_detection import Escalation, RepeatDetector
@@ -225,6 +231,52 @@ def test_no_secret_in_a_name_is_on_a_live_page_in_a_table_or_a_failed_test(run):
         assert_no_loops(told)
     assert row["loops"]
     assert not is_told(json.dumps([row, *shown, str(failed.value)]))
+
+
+@contextlib.contextmanager
+def logged():
+    """Collect what the library logs meanwhile."""
+    told, log, handler = [], logging.getLogger("antiloop"), logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield told
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)
+
+
+class Counted(LoopMetrics):
+    """Remembers the labels of what is counted."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+
+    def count(self, name, amount, labels):
+        self.told.append(dict(labels))
+
+    def suspicion(self, value, labels):
+        self.told.append(dict(labels))
+
+    def on_decision_time(self, seconds):
+        """Hold no text."""
+
+
+@given(run=misnamed)
+def test_no_secret_in_a_name_is_logged_or_counted(run):
+    counted, script = Counted(), [ToolCall(name, given) for name, given, _ in run]
+    detector = LoopDetector.escalating(log_verdicts=True)
+    config = AgentConfig(loop_detector=detector, observers=[LoggingObserver(), counted])
+    with logged() as told:
+        Agent([], ScriptedProvider([*script, "Done."]), config).run("Go")
+    assert any(" failed" in each for each in told)
+    assert any("tool-call loop found by" in each for each in told)
+    assert any(each.startswith("notify in run") for each in told)
+    assert any("tool" in each for each in counted.told)
+    assert not is_told(json.dumps([told, counted.told]))
 
 
 def test_the_sources_of_what_is_printed_hold_the_secret(tmp_path):

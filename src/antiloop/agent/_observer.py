@@ -4,6 +4,7 @@ import logging
 from typing import Any, Mapping, Optional, Sequence
 
 from .._short_repr import said_by, short_repr
+from .._text.masking import SECRETS
 from .._text.shortening import NAME_LENGTH, visible
 from ..loop_detection import CaseFile, LoopVerdict, Opinion
 from ..stability import stable
@@ -172,21 +173,19 @@ class LoggingObserver(AgentObserver):
 
     def on_tool_start(self, run_id: str, call: ToolCall) -> None:
         """Log at DEBUG."""
-        self._log.debug("run %s: calling %s", run_id, visible(call.tool_name, NAME_LENGTH))
+        self._log.debug("run %s: calling %s", run_id, _shown(call))
 
     def on_tool_end(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
         """Log at DEBUG."""
         outcome = "failed" if result.is_error else "answered"
-        # Models invent names of tools, and may put into them what forges a line of a log.
-        self._log.debug("run %s: %s %s", run_id, visible(call.tool_name, NAME_LENGTH), outcome)
+        self._log.debug("run %s: %s %s", run_id, _shown(call), outcome)
 
     def on_tool_loop_detected(
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
         """Log at WARNING."""
-        self._log.warning(
-            "run %s: tool-call loop found by %s: %s", run_id, detector_name, dict(details)
-        )
+        shown = SECRETS.value(dict(details))
+        self._log.warning("run %s: tool-call loop found by %s: %s", run_id, detector_name, shown)
 
     def on_error(self, run_id: str, error: Exception) -> None:
         """Log at INFO; the caller of `run` gets the exception itself."""
@@ -197,3 +196,8 @@ class LoggingObserver(AgentObserver):
         self._log.info(
             "run %s ended: %s after %d iterations", run_id, result.status.value, result.iterations
         )
+
+
+def _shown(call: ToolCall) -> str:
+    """Return the name of a tool: models invent some, which may forge a line of a log."""
+    return visible(SECRETS.text(call.tool_name), NAME_LENGTH)

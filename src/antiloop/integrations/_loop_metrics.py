@@ -6,6 +6,7 @@ from typing import Dict, Mapping, Optional, Set, Tuple
 from weakref import WeakSet
 
 from .._latest import Latest
+from .._text.masking import SECRETS
 from .._text.shortening import visible
 from .._waste import Waste
 from ..agent import AgentObserver, ModelReply
@@ -195,7 +196,9 @@ class LoopMetrics(AgentObserver):
         tools = {tool for tool, _ in found.calls} or {str(found.details.get("tool", ""))}
         return {
             "detector": found.detector_name,
-            "tool": self._tool(visible(min(tools), 80)) if len(tools) == 1 else "several",
+            "tool": self._tool(visible(SECRETS.text(min(tools)), 80))
+            if len(tools) == 1
+            else "several",
             "action": verdict.action.value,
             "preset": self._preset,
             "shadow": "true" if verdict.is_shadow else "false",

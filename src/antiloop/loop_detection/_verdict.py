@@ -92,7 +92,8 @@ class LoopVerdict:
         level = logging.ERROR if decision.severity is LoopSeverity.CRITICAL else logging.WARNING
         shadow = "shadow: " if decision.is_shadow else ""
         run = f" in run {quoted(decision.run_id)}" if decision.run_id else ""
-        _logger.log(level, "%s%s%s: %s", shadow, decision.action.value, run, decision.summary)
+        said = SECRETS.text(decision.summary)  # a tool may be called by one
+        _logger.log(level, "%s%s%s: %s", shadow, decision.action.value, run, said)
 
     def to_dict(self) -> Dict[str, Any]:
         """Return what a person needs of the verdict as plain JSON, without secrets."""
