@@ -234,6 +234,16 @@ def test_a_provider_that_gives_no_reply_is_told_so(nothing):
         hand._on(advance(hand.loop, Outcome(nothing)))
 
 
+def test_what_a_provider_gives_instead_of_a_reply_is_shown_in_short_and_without_secrets():
+    answer = {"content": "x" * 10_000, "headers": {"x-api-key": "sk-abcdefghijklmnop12345"}}
+    for given in (answer, dict(reversed(answer.items()))):
+        hand = Hand()
+        with pytest.raises(ProviderError) as caught:
+            hand._on(advance(hand.loop, Outcome(given)))
+        assert len(str(caught.value)) < 400
+        assert "sk-abc" not in str(caught.value)
+
+
 def test_closing_the_loop_asks_for_nothing_more():
     hand = Hand()
     hand.take()

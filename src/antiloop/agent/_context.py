@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from .._frozen import frozen
+from .._short_repr import held
 from .._trace import AgentTrace, StepType, TraceStep
 from ..loop_detection import LoopAction, LoopDetection, LoopMonitor, LoopVerdict
 from ..loop_detection._internal import GO_ON, NOTICE_MARKER
@@ -190,11 +191,11 @@ def start_conversation(
 
 def _messages(prompt: Any) -> List[Message]:
     if not hasattr(prompt, "__iter__"):
-        raise TypeError(f"the prompt must be a text or a list of Message, got {prompt!r}")
+        raise TypeError(f"the prompt must be a text or a list of Message, got {held(prompt)}")
     messages = list(prompt)
     for at, each in enumerate(messages):
         if not isinstance(each, Message):
-            raise TypeError(f"the prompt must hold Message objects; number {at} is {each!r}")
+            raise TypeError(f"the prompt must hold Message objects; number {at} is {held(each)}")
     return [_owned(message) for message in messages]
 
 

@@ -26,6 +26,7 @@ from ._drivers.asking import opinion_in
 from ._events import AgentEvent, TextDelta
 from ._tools.toolbox import Invocation
 from .providers._protocol import ModelReply, ModelRequest, Provider, Thought
+from .providers._wire import shortened
 
 Piece = Union[str, Thought]
 """A piece of a stream, before the whole reply."""
@@ -100,7 +101,7 @@ def ask_model(
     """
     reply = yield AskModel(request, is_enough, provider)
     if not isinstance(reply, ModelReply):
-        raise ProviderError(f"the provider returned {reply!r}, not a ModelReply")
+        raise ProviderError(f"the provider returned {shortened(reply)}, not a ModelReply")
     return reply
 
 
