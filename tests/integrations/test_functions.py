@@ -432,6 +432,56 @@ def test_a_notice_after_a_cancelled_call_is_given_with_the_next_result():
     assert NOTICE_MARKER in look()
 
 
+class _Counting(LoopGuard):
+    begun = 0
+
+    def begin(self, call):
+        refusal = super().begin(call)
+        self.begun += 1
+        return refusal
+
+
+_CALLS = st.tuples(
+    st.integers(0, 2), st.integers(0, 3), st.booleans(), st.none() | st.integers(0, 3)
+)
+"""Argument, steps that it takes, whether it fails, and after how many steps it is cancelled."""
+
+
+@given(
+    st.sampled_from([NOTIFY, STOP, detector(Escalation(("notify", "block", "stop")))]),
+    st.lists(st.tuples(st.lists(_CALLS, min_size=1, max_size=4), st.booleans()), max_size=12),
+)
+def test_no_call_is_lost_however_calls_overlap_fail_and_are_cancelled(policy, replies):
+    heard = Hearer()
+    guard = _Counting(policy, observers=[heard])
+
+    @guard
+    async def work(at, steps, fails):
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        if fails:
+            raise KeyError(at)
+        return f"result {at // 2}"
+
+    async def use(at, steps, fails, cancelled_after):
+        task = asyncio.ensure_future(work(at, steps, fails))
+        for _ in range(cancelled_after or 0):
+            await asyncio.sleep(0)
+        if cancelled_after is not None:
+            task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled() or task.exception() or task.result()
+
+    async def run():
+        for calls, is_marked in replies:
+            with contextlib.suppress(LoopDetectedError):
+                async with guard.round() if is_marked else contextlib.AsyncExitStack():
+                    await asyncio.gather(*(use(*each) for each in calls))
+
+    asyncio.run(run())
+    assert guard.run.call_count == guard.begun == sum(map(len, heard.rounds))
+
+
 def test_a_call_cancelled_before_it_runs_keeps_no_round_open():
     guard = LoopGuard(STOP)
     search = guard(named(lambda query: "nothing found"))
