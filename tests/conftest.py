@@ -18,7 +18,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-# For interpreters beyond the first: what differs there is no matter of many examples.
+# For all runs of a check but one: what differs there is no matter of many examples.
 settings.register_profile("few", settings.get_profile("antiloop"), max_examples=10)
 # Once a week: other examples each time, and many of them.
 settings.register_profile(
