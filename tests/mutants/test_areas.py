@@ -32,7 +32,10 @@ def test_only_changed_files_are_touched_and_slow_tests_left_out():
     changed = areas.settings(area, [ladder, "src/antiloop/agent/_core.py"])
     assert f'only_mutate = ["{ladder}"]' in changed
     assert "tests/properties" not in changed
-    assert "tests/properties" in areas.settings(area, [])
+    assert '"not hypothesis"' in changed
+    whole = areas.settings(area, [])
+    assert "tests/properties" in whole
+    assert "not hypothesis" not in whole
 
 
 def test_a_sample_is_the_same_for_the_same_seed_and_all_without_a_size():
@@ -66,5 +69,7 @@ def test_a_share_counts_what_was_tried_and_says_nothing_of_a_few(least, few, is_
     ]
 
 
-def test_a_run_that_tried_nothing_is_not_enough():
-    assert not areas.score("a", 90, 0, [])
+@pytest.mark.parametrize("few", [0, 10])
+def test_a_run_that_tried_nothing_is_not_enough(few):
+    assert not areas.score("a", 90, few, [])
+    assert not areas.score("a", 90, few, ["a.x_f__mutmut_1: not checked"])
