@@ -35,6 +35,8 @@ NOISE = [
     ("still running (session sess-3, pid 311)", "still running (session sess-17, pid 4012)"),
     ('{"request_id": "a-1", "out": "no"}', '{"request_id": "b-2", "out": "no"}'),
     ('{"session_id": "a-1", "out": "no"}', '{"session_id": "b-2", "out": "no"}'),
+    ("1. [9e3779b1] likes tea", "1. [0b9f2c4e] likes tea"),
+    ("now at dpl_8Fj3kd02 there", "now at dpl_2kD9slq7x there"),
     ('{"execution_count": 7, "out": ""}', '{"execution_count": 8, "out": ""}'),
 ]
 COUNTERS = [

@@ -22,9 +22,15 @@ _CLOCK = (
     r"|1\d{9}(?:\d{3})?\b"  # seconds and milliseconds since 1970
     r"|(?<=[^\n])0x[0-9a-f]{6,}\b"  # addresses; one that begins a line is the place in a program
 )
+# Hexadecimal digits and letters mixed, or letters and digits that take turns as in no name.
+_RANDOM = (
+    r"(?<![\w.])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{6,40}(?![\w.])"
+    r"|(?<![\w.])(?!0x)(?=\w{8,64}(?![\w.]))[A-Za-z_]*\d+[A-Za-z]+\d+[A-Za-z]+\w*"
+)
 _ID = (
     r"|(?:request|trace|span|correlation|execution|session|tool_?call)[_-]?(?:id|count)\W{1,4}[\w-]+"
     r"|(?:session|p[gp]?id)[ =:#]{0,3}(?=[\w-]*\d)[\w-]+"
+    rf"|{_RANDOM}"
 )
 _PASSED = (
     r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
@@ -46,13 +52,8 @@ _STATISTIC = re.compile(
     r"\b(?:avg|average|mean|median|p\d\d|throughput)\b[^\n\d]{0,20}\d"
     rf"|{_MEASURE} per\b|\A(?:[^\n\d:=]{{0,40}}[:=])?\W{{0,3}}[\d.,]{{0,20}}{_MEASURE}\W{{0,9}}\Z"
 )
-# Hexadecimal digits and letters mixed, or letters and digits that take turns as in no name.
-_RANDOM = re.compile(
-    r"(?<![\w.])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{6,40}(?![\w.])"
-    r"|(?<![\w.])(?=\w{8,64}(?![\w.]))[A-Za-z_]*\d+[A-Za-z]+\d+[A-Za-z]+\w*"
-)
 # Of a text in lower case. All of them begin a word, which is quick to rule out.
-_MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED}|{_RANDOM.pattern})")
+_MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED})")
 _DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"\b\d+\b")
 _WORDS = re.compile(r"[^\W_]+")
