@@ -122,6 +122,18 @@ def test_a_wording_leaves_out_numbers_and_echoes():
     assert wording("Error: order 7 not found", {"id": 7}) == "error order not found"
 
 
+def test_a_line_of_the_arguments_is_an_echo_as_a_whole():
+    """Of a command, each flag is too short to be an echo by itself."""
+    said = [
+        wording(f"timed out: {line}", {"command": line})
+        for line in ("nmap -p- -Pn a.example", "nmap -F  -sT --open a.example")
+    ]
+    assert said == ["timed out", "timed out"]
+    texts = ("one of\ntwo", "two of\none")
+    assert len({wording(f"not unique: {text}", {"old": text}) for text in texts}) == 1
+    assert wording("not unique: it is\nso", {"old": "it is\nso"}) == "not unique it is so"
+
+
 @given(st.uuids(), st.uuids(), st.sampled_from(["", "ab-", "/w/", "id=", "cf-ray: "]))
 def test_an_id_is_no_part_of_a_wording(one, other, before):
     """Many services put another id into each failure, by which support finds it."""

@@ -146,8 +146,8 @@ def measures(text: str) -> bool:
 def wording(text: str, arguments: Any) -> str:
     """Return the words of an answer without numbers, ids and what only echoes the arguments.
 
-    A term such as a path is an echo if each of its words is one; by itself, a word of one or two
-    letters is none.
+    A line of the arguments that the answer repeats word for word is an echo. So is a term such as a
+    path if each of its words is one; by itself, a word of one or two letters is none.
 
     >>> wording("Error: ticket 1001 not found", {"id": 1001, "kind": "ticket"})
     'error not found'
@@ -162,6 +162,11 @@ def wording(text: str, arguments: Any) -> str:
     echoed = {word for word in spoken if len(word) > 2}
     kept: List[str] = []
     lower = text[:LONG].lower()
+    for _, each in _leaves(arguments):
+        given = each.strip().lower()
+        # An edit of several lines is what such a failure is about.
+        if " " in given and "\n" not in given:
+            lower = lower.replace(given, " ")
     if _DIGITS.search(lower):
         # A digit and no space: an id in a path is a part of one term.
         lower = _MARK.sub("0", lower)
