@@ -74,6 +74,10 @@ def test_a_program_that_answers_no_without_a_word_has_not_failed(text):
         '{"type": "error", "message": "x"}',
         '{"errorMessages": ["x"], "data": {}}',
         '{"__type": "com.amazon.api#ValidationException", "detail": "x"}',
+        "<result><status>error</status><code>EROFS</code></result>",
+        "<success>false</success>\n<path>a.txt</path>",
+        "<response><code>404</code><message>x</message></response>",
+        "<file><error> x </error><path>a.txt</path></file>" + " y" * 600,
         "HTTP/1.1 404 x",
         "Status: 502 x",
         "502 Bad Gateway",
@@ -157,6 +161,22 @@ def test_words_that_are_values_or_asides_are_no_failure(answer):
 def test_a_denial_in_the_first_clause_is_a_failure(text):
     assert outcome(text) is Outcome.FAILURE
     assert outcome(f"Done. {text}") is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "<error></error><status>ok</status><success>true</success>",
+        "<error>none</error><path>a.txt</path>",
+        "<a><error><b>1</b></error></a>",
+        "<code>404</code>",
+        "about <status>error</status>",
+        "<status>error</code>",
+        "<html><title>Error</title><h1>Status: error</h1></html>",
+    ],
+)
+def test_an_element_that_is_empty_or_no_verdict_is_no_failure(answer):
+    assert form_of(answer).has_failed is None
 
 
 def traceback_of(header, name, frames, said):

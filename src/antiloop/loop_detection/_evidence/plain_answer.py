@@ -79,8 +79,8 @@ def telling_words(text: str) -> "frozenset[str]":
 
 
 def may_have_form(text: str) -> bool:
-    """Whether a text may be an object, a traceback, or say by a code how the call ended."""
-    if text.lstrip()[:1] in ("{", "["):
+    """Whether a text may be an object, markup, a traceback, or say by a code how the call ended."""
+    if text.lstrip()[:1] in ("{", "[", "<"):
         return True
     edges = f"{text[:STATE]}{text[-STATE:]}".lower()
     if may_have_code(edges) or "traceback" in edges:

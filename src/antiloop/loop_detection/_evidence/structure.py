@@ -6,7 +6,7 @@ stand far from the beginning. In this order:
 
 1. The program that wrapped it says that the call failed: an exit code, ``isError``,
    ``"ok": false``, an ``error`` that is not empty, a ``status`` of failure, an HTTP status from
-   400 on; or Python does, by a traceback.
+   400 on, each as a field or as an element of markup; or Python does, by a traceback.
 2. Text in the wrapping is read again as an answer.
 3. An object that lists nothing is empty, if all that it says beside was asked; one with a state
    like "validating", or with several things of which one is still to be done, is about work that
@@ -53,6 +53,8 @@ _HTTP = re.compile(
     r"|internal server error|not implemented|service (?:temporarily )?unavailable)\b)",
     re.IGNORECASE,
 )
+_ELEMENT = re.compile(r"<([A-Za-z]\w{0,40})>([^<>]{0,400})</\1>")
+_LITERALS = {"": None, "none": None, "null": None, "true": True, "false": False}
 # IPython draws a line first, and names the exception.
 _TRACEBACK = re.compile(
     r"\s{0,9}(?:-{20,99}\s{1,3}\w{1,60}\s{1,80})?Traceback \(most recent call last\)"
@@ -113,7 +115,8 @@ def is_bare(text: str) -> bool:
 
 
 def _of_text(text: str) -> Form:
-    if _is_traceback(text):
+    is_markup = text[:1] == "<" and len(text) <= MOST
+    if (is_markup and _has_failed(_elements_of(text))) or _is_traceback(text):
         return Form(text, True)
     edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     status = _HTTP.match(edges)
@@ -124,6 +127,15 @@ def _of_text(text: str) -> Form:
         return Form(text)
     said = _EXIT.sub("", text) if text is edges else text
     return _of_code(int(code[1] or code[2]), said)
+
+
+def _elements_of(text: str) -> Dict[str, Any]:
+    """Return the elements of a text that hold a value: ``<status>error</status>``."""
+    values = {name.lower(): value.strip() for name, value in _ELEMENT.findall(text)}
+    return {
+        name: int(value) if value.isdecimal() else _LITERALS.get(value.lower(), value)
+        for name, value in values.items()
+    }
 
 
 def _is_traceback(text: str) -> bool:
