@@ -125,6 +125,13 @@ class TestNovelty:
         other = step("ls", "a b", path="/")
         assert [item.is_fresh for item in items(LS, other)] == [True, False]
 
+    def test_an_answer_that_says_back_what_was_given_brings_nothing_new(self):
+        for said, is_fresh in (("SELECT b ", False), ("SELECT b -- fine", True)):
+            checked = step("check", said, sql="SELECT b", strict=True)
+            assert [item.is_fresh for item in items(LS, checked)] == [True, is_fresh]
+        whole = ToolCall("check", "SELECT b")
+        assert [item.is_fresh for item in items((whole, "SELECT b"))] == [True]
+
     def test_the_answer_of_another_tool_is_another_answer(self):
         assert [item.is_fresh for item in items(LS, step("dir", "a b"))] == [True, True]
 

@@ -23,7 +23,7 @@ class JudgedCall:
     ended_at: Optional[float] = None
     """The time of the answer, in seconds of any clock; None where the run does not say."""
     is_fresh: bool = False
-    """Whether the answer is a success that the window has not seen from this tool.
+    """Whether the answer is a success that the window has not seen from this tool, and no echo.
 
     Another answer is also fresh if it leaves less to do than the one before: fewer tests fail, more
     of a job is done. Where nothing was said, or the answer is not known, a new call is fresh.

@@ -47,6 +47,15 @@ def show_alike(one: CallFeatures, other: CallFeatures) -> bool:
     return one.statement is not None and one.statement == other.statement
 
 
+def is_echo(features: CallFeatures) -> bool:
+    """Whether an answer is a text of the arguments: a checker gives back what it finds right."""
+    text, given = features.text, features.arguments
+    if text is None or text.rest or not isinstance(given, dict):
+        return False
+    said = text.begin.strip()
+    return any(isinstance(each, str) and each.strip() == said for each in given.values())
+
+
 def retells(features: CallFeatures, earlier: Sequence[Round]) -> bool:
     """Whether most lines of an answer came before, in answers of the tool to other questions.
 

@@ -27,7 +27,7 @@ from .host_lines import HostLines
 from .occurrences import Occurrences
 from .outcome import SILENT, SUCCESS, UNKNOWN
 from .round import JudgedCall, Round, answer_order
-from .sameness import is_step_forward, retells, show_alike
+from .sameness import is_echo, is_step_forward, retells, show_alike
 from .tool_policy import NO_POLICY, Policies, ToolPolicy
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class Window:
         """Mark a call by what the window holds when it comes."""
         kind = features.outcome
         is_new = not self.occurrences.came(features)
-        is_fresh = not self.occurrences.answered(features)
+        is_fresh = not (self.occurrences.answered(features) or is_echo(features))
         if is_fresh and kind is SUCCESS and self.rounds:
             # The page with another address or another echo in it is the page of before. Only the
             # last round is compared: texts are costly, and a loop shows the page in each of its
