@@ -3,9 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import features_of
 
 from antiloop import LoopDetection, LoopDetector, ToolCall, ToolResult
 from antiloop.loop_detection import FailureStreakDetector, RepeatedFinishDetector
+from antiloop.loop_detection._evidence.sameness import acknowledges
 from antiloop.loop_detection._ladder import Ladder
 from antiloop.loop_detection._policy import Escalation, LoopAction
 
@@ -119,6 +121,25 @@ def test_a_tool_that_only_looks_needs_fewer_rounds_unless_its_answer_is_a_value(
 def test_acts_and_inputs_may_all_be_acknowledged_alike(tool):
     calls = [ToolCall(tool, {"path": name}) for name in NAMES]
     assert FailureStreakDetector(4).check(calls, ["Done, as you asked for."] * 10) is None
+
+
+def test_an_act_that_leads_on_to_another_one_each_time_is_no_row():
+    def taken(wells):
+        steps = [
+            step
+            for well in wells
+            for step in (("aspirate", {"volume": 50}, "OK"), ("dispense", {"to": well}, "OK"))
+        ]
+        return set(actions(LoopDetector.escalating().monitor(), *steps))
+
+    assert taken(NAMES) == {"continue"}
+    assert "stop" in taken(["ash", "birch"] * 5)
+
+
+def test_a_long_object_acknowledges_no_act():
+    said = '{"page": "' + "more words " * 40 + '"}'
+    assert not acknowledges(features_of(ToolCall("page", {}), said))
+    assert acknowledges(features_of(ToolCall("page", {}), said[:-200] + '"}'))
 
 
 def test_a_whole_tool_is_refused_later_if_its_calls_differed():

@@ -21,7 +21,7 @@ from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING, is_busy
 from .._evidence.refusal import whole_tool
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike, show_alike
-from .._evidence.streak import is_paced, streak_of
+from .._evidence.streak import is_amid_acts, is_paced, streak_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection
 
@@ -114,7 +114,7 @@ class FailureStreakDetector(WindowDetector):
             is_unproductive = is_unproductive and item.is_unproductive
         if is_unproductive:
             row = streak_of(window, lambda item: item.is_unproductive, fresh_per_match=0.0)
-            if self._is_enough(window, row) and not _is_poll(window, row):
+            if self._is_enough(window, row) and not _is_work(window, row):
                 return self._of_any_tool(window, row)
         return None
 
@@ -311,6 +311,11 @@ def _is_poll(window: Window, streak: List[JudgedCall]) -> bool:
     # After a failure there is nothing left to wait for.
     fails = any(item.features.outcome.is_failure for item in streak)
     return not fails and is_paced(window, streak)
+
+
+def _is_work(window: Window, row: List[JudgedCall]) -> bool:
+    """Whether a row is part of waiting, or of acts that lead on while they are answered alike."""
+    return _is_poll(window, row) or is_amid_acts(window, row)
 
 
 def _tries_numbers(streak: List[JudgedCall]) -> bool:

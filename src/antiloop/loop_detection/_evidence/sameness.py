@@ -87,7 +87,7 @@ def _are_most_in(lines: Checksums, earlier: Iterable[CallFeatures]) -> bool:
 
 def acknowledges(features: CallFeatures) -> bool:
     """Whether a value such as "ok" may say that a call has done something once more."""
-    is_value = features.outcome is SUCCESS and features.is_terse
+    is_value = features.outcome is SUCCESS and features.is_terse and not features.is_long
     return is_value and not (features.only_looks or features.is_command)
 
 
