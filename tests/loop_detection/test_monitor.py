@@ -618,7 +618,7 @@ def test_ids_that_nobody_could_use_are_not_kept(call_id):
 @pytest.mark.parametrize("snapshot", [{}, {"version": 99}, None, "text", []])
 def test_what_is_no_snapshot_is_refused(snapshot):
     remedy = r"; take one with LoopMonitor\.snapshot\(\) of this version of antiloop"
-    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 8.*{remedy}"):
+    with pytest.raises(SnapshotError, match=f"expected a snapshot of version 9.*{remedy}"):
         monitor_of().restore(snapshot)
 
 

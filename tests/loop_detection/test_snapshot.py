@@ -114,7 +114,7 @@ def test_a_call_comes_back_without_its_texts():
 
 
 SAVED = {
-    "version": 8,
+    "version": 9,
     "ladder": {
         "main": {
             "loops": [["repeat:b643ab73e1", 1, 1, 2, 2, 2, 2]],
@@ -142,6 +142,7 @@ SAVED = {
         "keys": [],
         "known": "",
         "host": "[[],[0],[]]",
+        "comments": "[[],2,[]]",
     },
     "suspicion": "0.0 0.0",
 }
@@ -262,6 +263,7 @@ def test_an_empty_window_comes_back():
         "keys": [],
         "known": "",
         "host": "[[],[],[]]",
+        "comments": "[[],0,[]]",
     }
     again = restored(Window(50))
     assert (again.rounds, again.call_count) == ([], 0)
@@ -314,4 +316,4 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     assert snapshot["speech"]["watches"][0]["count"] == 1
     assert (snapshot["window"]["calls"], snapshot["window"]["seen"]) == (3, 3)
     assert snapshot["window"]["tools"] == ["look"]
-    assert snapshot["version"] == 8
+    assert snapshot["version"] == 9

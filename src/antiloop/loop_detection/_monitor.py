@@ -30,7 +30,7 @@ from ._settings import DetectorSettings, new_window
 from ._snapshot import DAMAGE, check_version, pack, unpack
 from ._verdict import GO_ON, LoopVerdict, stronger, verdict_about
 
-SNAPSHOT_VERSION = 8
+SNAPSHOT_VERSION = 9
 
 
 @stable

@@ -72,6 +72,7 @@ def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
         "keys": sorted(window.keys),
         "known": " ".join(sorted(window.known)),
         "host": window.host_lines.to_text(),
+        "comments": window.comments.to_text(),
     }
 
 
@@ -95,6 +96,7 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
     window.clock = float(packed["clock"])
     window.known = frozenset(str(packed["known"]).split())
     window.host_lines.load(str(packed["host"]))
+    window.comments.load(str(packed["comments"]))
     counts = {str(key): (int(run), int(turn)) for key, (run, turn) in packed["counts"].items()}
     window.counts = {name: counts.get(_tool_key(name), (0, 0)) for name in window.counts}
 

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Union, ca
 from ..._text.canonical import copied, parsed_arguments, plain, plain_json, text_of
 from ...types import ToolCall, ToolResult
 from .._profiles import NO_CLIENT, ClientProfile
+from .comments import Comments
 from .fingerprint import KEY_LENGTH, kept_name, short_call_fingerprint, text_fingerprint
 from .host_lines import HostLines
 from .outcome import SUCCESS, UNKNOWN, Outcome, outcome, reads_like_refusal
@@ -94,6 +95,18 @@ def asked_of(
         equal = plain_json(handle or waited_for(compared))
     key = short_call_fingerprint(tool, equal)
     return Asked(tool, key, arguments, compared, len(text) > KEPT, waits, policy, client)
+
+
+def without_comments(asked: Asked, comments: Comments) -> Asked:
+    """Return a call without the comments on it that are known."""
+    # A key that the user declares is the last word, and a wait is compared by what it waits for.
+    if asked.policy.key is not None or asked.waits:
+        return asked
+    compared = comments.without(asked.compared)
+    if compared is asked.compared:
+        return asked
+    key = short_call_fingerprint(asked.tool, plain_json(compared))
+    return asked._replace(call=key, compared=compared)
 
 
 def is_refusal(result: Result) -> bool:

@@ -1,6 +1,7 @@
 """The recent calls of a run, in rounds: the input of a detector."""
 
 from itertools import zip_longest
+from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -21,7 +22,8 @@ from ...stability import beta
 from ...types import ToolCall
 from .._profiles import NO_CLIENT, ClientProfile
 from .call_features import CallFeatures
-from .compared import Asked, Keys, Result, asked_of, is_refusal
+from .comments import Comments
+from .compared import Asked, Keys, Result, asked_of, is_refusal, without_comments
 from .fingerprint import kept_id, kept_name
 from .host_lines import HostLines
 from .occurrences import Occurrences
@@ -32,6 +34,8 @@ from .tool_policy import NO_POLICY, Policies, ToolPolicy
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard
+
+_fingerprint_of = attrgetter("call")
 
 _MOST_S = 1e12
 """A larger number is not a time: it lies 30,000 years away."""
@@ -82,6 +86,8 @@ class Window:
         """The time of the last answer whose time is known; a run without times stays at 0."""
         self.host_lines: HostLines = HostLines()
         """The lines that the host puts around answers, as far as they are known."""
+        self.comments: Comments = Comments()
+        """The arguments that only comment on calls, as far as they are known."""
         self._kept = 0
         self.known: FrozenSet[str] = frozenset()
         """The calls and answers from before the last compaction."""
@@ -162,6 +168,8 @@ class Window:
             if earlier is None or answer_order(features) < answer_order(earlier.features):
                 ended_at = self._ended_at(call, result)
                 evidence[features.call] = self._judged(index, call, features, ended_at)
+        for each in sorted(asked, key=_fingerprint_of):
+            self.comments.learn(each.tool, each.arguments)
         self.call_count += len(calls)
         if self.counts:
             self._count(known.tool for known in asked)
@@ -182,7 +190,7 @@ class Window:
 
     def asked(self, call: ToolCall) -> Asked:
         """Read a call as the window compares it."""
-        return asked_of(call, self.policies, self.client)
+        return without_comments(asked_of(call, self.policies, self.client), self.comments)
 
     def features(self, call: ToolCall, result: Result) -> CallFeatures:
         """Read a call and its result as the window compares them."""

@@ -6,7 +6,7 @@ from typing import List, Sequence, Tuple
 from ..._latest import Latest
 from ..._text.canonical import text_of
 from ...types import ToolCall
-from .._evidence.compared import Asked, Result
+from .._evidence.compared import Asked, Result, asked_of, without_comments
 from .._evidence.fingerprint import text_fingerprint
 from .._evidence.window import Window
 
@@ -29,8 +29,10 @@ class Reported:
         """Return the calls that were not reported before, with results, and remember them."""
         kept: List[Tuple[ToolCall, Result, Asked]] = []
         for position, call in enumerate(calls):
-            asked = window.asked(call)
-            if call.id is None or self._note(call, asked):
+            # As it was made: a host may report it again when more is known of its comments.
+            made = asked_of(call, window.policies, window.client)
+            if call.id is None or self._note(call, made):
+                asked = without_comments(made, window.comments)
                 kept.append((call, results[position] if position < len(results) else None, asked))
         return kept
 
