@@ -112,6 +112,26 @@ class TestAsync(Watched, unittest.IsolatedAsyncioTestCase):
     done.stdout.fnmatch_lines(["*its own failure*"])
 
 
+def test_a_run_that_is_abandoned_is_judged_as_far_as_it_went(run_tests):
+    done = run_tests(
+        """
+@pytest.mark.parametrize("rounds", [2, 4])
+def test_left(no_loops, rounds):
+    def look():
+        return "nothing"
+    provider = ScriptedProvider(repeating_script(ToolCall("look"), 9))
+    config = AgentConfig(observers=[no_loops])
+    events = Agent([look], provider, config).stream("Go")
+    finished = (event for event in events if type(event).__name__ == "ToolFinished")
+    for _ in range(rounds + 1):
+        next(finished)
+    events.close()
+"""
+    )
+    done.assert_outcomes(failed=1, passed=1)
+    done.stdout.fnmatch_lines(["*got stuck in a loop:", "*look 4 times in a row*"])
+
+
 def test_runs_are_read_by_the_declared_profiles(run_tests, pytester):
     tests = """
 NUMBERS = ["one", "two", "three", "four"]

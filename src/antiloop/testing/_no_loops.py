@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import replace
-from typing import Any, Collection, Dict, List, Optional, TypeVar
+from typing import Any, Collection, Dict, List, Optional, Sequence, TypeVar
 
 from .._checks import tool_names
 from .._short_repr import counted, short_repr
@@ -14,6 +14,7 @@ from ..loop_detection import ClientProfile, LoopDetection, LoopVerdict
 from ..loop_detection._internal import ProjectSettings, find_settings
 from ..stability import beta
 from ..traces import RecordedRun
+from ..types import ToolCall, ToolResult
 from ._assertion import Preset, loops_in, runs_of, said_of
 
 _Guard = TypeVar("_Guard", bound=Lookout)
@@ -38,6 +39,7 @@ class NoLoops(AgentObserver):
         self.runs: List[RecordedRun] = []
         self._profiles: Collection[ClientProfile] = ()
         self._observed: List[RecordedRun] = []
+        self._under_way: Dict[str, RecordedRun] = {}
         self._heard: Dict[str, Dict[str, LoopDetection]] = {}
 
     @classmethod
@@ -75,10 +77,27 @@ class NoLoops(AgentObserver):
         if found is not None and not self._is_allowed(found):
             self._heard.setdefault(run_id, {})[found.identity] = found
 
+    def on_run_start(self, run_id: str) -> None:
+        """Note a run of an `Agent`: if it is abandoned, its end is not told."""
+        self._under_way[run_id] = RecordedRun(run_id, source=run_id)
+
+    def on_round(
+        self, run_id: str, calls: Sequence[ToolCall], results: Sequence[Optional[ToolResult]]
+    ) -> None:
+        """Note a round of an `Agent`; guards judge theirs themselves."""
+        run = self._under_way.get(run_id)
+        if run is not None:
+            calls, results = (*run.calls, *calls), (*run.results, *results)
+            self._under_way[run_id] = replace(run, calls=calls, results=results)
+
     def on_run_end(self, run_id: str, result: AgentResult) -> None:
         """Take the run of an `Agent`."""
+        self._under_way.pop(run_id, None)
+        self._observe(run_id, result)
+
+    def _observe(self, run_id: str, given: Any) -> None:
         runs = [
-            replace(run, run_id=run_id, source=run_id) for run in runs_of(result, self._profiles)
+            replace(run, run_id=run_id, source=run_id) for run in runs_of(given, self._profiles)
         ]
         self._observed += runs
         self.runs += runs
@@ -86,6 +105,9 @@ class NoLoops(AgentObserver):
     def end(self) -> None:
         """Fail if there was a loop in what was observed."""
         tool_names("allow", self.allow)
+        abandoned, self._under_way = self._under_way, {}
+        for each in abandoned.items():
+            self._observe(*each)
         said = self._said_of(self._observed, self.preset, self.allow)
         heard = [line for run_id in self._heard for line in self._lines(run_id, said)]
         if said or heard:
