@@ -112,6 +112,12 @@ def thoughts_in(content: Any) -> List[str]:
     return [text for block, names in named for text in texts_in(filled_field(block, *names))]
 
 
+def is_compaction(block: Any) -> bool:
+    """Whether a block says that the model no longer sees what came before; an empty one says no."""
+    is_one = tag_of(block, "type") == "compaction"
+    return is_one and filled_field(block, "content", "encrypted_content") is not None
+
+
 def arguments_of(value: Any) -> Union[Mapping[str, Any], str, None]:
     """Return call arguments as a mapping; text that is not a JSON object stays text."""
     if value is None or isinstance(value, Mapping):

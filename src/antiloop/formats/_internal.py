@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         filled_field,
         first_field,
         flag_of,
+        is_compaction,
         items_of,
         mapping_of,
         optional_text,
@@ -64,8 +65,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "_content": (
-        "arguments_of field_of filled_field first_field flag_of items_of mapping_of optional_text"
-        " tag_of text_of texts_in thoughts_in time_of"
+        "arguments_of field_of filled_field first_field flag_of is_compaction items_of mapping_of"
+        " optional_text tag_of text_of texts_in thoughts_in time_of"
     ),
     "_history_builder": "GrowingHistory has_forgotten keep_latest timed",
     "_messages.adk": "adk",

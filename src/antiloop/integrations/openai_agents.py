@@ -22,7 +22,7 @@ with needed("openai-agents 0.4 or later", "openai-agents", __name__):
 
 from .._latest import Latest
 from ..formats import from_openai_responses
-from ..formats._internal import field_of, text_of
+from ..formats._internal import field_of, is_compaction, text_of
 from ..formats._internal import openai_responses as responses
 from ..loop_detection import LoopAction, LoopVerdict
 from ..stability import stable
@@ -165,7 +165,9 @@ class _ReplyHooks(AgentHooks[Any]):
             kept = [
                 item
                 for item in response.output
-                if responses.is_message(item) or responses.is_hosted_call(item)
+                if responses.is_message(item)
+                or responses.is_hosted_call(item)
+                or is_compaction(item)
             ]
             # As it will be in the next request: without the fields that are not set.
             last.kept = [item.model_dump(exclude_unset=True) for item in kept]
@@ -207,7 +209,7 @@ class _LastRequest:
     asked: Optional[Set[Any]] = None
     """The ids of all calls of the reply; None where they are not known, as without the hooks."""
     kept: Sequence[Any] = ()
-    """The rest of the reply: words of the model, and calls that the provider has run."""
+    """The rest of the reply: words of the model, calls that the provider has run, compactions."""
     ending: str = ""
     """The reason of the end, if the model was asked for its last words."""
 

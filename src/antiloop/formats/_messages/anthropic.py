@@ -4,7 +4,17 @@ from typing import Any, Iterable, List, Optional
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import field_of, flag_of, optional_text, tag_of, text_of, texts_in, thoughts_in
+from .._content import (
+    field_of,
+    flag_of,
+    is_compaction,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+    texts_in,
+    thoughts_in,
+)
 from .._history import History
 from .._history_builder import HistoryBuilder, add_call_in
 
@@ -60,9 +70,11 @@ def words_of(message: Any) -> List[str]:
 
 
 def add_words(history: HistoryBuilder, message: Any) -> None:
-    """Add what the model thinks and says in a message."""
+    """Add what the model thinks and says in a message, and whether it was shown less before."""
     if tag_of(message, "role") == "assistant":
         content = field_of(message, "content")
+        for block in filter(is_compaction, items_of(content)):
+            history.add_summary(text_of(field_of(block, "content")))
         history.add_thoughts(*thoughts_in(content))
         history.add_reply(*texts_in(content))
 

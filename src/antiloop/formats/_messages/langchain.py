@@ -4,7 +4,16 @@ from typing import Any, Iterable, List, Mapping
 
 from ...stability import beta
 from ...types import ToolResult
-from .._content import field_of, items_of, optional_text, tag_of, text_of, texts_in, thoughts_in
+from .._content import (
+    field_of,
+    is_compaction,
+    items_of,
+    optional_text,
+    tag_of,
+    text_of,
+    texts_in,
+    thoughts_in,
+)
 from .._history import History
 from .._history_builder import HistoryBuilder, add_call_in
 
@@ -36,6 +45,8 @@ def from_langchain(messages: Iterable[Any]) -> History:
     for index, message in enumerate(messages):
         kind, body = kind_of(message), body_of(message)
         if kind == "ai":
+            if any(map(is_compaction, items_of(field_of(body, "content")))):
+                history.add_summary()
             history.add_thoughts(*thoughts_of(body))
             history.add_reply(*texts_in(field_of(body, "content")))
             for call in calls_of(body):

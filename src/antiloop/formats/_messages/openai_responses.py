@@ -8,6 +8,7 @@ from .._content import (
     arguments_of,
     field_of,
     first_field,
+    is_compaction,
     optional_text,
     tag_of,
     text_of,
@@ -121,6 +122,8 @@ class ItemsBuilder(HistoryBuilder):
         elif is_message(item):
             said = texts_in(field_of(item, "content"))
             self.add_reply(*said, position=self._position())
+        elif is_compaction(item):
+            self.add_summary()
         elif tag_of(item, "type") == "reasoning":
             self.add_thoughts(*thoughts_in([item]), position=self._position())
         elif tag_of(item, "role") == "user":

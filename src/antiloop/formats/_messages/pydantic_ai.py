@@ -47,6 +47,8 @@ def parts_of(message: Any) -> List[Any]:
 def _add(history: HistoryBuilder, parts: List[Any], round_: int, at: Optional[float]) -> None:
     said = _texts_of("user-prompt", parts)
     answers = [part for part in parts if _is_answer(part)]
+    for text in _texts_of("compaction", parts):
+        history.add_summary(text)
     history.add_thoughts(*_texts_of("thinking", parts))
     history.add_reply(*_texts_of("text", parts))
     for part in parts:
