@@ -57,6 +57,8 @@ def test_a_look_that_differs_in_numbers_only_is_the_same_look():
         (listed(range(9), command="python fill.py {}"), LISTING),  # it may do something
         (listed(range(9), command="ls room{}"), LISTING),  # a name, not a number
         (listed(range(9)), "available"),  # a value
+        ([ToolCall("show_version", {"host": f"rtr-{n}"}) for n in range(9)], LISTING),
+        ([ToolCall("show_version", {"host": f"10.0.4.{n}"}) for n in range(9)], LISTING),
         ([ToolCall("click", {"x": n, "y": 5}) for n in range(9)], LISTING),
     ],
 )

@@ -205,14 +205,14 @@ def near_arguments(arguments: Any) -> str:
 
     Random ids, times and fields that only number a request are left out. A day without a time is a
     value: a search for another day is another search. The words of a text lose order, repetitions,
-    case, plural and, beside longer ones, all of one or two letters, which are parts of a name if
-    the text is one word; a number is what it says, written as text or not. A shell command that is
-    a comment, or begins with ``:``, does nothing.
+    case, plural and, beside longer ones, all of one or two letters; those of a name, which is a
+    text without spaces, lose case and plural only. A number is what it says, written as text or
+    not. A shell command that is a comment, or begins with ``:``, does nothing.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
     True
-    >>> near_arguments({"path": "src/a_01.py"}) == near_arguments({"path": "src/a_02.py"})
-    False
+    >>> near_arguments({"path": "src/a_01.py"}), near_arguments({"q": "Cats, 2 or more"})
+    ('.path=src_a_01_py', '.q=2 cat more')
     """
     if does_nothing(arguments):
         return ":"
@@ -295,9 +295,13 @@ def _without(text: str, part: str) -> str:
 
 def _stems(text: str) -> str:
     text = _DAYS.sub(r"\1\2\3", _CLOCKS.sub(" ", text[:LONG].lower()))
-    stems = {word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in set(words(text))}
-    is_name = len(text.split(None, 1)) < 2  # such as a path
-    telling = [stem for stem in stems if is_name or len(stem) > 2 or not stem.isalpha()]
+    found = [word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in words(text)]
+    # Of a path, a host or another name, each part and each number counts.
+    is_one = len(text.split(None, 1)) == 1
+    if is_one and (_ADDRESS.fullmatch(text) or any(map(str.isalpha, text))):
+        return "_".join(found[:_STEMS])
+    stems = set(found)
+    telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
     return " ".join(sorted(telling or stems)[:_STEMS])
 
 
