@@ -23,16 +23,24 @@ def test_a_count_of_what_is_not_done_says_that_work_is_under_way(name, left, don
 
 
 @pytest.mark.parametrize(
-    "name", ["done", "is_done", "isFinished", "ready", "completed", "Complete"]
+    "name", ["done", "is_done", "isFinished", "ready", "completed", "Complete", "jobComplete"]
 )
 def test_what_is_not_done_by_its_field_is_under_way(name):
     assert outcome(json.dumps({"id": 7, name: False})) is Outcome.WAITING
     assert outcome(json.dumps({"id": 7, name: True})) is Outcome.SUCCESS
     assert outcome(json.dumps({"id": 7, name: None})) is Outcome.SUCCESS
+    assert outcome(json.dumps({"id": 7, f"{name}_by": False})) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("name", ["unfinished", "already"])
+def test_a_name_that_only_ends_like_such_a_field_says_nothing(name):
+    assert outcome(json.dumps({"id": 7, name: False})) is Outcome.SUCCESS
 
 
 @pytest.mark.parametrize("begin", ["startedAt", "start_time", "queued_at", "submittedOn"])
-@pytest.mark.parametrize("end", ["completedAt", "endTime", "finished_at", "completion_date"])
+@pytest.mark.parametrize(
+    "end", ["completedAt", "completeTime", "endTime", "finished_at", "stoppedAt", "completion_date"]
+)
 def test_what_has_a_time_of_its_start_and_none_of_its_end_is_under_way(begin, end):
     fields = {begin: "2026-11-03T09:00:00Z", end: None}
     assert outcome(json.dumps(fields)) is Outcome.WAITING
@@ -88,6 +96,10 @@ def test_one_of_many_that_is_not_done_says_nothing(job):
         '{"id": "b", "status": "validating"}',
         '{"phase": "ContainerCreating", "ready": 0}',
         '"CREATE_IN_PROGRESS"',
+        '{"lastStatus": "PROVISIONING"}',
+        '{"status": "running", "output": "The first of two steps went well"}',
+        "Export 7\nProgress: 40%",
+        "progress 99.5 %",
         "build\tpending\t0\thttps://ci/1",
         "NAME    READY   STATUS\nweb-1   0/1     Pending   0",
         "queued\t\tFix\tCI\tmain",
@@ -221,6 +233,8 @@ def test_a_text_names_its_state_as_an_object_does(answer):
         "status: string",
         "State: Wyoming",
         "state-tracking is merged",
+        "Progress: 100%",
+        "Battery: 40%",
         "HEAD is now at fbe998b Initial state\nRemoving a.diff",
         "Created issue 8: status checking by relay",
         "Running 5 tests. All passed",

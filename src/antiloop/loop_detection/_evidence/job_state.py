@@ -5,8 +5,8 @@ Recognized are, in this order:
 * in an object, a field such as ``status`` with a state like "validating", a count of what is
   pending, a share that is done, ``"done": false``, no exit code yet, or that it has begun and none
   of how or when it ended, however deep a job stands inside;
-* in a text, a state under its name, as in ``Status: building``; a first line that is nothing but a
-  state; a sentence that begins with one;
+* in a text, a state or a share under its name, as in ``Status: building`` and ``progress: 40%``; a
+  first line that is nothing but a state; a sentence that begins with one;
 * in a table, a cell such as "pending", or ``0/1`` behind a name.
 
 Of several things one is always running: there, only what is still to be done counts, unless another
@@ -16,6 +16,7 @@ one is done already.
 import re
 from typing import Any, Dict
 
+from .effect import LONGEST_NAME, name_parts
 from .plain_answer import OPEN_CELLS, STATE, WORK_WORDS, contains_any
 
 STATES = ("status", "state", "phase")
@@ -27,10 +28,11 @@ _UNDONE_COUNT = re.compile(rf"(?:{'|'.join(_UNDONE)})_?(?:count)?", re.IGNORECAS
 _TIME = "_?(?:at|on|time|date|timestamp)"
 _BEGIN = re.compile(rf"(?:beg[ai]n|queued|start(?:ed)?|submitted){_TIME}", re.IGNORECASE)
 _END = re.compile(
-    rf"(?:completed|completion|end|ended|finished){_TIME}|conclusion|result", re.IGNORECASE
+    rf"(?:completed?|completion|(?:end|finish)(?:ed)?|stop(?:ped)?){_TIME}|conclusion|result",
+    re.IGNORECASE,
 )
 _EXIT = re.compile("exit_?(?:code|status)", re.IGNORECASE)
-_OVER = re.compile(r"(?:is_?)?(?:completed?|done|finished|ready)", re.IGNORECASE)
+_OVER = frozenset("complete completed done finished ready".split())
 _CHANGING = r"(?!(?:miss|noth|warn|exist|work|str|wyom)ing)[a-z_-]{1,30}ing"
 _ACTIVE = re.compile(rf"(?:is_?)?(?:in_?progress|{_CHANGING})", re.IGNORECASE)
 _UNDER_WAY = re.compile(
@@ -57,6 +59,7 @@ _STATED = re.compile(
 )
 _SAID = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:(?!not\b)\w+\s+)?{_WORK}\b|\w_in_progress\b"
+    r"|\bprogress\W{1,3}\d{1,2}(?:\.\d{1,9})?\s?%"
     r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\bpd\b"  # that of squeue
     rf"|\A\W*{_SUBJECT}?{_WORK}\b(?:[^.]{{0,40}}\Z|\W*\n)|\A\W*{_SUBJECT}{_WORK}[.,;]\s"
     r"|\A\W*(?:still\s+)?waiting\s+(?:for|on|until)\b"
@@ -118,8 +121,10 @@ def _is_open(name: str, value: Any, is_one_of_many: bool) -> bool:
 
 def _is_open_value(name: str, value: Any) -> bool:
     """Whether a value other than a text says that work goes on: ``"done": false``, 40 percent."""
-    if value is False or value is None:
-        return (_EXIT if value is None else _OVER).fullmatch(name) is not None
+    if value is None:
+        return _EXIT.fullmatch(name) is not None
+    if value is False:
+        return not _OVER.isdisjoint(name_parts(name[:LONGEST_NAME])[-1:])
     if not isinstance(value, (int, float)) or value is True:
         return False
     # Of 1, all may be done.

@@ -10,7 +10,7 @@ BRIEF = 300
 """Characters of the longest answer that may be one of the usual phrases, such as "no output"."""
 STATE = 200
 """Characters in which a long answer names the state of what it is about."""
-WORK_WORDS = ("ing", "queued", "in progress", "in_progress", "in-progress", "ready", "pd ")
+WORK_WORDS = ("ing", "queued", "progress", "ready", "pd ")
 """Parts of the words that say in which state work is that is under way."""
 OPEN_CELLS = ("pending", "queued", "in_progress", "creating", "starting")
 """Ends of the cells of a table that say so."""

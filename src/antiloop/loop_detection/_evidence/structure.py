@@ -178,14 +178,17 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
     if _has_failed(fields):
         said = " ".join(printed or _texts(fields, SPOKEN))
         return Form(said, True, is_busy=any(fields.get(name) in _BUSY for name in _STATUSES))
-    inner = None if _verdicts(fields) else _inner(fields, printed)
+    is_under_way = goes_on(value)
+    # Of a job that goes on, a text beside its state is what it said so far.
+    inner = None if is_under_way or _verdicts(fields) else _inner(fields, printed)
     if inner is not None:
         return form_of(inner, layers - 1)
     if isinstance(fields.get("content"), list) and fields["content"]:
         return _of_list(fields["content"], layers)
     is_accepted = any(fields.get(name) == _ACCEPTED for name in _STATUSES)
-    is_under_way = is_accepted or goes_on(value)
-    return Form("", is_under_way=is_under_way, besides=_beside_nothing(value), is_data=True)
+    return Form(
+        "", is_under_way=is_under_way or is_accepted, besides=_beside_nothing(value), is_data=True
+    )
 
 
 def _has_failed(fields: Dict[str, Any]) -> bool:
