@@ -143,6 +143,8 @@ class AgentTrace:
         position = 0
         for step in self.steps:
             position += step.type is StepType.TOOL_CALL
+            if step.data.get("is_compacted"):
+                yield {"role": "system", "text": "", "position": position, "summary": True}
             role = _SPEAKERS.get(step.type)
             if role and step.data.get("text"):
                 yield {"role": role, "text": step.data["text"], "position": position}

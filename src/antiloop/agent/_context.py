@@ -14,7 +14,7 @@ from ._output import RETRY_MARKER, ResponseFormat
 from ._result import AgentResult, RunStatus
 from ._tools.toolbox import Toolbox
 from .providers._protocol import ModelReply, ModelRequest, Provider, ReplyEnd, Thought, Usage
-from .providers._wire import with_call_ids
+from .providers._wire import shows_compaction, with_call_ids
 
 INTERRUPTED = (
     "The run was interrupted before this call gave a result. It may have had its effect: look"
@@ -111,9 +111,9 @@ class _RunContext:
                 self.words = self.monitor.saying(_text(piece))
         return self.is_stuck_in_words
 
-    def hear_all(self, text: str) -> None:
+    def hear_all(self, reply: ModelReply) -> None:
         """Take the whole text of a reply, after its pieces if it was streamed."""
-        verdict = self.monitor.said(_text(text)) if self.monitor is not None else GO_ON
+        verdict = GO_ON if self.monitor is None else _said(reply.text, reply, self.monitor)
         self.words = self.words if self._is_found_in_words else verdict
 
     def take_reply(self, reply: ModelReply) -> None:
@@ -131,6 +131,7 @@ class _RunContext:
             tool_calls=len(reply.tool_calls),
             iteration=self.iteration,
             **({} if reply.end is ReplyEnd.COMPLETE else {"end": reply.end}),
+            **({"is_compacted": True} if shows_compaction(reply.provider_data) else {}),
             **_opaque(reply),
         )
 
@@ -228,7 +229,7 @@ def replay(messages: Sequence[Message], monitor: LoopMonitor) -> None:
     for message, named in zip(messages, paired):
         if message.role is Role.ASSISTANT:
             has_begun = True
-            monitor.said(message.content)
+            _said(message.content, message, monitor)
             if message.tool_calls:
                 number += 1
                 calls = [replace(call, round=number) for call in message.tool_calls]
@@ -270,6 +271,13 @@ def results_in_place_of(messages: Sequence[Message]) -> Dict[int, List[Message]]
 def rounds_in(messages: Sequence[Message]) -> int:
     """Return the number of rounds in a conversation; those that follow are counted on from it."""
     return sum(1 for message in messages if message.tool_calls)
+
+
+def _said(text: str, source: Union[ModelReply, Message], monitor: LoopMonitor) -> LoopVerdict:
+    """Report a reply; an API that cuts the context down says so in it."""
+    if shows_compaction(source.provider_data):
+        monitor.forgot()
+    return monitor.said(_text(text))
 
 
 def _hear(text: str, monitor: LoopMonitor) -> None:

@@ -104,7 +104,7 @@ def _ask(ctx: _RunContext) -> Steps[ModelReply]:
     number = ctx.rounds_before + ctx.iteration
     calls = tuple(owned(call, number) for call in reply.tool_calls or ())
     reply = replace(reply, text=reply.text or "", tool_calls=calls)
-    ctx.hear_all(reply.text)
+    ctx.hear_all(reply)
     yield from _take(ctx, reply)
     return reply
 

@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-from antiloop.agent.providers._anthropic import AnthropicProvider
+from antiloop.agent.providers._anthropic import AnthropicProvider, anthropic_messages
 from antiloop.agent.providers._protocol import ModelReply, ModelRequest, Thought, ToolSchema, Usage
+from antiloop.agent.providers._wire import shows_compaction
 from antiloop.exceptions import ProviderError
 from antiloop.types import Message, Role, ToolCall
 
@@ -191,6 +192,21 @@ def test_thoughts_are_no_part_of_the_text(scripted):
     assert provider.complete(ASK) == ModelReply("Hello")
     thoughts = [Thought("hm"), Thought("m")]
     assert list(provider.stream(ASK)) == [*thoughts, "He", "llo", ModelReply("Hello")]
+
+
+@pytest.mark.parametrize("field", ["content", "encrypted_content"])
+async def test_a_compaction_is_kept_and_sent_back_in_all_four_ways(scripted, every_way, field):
+    whole = {"type": "compaction", "content": None, field: "So far: nothing."}
+    begun = block_start({"type": "compaction", "content": None})
+    more = block_delta({"type": "compaction_delta", field: "So far: nothing."})
+    said = {"type": "text", "text": "Hello"}
+    events = [START, begun, more, block_start(said, 1), STOP]
+    provider = scripted(body={"type": "message", "content": [whole, said]}, events=events)
+    for reply in await every_way(provider, ASK):
+        assert shows_compaction(reply.provider_data)
+        message = Message(Role.ASSISTANT, reply.text, provider_data=reply.provider_data)
+        _, turns = anthropic_messages([message])
+        assert turns == [{"role": "assistant", "content": [whole, said]}]
 
 
 def test_a_compatible_server_may_send_a_call_in_one_piece(scripted):

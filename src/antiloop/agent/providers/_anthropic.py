@@ -43,6 +43,9 @@ _SOURCE = "anthropic"
 # The API refuses a turn that ends with one of these.
 _THOUGHTS = ("thinking", "redacted_thinking")
 
+# The last two are of a compaction, which would say nothing without them.
+_IN_PIECES = ("thinking", "signature", "content", "encrypted_content")
+
 # Other models have other ids, such as "functions.search:0", which this API refuses.
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -321,7 +324,7 @@ class _Block:
         text = words(delta, "text") if part(delta, "type") == "text_delta" else ""
         self.text += text
         self._json += words(delta, "partial_json")
-        for name in ("thinking", "signature"):
+        for name in _IN_PIECES:
             if words(delta, name):
                 self._opaque[name] = words(self._opaque, name) + words(delta, name)
         return stream_items(text, words(delta, "thinking"))

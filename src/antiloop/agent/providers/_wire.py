@@ -154,6 +154,17 @@ def own_data(data: Any, provider: str) -> Mapping[str, Any]:
     return data if is_own else {}
 
 
+def shows_compaction(data: Any) -> bool:
+    """Whether provider data says that the API has cut the context down before the reply."""
+    listed = data.values() if isinstance(data, Mapping) else ()
+    kept = (each for some in listed if isinstance(some, (list, tuple)) for each in some)
+    return any(
+        part(each, "type") == "compaction"
+        and bool(part(each, "content") or part(each, "encrypted_content"))
+        for each in kept
+    )
+
+
 def read_arguments(raw: Any) -> Union[Mapping[str, Any], str]:
     """Return a call's arguments as a mapping, or the raw text if it is not a JSON object.
 
