@@ -52,8 +52,8 @@ def is_echo(features: CallFeatures) -> bool:
     text, given = features.text, features.arguments
     if text is None or text.rest or not isinstance(given, dict):
         return False
-    said = text.begin.strip()
-    return any(isinstance(each, str) and each.strip() == said for each in given.values())
+    texts = given.values()
+    return text.begin in texts or text.begin.strip() in texts
 
 
 def retells(features: CallFeatures, earlier: Sequence[Round]) -> bool:
