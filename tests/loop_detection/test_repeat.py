@@ -279,6 +279,14 @@ class TestBesideNewWork:
         first, second, third = self.rounds(3, 1, 1)
         assert ask_rounds(self.detector, first, second, third[:1]).repetitions == 3
 
+    @pytest.mark.parametrize(("idle", "may_end_run"), [(1, False), (3, False), (4, True)])
+    def test_most_of_the_last_eight_repetitions_decide_whether_it_may_end_the_run(
+        self, idle, may_end_run
+    ):
+        worked, stuck = self.rounds(9, 1, 1), self.rounds(idle, 1, 0)
+        found = ask_rounds(self.detector, *worked, *stuck)
+        assert (found.repetitions, found.may_end_run) == (9 + idle, may_end_run)
+
 
 class TestPartOfPoll:
     """Of several jobs that are asked together some end first, and their answers stay."""

@@ -76,7 +76,7 @@ class RepeatDetector(WindowDetector):
                 streak = self._streak(window, item.features)
                 if len(streak) >= self._needed(window, streak):
                     longest = _longest([*longest, streak])
-                    is_beside = is_beside or self._is_beside(window, streak)
+                    is_beside = is_beside or self._share_beside(window, streak) > 0.5
                     waits_long = waits_long or is_early(window, self, streak)
         if not longest:
             return None
@@ -114,24 +114,29 @@ class RepeatDetector(WindowDetector):
         if self.require_same_result and len(streak) >= usual == self.threshold:
             if is_part_of_poll(window, streak, self.threshold):
                 usual = self.patience
-            elif self._is_beside(window, streak, share=0.5):
+            elif self._share_beside(window, streak, of_reply=0.5) == 1:
                 usual = 2 * self.threshold  # an agent that works, and looks at the same beside it
         return window.threshold(self.name, streak[-1].features.tool, usual)
 
-    def _is_beside(self, window: Window, streak: List[JudgedCall], share: float = 0.0) -> bool:
-        """Whether every repetition came beside new work of the same reply: that is a habit.
+    def _share_beside(
+        self, window: Window, streak: List[JudgedCall], of_reply: float = 0.0
+    ) -> float:
+        """Return the share of repetitions that came beside new work of their reply: it is a habit.
 
         Args:
             window: the window.
             streak: the repetitions.
-            share: of the calls of each reply that are new work, at least.
+            of_reply: the share of the calls of such a reply that are new work, at least.
         """
-        later = window.rounds[1 - len(streak) :]
+        if not self.require_same_result:
+            return 0.0
+        later = window.rounds[1 - len(streak) :][-BESIDE:]
         call = streak[-1].features.call
-        return self.require_same_result and all(
-            each.brings_news_beside(call) and each.news >= share * len(each.evidence)
+        beside = (
+            each.brings_news_beside(call) and each.news >= of_reply * len(each.evidence)
             for each in later
         )
+        return sum(beside) / len(later)
 
     def _detection(self, streaks: List[List[JudgedCall]]) -> LoopDetection:
         lap = [streak[-1] for streak in streaks]
