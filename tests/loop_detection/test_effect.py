@@ -281,6 +281,16 @@ def test_a_verb_is_one_word_of_a_hundred_letters_at_most(arguments, answer):
     assert seems_to_mutate("thing", arguments) is answer
 
 
+@pytest.mark.parametrize("answer", ["", "ok"])
+def test_a_thought_between_two_calls_hides_no_loop(answer):
+    again = [step("search", "3 documents\nabout dogs\nand birds", q="cats")]
+    thoughts = [[step("think", answer, thought=each)] for each in islice(fresh_answers(), 9)]
+    rounds = [each for thought in thoughts for each in (again, thought)]
+    assert LoopAction.NOTIFY in {
+        each.action for each in verdicts(LoopDetector.escalating(), *rounds)
+    }
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "is_silent", "answer"),
     [
@@ -288,7 +298,12 @@ def test_a_verb_is_one_word_of_a_hundred_letters_at_most(arguments, answer):
         ("thing", {"command": "make"}, False, False),
         ("thing", {"command": "make"}, True, True),
         ("thing", {}, False, False),
-        ("thing", {}, True, True),
+        ("thing", {}, True, False),
+        ("thing", {"text": "a = 1\nb = 2"}, True, True),
+        ("thing", {"text": "a = 1\nb = 2"}, False, True),
+        ("thing", {"input": "thing that works"}, True, True),
+        ("terminal", {}, True, True),
+        ("bash", {"input": "make"}, True, True),
         ("grep", {}, True, False),
         ("bash", {"command": "# nothing"}, True, False),
         ("bash", {"command": "grep -rn a src"}, True, False),

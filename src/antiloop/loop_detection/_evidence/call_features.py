@@ -31,6 +31,7 @@ from .effect import (
     carries_text,
     changes_midway,
     command_changes,
+    is_typed,
     names_one_of_many,
     seems_to_finish,
     seems_to_look,
@@ -243,14 +244,14 @@ class CallFeatures:
     def _seems_to_change(self) -> bool:
         """Guess whether the call of a tool that need not change anything has changed something.
 
-        A command line does by its words, and what says nothing was done for its effect, unless it
-        has none or only looks.
+        A command line does by its words, or if it says nothing, unless it has none or only looks.
+        Another call does that brings a text and is answered in short.
         """
-        if self.outcome is not SILENT:
-            acts = self.outcome is SUCCESS and not (self.is_long or self.is_page)
-            acts = acts and carries_text(self.tool, self.arguments)
-            return acts or command_changes(self.arguments)
-        return not (seems_to_look(self.tool, self.arguments) or does_nothing(self.arguments))
+        tool, arguments, kind = self.tool, self.arguments, self.outcome
+        if kind is SILENT and is_typed(tool, arguments):
+            return not (seems_to_look(tool, arguments) or does_nothing(arguments))
+        is_short = kind in (SILENT, SUCCESS) and not (self.is_long or self.is_page)
+        return command_changes(arguments) or (is_short and carries_text(tool, arguments))
 
     @derived
     def only_looks(self) -> bool:

@@ -34,6 +34,7 @@ _SENDING = frozenset("send submit write".split())
 _TYPED = frozenset(  # what is sent to a terminal, or is one
     "command console fill input key keys line process shell stdin terminal tmux".split()
 )
+_SHELLS = frozenset("bash powershell sh zsh".split())
 _VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
 _PLACES = frozenset(_VERBS)
 LONGEST_NAME = 100
@@ -147,6 +148,12 @@ def seems_to_type(tool_name: str) -> bool:
     """Guess from its name whether a tool types into a program or sends something."""
     parts = name_parts(tool_name)
     return not _TYPED.isdisjoint(parts) or any(part.startswith(("send", "type")) for part in parts)
+
+
+def is_typed(tool_name: str, arguments: Any) -> bool:
+    """Guess whether a call is a line for a shell, or what is typed into a program."""
+    line = command_line(arguments) or _line_named_after(tool_name, arguments)
+    return line is not None or seems_to_type(tool_name) or tool_name.lower() in _SHELLS
 
 
 def seems_to_move(tool_name: str, arguments: Any) -> bool:
