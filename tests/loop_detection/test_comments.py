@@ -120,6 +120,11 @@ def test_an_argument_is_a_comment_from_the_calls_on_that_show_it():
         [(TOOLS[at % 3], {"n": at, "text": f"{sentence(at)}\nend"}) for at in range(40)],
         [(TOOLS[at % 3], {"n": at, "x" * 101: sentence(at)}) for at in range(40)],
         [(TOOLS[at % 3], sentence(at)) for at in range(40)],  # no object
+        # two sentences, of which either may be what is asked
+        [
+            (TOOLS[at % 3], {"limit": 9, "query": sentence(at), "why": sentence(99 + at)})
+            for at in range(40)
+        ],
         [  # half of the calls do without
             (TOOLS[at % 3], {"n": at, **({"text": sentence(at)} if at % 2 else {})})
             for at in range(40)
@@ -128,6 +133,15 @@ def test_an_argument_is_a_comment_from_the_calls_on_that_show_it():
 )
 def test_what_may_be_asked_stays(calls):
     assert left(calls) == [arguments for _, arguments in calls]
+
+
+def test_a_question_beside_a_comment_stays():
+    asked = [{"query": sentence(-at), "why": sentence(at)} for at in range(20)]
+    calls = [(tool, {**arguments, "why": sentence(0)}) for tool, arguments, _ in work(9)]
+    for at, arguments in enumerate(asked):
+        calls += [(("search", "find", "news")[at % 3], arguments), *calls[at % 9 : at % 9 + 1]]
+    told = [arguments for arguments in left(calls) if "query" in arguments]
+    assert told == [{"query": arguments["query"]} for arguments in asked]
 
 
 def test_what_is_all_of_a_call_stays():

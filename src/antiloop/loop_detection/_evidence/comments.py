@@ -6,7 +6,7 @@ left out, or a call for another reason would be another call.
 """
 
 import json
-from typing import Any, Dict, FrozenSet, NamedTuple
+from typing import Any, Dict, FrozenSet, NamedTuple, Optional, Set
 from zlib import crc32
 
 from ..._latest import Latest
@@ -27,10 +27,14 @@ class _Row(NamedTuple):
 
     first: int
     """The number of calls before them."""
-    size: int
     tools: FrozenSet[str]
+    size: int = 0
     rests: FrozenSet[int] = frozenset()
     """Checksums of the tools together with the other arguments."""
+
+    def then(self, rest: int) -> "_Row":
+        """Return the row with a further call."""
+        return self._replace(size=self.size + 1, rests=self.rests | {rest})
 
     def is_of_comments(self, count: int) -> bool:
         """Whether nearly all of so many calls have the argument, and it tells none apart."""
@@ -50,24 +54,23 @@ class Comments:
     def learn(self, tool: str, arguments: Any) -> None:
         """Learn from a call."""
         self._count += 1
-        if not isinstance(arguments, dict) or len(arguments) < 2:
-            return
-        for name, value in arguments.items():
-            if name not in self._known and _is_sentence(value) and len(name) <= _LONGEST_NAME:
-                row = self._row_with(name, tool, arguments)
-                self._rows[name] = row
-                if row.is_of_comments(self._count):
-                    self._known |= {name}
+        sentences = _sentences_in(arguments).difference(self._known)
+        rows = {name: self._row_with(tool, self._rows.get(name)) for name in sentences}
+        # A question or the line of a shell, which one tool has, tells calls apart.
+        shared = [name for name, row in rows.items() if len(row.tools) > 1]
+        if shared:
+            rest = plain_json([tool, _without(arguments, self._known.union(shared))])
+            for name in shared:
+                rows[name] = rows[name].then(crc32(encoded(rest)))
+        for name in sorted(rows):
+            self._rows[name] = rows[name]
+        self._known |= {name for name in shared if rows[name].is_of_comments(self._count)}
 
-    def _row_with(self, name: str, tool: str, arguments: Dict[str, Any]) -> _Row:
-        """Return the row of an argument with a further call."""
-        row = self._rows.get(name)
-        tools = frozenset((tool,)) if row is None or row.size >= _SIZE else row.tools | {tool}
-        # The text of an answer or the line of a shell has one tool, and need not be compared.
-        if row is None or len(tools) == 1:
-            return _Row(self._count, 0, tools)
-        rest = plain_json([tool, _without(arguments, frozenset((name,)))])
-        return _Row(row.first, row.size + 1, tools, row.rests | {crc32(encoded(rest))})
+    def _row_with(self, tool: str, row: Optional[_Row]) -> _Row:
+        """Return a row with a further tool, or the one that begins with it."""
+        if row is None or row.size >= _SIZE or row.tools == {tool}:
+            return _Row(self._count, frozenset((tool,)))
+        return row._replace(tools=row.tools | {tool})
 
     def without(self, arguments: Any) -> Any:
         """Return arguments without the comments that are known, or the same object."""
@@ -78,7 +81,7 @@ class Comments:
     def to_text(self) -> str:
         """Return the state as one text."""
         rows = [
-            (name, row.first, row.size, sorted(row.tools), sorted(row.rests))
+            (name, row.first, sorted(row.tools), row.size, sorted(row.rests))
             for name, row in self._rows.items()
         ]
         return json.dumps([sorted(self._known), self._count, rows], separators=(",", ":"))
@@ -91,11 +94,16 @@ class Comments:
         """
         known, count, rows = json.loads(text)
         self._known, self._count = frozenset(map(str, known)), int(count)
-        for name, first, size, tools, rests in rows:
-            row = _Row(
-                int(first), int(size), frozenset(map(str, tools)), frozenset(map(int, rests))
+        for name, first, tools, size, rests in rows:
+            self._rows[str(name)] = _Row(
+                int(first), frozenset(map(str, tools)), int(size), frozenset(map(int, rests))
             )
-            self._rows[str(name)] = row
+
+
+def _sentences_in(arguments: Any) -> Set[str]:
+    """Return the names of the arguments that are sentences."""
+    given = arguments.items() if isinstance(arguments, dict) else ()
+    return {name for name, value in given if len(name) <= _LONGEST_NAME and _is_sentence(value)}
 
 
 def _is_sentence(value: Any) -> bool:
