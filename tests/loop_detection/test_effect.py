@@ -281,6 +281,12 @@ def test_a_verb_is_one_word_of_a_hundred_letters_at_most(arguments, answer):
     assert seems_to_mutate("thing", arguments) is answer
 
 
+@pytest.mark.parametrize("answer", ["a\nb\nc", "done " * 100, "Error: not done"])
+def test_a_text_that_is_brought_is_written_only_if_the_answer_is_short(answer):
+    features = features_of(ToolCall("thing", {"text": "a = 1\nb = 2"}), answer)
+    assert not features.changes_world
+
+
 @pytest.mark.parametrize("answer", ["", "ok"])
 def test_a_thought_between_two_calls_hides_no_loop(answer):
     again = [step("search", "3 documents\nabout dogs\nand birds", q="cats")]
