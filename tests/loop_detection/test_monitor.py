@@ -552,13 +552,13 @@ def test_a_snapshot_holds_no_texts_beyond_a_short_label():
 
 
 @pytest.mark.parametrize("length", [40, 400])
-def test_a_snapshot_stays_small_however_long_the_names_are(length):
+@pytest.mark.parametrize("others", [{}, {"why": "this may be it"}])
+def test_a_snapshot_stays_small_however_long_the_names_are(length, others):
     monitor = LoopDetector.escalating().monitor()
     for number in range(80):
         name = f"{number}".rjust(length, "ü")
-        monitor.after(
-            [ToolCall(name, {"n": "é" * 99}, id=name)], [ToolResult("no such file", True)]
-        )
+        arguments = {"n": "é" * 99, **others}
+        monitor.after([ToolCall(name, arguments, id=name)], [ToolResult("no such file", True)])
     snapshot = monitor.snapshot()
     assert len(json.dumps(snapshot)) <= 10_000
     LoopDetector.escalating().monitor().restore(snapshot)

@@ -6,7 +6,7 @@ left out, or a call for another reason would be another call.
 """
 
 import json
-from typing import Any, Dict, FrozenSet, NamedTuple, Optional, Set
+from typing import Any, Dict, FrozenSet, NamedTuple, Set
 from zlib import crc32
 
 from ..._latest import Latest
@@ -23,14 +23,14 @@ _WORDS = 4  # of the shortest sentence
 
 
 class _Row(NamedTuple):
-    """Calls that have an argument, from the second tool on that has it."""
+    """Calls that have an argument, from the second tool on that has it, as checksums."""
 
     first: int
     """The number of calls before them."""
-    tools: FrozenSet[str]
+    tools: FrozenSet[int]
     size: int = 0
     rests: FrozenSet[int] = frozenset()
-    """Checksums of the tools together with the other arguments."""
+    """The tools together with the other arguments."""
 
     def then(self, rest: int) -> "_Row":
         """Return the row with a further call."""
@@ -55,19 +55,20 @@ class Comments:
         """Learn from a call."""
         self._count += 1
         sentences = _sentences_in(arguments).difference(self._known)
-        rows = {name: self._row_with(tool, self._rows.get(name)) for name in sentences}
+        rows = {name: self._row_with(_checksum(tool), name) for name in sentences}
         # A question or the line of a shell, which one tool has, tells calls apart.
         shared = [name for name, row in rows.items() if len(row.tools) > 1]
         if shared:
-            rest = plain_json([tool, _without(arguments, self._known.union(shared))])
+            rest = _checksum(plain_json([tool, _without(arguments, self._known.union(shared))]))
             for name in shared:
-                rows[name] = rows[name].then(crc32(encoded(rest)))
+                rows[name] = rows[name].then(rest)
         for name in sorted(rows):
             self._rows[name] = rows[name]
         self._known |= {name for name in shared if rows[name].is_of_comments(self._count)}
 
-    def _row_with(self, tool: str, row: Optional[_Row]) -> _Row:
-        """Return a row with a further tool, or the one that begins with it."""
+    def _row_with(self, tool: int, name: str) -> _Row:
+        """Return the row of an argument with a further tool, or the one that begins with it."""
+        row = self._rows.get(name)
         if row is None or row.size >= _SIZE or row.tools == {tool}:
             return _Row(self._count, frozenset((tool,)))
         return row._replace(tools=row.tools | {tool})
@@ -96,13 +97,15 @@ class Comments:
         self._known, self._count = frozenset(map(str, known)), int(count)
         for name, first, tools, size, rests in rows:
             self._rows[str(name)] = _Row(
-                int(first), frozenset(map(str, tools)), int(size), frozenset(map(int, rests))
+                int(first), frozenset(map(int, tools)), int(size), frozenset(map(int, rests))
             )
 
 
 def _sentences_in(arguments: Any) -> Set[str]:
-    """Return the names of the arguments that are sentences."""
-    given = arguments.items() if isinstance(arguments, dict) else ()
+    """Return the names of the arguments that are sentences, and not all that is asked."""
+    if not isinstance(arguments, dict) or len(arguments) < 2:
+        return set()
+    given = arguments.items()
     return {name for name, value in given if len(name) <= _LONGEST_NAME and _is_sentence(value)}
 
 
@@ -114,3 +117,7 @@ def _is_sentence(value: Any) -> bool:
 
 def _without(arguments: Dict[str, Any], names: FrozenSet[str]) -> Dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in names}
+
+
+def _checksum(text: str) -> int:
+    return crc32(encoded(text))
