@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Union
 
 from ..stability import beta
 from .canonical import text_of
-from .shortening import MASK, NAME_LENGTH, shortened
+from .shortening import MASK, NAME_LENGTH, shortened, visible
 
 MaskRule = Union[str, Callable[[Any], Any]]
 """``"secrets"``, ``"arguments"``, or a function from a value to what may be shown of it."""
@@ -83,6 +83,12 @@ class _NoArguments(Masking):
 
 SECRETS = Masking(mask_secrets)
 """The masking that is in use where nothing else is asked for."""
+
+
+def safely_shown(text: str, length: int = 300) -> str:
+    """Return a text of a run for a log, a label or a message: without secrets, and `visible`."""
+    return visible(SECRETS.text(text), length)
+
 
 MASKINGS: Dict[str, Masking] = {"secrets": SECRETS, "arguments": _NoArguments(mask_secrets)}
 """The maskings that may be asked for by name."""

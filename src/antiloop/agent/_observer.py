@@ -4,7 +4,7 @@ import logging
 from typing import Any, Mapping, Optional, Sequence
 
 from .._short_repr import said_by, short_repr
-from .._text.masking import SECRETS
+from .._text.masking import SECRETS, safely_shown
 from .._text.shortening import NAME_LENGTH, visible
 from ..loop_detection import CaseFile, LoopVerdict, Opinion
 from ..stability import stable
@@ -200,4 +200,4 @@ class LoggingObserver(AgentObserver):
 
 def _shown(call: ToolCall) -> str:
     """Return the name of a tool: models invent some, which may forge a line of a log."""
-    return visible(SECRETS.text(call.tool_name), NAME_LENGTH)
+    return safely_shown(call.tool_name, NAME_LENGTH)

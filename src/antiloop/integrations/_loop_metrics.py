@@ -6,8 +6,7 @@ from typing import Dict, Mapping, Optional, Set, Tuple
 from weakref import WeakSet
 
 from .._latest import Latest
-from .._text.masking import SECRETS
-from .._text.shortening import visible
+from .._text.masking import safely_shown
 from .._waste import Waste
 from ..agent import AgentObserver, ModelReply
 from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict, Opinion
@@ -196,9 +195,7 @@ class LoopMetrics(AgentObserver):
         tools = {tool for tool, _ in found.calls} or {str(found.details.get("tool", ""))}
         return {
             "detector": found.detector_name,
-            "tool": self._tool(visible(SECRETS.text(min(tools)), 80))
-            if len(tools) == 1
-            else "several",
+            "tool": self._tool(safely_shown(min(tools), 80)) if len(tools) == 1 else "several",
             "action": verdict.action.value,
             "preset": self._preset,
             "shadow": "true" if verdict.is_shadow else "false",

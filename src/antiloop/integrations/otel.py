@@ -13,7 +13,7 @@ with needed("opentelemetry-sdk", "otel", __name__):
 
 from .._checks import check_threshold
 from .._latest import Latest
-from .._text.masking import SECRETS
+from .._text.masking import safely_shown
 from .._text.shortening import visible
 from .._trace import to_plain
 from ..formats._internal import AgentSpan, Span, agent_span, conversation_of, is_same_call
@@ -82,7 +82,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             around = self._open.get((_key_of(span)[0], _parent_of(span)))
             run_id, verdicts = self._ended(span)
             for verdict in verdicts:
-                said = visible(SECRETS.text(reason_of(verdict)))
+                said = safely_shown(reason_of(verdict))
                 _logger.warning("run %s: %s", visible(run_id, 80), said)
                 # Instrumentations that learn of calls afterwards have no current span.
                 with trace.use_span(around) if around else nullcontext():
@@ -145,10 +145,9 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
 
 
 def _no_arguments(tool: str) -> str:
-    named = visible(SECRETS.text(tool), 80)
     return (
-        f"the spans of tool {named!r} do not record its arguments, so its calls are"
-        " taken as different from each other; have them recorded, e.g. with"
+        f"the spans of tool {safely_shown(tool, 80)!r} do not record its arguments, so its calls"
+        " are taken as different from each other; have them recorded, e.g. with"
         " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true or a setting of your framework"
     )
 

@@ -7,8 +7,7 @@ from ._needed import needed
 with needed("opentelemetry-api", "otel", __name__):
     from opentelemetry import metrics, trace
 
-from .._text.masking import SECRETS
-from .._text.shortening import visible
+from .._text.masking import safely_shown
 from ..agent import AgentObserver
 from ..loop_detection._internal import named_calls
 from ..stability import beta
@@ -84,8 +83,7 @@ class OtelObserver(AgentObserver):
         self, run_id: str, detector_name: str, details: Mapping[str, Any]
     ) -> None:
         """Add the loop to the current span and the counter."""
-        named = named_calls(details)
-        tools = list(dict.fromkeys(visible(SECRETS.text(tool), 80) for tool, _ in named))
+        tools = list(dict.fromkeys(safely_shown(tool, 80) for tool, _ in named_calls(details)))
         indices = details.get("indices")
         what: Dict[str, Any] = {"antiloop.detector.name": detector_name}
         if len(tools) == 1:

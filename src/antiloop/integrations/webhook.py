@@ -18,8 +18,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from .._checks import check_choice, check_seconds, check_threshold
 from .._short_repr import quoted, short_repr
-from .._text.masking import SECRETS
-from .._text.shortening import visible
+from .._text.masking import safely_shown
 from ..agent import AgentObserver
 from ..loop_detection import LoopAction, LoopVerdict
 from ..loop_detection._internal import actions_of
@@ -269,21 +268,21 @@ def _payload(run_id: str, verdict: LoopVerdict) -> Mapping[str, Any]:
     """Return what is known of a loop, masked and shortened."""
     found = verdict.detection
     calls = found.calls if found else []
-    tools = dict.fromkeys(visible(SECRETS.text(tool), 80) for tool, _ in calls)
+    tools = dict.fromkeys(safely_shown(tool, 80) for tool, _ in calls)
     return {
         "event": "antiloop.loop",
-        "run_id": visible(SECRETS.text(run_id), 200),
+        "run_id": safely_shown(run_id, 200),
         "detector": found.detector_name if found else "",
         "action": verdict.action.value,
         "severity": verdict.severity.value,
         "shadow": verdict.is_shadow,
-        "message": visible(SECRETS.text(found.summary), 800) if found else "",
+        "message": safely_shown(found.summary, 800) if found else "",
         "tools": list(tools),
         "calls": [
-            {"tool": visible(SECRETS.text(tool), 80), "arguments": visible(SECRETS.text(arguments))}
+            {"tool": safely_shown(tool, 80), "arguments": safely_shown(arguments)}
             for tool, arguments in calls
         ],
-        "answer": visible(SECRETS.text(found.answer)) if found else "",
+        "answer": safely_shown(found.answer) if found else "",
         "repetitions": found.repetitions if found else 0,
         "wasted_calls": found.wasted_calls if found else 0,
         "suspicion": verdict.suspicion,

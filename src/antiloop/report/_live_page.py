@@ -3,8 +3,7 @@
 from typing import Any, Dict, Iterator, List, Tuple
 
 from .._text.markup import html
-from .._text.masking import SECRETS
-from .._text.shortening import visible
+from .._text.masking import safely_shown
 from ..health import HealthProfile, evaluate
 from ..traces import RecordedRun
 from ..traces._internal import LiveSession, LiveState
@@ -41,7 +40,7 @@ def live_row(session: LiveSession, now_s: float) -> Dict[str, Any]:
         "began_s": None,
         "took_s": None,
         "keys": [],
-        "loops": [visible(SECRETS.text(found.summary))] if found else [],
+        "loops": [safely_shown(found.summary)] if found else [],
         "detectors": [found.detector_name] if found else [],
         "tools": [],
         "picture": str(session.picture),

@@ -9,8 +9,7 @@ from http import HTTPStatus
 from json import JSONDecodeError
 from typing import Any, Iterator, Optional
 
-from ..._text.masking import SECRETS
-from ..._text.shortening import visible
+from ..._text.masking import SECRETS, safely_shown
 from ...exceptions import ProviderError
 from ._wire import part
 
@@ -42,7 +41,7 @@ def named_failures(model: str, client: Any, *, has_begun: bool = False) -> Itera
     except ProviderError as error:
         if not error.model:
             error.model = model
-            error.args = (f"{_named(model, client)}: {_safe(str(error))}",)
+            error.args = (f"{_named(model, client)}: {safely_shown(str(error), _LONGEST)}",)
         raise
     except Exception as error:
         if not _is_of_a_library(error):
@@ -90,12 +89,7 @@ def _said(error: Exception) -> str:
     inner = part(body, "error")
     texts = (part(inner, "message"), part(body, "message"), inner, str(error))
     text = next(text for text in (*texts, type(error).__name__) if text and isinstance(text, str))
-    return _safe(text).rstrip(".")
-
-
-def _safe(text: str) -> str:
-    """Return what a server said without what must not be shown."""
-    return visible(SECRETS.text(text), _LONGEST)
+    return safely_shown(text, _LONGEST).rstrip(".")
 
 
 def _remedy(error: Exception, status: Optional[int], has_begun: bool) -> str:
