@@ -93,8 +93,7 @@ def carries_text(tool_name: str, arguments: Any) -> bool:
     """
     if command_line(arguments) is not None or _effect(tool_name, arguments) is False:
         return False
-    given = arguments.values() if isinstance(arguments, dict) else ()
-    texts = [each for each in given if isinstance(each, str)]
+    texts = _texts_in(arguments)
     return any("\n" in each.strip() for each in texts) and not seems_to_type(tool_name)
 
 
@@ -152,8 +151,8 @@ def seems_to_type(tool_name: str) -> bool:
 
 def is_typed(tool_name: str, arguments: Any) -> bool:
     """Guess whether a call is a line for a shell, or what is typed into a program."""
-    line = command_line(arguments) or _line_named_after(tool_name, arguments)
-    return line is not None or seems_to_type(tool_name) or tool_name.lower() in _SHELLS
+    is_line = _line_of(tool_name, arguments) is not None
+    return is_line or seems_to_type(tool_name) or tool_name.lower() in _SHELLS
 
 
 def seems_to_move(tool_name: str, arguments: Any) -> bool:
@@ -169,8 +168,7 @@ def seems_to_move(tool_name: str, arguments: Any) -> bool:
 
 def _is_single_key(arguments: Any) -> bool:
     """Whether a single character is the only text in arguments."""
-    given = arguments.values() if isinstance(arguments, dict) else ()
-    texts = [each for each in given if isinstance(each, str)]
+    texts = _texts_in(arguments)
     return len(texts) == 1 == len(texts[0])
 
 
@@ -183,7 +181,7 @@ def _is_named_move(tool_name: str) -> bool:
 
 def _searches(tool_name: str, arguments: Any) -> bool:
     """Whether a command line searches or only prints, and nothing that it finds is changed."""
-    command = command_line(arguments) or _line_named_after(tool_name, arguments)
+    command = _line_of(tool_name, arguments)
     if command is None:
         return False
     first_words = [word for part in _COMMANDS.split(command) for word in part.split(None, 1)[:1]]
@@ -194,11 +192,15 @@ def _searches(tool_name: str, arguments: Any) -> bool:
     return not ("-delete" in command or command_changes(command))
 
 
-def _line_named_after(tool_name: str, arguments: Any) -> Optional[str]:
-    """Return a command line that begins with the tool's name: ``ls | grep a`` for ``ls``."""
-    values = arguments.values() if isinstance(arguments, dict) else ()
-    lines = (value for value in values if isinstance(value, str))
-    return next((line for line in lines if line.split(None, 1)[:1] == [tool_name]), None)
+def _line_of(tool_name: str, arguments: Any) -> Optional[str]:
+    """Return the command line of a call: ``ls | grep a`` is one of the tool ``ls``, too."""
+    named = (each for each in _texts_in(arguments) if each.split(None, 1)[:1] == [tool_name])
+    return command_line(arguments) or next(named, None)
+
+
+def _texts_in(arguments: Any) -> List[str]:
+    given = arguments.values() if isinstance(arguments, dict) else ()
+    return [each for each in given if isinstance(each, str)]
 
 
 def _effect(tool_name: str, arguments: Any) -> Optional[bool]:
@@ -216,9 +218,9 @@ def _states_change(arguments: Any) -> Optional[bool]:
     >>> _states_change({"sql": "INSERT INTO a VALUES (1)"}), _states_change({"q": "insert a row"})
     (True, None)
     """
-    for value in arguments.values() if isinstance(arguments, dict) else ():
+    for text in _texts_in(arguments):
         # Its verbs are written in capitals; one word by itself is a value.
-        said = value[:LONGEST_NAME].split(None, 1) if isinstance(value, str) else ()
+        said = text[:LONGEST_NAME].split(None, 1)
         if len(said) > 1 and said[0].isupper() and said[0].lower() in _MUTATING:
             return True
     return None

@@ -1,7 +1,6 @@
 """The recent calls of a run, in rounds: the input of a detector."""
 
 from itertools import zip_longest
-from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -34,8 +33,6 @@ from .tool_policy import NO_POLICY, Policies, ToolPolicy
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard
-
-_fingerprint_of = attrgetter("call")
 
 _MOST_S = 1e12
 """A larger number is not a time: it lies 30,000 years away."""
@@ -168,8 +165,6 @@ class Window:
             if earlier is None or answer_order(features) < answer_order(earlier.features):
                 ended_at = self._ended_at(call, result)
                 evidence[features.call] = self._judged(index, call, features, ended_at)
-        for each in sorted(asked, key=_fingerprint_of):
-            self.comments.learn(each.tool, each.arguments)
         self.call_count += len(calls)
         if self.counts:
             self._count(known.tool for known in asked)
@@ -180,8 +175,10 @@ class Window:
     def _read(self, asked: Sequence[Asked], results: Sequence[Result]) -> Dict[int, CallFeatures]:
         """Read the calls of a round that are judged, by their places."""
         known = dict(enumerate(results))
-        # What is learned of a host depends on the order of the answers, which is chance in a round.
+        # What is learned of a host depends on the order of the calls, which is chance in a round.
         order = sorted(range(len(asked)), key=lambda at: asked[at].call)
+        for at in order:
+            self.comments.learn(asked[at].tool, asked[at].arguments)
         return {
             at: CallFeatures.of(asked[at], known.get(at), self.masking, self.keys, self.host_lines)
             for at in order
