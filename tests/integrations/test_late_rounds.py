@@ -40,6 +40,12 @@ class Session:
         self.lines.append({"type": "user", "message": {"role": "user", "content": "Go on."}})
         return self.ask("UserPromptSubmit", prompt="Go on.")
 
+    def resume(self):
+        """Take the session up in another process, which finds all that came before written."""
+        self.written = len(self.lines)
+        self.guard = LoopGuard(LoopDetector.escalating())
+        return self.speak()
+
     def round(self, name, arguments, text="nothing new"):
         """Make a call; return what the hook answered before and after it."""
         self.number += 1
@@ -82,6 +88,15 @@ def test_the_first_call_of_a_new_turn_is_not_refused(tmp_path):
     assert said([session.round(*SAME)]) == [None, None]
 
 
+def test_the_first_call_of_a_session_that_is_taken_up_again_is_not_refused(tmp_path):
+    session = Session(tmp_path)
+    for _ in range(5):
+        session.round(*SAME)
+    session.lags = [1_000] * 100
+    session.resume()
+    assert said([session.round(*SAME)]) == [None, None]
+
+
 def test_a_notification_in_the_place_of_the_user_begins_no_turn(tmp_path):
     session = Session(tmp_path, [1_000] * 100)
     for _ in range(4):
@@ -92,14 +107,19 @@ def test_a_notification_in_the_place_of_the_user_begins_no_turn(tmp_path):
 
 @given(
     lags=st.lists(st.integers(0, 8), min_size=24, max_size=24),
-    rounds=st.lists(st.sampled_from([SAME, SAME, OTHER, None]), min_size=1, max_size=8),
+    rounds=st.lists(
+        st.sampled_from([SAME, SAME, OTHER, Session.speak, Session.resume]), min_size=1, max_size=8
+    ),
 )
 def test_answers_do_not_depend_on_when_the_transcript_is_written(lags, rounds):
     def answers(lags):
         with tempfile.TemporaryDirectory() as folder:
             session = Session(folder, lags)
             for number, each in enumerate(rounds):
-                yield session.round(*each, text=f"{number // 3}") if each else (session.speak(), {})
+                if callable(each):
+                    yield each(session), {}
+                else:
+                    yield session.round(*each, text=f"{number // 3}")
 
     assert said(answers(lags)) == said(answers([0] * 24))
 

@@ -80,7 +80,7 @@ class LoopGuard(Guard):
         late = self._late.setdefault(transcript_of(dict(event)), LateRounds())
         if kind == "UserPromptSubmit":
             if not self.profile.is_of_host(text_of(event.get("prompt"))):
-                late.user_message()
+                late.user_message(history)
             return {}
         history = late.completed(history)
         if kind == "PreToolUse":

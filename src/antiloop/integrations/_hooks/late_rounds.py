@@ -22,17 +22,17 @@ class LateRounds:
 
     def __init__(self) -> None:
         self._rounds: List[Answers] = []
-        self._last: Optional[str] = None
         self._before_turn: Optional[str] = None
 
     def add(self, answers: Answers) -> None:
         """Note a round that has run."""
         self._rounds = [*self._rounds[1 - _MOST :], answers]
-        self._last = answers[-1][0].id
 
-    def user_message(self) -> None:
-        """Note that the user has spoken after the last round."""
-        self._before_turn = self._last
+    def user_message(self, history: History) -> None:
+        """Note that the user has spoken after all that is written, and what events said besides."""
+        # Of a session that is taken up again, no event has told anything yet.
+        calls = self.completed(history).calls
+        self._before_turn = calls[-1].id if calls else None
 
     def completed(self, history: History) -> History:
         """Return what is written, with what events said besides at its end."""
