@@ -144,6 +144,55 @@ def test_to_wait_for_what_has_ended_is_a_repetition(preset, call, answer):
     assert actions[3] != "continue"
 
 
+SLEEPERS = [
+    ("bash", {"command": "sleep 30 && tail -1 build.log"}),
+    ("bash", {"command": "sleep 60", "timeout": 90_000}),
+    ("exec_command", {"cmd": "tail -1 build.log; sleep 30", "yield_time_ms": 40_000}),
+    ("exec", "sleep 30; tail -1 build.log"),
+]
+HOSTS = [
+    "{0}\n[exit code: 0]",
+    "Exit code: 0\nWall time: 30.1 seconds\nOutput:\n{0}",
+    "Chunk ID: a1b2c3\nProcess exited with code 0\nOutput:\n{0}",
+    "<returncode>0</returncode>\n<output>\n{0}\n</output>",
+    '{{"stdout": "{0}", "exit_code": 0}}',
+]
+TIMERS = [
+    ("sleep", {"seconds": 30}),
+    ("wait", {"minutes": 5, "reason": "the build takes long"}),
+    ("computer", {"action": "wait", "duration": 3}),
+    ("browser_wait_for", {"time": 30}),
+]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(SLEEPERS), st.sampled_from(HOSTS), st.sampled_from(["[12/40] a.c", "slow"]))
+def test_the_exit_code_of_a_sleep_is_not_the_end_of_the_work(preset, call, host, said):
+    look = [(*call, host.format(said))]
+    assert verdicts(preset().monitor(), *[look] * 11) == ["continue"] * 11
+
+
+@given(st.sampled_from(SLEEPERS), st.sampled_from(ENDED[1:4]))
+def test_a_line_that_sleeps_may_show_that_the_work_has_ended(call, answer):
+    assert has_ended(answer, call[1])
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(st.sampled_from(TIMERS), st.sampled_from(["Done.", "finished waiting", *ENDED[:3]]))
+def test_a_timer_that_is_over_ends_no_wait(preset, timer, answer):
+    look = [("get_state", {"id": "door"}, '{"state": "shut", "battery": 81}')]
+    rounds = [[(*timer, answer)], look] * 8
+    assert set(verdicts(preset().monitor(), *rounds)) == {"continue"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"timeout_ms": 9000}, {"job": "build-7", "seconds": 60}, {"id": 7, "seconds": 60}],
+)
+def test_what_waits_for_something_is_no_timer(arguments):
+    assert has_ended("Done.", arguments)
+
+
 @pytest.mark.parametrize("answer", ENDED[:3])
 def test_a_declared_poll_of_what_has_ended_is_a_repetition(answer):
     polls = {"look": ToolPolicy(poll=True)}

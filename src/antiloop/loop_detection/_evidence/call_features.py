@@ -139,7 +139,7 @@ class CallFeatures:
         is_polled = bool(policy.poll) and policy.polls(asked.arguments)
         waits = asked.waits and not kind.is_failure  # one that failed has waited for nothing
         # Once the work has ended, to go on waiting is a repetition like any other.
-        if (waits or (is_polled and kind is SUCCESS)) and has_ended(given or ""):
+        if (waits or (is_polled and kind is SUCCESS)) and has_ended(given or "", asked.arguments):
             waits = is_polled = False
         was_object = text is not given and is_object(given or "")
         kept = None if text is None else kept_text(text, was_object)

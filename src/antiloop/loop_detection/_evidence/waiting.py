@@ -37,13 +37,16 @@ _TAIL = 40  # characters at the end of a line for a shell in which it stands
 _NESTED = re.compile(
     r"\bwrite_stdin\(\s*\{[^{}]{0,300}\bchars[\"']?\s*:\s*(?:\"\"|'')|\bwait(?:_\w{1,40})?\(\s*\{"
 )
+_EXITED = re.compile(
+    r"\b(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)|return_?code)\W{1,3}-?\d", re.IGNORECASE
+)
 _ENDED = re.compile(
-    r"\b(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)|return_?code)\W{1,3}-?\d"
-    r"|(?:<|\")(?:status|state)(?:>|\"\s*:\s*\")"
+    r"(?:<|\")(?:status|state)(?:>|\"\s*:\s*\")"
     r"(?:completed?|failed|killed|done|success|succeeded|finished|error)\b"
     r"|\A\W{0,9}(?:done|finished|completed|no such (?:process|session|job))\b",
     re.IGNORECASE,
 )
+_AT_MOST = re.compile("timeout|yield", re.IGNORECASE)  # how long to wait for something else
 _HEAD = 400
 
 
@@ -87,13 +90,45 @@ def waited_for(arguments: Any) -> Any:
     return {
         name: _without_length(value) if isinstance(value, str) else value
         for name, value in arguments.items()
-        if not (isinstance(value, (int, float)) and is_lasting(str(name)[:LONGEST_NAME]))
+        if not _is_length(name, value)
     }
 
 
-def has_ended(text: str) -> bool:
-    """Whether an answer says that what was waited for has ended."""
-    return _ENDED.search(text[:_HEAD]) is not None
+def has_ended(text: str, arguments: Any = None) -> bool:
+    """Whether an answer says that what was waited for has ended.
+
+    A sleep always ends. So the exit code of a line that sleeps says nothing of the work, and what a
+    timer says does not either: it waits for nothing but its time.
+    """
+    head = text[:_HEAD]
+    has_exited = _EXITED.search(head) is not None and not _sleeps(arguments)
+    return (has_exited or _ENDED.search(head) is not None) and not _is_timer(arguments)
+
+
+def _sleeps(arguments: Any) -> bool:
+    """Whether a line for a shell sleeps first, or for long at its end."""
+    texts = arguments.values() if isinstance(arguments, dict) else (arguments,)
+    return any(isinstance(text, str) and _without_length(text) != text for text in texts)
+
+
+def _is_timer(arguments: Any) -> bool:
+    """Whether arguments say for how long to wait, and name nothing to wait for."""
+    if not isinstance(arguments, dict):
+        return False
+    others = [
+        value
+        for name, value in arguments.items()
+        if not _is_length(name, value) or _AT_MOST.search(str(name)) is not None
+    ]
+    # A reason is a sentence.
+    return len(others) < len(arguments) and all(
+        isinstance(each, str) and (" " in each or _is_verb(each)) for each in others
+    )
+
+
+def _is_length(name: Any, value: Any) -> bool:
+    """Whether an argument says how long something takes."""
+    return isinstance(value, (int, float)) and is_lasting(str(name)[:LONGEST_NAME])
 
 
 def _waits_by_line(line: str) -> bool:
