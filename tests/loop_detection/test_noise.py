@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop import LoopDetector, ToolCall
+from antiloop import LoopDetector, ToolCall, ToolPolicy
 from antiloop._text.canonical import parsed_arguments
 from antiloop.loop_detection._evidence.noise import (
     _MARK,
     does_nothing,
     near_arguments,
     template,
+    with_command_line,
     without_noise,
     without_places,
     wording,
@@ -356,3 +357,57 @@ def test_what_looks_like_a_random_id_marks_a_line(token):
 @pytest.mark.parametrize("token", NAMES)
 def test_a_number_or_a_name_marks_no_line(token):
     assert not _MARK.findall(f"chunk {token} ended".lower())
+
+
+LINES = ["sed -i s/a/b/ a.py", "pytest -q", "sleep 30 && tail log", "grep -rn x src", "ls", "# look"]
+SAID = ["", "1 failed", "building", "a.py\nb.py", "Error: no such file"]
+SHELLS = [
+    ["bash", "-lc"],
+    ["/bin/sh", "-c"],
+    [r"C:\Windows\System32\cmd.exe", "/c"],
+    ["powershell.exe", "-NoProfile", "-Command"],
+]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(SAID)), max_size=14),
+    st.sampled_from(SHELLS),
+)
+def test_a_line_is_judged_alike_as_a_text_and_as_a_list_of_words(steps, shell):
+    def taken(form):
+        monitor = LoopDetector.escalating().monitor()
+        calls = [(ToolCall("run", {"cmd": form(line)}), said) for line, said in steps]
+        return [monitor.after([call], [said]).action for call, said in calls]
+
+    as_text = taken(lambda line: line)
+    assert taken(lambda line: [*shell, line]) == as_text
+    assert taken(lambda line: line.split(" ")) == as_text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [None, ["ls"], {}, {"command": []}, {"command": ["ls", 7]}, {"tags": ["ls", "-l"]}],
+)
+def test_other_lists_stay_lists(arguments):
+    assert with_command_line(arguments) is arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["bash", "run.sh"], "bash run.sh"),
+        (["-c", "ls"], "-c ls"),
+        (["python", "-c", "print(1)"], "python -c print(1)"),
+        (["bash", "-x", "run.sh"], "bash -x run.sh"),
+    ],
+)
+def test_a_program_that_is_no_shell_gets_no_line(words, line):
+    assert with_command_line({"command": words}) == {"command": line}
+
+
+def test_a_declared_key_reads_the_arguments_as_the_model_made_them():
+    seen = []
+    tools = {"run": ToolPolicy(key=lambda arguments: seen.append(arguments) or arguments)}
+    arguments = {"command": ["bash", "-lc", "ls"]}
+    LoopDetector.default(tools=tools).monitor().after([ToolCall("run", arguments)], ["a.py"])
+    assert seen == [arguments]

@@ -14,6 +14,7 @@ from .._profiles import NO_CLIENT, ClientProfile
 from .comments import Comments
 from .fingerprint import KEY_LENGTH, kept_name, short_call_fingerprint, text_fingerprint
 from .host_lines import HostLines
+from .noise import with_command_line
 from .outcome import SUCCESS, UNKNOWN, Outcome, outcome, reads_like_refusal
 from .relayed import relayed
 from .tool_policy import NO_POLICIES, NO_POLICY, Policies, ToolPolicy
@@ -78,10 +79,11 @@ def asked_of(
     if policy is None:  # else the user speaks of the tool that is called, whatever it hands on
         name, arguments = relayed(name, arguments)
         policy = policies.get(name, NO_POLICY)
-    arguments = compared = copied(arguments)
+    given = copied(arguments)
+    arguments = compared = with_command_line(given)
     text = equal = plain_json(arguments)
     if policy.key is not None:
-        compared = copied(plain(_declared(policy.compared_arguments, arguments, name, "key")))
+        compared = copied(plain(_declared(policy.compared_arguments, given, name, "key")))
     elif client.comments:
         compared = client.without_comments(name, arguments)
     if compared is not arguments:

@@ -75,6 +75,8 @@ _NO_OP = re.compile(r"\s*(?:#|:(?!\w))")
 _COMMAND = re.compile(  # where a shell's command line stands: `cmd`, `bash_command`, `CommandLine`
     r"(?:\A|_|(?<=[a-z])(?=[A-Z]))(?i:command(?:_?line)?|cmd|script)\Z"
 )
+_SHELL = re.compile(r"(?:.*[\\/])?(?:\w*sh|cmd|powershell)(?:\.exe)?", re.IGNORECASE)
+_LINE_FOLLOWS = re.compile("-[a-z]*c|-command|/c", re.IGNORECASE)
 
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")  # of a machine
 _SENTENCE = 8  # different words of the shortest answer that says more than a value
@@ -252,6 +254,32 @@ def command_line(arguments: Any) -> Optional[str]:
         names = [name for name in texts if _holds_a_command(str(name)[:_LONGEST_NAME])]
         return arguments[min(names)] if names else None
     return arguments if isinstance(arguments, str) else None
+
+
+def with_command_line(arguments: Any) -> Any:
+    """Return arguments with a command as one line where they hold it as a list of words.
+
+    >>> with_command_line({"command": ["bash", "-lc", "ls src"]})
+    {'command': 'ls src'}
+    >>> with_command_line({"cmd": ["git", "status"], "cwd": "/w"})
+    {'cmd': 'git status', 'cwd': '/w'}
+    """
+    if not isinstance(arguments, dict):
+        return arguments
+    lines = {
+        name: _line_of(value)
+        for name, value in arguments.items()
+        if isinstance(value, list) and value and all(isinstance(each, str) for each in value)
+        if _holds_a_command(str(name)[:_LONGEST_NAME])
+    }
+    return {**arguments, **lines} if lines else arguments
+
+
+def _line_of(parts: List[str]) -> str:
+    """Return the line that a shell is given, or all the words."""
+    if len(parts) > 2 and _SHELL.fullmatch(parts[0]) and _LINE_FOLLOWS.fullmatch(parts[-2]):
+        return parts[-1]
+    return " ".join(parts)
 
 
 @lru_cache(maxsize=1024)
