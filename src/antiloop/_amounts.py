@@ -35,7 +35,7 @@ def moment_s(value: Any) -> Optional[float]:
     (60.5, 1700000000.0)
     """
     if isinstance(value, str) and ":" in value:
-        return _iso_moment_s(value)
+        return iso_moment_s(value)
     if isinstance(value, datetime):
         return _since_1970_s(value)
     seconds = number(value)
@@ -44,7 +44,8 @@ def moment_s(value: Any) -> Optional[float]:
     return seconds
 
 
-def _iso_moment_s(text: str) -> Optional[float]:
+def iso_moment_s(text: str) -> Optional[float]:
+    """Read ISO 8601 text as seconds since 1970; None for any other text."""
     # Python before 3.11 reads neither a Z nor fractions of other than 3 or 6 digits.
     text = _FRACTION.sub(lambda match: "." + f"{match[1]:0<6}"[:6], text.strip(), count=1)
     try:

@@ -5,8 +5,9 @@ import re
 from datetime import datetime, timezone
 from typing import NamedTuple, Optional
 
+from ..._amounts import iso_moment_s
+
 _LENGTH = re.compile(r"([0-9]{1,6})([dh])")
-_UTC = re.compile("[Zz]$")
 _SECONDS = {"d": 86_400, "h": 3_600}
 
 
@@ -22,14 +23,11 @@ class Since(NamedTuple):
         length = _LENGTH.fullmatch(text)
         if length and int(length[1]):
             return cls(length_s=int(length[1]) * _SECONDS[length[2]])
-        try:
-            # Python before 3.11 does not read the Z that others write.
-            time = datetime.fromisoformat(_UTC.sub("+00:00", text))
-        except ValueError:
+        time_s = iso_moment_s(text.upper())
+        if time_s is None:
             problem = f"must be like 7d, 24h or 2026-01-31, got {text!r}"
-            raise argparse.ArgumentTypeError(problem) from None
-        aware = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
-        return cls(time_s=aware.timestamp())
+            raise argparse.ArgumentTypeError(problem)
+        return cls(time_s=time_s)
 
 
 class Period(NamedTuple):
