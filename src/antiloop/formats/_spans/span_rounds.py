@@ -2,8 +2,9 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Deque, Dict, List, Optional, Sequence, Tuple
+from typing import Deque, List, Optional, Sequence, Tuple
 
+from ..._latest import Latest
 from ...types import ToolCall
 from .agent_span import AgentSpan
 
@@ -32,7 +33,7 @@ class SpanRounds:
 
     def __init__(self) -> None:
         self._count = 0
-        self._families: Dict[Tuple[str, str], _Family] = {}
+        self._families: Latest[Tuple[str, str], _Family] = Latest(_PARENTS_REMEMBERED)
         self._replies: Deque[Tuple[int, List[ToolCall]]] = deque(maxlen=_REPLIES_REMEMBERED)
 
     def place(self, one: AgentSpan) -> Placed:
@@ -46,10 +47,7 @@ class SpanRounds:
 
     def _family(self, one: AgentSpan) -> "_Family":
         parent = one.span.trace_id, one.span.parent_id
-        family = self._families.pop(parent, None) or _Family()
-        self._families[parent] = family
-        if len(self._families) > _PARENTS_REMEMBERED:
-            del self._families[next(iter(self._families))]
+        self._families[parent] = family = self._families.get(parent) or _Family()
         return family
 
 
