@@ -4,7 +4,7 @@ A recurring call is drawn in a lane (a separate column) for as long as it keeps 
 A repeat is then a straight line and a cycle a zigzag, whatever its length, and laps line up.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Dict, List, NamedTuple, Sequence
 
 LANES = 6
@@ -30,10 +30,7 @@ def marks_of(calls: Sequence[str]) -> Dict[str, int]:
     >>> marks_of(["a", "b", "c", "b"])
     {'b': 0}
     """
-    counts: Dict[str, int] = {}
-    for call in calls:
-        counts[call] = counts.get(call, 0) + 1
-    returning = sorted((call for call in counts if counts[call] > 1), key=lambda c: -counts[c])
+    returning = (call for call, count in Counter(calls).most_common() if count > 1)
     return {call: number for number, call in enumerate(returning)}
 
 

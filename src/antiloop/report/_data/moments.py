@@ -3,6 +3,7 @@
 from datetime import datetime, timezone
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+from ..._checks import is_number
 from ...traces import RecordedRun
 
 _LATEST_S = 253_402_300_800.0
@@ -91,9 +92,7 @@ def _time(value: Any) -> Optional[float]:
 
 def _length(value: Any) -> Optional[float]:
     # A recording may hold anything; a time that is none is not known.
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if 0 <= value < _LATEST_S else None
+    return float(value) if is_number(value) and 0 <= value < _LATEST_S else None
 
 
 def _rounded(value: Optional[float]) -> Optional[float]:
