@@ -4,8 +4,7 @@ import json
 import os
 import time
 from threading import RLock
-from types import TracebackType
-from typing import Any, Callable, Mapping, Optional, Sequence, Type, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from .._latest import Latest
 from .._short_repr import error_text, quoted, short_repr
@@ -278,12 +277,7 @@ class RunRecorder(AgentObserver):
         """Return the recorder itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, kind: object, error: Optional[BaseException], traceback: object) -> None:
         """End what has not ended, as failed if an exception is on its way."""
         if self._file.is_closed:
             return
