@@ -67,6 +67,28 @@ def test_the_configuration_is_written_in_either_case(runs, tmp_path, capsys):
         assert main(["scan", "--config", str(output), path]) == 0
 
 
+@pytest.mark.parametrize("ends", ["shadow = false\n", ""])
+def test_a_configuration_does_not_keep_the_shadow_mode_of_the_settings(
+    runs, tmp_path, monkeypatch, ends
+):
+    monkeypatch.chdir(tmp_path)
+    settings = tmp_path / "antiloop.toml"
+    settings.write_text("shadow = true\n")
+    main(["calibrate", runs(4, 1), "-o", "fitted.json"])
+    settings.write_text(f'config = "fitted.json"\n{ends}')
+    assert not LoopDetector.from_file().shadow
+    settings.write_text('config = "fitted.json"\nshadow = true\n')
+    assert LoopDetector.from_file().shadow
+
+
+def test_the_shadow_mode_of_a_configuration_is_kept(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shadow = LoopDetector.default(shadow=True).to_config()
+    (tmp_path / "old.json").write_text(json.dumps(shadow))
+    main(["calibrate", "--config", "old.json", runs(4, 1), "-o", "fitted.json"])
+    assert json.loads((tmp_path / "fitted.json").read_text())["shadow"] is True
+
+
 def test_the_page_tells_what_stopped_and_what_was_raised(runs, capsys):
     main(["calibrate", runs(4, 1, 3)])
     lines = capsys.readouterr().out.splitlines()

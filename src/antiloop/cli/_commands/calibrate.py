@@ -154,12 +154,19 @@ def _write(args: argparse.Namespace, detector: LoopDetector, done: "Calibration"
     path = args.output
     with naming(path, (OSError, ValueError)):
         is_settings = path.endswith(".toml")
-        text = _settings(args, detector, done) if is_settings else json.dumps(done.config, indent=2)
+        text = _settings(args, detector, done) if is_settings else _configuration(args, done)
         if path == "-":
             say(text)
             return
         with replaced_file(path, within=named_folders(path)) as file:
             file.write(text if is_settings else text + "\n")
+
+
+def _configuration(args: argparse.Namespace, done: "Calibration") -> str:
+    """Return the configuration as JSON, without the shadow mode that the settings have set."""
+    # Settings that name the file would stay in shadow mode after `shadow` was removed from them.
+    live = {"shadow": False} if "shadow" in settings_of(args).values else {}
+    return json.dumps({**done.config, **live}, indent=2)
 
 
 def _settings(args: argparse.Namespace, detector: LoopDetector, done: "Calibration") -> str:
