@@ -335,7 +335,7 @@ def test_a_question_that_got_no_answer_is_told_of_before_the_next_round():
 def test_observers_that_are_no_list_are_refused():
     with pytest.raises(TypeError, match="observers must be a list of observers, got 3"):
         detector().monitor(observers=3)
-    with pytest.raises(TypeError, match="takes a function or an observer"):
+    with pytest.raises(TypeError, match="a listener must be a function"):
         detector().monitor(observers=[3])
 
 

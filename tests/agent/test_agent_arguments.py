@@ -75,6 +75,7 @@ def test_a_prompt_of_something_else_than_messages_is_refused(prompt):
     told = "the prompt must hold Message objects; number 0 is"
     with pytest.raises(TypeError, match=told) as caught:
         Agent([], HELLO).run(prompt)
+    assert str(caught.value).endswith("; pass Message(Role.USER, text)")
     assert len(str(caught.value)) < 100
 
 

@@ -44,7 +44,7 @@ def test_what_is_left_out_has_its_default():
     ("config", "complaint"),
     [
         ([], "a configuration: must be an object, got list"),
-        ({}, "version must be 1, got None"),
+        ({}, r"version must be 1, got None; LoopDetector\.to_config\(\) of this version"),
         ({"version": 1}, "no 'detectors'"),
         ({**WHOLE, "detectors": 7}, "detectors: must be a list, got int"),
         ({**WHOLE, "detectors": "repeat"}, "detectors: must be a list, got str"),
@@ -95,7 +95,7 @@ class Own(BaseDetector):
 @pytest.mark.parametrize(
     ("detector", "complaint"),
     [
-        (LoopDetector([Own()]), "detectors: Own is not built in"),
+        (LoopDetector([Own()]), "detectors: Own is not built in, .* add it in your program"),
         (LoopDetector([RepeatDetector()], inject_message=str), "inject_message: a function"),
         (LoopDetector([RepeatDetector()], mask=str), "mask: a function"),
         (

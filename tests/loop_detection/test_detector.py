@@ -161,6 +161,17 @@ class TestOwnDetectors:
             " unknown; use result.text"
         ]
 
+    def test_one_that_returns_something_else_is_not_told_of_results(self, caplog):
+        class Answering(BaseDetector):
+            name = "answering"
+
+            def check(self, tool_calls, tool_results):
+                return True
+
+        with caplog.at_level(logging.WARNING, "antiloop"):
+            LoopDetector([Answering()]).monitor().record_call("look", {}, "x")
+        assert [each.levelname for each in caplog.records] == ["ERROR"]
+
     def test_one_that_raises_on_a_call_alone_is_not_told_of_results(self, caplog):
         class Wrong(BaseDetector):
             name = "wrong"

@@ -67,14 +67,16 @@ def test_without_a_file_the_log_says_what_is_used(folder, caplog):
     with caplog.at_level(logging.INFO, "antiloop"):
         LoopDetector.from_file()
     assert caplog.messages == [
-        "no settings file was found; preset 'default' is used, about a loop: raise"
+        "no settings file was found; preset 'default' is used; actions on a loop: raise"
     ]
     assert caplog.records[0].levelname == "WARNING"
     caplog.clear()
     (folder / "antiloop.toml").write_text('preset = "escalating"\n')
     with caplog.at_level(logging.INFO, "antiloop"):
         LoopDetector.from_file(required=True)
-    assert caplog.messages == ["settings of antiloop.toml; about a loop: notify, block, stop"]
+    assert caplog.messages == [
+        "settings of antiloop.toml are used; actions on a loop: notify, block, stop"
+    ]
 
 
 def test_a_required_file_that_is_not_there_is_refused(folder):

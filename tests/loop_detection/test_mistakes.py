@@ -178,7 +178,9 @@ MISTAKES = {
     ),
     "a number as a listener": (
         lambda: LoopDetector(ONE).monitor().add_listener(3),
-        TypeError("add_listener takes a function or an observer with on_verdict, got 3"),
+        TypeError(
+            "a listener must be a function, or an object with methods such as on_verdict, got 3"
+        ),
     ),
     "a window": (detector(window=1), ValueError("window must be a whole number, 2 or more, got 1")),
     "too small a window": (
@@ -382,7 +384,13 @@ MISTAKES = {
         lambda: LoopDetector.from_config([]),
         ValueError("a configuration: must be an object, got list"),
     ),
-    "another version": (config(version=2), ValueError("version must be 1, got 2")),
+    "another version": (
+        config(version=2),
+        ValueError(
+            "version must be 1, got 2;"
+            " LoopDetector.to_config() of this version of antiloop writes a configuration"
+        ),
+    ),
     "no detectors": (
         lambda: LoopDetector.from_config({"version": 1}),
         ValueError(

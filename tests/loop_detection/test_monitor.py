@@ -1054,7 +1054,7 @@ def test_an_observer_that_raises_is_logged_and_the_run_goes_on(caplog):
 
 @pytest.mark.parametrize("wrong", [Kept, 3, None, "print"])
 def test_what_is_neither_function_nor_observer_is_refused(wrong):
-    with pytest.raises(TypeError, match="takes a function or an observer with on_verdict"):
+    with pytest.raises(TypeError, match="must be a function, or an object with methods such as"):
         LoopDetector.default().monitor().add_listener(wrong)
 
 

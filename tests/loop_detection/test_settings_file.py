@@ -148,6 +148,13 @@ def test_what_cannot_be_read_is_told_with_the_file(tmp_path, name, data, words):
     assert str(caught.value).startswith(f"{path}: {words}")
 
 
+def test_for_a_configuration_in_json_the_error_says_how_it_is_used(tmp_path):
+    path = tmp_path / "fitted.json"
+    path.write_text('{"version": 1}')
+    with pytest.raises(SettingsError, match=r'name it in antiloop\.toml: config = "FILE\.json"'):
+        read_settings(str(path))
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(SettingsError, match=r"gone\.toml: No such file"):
         read_settings(str(tmp_path / "gone.toml"))

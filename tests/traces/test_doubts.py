@@ -33,10 +33,12 @@ BLOCKS = [
 ]
 REQUESTS = [{"messages": chat_messages(healthy(count))} for count in (2, 3, 4)]
 CUT = [each for each in chat_messages(stuck(2)) if each["role"] != "assistant"]
+NAMELESS = {"run_id": "r", "steps": [{"tool": "ls", "args": {}, "output": "a.py"}] * 3}
 DOUBTFUL = {
     "replies": ([REPLIES], "2 replies, and no tool call that is understood", 1),
     "blocks": ([BLOCKS], "blocks of the type 'tool_usage' are not understood", 1),
-    "requests": (REQUESTS, "the run goes on with that before it", 2),
+    "requests": (REQUESTS, "the run begins with all calls of the run before it", 2),
+    "names": ([NAMELESS], "3 of 3 calls have neither a name nor arguments here", 1),
     "results": ([CUT], "2 of 2 results have no call here", 1),
 }
 

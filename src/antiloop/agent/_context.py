@@ -196,7 +196,10 @@ def _messages(prompt: Any) -> List[Message]:
     messages = list(prompt)
     for at, each in enumerate(messages):
         if not isinstance(each, Message):
-            raise TypeError(f"the prompt must hold Message objects; number {at} is {held(each)}")
+            raise TypeError(
+                f"the prompt must hold Message objects; number {at} is {held(each)};"
+                " pass Message(Role.USER, text)"
+            )
     return [_owned(message) for message in messages]
 
 

@@ -38,8 +38,8 @@ _LAST: ContextVar[Optional["_LastRequest"]] = ContextVar("antiloop_last_request"
 
 _logger = logging.getLogger("antiloop")
 _UNKNOWN = (
-    "what came before this call of agent %r is not known, so it is not refused: give Runner.run the"
-    " run_config of the guard; right after a person's approval there is nothing to do"
+    "a call of agent %r runs unguarded, because the guard has not seen the conversation: pass"
+    " run_config=guard.run_config() to Runner.run; ignore this right after a person's approval"
 )
 
 

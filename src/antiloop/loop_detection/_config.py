@@ -44,7 +44,10 @@ def read_config(config: Mapping[str, Any]) -> Dict[str, Any]:
     parts = with_whole_numbers(_read("a configuration", _object, config))
     version = parts.pop("version", None)
     if version != CONFIG_VERSION:
-        raise ValueError(f"version must be {CONFIG_VERSION}, got {version!r}")
+        raise ValueError(
+            f"version must be {CONFIG_VERSION}, got {version!r};"
+            " LoopDetector.to_config() of this version of antiloop writes a configuration"
+        )
     unknown = sorted(set(parts) - set(_READERS))
     if unknown or "detectors" not in parts:
         wrong = f"unknown {unknown[0]!r}" if unknown else "no 'detectors'"
@@ -119,7 +122,10 @@ def _written_detector(detector: BaseDetector) -> Dict[str, Any]:
         if type(detector) is kind:
             values = {option: getattr(detector, option) for option in options_of(name)}
             return {"type": name, **_data(values, f"detectors: {detector.name}")}
-    raise ValueError(f"detectors: {type(detector).__name__} is not built in, so it has no name")
+    raise ValueError(
+        f"detectors: {type(detector).__name__} is not built in, and a configuration holds no"
+        " code: leave it out, and add it in your program"
+    )
 
 
 def _read_detectors(listed: Any) -> List[BaseDetector]:

@@ -91,6 +91,7 @@ class DetectorSettings(Unchangeable):
         if not window.rounds:
             return  # all calls are exempt
         for detector in self._asked_if_new if window.ends_new else self._asked:
+            found: Optional[LoopDetection] = None
             try:
                 if isinstance(detector, WindowDetector):
                     found, given = detector.find(window), window.call_count
@@ -105,7 +106,8 @@ class DetectorSettings(Unchangeable):
                     found = completed(found, window, given, self.masking)
             except Exception as error:
                 _logger.exception("detector %r raised; it is skipped for this round", detector.name)
-                if not isinstance(detector, WindowDetector):
+                # One that has returned something has read the results.
+                if found is None and not isinstance(detector, WindowDetector):
                     hint_at_results(detector, error, tool_results)
             else:
                 yield found

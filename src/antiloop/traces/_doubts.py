@@ -67,8 +67,13 @@ class Doubts:
         alone = sum(map(_is_without_call, run.calls))
         if alone:
             self._say(run.source, f"{alone:,} of {len(run.calls):,} results have no call here")
+        unnamed = sum(call.tool_name.startswith("(not recorded, step ") for call in run.calls)
+        if unnamed:
+            what = f"{unnamed:,} of {len(run.calls):,} calls have neither a name nor arguments here"
+            self._say(run.source, what)
         if self._goes_on(run):
-            self._say(run.source, "the run goes on with that before it, as in a log of requests")
+            what = "the run begins with all calls of the run before it, as in a log of requests"
+            self._say(run.source, what)
 
     def _goes_on(self, run: RecordedRun) -> bool:
         """Whether a run begins with all calls of the one before it, by their ids.

@@ -72,7 +72,9 @@ def _parsed(text: str, path: str) -> Any:
     except ImportError as error:
         raise SettingsError(f"{path}: {_WITHOUT_TOML.format(*sys.version_info[:2])}") from error
     except (ValueError, RecursionError) as error:
-        raise SettingsError(f"{path}: not TOML: {error}") from error
+        is_config = path.endswith(".json")
+        remedy = '; to use a JSON configuration, name it in antiloop.toml: config = "FILE.json"'
+        raise SettingsError(f"{path}: not TOML: {error}{remedy * is_config}") from error
 
 
 T = TypeVar("T")
@@ -121,9 +123,9 @@ class ProjectSettings:
         ladder = detector.escalation.actions
         done = ", ".join(str(getattr(each, "value", each)) for each in ladder)
         if self.file.path:
-            _logger.info("settings of %s; about a loop: %s", self.file.name, done)
+            _logger.info("settings of %s are used; actions on a loop: %s", self.file.name, done)
         else:
-            said = "no settings file was found; preset %r is used, about a loop: %s"
+            said = "no settings file was found; preset %r is used; actions on a loop: %s"
             _logger.warning(said, self.values.get("preset", preset), done)
 
     @property

@@ -89,7 +89,8 @@ class Listeners:
         is_observer = any(hasattr(listener, event) for event in EVENTS)
         if isinstance(listener, type) or not (is_observer or callable(listener)):
             raise TypeError(
-                f"add_listener takes a function or an observer with on_verdict, got {listener!r}"
+                "a listener must be a function, or an object with methods such as on_verdict,"
+                f" got {listener!r}"
             )
         check_is_sync(listener)
         if not is_observer:
