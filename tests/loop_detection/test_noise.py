@@ -359,7 +359,14 @@ def test_a_number_or_a_name_marks_no_line(token):
     assert not _MARK.findall(f"chunk {token} ended".lower())
 
 
-LINES = ["sed -i s/a/b/ a.py", "pytest -q", "sleep 30 && tail log", "grep -rn x src", "ls", "# look"]
+LINES = [
+    "sed -i s/a/b/ a.py",
+    "pytest -q",
+    "sleep 30 && tail log",
+    "grep -rn x src",
+    "ls",
+    "# look",
+]
 SAID = ["", "1 failed", "building", "a.py\nb.py", "Error: no such file"]
 SHELLS = [
     ["bash", "-lc"],
