@@ -259,9 +259,18 @@ def test_a_detection_is_made_of_calls(given):
 
 def test_a_rule_gets_plain_arguments_and_a_result():
     given = []
-    detector = Keyed(lambda call, result: given.append((call.arguments, result)))
-    detector.check([ToolCall("f", '{"n": 1.0}'), ToolCall("f")], ["Error: no"])
-    assert given == [({"n": 1}, ToolResult("Error: no", is_error=True)), ({}, None)]
+    detector = Keyed(lambda call, result: given.append((call, result)))
+    detector.check([ToolCall("f", '{"n": 1.0}'), ToolCall("g")], ["Error: no"])
+    assert given == [
+        (ToolCall("f", {"n": 1}), ToolResult("Error: no", is_error=True)),
+        (ToolCall("g", {}), None),
+    ]
+
+
+def test_a_detection_has_the_details_of_its_detector():
+    (item,) = Window.of([ToolCall("f")], ["a"])
+    found = Careless(None).detection("Again.", [item], count=3, tool="f")
+    assert (found.details["count"], found.details["tool"]) == (3, "f")
 
 
 def test_two_detectors_may_not_mean_different_things_by_one_name():

@@ -108,6 +108,15 @@ def test_an_argument_is_a_comment_from_the_calls_on_that_show_it():
     assert ["why" in arguments for arguments in left(calls)] == [True] * 6 + [False] * 3
 
 
+def test_a_call_that_is_made_again_for_another_reason_shows_comments_too():
+    calls = [(tool, {**arguments, "why": sentence(0)}) for tool, arguments, _ in work(9)]
+    again = [
+        (tool, {**arguments, "why": sentence(at)}) for at, (tool, arguments) in enumerate(calls)
+    ]
+    told = left([each for pair in zip(calls[:4], again[:4]) for each in pair] + calls[4:])
+    assert "why" not in told[-1]
+
+
 @pytest.mark.parametrize(
     "calls",
     [
