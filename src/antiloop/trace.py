@@ -26,7 +26,7 @@ _LISTS = (list, tuple, deque, KeysView, ValuesView, ItemsView)
 
 @beta
 class StepType(TextEnum):
-    """The kind of thing that happened."""
+    """The kind of a trace step."""
 
     RUN_START = "run_start"
     MODEL_CALL = "model_call"
@@ -51,7 +51,7 @@ _SPEAKERS = {StepType.MODEL_CALL: "assistant", StepType.NOTICE_INJECTED: "system
 @beta
 @dataclass(frozen=True)
 class TraceStep:
-    """One thing that happened."""
+    """One step of a trace."""
 
     type: StepType
     summary: str = ""

@@ -13,7 +13,7 @@ __all__ = ["Image", "Message", "PartialResult", "Role", "ToolCall", "ToolResult"
 
 @stable
 class Role(TextEnum):
-    """The role of the one who speaks in a conversation."""
+    """The role of a message in a conversation."""
 
     SYSTEM = "system"
     USER = "user"

@@ -54,7 +54,7 @@ KEPT = "the tools stay in the request, and calls are answered with a refusal"
 SERVED = "`tool_choice` is `none`; if calls come all the same, the next request is answered why"
 
 LEFT = "where a run is streamed, the stream is left and the run ends with `Stopped: ...`"
-UNHEARD = "nothing: the hooks hear of calls, and not of what is streamed"
+UNSTREAMED = "nothing: the hooks receive calls, and not what is streamed"
 
 SINGLE_CALLS = {
     "a_model_stuck_in_words_is_noticed": "calls are seen, and no replies of the model",
@@ -123,7 +123,7 @@ ADAPTERS = {
             "openai-agents",
             ("agents",),
             "guard-openai-agents.md",
-            thoughts="nothing: no hook hears what is streamed; in `stream_events()`, pass the"
+            thoughts="nothing: no hook receives what is streamed; in `stream_events()`, pass the"
             " pieces to `monitor.thinking` and call `result.cancel()`",
             last_words=KEPT,
             oldest=("openai-agents==0.4.0", "openai==2.2.0"),
@@ -153,7 +153,7 @@ ADAPTERS = {
             "adk",
             ("google.adk",),
             "guard-adk.md",
-            thoughts="nothing: `after_model_callback` hears the pieces, but only an error leaves a"
+            thoughts="nothing: `after_model_callback` receives the pieces, but only an error leaves a"
             " stream",
             last_words=NONE.replace("`tool_choice`", "the calling mode").replace(
                 "`none`", "`NONE`"
@@ -270,7 +270,7 @@ ADAPTERS = {
             "",
             (),
             "guard-claude-code.md",
-            thoughts=UNHEARD,
+            thoughts=UNSTREAMED,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -290,7 +290,7 @@ ADAPTERS = {
             "",
             (),
             "guard-codex.md",
-            thoughts=UNHEARD,
+            thoughts=UNSTREAMED,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -306,7 +306,7 @@ ADAPTERS = {
             "",
             (),
             "guard-gemini-cli.md",
-            thoughts=UNHEARD,
+            thoughts=UNSTREAMED,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -319,7 +319,7 @@ ADAPTERS = {
             "",
             (),
             "guard-copilot.md",
-            thoughts=UNHEARD,
+            thoughts=UNSTREAMED,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -335,7 +335,7 @@ ADAPTERS = {
             "",
             (),
             "guard-openhands.md",
-            thoughts=UNHEARD,
+            thoughts=UNSTREAMED,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -352,7 +352,7 @@ ADAPTERS = {
             "",
             (),
             "guard-opencode.md",
-            thoughts=UNHEARD,
+            thoughts=UNSTREAMED,
             modes=("sync",),
             holes={
                 **HOOK_HOLES,
@@ -366,7 +366,7 @@ ADAPTERS = {
             ("claude_agent_sdk",),
             "guard-claude-agent-sdk.md",
             thoughts=(
-                UNHEARD + "; with `include_partial_messages`, pass the pieces to"
+                UNSTREAMED + "; with `include_partial_messages`, pass the pieces to"
                 " `monitor.thinking` and call `client.interrupt()`"
             ),
             modes=("async",),
@@ -385,7 +385,7 @@ ADAPTERS = {
             "inspect",
             ("inspect_ai",),
             "guard-inspect.md",
-            thoughts="nothing: its hooks hear of a reply when it has ended",
+            thoughts="nothing: its hooks receive a reply when it has ended",
             last_words=KEPT,
             modes=("sync", "async"),
             holes={

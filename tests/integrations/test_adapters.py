@@ -61,7 +61,7 @@ def test_every_page_that_guards_a_framework_is_that_of_an_adapter():
 
 
 def test_every_page_follows_the_template():
-    template = ["Install", "Three lines to add", "What the model sees", "What it cannot see"]
+    template = ["Install", "Add the guard", "What the model sees", "What it cannot see"]
     template.append("Versions tested")
     for page in sorted({adapter.page for adapter in ADAPTERS.values()}):
         headings = re.findall(r"^## (.+)$", (HOW_TO / page).read_text("utf-8"), re.MULTILINE)

@@ -49,7 +49,7 @@ class AgentObserver:
         """Receive what the user said, empty if that is not known."""
 
     def on_said(self, run_id: str, text: str) -> None:
-        """Receive what the model said in a reply, also where only the text is known of it."""
+        """Receive the text of a reply, even if nothing else of the reply is known."""
 
     def on_round(
         self, run_id: str, calls: Sequence[ToolCall], results: Sequence[Optional[ToolResult]]
@@ -116,7 +116,7 @@ class AsyncAgentObserver:
         """Receive what the user said, empty if that is not known."""
 
     async def a_on_said(self, run_id: str, text: str) -> None:
-        """Receive what the model said in a reply, also where only the text is known of it."""
+        """Receive the text of a reply, even if nothing else of the reply is known."""
 
     async def a_on_round(
         self, run_id: str, calls: Sequence[ToolCall], results: Sequence[Optional[ToolResult]]

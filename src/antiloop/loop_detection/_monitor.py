@@ -226,7 +226,7 @@ class LoopMonitor:
         return self._inquiry.with_words(verdict, words)
 
     def recall(self, known: Sequence[Optional[Opinion]], *, can_ask: bool) -> None:
-        """Say what a judge answered about the next round when it was new; for hosts that replay.
+        """Provide the answer that a judge gave about the next round before, for a replay.
 
         `known` holds the answer, None for no opinion; it is empty if no judge was asked. `can_ask`
         says whether a question may be asked now; an answer that is known counts anyway.
@@ -244,7 +244,7 @@ class LoopMonitor:
     ) -> LoopVerdict:
         """Record one call of a hand-written loop as a separate round, and check it.
 
-        When it began, in seconds since 1970, and how long it took, help to judge waits.
+        `started_at`, in seconds since 1970, and `duration_s` help to judge waits.
         """
         check_name(tool_name)
         call = ToolCall(tool_name, arguments, started_at=started_at)
@@ -253,7 +253,7 @@ class LoopMonitor:
     def add_listener(self, listener: Listener) -> None:
         """Call a function with every verdict but ``continue``, or the methods of an observer.
 
-        An observer hears of this run what it would hear of an `Agent` or an adapter.
+        An observer receives the same events as from an `Agent` or an adapter.
         """
         self._listeners.add(listener)
 

@@ -67,8 +67,8 @@ class Escalation:
             next detection stops the run; None for no limit.
         on_notice: a function, sync or async, that `Agent` calls with the verdict when it gives the
             model a notice. It may return a text, which the model gets as advice, or a provider,
-            which answers the next request. What it raises is logged, and after 30 seconds it is
-            not waited for.
+            which answers the next request. Its exceptions are logged. After 30 seconds the run goes
+            on without it.
 
     Raises:
         ValueError: for an empty or descending ladder, ``continue`` in it, or a number below 1.
@@ -138,7 +138,7 @@ def _action(value: Union[LoopAction, str]) -> LoopAction:
 
 @stable
 class LoopPolicy(TextEnum):
-    """The usual answers to a loop; each one is a ladder."""
+    """The usual reactions to a loop; each is a ladder of actions."""
 
     RAISE = "raise"
     """Raise `LoopDetectedError` at the first detection."""
