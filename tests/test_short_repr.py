@@ -260,3 +260,36 @@ def test_a_configuration_names_what_was_chosen():
 def test_arguments_stay_out_of_a_repr():
     detection = run_of("No results.", {"query": "hunter2"}).detection
     assert not re.search("hunter2", repr(detection))
+
+
+class Refusing(str):
+    """A text that does not say what it is."""
+
+    def __str__(self):
+        raise RuntimeError("do not touch")
+
+    __len__ = __bool__ = __iter__ = __str__
+
+
+class Endless(int):
+    """A number that is not written, as one of more digits than Python allows."""
+
+    def __repr__(self):
+        raise ValueError("Exceeds the limit (4300 digits) for integer string conversion")
+
+
+class Closed(dict):
+    """Arguments that cannot be looked at."""
+
+    def __iter__(self):
+        raise RuntimeError("do not touch")
+
+    __len__ = __bool__ = __iter__
+
+
+@pytest.mark.parametrize("value", [Endless(1), Refusing("a"), Closed(a=1)], ids=type)
+def test_what_cannot_be_shown_is_named_by_its_class(value):
+    name = f"<{type(value).__name__}>"
+    assert repr(ToolResult(value)) == f"ToolResult(text={name})"
+    assert f"id={name}" in repr(ToolCall("look", {}, value))
+    assert len(repr(ToolCall(value, value))) < 100

@@ -101,7 +101,7 @@ def _is_default(value: Any, default: Any) -> bool:
     if value is default:
         return True
     if default is MISSING:  # a field with a factory: what is empty was not set
-        return isinstance(value, (Mapping, *_LISTS)) and not value
+        return held(value) in ("{}", "<0 items>")
     # An empty tuple is not the same object everywhere.
     is_plain = isinstance(value, _ATOMS) or (isinstance(value, tuple) and not value)
     return is_plain and type(value) is type(default) and bool(value == default)
@@ -113,6 +113,13 @@ def held(value: Any) -> str:
     >>> held("a"), held(["a", "b"]), held({"q": "cats", "n": 3}), held(len)
     ("'a'", '<2 items>', '{q, n}', '<builtin_function_or_method>')
     """
+    try:
+        return _held(value)
+    except Exception:  # noqa: BLE001 - foreign code ran, or a number has too many digits
+        return f"<{type(value).__name__}>"
+
+
+def _held(value: Any) -> str:
     if isinstance(value, Enum):
         return quoted(str(value.value))
     if isinstance(value, str):
@@ -123,4 +130,4 @@ def held(value: Any) -> str:
         return "{" + quoted(", ".join(map(str, list(value)[:_KEYS])))[1:-1] + "}"
     if isinstance(value, _LISTS):
         return f"<{counted(len(value), 'item')}>"
-    return f"<{getattr(type(value), '__name__', 'object')}>"
+    return f"<{type(value).__name__}>"

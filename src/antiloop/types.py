@@ -41,9 +41,8 @@ class ToolCall:
 
     def __repr__(self) -> str:
         arguments = "<text>" if isinstance(self.arguments, str) else held(self.arguments)
-        known = (self.id, "id", held(self.id)), (self.round, "round", held(self.round))
-        shown = ((self.arguments or None, "arguments", arguments), *known)
-        named = [f"{name}={text}" for value, name, text in shown if value is not None]
+        shown = ("arguments", arguments), ("id", held(self.id)), ("round", held(self.round))
+        named = [f"{name}={text}" for name, text in shown if text not in ("None", "{}")]
         return short_repr(self, held(self.tool_name), *named)
 
 
