@@ -153,8 +153,8 @@ ADAPTERS = {
             "adk",
             ("google.adk",),
             "guard-adk.md",
-            thoughts="nothing: `after_model_callback` receives the pieces, but only an error leaves a"
-            " stream",
+            thoughts="nothing: `after_model_callback` receives the pieces, but only an error leaves"
+            " a stream",
             last_words=NONE.replace("`tool_choice`", "the calling mode").replace(
                 "`none`", "`NONE`"
             ),
