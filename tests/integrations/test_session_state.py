@@ -156,6 +156,9 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(monkeypatch, folder):
     assert kept() == {"a": 1}
     monkeypatch.setattr(os, "write", lambda file, data: 3)
     assert "No space left" in keep({"a": 2})
+    with SessionFile("codex", "s") as file:
+        file.append({"n": 1})
+        assert "No space left" in file.trouble
     assert kept() == {"a": 1}
     assert {path.suffix for path in folder.iterdir()} == {".json", ".lock"}
 

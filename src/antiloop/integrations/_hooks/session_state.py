@@ -91,11 +91,7 @@ class SessionFile:
         if self._size + len(line) > BYTES:
             return False
         try:
-            file = _opened(self._path, os.O_WRONLY | os.O_APPEND)
-            try:
-                os.write(file, line)
-            finally:
-                os.close(file)
+            _write(self._path, os.O_WRONLY | os.O_APPEND, line)
         except OSError as error:
             self.trouble = reason_of(error)
         return True
@@ -156,13 +152,7 @@ class SessionFile:
     def _replace(self, data: bytes) -> None:
         beside = f"{self._path}.{os.getpid()}"
         try:
-            file = _opened(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            try:
-                written = os.write(file, data)
-            finally:
-                os.close(file)
-            if written < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
+            _write(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, data)
             os.replace(beside, self._path)
         except OSError:
             _unlink(beside)
@@ -191,6 +181,17 @@ def cache_folder() -> str:
     if not os.path.isabs(base):
         raise ValueError("the user has no cache folder: set HOME, or LOCALAPPDATA on Windows")
     return os.path.join(base, "antiloop", "hooks")
+
+
+def _write(path: str, flags: int, data: bytes) -> None:
+    """Write to a file; raises OSError also where only a part of the data fits on the disk."""
+    file = _opened(path, flags)
+    try:
+        written = os.write(file, data)
+    finally:
+        os.close(file)
+    if written < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
 def _opened(path: str, flags: int) -> int:
