@@ -19,9 +19,11 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     {
         "types",
+        "_types",
         "exceptions",
         "stability",
         "trace",
+        "_trace",
         "_lazy",
         "version",
         "_decision_time",
@@ -47,7 +49,9 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHIN_FOUNDATION = {
-    "types": {"_frozen", "_short_repr", "stability", "_text_enum"},
+    "_types": {"_frozen", "_short_repr", "stability", "_text_enum"},
+    "types": {"_types"},
+    "trace": {"_trace"},
     "exceptions": {"stability", "types"},
     "stability": set(),
     "_decision_time": set(),
@@ -67,7 +71,7 @@ WITHIN_FOUNDATION = {
     "_frozen": {"_json_schema", "_short_repr"},
     "_text": {"stability"},
     "_text_enum": set(),
-    "trace": {"types", "exceptions", "stability", "_short_repr", "_frozen", "_text_enum"},
+    "_trace": {"types", "exceptions", "stability", "_short_repr", "_frozen", "_text_enum"},
 }
 PUBLIC = {
     *("Agent", "AgentConfig", "AgentResult", "RunStatus", "tool", "ScriptedProvider"),

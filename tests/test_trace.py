@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiloop import Agent, AgentTrace, ScriptedProvider, StepType, ToolCall, TraceStep
-from antiloop.trace import to_plain
+from antiloop._trace import to_plain
 
 
 class Color(enum.Enum):

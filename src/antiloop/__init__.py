@@ -12,6 +12,7 @@ from ._lazy import TYPE_CHECKING, by_name, lazily
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ._trace import AgentTrace, StepType, TraceStep
     from .agent import (
         Agent,
         AgentConfig,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
         ToolPolicy,
         presets,
     )
-    from .trace import AgentTrace, StepType, TraceStep
     from .types import Message, Role, ToolCall, ToolResult
 
 __all__ = [
@@ -88,7 +88,7 @@ _HOMES = {
         "BaseDetector Escalation LoopAction LoopDetection LoopDetector LoopMonitor LoopPolicy"
         " LoopSeverity LoopVerdict PingPongDetector RepeatDetector StallDetector ToolPolicy presets"
     ),
-    "trace": "AgentTrace StepType TraceStep",
+    "_trace": "AgentTrace StepType TraceStep",
     "types": "Message Role ToolCall ToolResult",
 }
 _SUBPACKAGES = (

@@ -5,9 +5,9 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from .._frozen import frozen
 from .._short_repr import held
+from .._trace import AgentTrace, StepType, TraceStep
 from ..loop_detection import LoopAction, LoopDetection, LoopMonitor, LoopVerdict
 from ..loop_detection._internal import GO_ON, NOTICE_MARKER
-from ..trace import AgentTrace, StepType, TraceStep
 from ..types import Message, Role, ToolCall, ToolResult
 from ._config import AgentConfig
 from ._output import RETRY_MARKER, ResponseFormat

@@ -11,10 +11,10 @@ from typing import Optional, Sequence, Union
 
 from .._frozen import frozen
 from .._short_repr import error_text
+from .._trace import StepType, to_plain
 from ..exceptions import LoopDetectedError, ProviderError
 from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection._internal import GO_ON, NOTICE_MARKER, REFUSED_MARKER, last_words
-from ..trace import StepType, to_plain
 from ..types import Role, ToolCall, ToolResult
 from ._context import _Round, _RunContext, owned
 from ._events import (

@@ -6,9 +6,9 @@ from typing import Any, Optional, Tuple
 from .._lazy import lazy_method
 from .._short_repr import counted, quoted, short_repr
 from .._text_enum import TextEnum
+from .._trace import AgentTrace
 from ..loop_detection import LoopDetection
 from ..stability import stable
-from ..trace import AgentTrace
 from ..types import Message, ToolCall, ToolResult
 from .providers._protocol import Usage
 

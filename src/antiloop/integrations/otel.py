@@ -15,10 +15,10 @@ from .._checks import check_threshold
 from .._latest import Latest
 from .._text.masking import safely_shown
 from .._text.shortening import visible
+from .._trace import to_plain
 from ..formats._internal import AgentSpan, Span, agent_span, conversation_of, is_same_call
 from ..loop_detection import LoopVerdict
 from ..stability import beta
-from ..trace import to_plain
 from ._guard import reason_of
 from ._lookout import Lookout
 from ._span_run import SpanRun, SpanWatch

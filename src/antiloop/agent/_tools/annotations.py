@@ -20,7 +20,7 @@ from uuid import UUID
 
 from ..._json_schema import schema_errors
 from ..._text.canonical import json_or
-from ...trace import to_plain
+from ..._trace import to_plain
 from .marks import aliased_by, bare, is_alias, named, noted, qualifier
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` is new in Python 3.10

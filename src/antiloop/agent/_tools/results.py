@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from typing import Any, AsyncIterator, Iterable, List, Optional
 
 from ..._text.binary import label_of, label_of_base64
-from ...trace import to_plain
+from ..._trace import to_plain
 from ...types import Image, ToolResult
 
 _MOST_ITEMS = 100_000

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 from ..._json_schema import schema_errors
 from ..._short_repr import error_text, said_by
 from ..._text.canonical import json_or
-from ...trace import to_plain
+from ..._trace import to_plain
 from .annotations import annotation_schema, build_value, resolved_hints
 
 # Defaults that a schema can show to a model; it cannot use a sentinel object.

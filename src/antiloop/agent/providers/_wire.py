@@ -23,7 +23,7 @@ from typing import (
 
 from ..._frozen import frozen
 from ..._text.masking import SECRETS
-from ...trace import to_plain
+from ..._trace import to_plain
 from ...types import Message, Role, ToolCall
 from ._protocol import StreamItem, Thought, ToolSchema
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, List, Optional, Protocol, Tuple, Union
 from ..._decision_time import Measure, measure_for
 from ..._frozen import frozen
 from ..._text.canonical import text_of
-from ...trace import to_plain
+from ..._trace import to_plain
 from ...types import ToolResult
 from .._policy import LoopAction
 from .._verdict import LoopVerdict

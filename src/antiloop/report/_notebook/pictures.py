@@ -15,11 +15,11 @@ from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
 from ..._short_repr import counted
 from ..._text.markup import html
+from ..._trace import StepType, TraceStep
 from ...agent import AgentResult
 from ...explanation import Count, Explanation, Match, Rung
 from ...health import HealthReport, HealthStatus, evaluate
 from ...loop_detection import LoopAction, LoopDetection, LoopVerdict
-from ...trace import StepType, TraceStep
 from ...traces import RecordedRun
 from .._data.run_data import DrawnRun, drawn
 from .._plain import span_of
