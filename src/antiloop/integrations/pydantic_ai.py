@@ -32,8 +32,46 @@ def _can_leave_streams() -> bool:
     return tuple(map(int, _NUMBER.findall(__version__)[:2])) >= (2, 55)
 
 
+class _Hearing(Guard, AbstractCapability[Any]):
+    """The part of a guard that hears what a model thinks, and leaves a reply that is streamed."""
+
+    _asking: Any = None
+    """The task in which the model is asked."""
+    _circling: Optional[CirclingError] = None
+    """The finding in the thoughts of the reply, until the request ends."""
+
+    @property
+    def has_wrap_run_event_stream(self) -> bool:
+        """False, or each run would be streamed; a stream that is there is heard all the same."""
+        return False
+
+    async def wrap_run_event_stream(self, ctx: Any, *, stream: Any) -> AsyncIterator[Any]:
+        """Judge the thoughts of a reply that is streamed."""
+        thoughts = Thoughts(self, ctx.run_id or "")
+        can_leave = _can_leave_streams()
+        async for event in stream:
+            try:
+                thoughts.check(_thought_in(event) if can_leave else "")
+            except CirclingError as circling:
+                self._circling = circling
+                # The request has a separate task; its end closes the stream.
+                self._asking.cancel()
+            yield event
+
+    async def _unless_left(self, asked: Awaitable[Any]) -> Any:
+        """Ask the model; raises CirclingError where its reply is left."""
+        self._asking = current_task()
+        try:
+            return await asked
+        except CancelledError:
+            circling, self._circling = self._circling, None
+            if circling is None:
+                raise
+            raise circling from None
+
+
 @stable
-class LoopGuard(Guard, AbstractCapability[Any]):
+class LoopGuard(_Hearing):
     """Capability for ``Agent(..., capabilities=[LoopGuard()])``; see `Guard` for its arguments.
 
     Each round is judged before the next model call: it gets a notice, or is asked for its last
@@ -56,10 +94,6 @@ class LoopGuard(Guard, AbstractCapability[Any]):
     _mark = 0
     _latest = LoopVerdict()
     _concluded: Any = None
-    _asking: Any = None
-    """The task in which the model is asked."""
-    _circling: Optional[CirclingError] = None
-    """The finding in the thoughts of the reply, until the request ends."""
 
     async def for_run(self, ctx: Any) -> "LoopGuard":
         """Return a guard of one run; what is known of it is kept there."""
@@ -76,17 +110,6 @@ class LoopGuard(Guard, AbstractCapability[Any]):
                 return ModelResponse(parts=[TextPart(circling.last_words())])
             raise circling.verdict.as_error() from None
 
-    async def _unless_left(self, asked: Awaitable[Any]) -> Any:
-        """Ask the model; raises CirclingError where its reply is left."""
-        self._asking = current_task()
-        try:
-            return await asked
-        except CancelledError:
-            circling, self._circling = self._circling, None
-            if circling is None:
-                raise
-            raise circling from None
-
     async def _asked(
         self, ctx: Any, request_context: Any, handler: Callable[[Any], Awaitable[Any]]
     ) -> Any:
@@ -101,24 +124,6 @@ class LoopGuard(Guard, AbstractCapability[Any]):
         if verdict.action.ends_run:
             raise verdict.as_error()
         return await handler(request_context)
-
-    @property
-    def has_wrap_run_event_stream(self) -> bool:
-        """False, or each run would be streamed; a stream that is there is heard all the same."""
-        return False
-
-    async def wrap_run_event_stream(self, ctx: Any, *, stream: Any) -> AsyncIterator[Any]:
-        """Judge the thoughts of a reply that is streamed."""
-        thoughts = Thoughts(self, ctx.run_id or "")
-        can_leave = _can_leave_streams()
-        async for event in stream:
-            try:
-                thoughts.check(_thought_in(event) if can_leave else "")
-            except CirclingError as circling:
-                self._circling = circling
-                # The request has a separate task; its end closes the stream.
-                self._asking.cancel()
-            yield event
 
     async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
         """Refuse the call, or let it run."""
