@@ -415,7 +415,7 @@ def test_a_run_without_the_configuration_of_the_guard_says_so(caplog):
     agent = made_agent(Script(same()), ran, guarded(LoopPolicy.STOP))
     MODES["async"](agent, "Go", run_config=RunConfig(tracing_disabled=True))
     assert ran.searches == 6
-    assert "give Runner.run the run_config of the guard" in caplog.text
+    assert "pass run_config=guard.run_config() to Runner.run" in caplog.text
 
 
 @pytest.mark.skipif(
