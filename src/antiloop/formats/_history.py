@@ -182,7 +182,7 @@ def unlike_others(call: ToolCall, place: str) -> ToolCall:
     >>> unique.tool_name, unique.arguments
     ('(not recorded, call c1)', {'call c1': 'not recorded'})
     """
-    name = call.tool_name or f"(not recorded, {place})"
+    name = call.tool_name or f"({_NOT_RECORDED}, {place})"
     # The place is a key, as in values what looks like a random id is taken for noise.
     return replace(call, tool_name=name, arguments={place: _NOT_RECORDED})
 
@@ -195,3 +195,12 @@ def made_unique(call: ToolCall, step: int) -> ToolCall:
     """
     is_known = call.tool_name or call.arguments is not None
     return call if is_known else unlike_others(call, f"step {step}")
+
+
+def is_made_unique(call: ToolCall) -> bool:
+    """Whether neither the tool nor the arguments of a call are known, so that it was made unique.
+
+    >>> is_made_unique(made_unique(ToolCall("", None), 7)), is_made_unique(ToolCall("ls"))
+    (True, False)
+    """
+    return call.tool_name.startswith(f"({_NOT_RECORDED}, step ")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         thoughts_in,
         time_of,
     )
-    from ._history import made_unique, without_thoughts
+    from ._history import is_made_unique, made_unique, without_thoughts
     from ._history_builder import GrowingHistory, has_forgotten, keep_latest, timed
     from ._messages import (
         adk,
@@ -77,7 +77,7 @@ _HOMES = {
     "_messages.openai_responses": "openai_responses",
     "_messages.pydantic_ai": "pydantic_ai",
     "_messages.strands": "strands",
-    "_history": "made_unique without_thoughts",
+    "_history": "is_made_unique made_unique without_thoughts",
     "_moment": "Moment judged known_by moments_of step_of verdicts_of",
     "_spans.agent_span": "AgentSpan",
     "_spans.flat_calls": "Row rows_in",

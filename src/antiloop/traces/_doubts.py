@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, List, Mapping, Tuple
 
 from .._short_repr import quoted
+from ..formats._internal import is_made_unique
 from ..types import Role
 from ._recorded_run import RecordedRun
 from ._shared.listed_run import kind_of
@@ -67,7 +68,7 @@ class Doubts:
         alone = sum(map(_is_without_call, run.calls))
         if alone:
             self._say(run.source, f"{alone:,} of {len(run.calls):,} results have no call here")
-        unnamed = sum(call.tool_name.startswith("(not recorded, step ") for call in run.calls)
+        unnamed = sum(map(is_made_unique, run.calls))
         if unnamed:
             what = f"{unnamed:,} of {len(run.calls):,} calls have neither a name nor arguments here"
             self._say(run.source, what)

@@ -108,7 +108,7 @@ def has_ended(text: str, arguments: Any = None) -> bool:
 def _sleeps(arguments: Any) -> bool:
     """Whether a line for a shell sleeps first, or for long at its end."""
     texts = arguments.values() if isinstance(arguments, dict) else (arguments,)
-    return any(isinstance(text, str) and _without_length(text) != text for text in texts)
+    return any(isinstance(text, str) and _is_sleep(text) for text in texts)
 
 
 def _is_timer(arguments: Any) -> bool:
@@ -131,8 +131,12 @@ def _is_length(name: Any, value: Any) -> bool:
     return isinstance(value, (int, float)) and is_lasting(str(name)[:LONGEST_NAME])
 
 
+def _is_sleep(line: str) -> bool:
+    return _SLEEP.match(line) is not None or _LAST_SLEEP.search(line[-_TAIL:]) is not None
+
+
 def _waits_by_line(line: str) -> bool:
-    if _SLEEP.match(line) is not None or _LAST_SLEEP.search(line[-_TAIL:]) is not None:
+    if _is_sleep(line):
         return True
     # Most texts are long edits: look for the words before the pattern, which tries each place.
     return ("wait" in line or "write_stdin" in line) and _NESTED.search(line) is not None

@@ -22,6 +22,7 @@ from .schema import settings_schema
 
 _TOML = "tomllib" if sys.version_info >= (3, 11) else "tomli"
 _WITHOUT_TOML = 'Python {}.{} reads no TOML by itself: pip install "antiloop[toml]"'
+_NAME_IT = '; to use a JSON configuration, name it in antiloop.toml: config = "FILE.json"'
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,8 @@ def _parsed(text: str, path: str) -> Any:
     except ImportError as error:
         raise SettingsError(f"{path}: {_WITHOUT_TOML.format(*sys.version_info[:2])}") from error
     except (ValueError, RecursionError) as error:
-        is_config = path.endswith(".json")
-        remedy = '; to use a JSON configuration, name it in antiloop.toml: config = "FILE.json"'
-        raise SettingsError(f"{path}: not TOML: {error}{remedy * is_config}") from error
+        remedy = _NAME_IT if path.endswith(".json") else ""
+        raise SettingsError(f"{path}: not TOML: {error}{remedy}") from error
 
 
 T = TypeVar("T")
