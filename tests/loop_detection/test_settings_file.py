@@ -153,6 +153,11 @@ def test_for_a_configuration_in_json_the_error_says_how_it_is_used(tmp_path):
     path.write_text('{"version": 1}')
     with pytest.raises(SettingsError, match=r'name it in antiloop\.toml: config = "FILE\.json"'):
         read_settings(str(path))
+    path = tmp_path / "antiloop.toml"
+    path.write_text("preset =")
+    with pytest.raises(SettingsError) as caught:
+        read_settings(str(path))
+    assert "JSON" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
