@@ -57,6 +57,10 @@ class Nameless(BaseDetector):
         return None
 
 
+class Keyed(Nameless):
+    keys = {"page": lambda call, result: "7"}
+
+
 class Own(LoopDetector):
     def __init__(self, *args):
         super().__init__(*args, windo=3)
@@ -137,6 +141,13 @@ MISTAKES = {
     "no detector in the list": (
         lambda: LoopDetector([*ONE, 7]),
         TypeError("detectors[1] must be a BaseDetector, got 7; subclass it"),
+    ),
+    "a detector that declares keys and is given no window": (
+        lambda: LoopDetector([*ONE, Keyed("keyed")]),
+        TypeError(
+            "detectors[1] declares keys, which only a WindowDetector compares; make it the base of"
+            " Keyed, and write find instead of check"
+        ),
     ),
     "a detector without a name": (
         lambda: LoopDetector([*ONE, Nameless()]),
@@ -339,6 +350,10 @@ MISTAKES = {
             " choose from default, escalating, thorough, literal, patient, cycles, budgeted"
         ),
     ),
+    "the id of a run in the place of its policies": (
+        lambda: LoopDetector(ONE).monitor("run-1"),
+        TypeError("monitor takes policies of tools, got 'run-1'; pass run_id='run-1'"),
+    ),
     "a policy of a run": (
         lambda: LoopDetector(ONE).monitor({"look": 7}),
         TypeError("tools: look: must be a ToolPolicy, got 7; pass ToolPolicy(...)"),
@@ -350,6 +365,16 @@ MISTAKES = {
             " tool_results[i] belongs to tool_calls[i]"
         ),
     ),
+    **{
+        f"a {type(given).__name__} as a snapshot": (
+            lambda given=given: monitor().restore(given),
+            SnapshotError(
+                "restore takes a mapping as LoopMonitor.snapshot() returns, got a"
+                f" {type(given).__name__}; pass a text through json.loads first"
+            ),
+        )
+        for given in ("{}", b"{}", None, [])
+    },
     "no snapshot": (
         lambda: monitor().restore({"version": 1}),
         SnapshotError(

@@ -7,7 +7,7 @@ from .._checks import check_text, choice_of
 from .._json_schema import hint_to
 from .._text.canonical import text_of
 from ..types import ToolCall, ToolResult
-from ._detectors.base import BaseDetector
+from ._detectors.base import BaseDetector, WindowDetector
 from ._evidence.compared import Result
 from ._evidence.tool_policy import ToolPolicy
 from ._policy import Escalation, LoopPolicy
@@ -32,6 +32,11 @@ def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
         if not isinstance(each, BaseDetector):
             raise TypeError(f"detectors[{at}] must be a BaseDetector, got {each!r}; subclass it")
         check_text(f"the name of detectors[{at}]", each.name)
+        if not isinstance(each, WindowDetector) and isinstance(getattr(each, "keys", 0), Mapping):
+            raise TypeError(
+                f"detectors[{at}] declares keys, which only a WindowDetector compares;"
+                f" make it the base of {type(each).__name__}, and write find instead of check"
+            )
         kind = type(each)
         if each.name == BaseDetector.name:
             raise ValueError(

@@ -38,7 +38,12 @@ def check_version(snapshot: Any, version: int) -> None:
     Raises:
         SnapshotError: if it is not; the message says why.
     """
-    given = snapshot.get("version") if isinstance(snapshot, Mapping) else None
+    if not isinstance(snapshot, Mapping):
+        raise SnapshotError(
+            "restore takes a mapping as LoopMonitor.snapshot() returns, got a"
+            f" {type(snapshot).__name__}; pass a text through json.loads first"
+        )
+    given = snapshot.get("version")
     if given != version:
         raise SnapshotError(
             f"expected a snapshot of version {version}, got version {given!r};"
