@@ -122,6 +122,20 @@ def test_an_option_before_the_command_is_checked_too(capsys):
     assert "did you mean '--color'?" in refused(["--colour", "never", "demo"], capsys)
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("scan --json", "--format json"),
+        ("summary --json", "--format json"),
+        ("scan --sarif", "--format sarif"),
+        ("explain --thorough", "--preset thorough"),
+        ("scan --jbs", "--jobs"),
+    ],
+)
+def test_a_choice_that_is_written_as_an_option_is_told_its_option(words, meant, capsys):
+    assert refused([*words.split(), "f"], capsys).endswith(f"; did you mean {meant!r}?")
+
+
 def test_a_misspelt_choice_is_told_what_it_may_mean(capsys):
     told = refused(["scan", "--preset", "escalatin", "f"], capsys)
     assert told.startswith("antiloop scan: error: argument --preset: 'escalatin' is not one of")

@@ -4,7 +4,7 @@ import argparse
 import shutil
 from difflib import get_close_matches
 from textwrap import wrap
-from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
 from ._output.terminal import printable
 
@@ -27,7 +27,8 @@ class Parser(argparse.ArgumentParser):
         for word in _options_in(words, is_whole=self._subparsers is None):
             name = word.partition("=")[0]
             if name not in self._option_string_actions:
-                self._refuse("option", name, self._option_string_actions)
+                options = self._option_string_actions
+                self._refuse("option", name, list(_with_choice(name[2:], options)) or options)
         known, rest = super().parse_known_args(words, namespace)
         if rest:
             is_option = rest[0].startswith("-")
@@ -117,6 +118,13 @@ def _options_in(words: Sequence[str], *, is_whole: bool) -> Iterator[str]:
             return
         if word.startswith("--") and " " not in word:
             yield word
+
+
+def _with_choice(word: str, options: Mapping[str, argparse.Action]) -> Iterator[str]:
+    """Yield the option that has a word as a choice, for who wrote ``--json``."""
+    for option, action in options.items():
+        if word in (action.choices or ()):
+            yield f"{option} {word}"
 
 
 def _meant(word: Any, known: Iterable[str]) -> str:
