@@ -148,7 +148,7 @@ def _object_errors(value: Mapping[str, Any], schema: Schema, path: str, root: An
             yield from (f"{error}{hint}" for error in _errors(item, rule, f"{path}.{name}", root))
 
 
-def nearest(name: Any, known: Iterable[str]) -> str:
+def nearest(name: Any, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return a hint to a known name that is similar; empty if there is none.
 
     >>> nearest("treshold", ["threshold", "window"])
@@ -156,7 +156,7 @@ def nearest(name: Any, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # needed where something is wrong, and slow to load
 
-    found = get_close_matches(str(name)[:_SHOWN], list(known), n=1)
+    found = get_close_matches(str(name)[:_SHOWN], list(known), 1, likeness)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 

@@ -271,3 +271,35 @@ def test_the_logging_observer_writes_one_line_whatever_a_model_calls_a_tool(name
         log.removeHandler(handler)
     assert any(text.endswith(" failed") for text in heard)
     assert all(map(str.isprintable, heard))
+
+
+@pytest.mark.parametrize("base", [AgentObserver, AsyncAgentObserver])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("on_tool_loop_detect", "on_tool_loop_detected"),
+        ("on_runend", "on_run_end"),
+        ("a_on_verdicts", "a_on_verdict"),
+    ],
+)
+def test_a_method_that_is_named_almost_like_an_event_is_warned_of(base, name, meant):
+    told = rf"^Mine\.{name} is not an event of a run and is never called; did you mean '{meant}'\?$"
+    with pytest.warns(UserWarning, match=told) as warned:
+        type("Mine", (base,), {name: lambda self: None})
+    assert warned[0].filename == __file__
+
+
+def test_methods_of_ones_own_and_those_of_another_library_are_not_warned_of():
+    class Handler:
+        def on_tool_ended(self):
+            """Called by another library."""
+
+    class Both(AgentObserver, Handler):
+        def on_tool_ended(self):
+            """Called by another library."""
+
+        def a_on_run_end(self, run_id, result):
+            """Called by this one, as all events are."""
+
+        def on_the_whole(self):
+            """Like none of ours."""

@@ -1,8 +1,10 @@
 """Observers of a run."""
 
 import logging
+import warnings
 from typing import Any, Mapping, Optional, Sequence
 
+from .._json_schema import nearest
 from .._short_repr import said_by, short_repr
 from .._text.masking import SECRETS, safely_shown
 from .._text.shortening import NAME_LENGTH, visible
@@ -23,6 +25,10 @@ class AgentObserver:
     thread of the run, which waits for it: start what takes long elsewhere. An abandoned run
     (cancelled, interrupted, or its stream left early) sends no end event.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _warn_of_misspelled(cls)
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -91,6 +97,10 @@ class AsyncAgentObserver:
     and logged, and its observer receives nothing more of this run.
     """
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _warn_of_misspelled(cls)
+
     def __repr__(self) -> str:
         return short_repr(self)
 
@@ -150,6 +160,17 @@ EVENTS = frozenset(
     if name.startswith(("on_", "a_on_"))
 ) | {"on_decision_time"}
 """The methods that are called; an observer that is not a subclass has some of them."""
+
+
+def _warn_of_misspelled(observer: type) -> None:
+    """Warn of methods of a class that are named almost like events: they are never called."""
+    for name in vars(observer):
+        # A base of another library may call methods like these.
+        if name in EVENTS or hasattr(super(observer, observer), name):
+            continue
+        if name.startswith(("on_", "a_on_")) and (hint := nearest(name, EVENTS, likeness=0.8)):
+            said = f"{observer.__name__}.{name} is not an event of a run and is never called{hint}"
+            warnings.warn(said, stacklevel=3)
 
 
 @stable
