@@ -1,5 +1,7 @@
 """Whoever passes something that cannot work reads where it is, what it is, and what to do."""
 
+from typing import ClassVar
+
 import pytest
 
 from antiloop import (
@@ -58,7 +60,7 @@ class Nameless(BaseDetector):
 
 
 class Keyed(Nameless):
-    keys = {"page": lambda call, result: "7"}
+    keys: ClassVar = {"page": lambda call, result: "7"}
 
 
 class Own(LoopDetector):

@@ -1098,6 +1098,33 @@ def test_a_result_of_any_kind_may_come_with_the_time_that_it_took(result):
         assert said is timeless.record_call("look", {}, result).action
 
 
+def results_told(**options):
+    told = []
+
+    class Note:
+        def on_round(self, run_id, calls, results):
+            told.extend(results)
+
+    monitor = LoopDetector.default().monitor(observers=[Note()])
+    for result in (ToolResult("a", duration_s=1.0), ToolResult("a", is_error=True), "a", None):
+        monitor.record_call("look", {}, result, **options)
+    return [each and (each.text, each.is_error, each.duration_s) for each in told]
+
+
+def test_what_is_known_of_a_result_may_come_beside_it():
+    assert results_told() == [("a", False, 1.0), ("a", True, None), ("a", False, None), None]
+    assert results_told(duration_s=2.0) == [
+        ("a", False, 2.0),
+        ("a", True, 2.0),
+        ("a", False, 2.0),
+        None,
+    ]
+    failed = [("a", True, 1.0), ("a", True, None), ("a", True, None), ("", True, None)]
+    assert results_told(is_error=True) == failed
+    with pytest.raises(TypeError, match="is_error must be True or False, got 'no'"):
+        results_told(is_error="no")
+
+
 def test_a_spent_budget_survives_a_compaction_and_a_restart():
     detector = LoopDetector([CallLimitDetector(2)], "block")
     monitor = detector.monitor()

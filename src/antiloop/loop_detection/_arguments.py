@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Collection, Dict, Iterable, Mapping, Optional, Tuple, cast
 
-from .._checks import check_text, choice_of
+from .._checks import check_flag, check_text, choice_of
 from .._json_schema import hint_to
 from .._text.canonical import text_of
 from ..types import ToolCall, ToolResult
@@ -113,13 +113,16 @@ def check_options(given: Iterable[str], known: Collection[str], shown: Collectio
             raise TypeError(f"unknown option {name!r}{hint_to(name, shown)}")
 
 
-def timed(result: Result, duration_s: Optional[float]) -> Result:
-    """Return a result with the time that its call took, where both are known."""
-    if duration_s is None or result is None:
+def whole_result(result: Result, duration_s: Optional[float], *, is_error: bool) -> Result:
+    """Return a result with what else is known of it; an unknown one may be known to be an error."""
+    check_flag("is_error", is_error)
+    if not is_error and (duration_s is None or result is None):
         return result
-    is_whole = issubclass(type(result), ToolResult)
-    known = cast(ToolResult, result) if is_whole else ToolResult(text_of(result))
-    return replace(known, duration_s=duration_s)
+    if not issubclass(type(result), ToolResult):
+        result = ToolResult("" if result is None else text_of(result))
+    known = cast(ToolResult, result)
+    took = known.duration_s if duration_s is None else duration_s
+    return replace(known, is_error=is_error or known.is_error, duration_s=took)
 
 
 def check_call(given: Any) -> None:

@@ -299,7 +299,9 @@ class LoopDetector(DetectorSettings):
         for name, flag in (("live", live), ("logs", logs), ("can_ask", can_ask)):
             check_flag(name, flag)
         if isinstance(tools, str):
-            raise TypeError(f"monitor takes policies of tools, got {tools!r}; pass run_id={tools!r}")
+            raise TypeError(
+                f"monitor takes policies of tools, got {tools!r}; pass run_id={tools!r}"
+            )
         declared = tools_of(tools)
         # A tool may serve several detectors, so it may name one of ours that is not among these.
         self._check_thresholds(declared, DETECTORS)

@@ -9,7 +9,7 @@ from .._short_repr import counted, short_repr
 from ..exceptions import SnapshotError
 from ..stability import stable
 from ..types import ToolCall
-from ._arguments import check_call, check_name, checked_words, timed
+from ._arguments import check_call, check_name, checked_words, whole_result
 from ._detection import LoopDetection
 from ._detectors.custom import CallCopies
 from ._evidence.compared import Result
@@ -239,16 +239,18 @@ class LoopMonitor:
         arguments: Union[Mapping[str, Any], str, None] = None,
         result: Result = None,
         *,
+        is_error: bool = False,
         started_at: Optional[float] = None,
         duration_s: Optional[float] = None,
     ) -> LoopVerdict:
         """Record one call of a hand-written loop as a separate round, and check it.
 
-        `started_at`, in seconds since 1970, and `duration_s` help to judge waits.
+        `is_error` says that the call failed, like `ToolResult.is_error`. `started_at`, in seconds
+        since 1970, and `duration_s` help to judge waits.
         """
         check_name(tool_name)
         call = ToolCall(tool_name, arguments, started_at=started_at)
-        return self.after([call], [timed(result, duration_s)])
+        return self.after([call], [whole_result(result, duration_s, is_error=is_error)])
 
     def add_listener(self, listener: Listener) -> None:
         """Call a function with every verdict but ``continue``, or the methods of an observer.
@@ -386,8 +388,7 @@ class LoopMonitor:
 
     def _settle(self) -> None:
         """Close a question that got no answer."""
-        question = self._inquiry.close()
-        if question is not None:
+        if (question := self._inquiry.close()) is not None:
             self._listeners.tell_observers(self._listeners.tell_functions(question.verdict))
 
     def _heard(self, findings: List[LoopDetection]) -> LoopVerdict:
