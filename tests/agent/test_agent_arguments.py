@@ -30,6 +30,19 @@ def test_a_provider_needs_the_methods_only_that_are_used():
     assert Agent([], HalfAProvider()).run("hello").text == "Hello!"
 
 
+@pytest.mark.parametrize("way", ["arun", "stream", "astream"])
+def test_a_provider_without_the_method_that_is_used_is_told_the_ways_that_are_left(way):
+    method = "acomplete" if way == "arun" else way
+    told = f"has no method {method}, which Agent.{way} asks; write it, or use Agent.run$"
+
+    async def used():
+        started = getattr(Agent([], HalfAProvider()), way)("hello")
+        await started
+
+    with pytest.raises(TypeError, match=told):
+        asyncio.run(used())
+
+
 def test_a_class_instead_of_a_provider_is_refused():
     with pytest.raises(TypeError, match="is a class; pass an instance: ScriptedProvider"):
         Agent([], ScriptedProvider)

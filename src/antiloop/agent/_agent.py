@@ -18,7 +18,7 @@ from ._requests import Steps
 from ._result import AgentResult
 from ._tools.tool import Tool
 from ._tools.toolbox import Toolbox
-from .providers._protocol import Provider, checked_provider
+from .providers._protocol import Provider, check_asked, checked_provider
 
 
 @stable
@@ -75,6 +75,7 @@ class Agent:
             LoopDetectedError: if the agent is stuck in a loop and the policy is to raise.
             Exception: any exception of the provider.
         """
+        check_asked(self._provider, "complete")
         events = drive(self._loop(prompt, response_format), self._provider, self._config.observers)
         last: Optional[AgentEvent] = None
         for event in events:
@@ -109,6 +110,7 @@ class Agent:
         It asks the provider with its sync ``stream``. To leave early, close the generator
         (``events.close()``); this closes everything that the run has open.
         """
+        check_asked(self._provider, "stream")
         loop = self._loop(prompt, response_format)
         return drive(loop, self._provider, self._config.observers, streaming=True)
 
@@ -118,6 +120,7 @@ class Agent:
         # Imported here, so that who never runs async never loads asyncio.
         from ._drivers.async_driver import adrive
 
+        check_asked(self._provider, "astream" if streaming else "acomplete")
         loop = self._loop(prompt, response_format)
         return adrive(loop, self._provider, self._config.observers, streaming=streaming)
 

@@ -130,6 +130,14 @@ class Provider(Protocol):
         ...
 
 
+_ASKED_BY = {
+    "complete": "Agent.run",
+    "acomplete": "Agent.arun",
+    "stream": "Agent.stream",
+    "astream": "Agent.astream",
+}
+
+
 def checked_provider(provider: Any) -> Provider:
     """Return the provider; raises TypeError for what cannot be asked at all.
 
@@ -137,11 +145,24 @@ def checked_provider(provider: Any) -> Provider:
     """
     if isinstance(provider, type):
         raise TypeError(f"the provider is a class; pass an instance: {provider.__name__}(...)")
-    asked = ("complete", "acomplete", "stream", "astream")
-    if not any(callable(getattr(provider, name, None)) for name in asked):
+    if not any(_has(provider, name) for name in _ASKED_BY):
         raise TypeError(
-            f"the provider must have the methods {', '.join(asked)}, or those of them that are"
+            f"the provider must have the methods {', '.join(_ASKED_BY)}, or those of them that are"
             f" used; {provider!r} has none"
         )
     checked: Provider = provider
     return checked
+
+
+def check_asked(provider: Provider, method: str) -> None:
+    """Raise TypeError for a provider without the method that is going to be asked."""
+    if not _has(provider, method):
+        others = " or ".join(way for name, way in _ASKED_BY.items() if _has(provider, name))
+        raise TypeError(
+            f"the provider {provider!r} has no method {method}, which {_ASKED_BY[method]} asks;"
+            f" write it, or use {others}"
+        )
+
+
+def _has(provider: Any, method: str) -> bool:
+    return callable(getattr(provider, method, None))
