@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional, Tuple, Union
 
 from .._checks import check_flag, check_threshold, choice_of
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from .._text_enum import TextEnum
 from ..stability import stable
 from ._detection import LoopSeverity
@@ -50,8 +50,8 @@ _SEVERITY = {LoopAction.CONTINUE: LoopSeverity.OK, LoopAction.NOTIFY: LoopSeveri
 
 
 @stable
-@dataclass(frozen=True)
-class Escalation:
+@dataclass(frozen=True, repr=False)
+class Escalation(Shown):
     """A ladder: the n-th detection of the same loop takes the n-th action.
 
     After the last action the ladder stays there. A notice is sent only once for each rung.
@@ -89,8 +89,6 @@ class Escalation:
     resumes: bool = True
     max_interventions: Optional[int] = None
     on_notice: Optional[Callable[[Any], Any]] = None
-
-    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         if isinstance(self.actions, (set, frozenset)):

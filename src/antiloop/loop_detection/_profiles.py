@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from .._checks import check_choice
-from .._short_repr import repr_of_fields
+from .._short_repr import Shown
 from .._text.canonical import parsed_arguments, text_of
 from ..exceptions import SettingsError
 from ..stability import beta
@@ -22,8 +22,8 @@ _ENOUGH = 3
 
 
 @beta
-@dataclass(frozen=True)
-class CallPattern:
+@dataclass(frozen=True, repr=False)
+class CallPattern(Shown):
     """Calls of one tool, all of them or those with certain arguments.
 
     Raises:
@@ -36,8 +36,6 @@ class CallPattern:
     The name ``""`` stands for all arguments as text."""
     handle: str = ""
     """The argument that names what is waited for."""
-
-    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         for pattern in self.where.values():
@@ -65,8 +63,8 @@ Calls = Tuple[CallPattern, ...]
 
 
 @beta
-@dataclass(frozen=True)
-class ClientProfile:
+@dataclass(frozen=True, repr=False)
+class ClientProfile(Shown):
     r"""The conventions of a client, an agent's program, or of a family of tools.
 
     Tools are compared by their names, those of MCP servers by how their names end. Patterns are
@@ -115,8 +113,6 @@ class ClientProfile:
     comments: Patterns = ()
     """Arguments in which the model says what a call is for, as ``TOOL.ARGUMENT``; the tool ``*`` is
     every tool. They change nothing that the call does, so they are left out of comparisons."""
-
-    __repr__ = repr_of_fields
 
     def __deepcopy__(self, memo: object) -> "ClientProfile":
         return self  # it never changes

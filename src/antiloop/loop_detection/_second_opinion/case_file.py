@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Iterator, List, Optional, Sequence, Tuple
 
-from ..._short_repr import counted, quoted, repr_of_fields, short_repr
+from ..._short_repr import Shown, counted, quoted, short_repr
 from ..._text.difference import telling_part
 from ..._text.shortening import visible
 from ...stability import beta
@@ -45,8 +45,8 @@ _LATEST = 8
 
 
 @beta
-@dataclass(frozen=True)
-class CaseCall:
+@dataclass(frozen=True, repr=False)
+class CaseCall(Shown):
     """One call as a judge sees it; its texts are masked, and still untrusted."""
 
     number: int
@@ -70,12 +70,10 @@ class CaseCall:
     is_known: bool = True
     """Whether the result is known."""
 
-    __repr__ = repr_of_fields
-
 
 @beta
-@dataclass(frozen=True)
-class CaseRound:
+@dataclass(frozen=True, repr=False)
+class CaseRound(Shown):
     """The calls of one reply of the model."""
 
     calls: Tuple[CaseCall, ...]
@@ -83,8 +81,6 @@ class CaseRound:
     """Whether the user spoke just before."""
     omitted: int = 0
     """Number of further calls of the round, which are left out."""
-
-    __repr__ = repr_of_fields
 
 
 @beta

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Mapping, Optional, Union
 
 from ..._checks import check_flag, check_seconds, check_share, check_threshold, is_number
-from ..._short_repr import quoted, repr_of_fields, short_repr
+from ..._short_repr import Shown, quoted, short_repr
 from ..._text.shortening import visible
 from ...stability import beta
 from .case_file import CaseFile
@@ -89,8 +89,8 @@ Judge = Callable[[CaseFile], Union[Answer, Awaitable[Answer]]]
 
 
 @beta
-@dataclass(frozen=True)
-class SecondOpinion:
+@dataclass(frozen=True, repr=False)
+class SecondOpinion(Shown):
     """A judge, and when to ask it.
 
     The judge is asked when the suspicion passes a bound and no detector is certain, and again
@@ -123,8 +123,6 @@ class SecondOpinion:
     confirm: bool = False
     timeout: Optional[float] = 30.0
     confidence: float = 0.8
-
-    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, type):
