@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime, timezone
-from typing import Any, Iterable, Optional, TypeVar
+from typing import Any, Callable, Iterable, Optional, TypeVar
 
 _Number = TypeVar("_Number", int, float)
 _FRACTION = re.compile(r"\.(\d+)")
@@ -12,17 +12,17 @@ _MOST = 1e24  # nothing here comes near it, and sums of less stay finite
 
 def whole_number(value: Any) -> Optional[int]:
     """Read a count, which some exporters write as text."""
-    try:
-        found = None if value is None or isinstance(value, bool) else int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if found is not None and abs(found) < _MOST else None
+    return _read(int, value)
 
 
 def number(value: Any) -> Optional[float]:
     """Read an amount, which some exporters write as text; what has no end counts as unknown."""
+    return _read(float, value)
+
+
+def _read(kind: Callable[[Any], _Number], value: Any) -> Optional[_Number]:
     try:
-        found = None if value is None or isinstance(value, bool) else float(value)
+        found = None if value is None or isinstance(value, bool) else kind(value)
     except (TypeError, ValueError, OverflowError):
         return None
     return found if found is not None and abs(found) < _MOST else None

@@ -2,10 +2,10 @@
 
 import argparse
 import shutil
-from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, Iterable, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
+from .._json_schema import nearest
 from ._output.terminal import printable
 
 _WIDEST = 100
@@ -46,11 +46,11 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction):
             self._refuse("command", value, action.choices, listed=True)
         problem = f"{value!r} is not one of {', '.join(action.choices)}"
-        raise argparse.ArgumentError(action, problem + _meant(value, action.choices))
+        raise argparse.ArgumentError(action, problem + nearest(str(value).lower(), action.choices))
 
     def _refuse(self, kind: str, word: str, known: Iterable[str], listed: bool = False) -> NoReturn:
         choices = f"; choose from {', '.join(known)}" if listed else ""
-        self.error(f"unknown {kind} {word!r}{_meant(word, known) or choices}")
+        self.error(f"unknown {kind} {word!r}{nearest(word.lower(), known) or choices}")
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -125,9 +125,3 @@ def _with_choice(word: str, options: Mapping[str, argparse.Action]) -> Iterator[
     for option, action in options.items():
         if word in (action.choices or ()):
             yield f"{option} {word}"
-
-
-def _meant(word: Any, known: Iterable[str]) -> str:
-    """Suggest a known name if one is similar; otherwise empty."""
-    close = get_close_matches(str(word).lower(), list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -171,20 +171,14 @@ def _read_policy(value: Any) -> Union[LoopPolicy, Escalation]:
     return choice_of(LoopPolicy, value, "policy", ", or an object")
 
 
-def _read_ladders(value: Any) -> Dict[str, Escalation]:
-    return _read_each(partial(_made, Escalation), value)
-
-
 def _written_tool(name: str, policy: ToolPolicy) -> Dict[str, Any]:
     values = {each.name: getattr(policy, each.name) for each in fields(policy)}
     return {option: _data(value, f"tools: {name}: {option}") for option, value in values.items()}
 
 
-def _read_tools(value: Any) -> Dict[str, ToolPolicy]:
-    return _read_each(partial(_made, ToolPolicy), value)
-
-
-def _read_each(reader: Callable[[Any], Any], value: Any) -> Dict[str, Any]:
+def _read_each(kind: Callable[..., Any], value: Any) -> Dict[str, Any]:
+    """Make an object of each entry of a mapping."""
+    reader = partial(_made, kind)
     return {name: _read(str(name), reader, each) for name, each in _object(value).items()}
 
 
@@ -224,10 +218,10 @@ def _data(value: Any, place: str) -> Any:
 _READERS: Dict[str, Callable[[Any], Any]] = {
     "detectors": _read_detectors,
     "policy": _read_policy,
-    "escalations": _read_ladders,
+    "escalations": partial(_read_each, Escalation),
     "inject_message": _read_words,
     "window": lambda value: value,
-    "tools": _read_tools,
+    "tools": partial(_read_each, ToolPolicy),
     "notice_role": lambda value: choice_of(Role, value, "role", choices=NOTICE_ROLES),
     "mask": _read_mask,
     "log_verdicts": _read_flag,
