@@ -1,9 +1,8 @@
 """The base of all adapters: the detector, and the observers of its findings."""
 
 import inspect
-import logging
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Iterable, Mapping, Optional, Tuple
 
 from .._checks import checked_observers, tool_names
 from .._decision_time import measure_for
@@ -28,14 +27,13 @@ from ..loop_detection._internal import (
     check_is_sync,
     events_of,
     last_words,
+    tell_each,
 )
 from ..stability import beta
 from ..types import Role
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver
-
-_logger = logging.getLogger("antiloop")
 
 
 @beta
@@ -136,7 +134,7 @@ class Lookout:
 
     def _heard(self, case: CaseFile, opinion: Optional[Opinion], run_id: str) -> Optional[Opinion]:
         """Notify the observers of an opinion."""
-        self._tell("on_second_opinion", run_id, case, opinion)
+        tell_each(self.observers, "on_second_opinion", run_id, case, opinion)
         return opinion
 
     def tell(
@@ -146,21 +144,12 @@ class Lookout:
         if monitor is not None:
             self.tell_reply(monitor, run_id)
         for event, arguments in events_of(verdict):
-            self._tell(event, run_id, *arguments)
+            tell_each(self.observers, event, run_id, *arguments)
 
     def tell_reply(self, monitor: LoopMonitor, run_id: str) -> None:
         """Notify the observers, once, of what a monitor was last shown."""
         for event, arguments in monitor.last_reply():
-            self._tell(event, run_id, *arguments)
-
-    def _tell(self, event: str, *arguments: Any) -> None:
-        for observer in self.observers:
-            hear = getattr(observer, event, None)
-            try:
-                if hear is not None:
-                    hear(*arguments)
-            except Exception:
-                _logger.exception("observer %r raised; the run goes on", observer)
+            tell_each(self.observers, event, run_id, *arguments)
 
     def notice(self, verdict: LoopVerdict) -> str:
         """Return the words of a verdict as something a user's message can hold.

@@ -10,7 +10,6 @@ from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 from .._regular_file import is_descriptor
 from ..exceptions import TraceUnreadable
 from ..loop_detection import ClientProfile
-from ._doubts import Doubt as Doubt
 from ._files.source import Line, open_lines
 from ._own_clients import OwnClients
 from ._reading import Recognition, read_lines, read_records, read_runs

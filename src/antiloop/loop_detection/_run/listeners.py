@@ -9,7 +9,7 @@ import inspect
 import logging
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Callable, List, Optional, Protocol, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Protocol, Tuple, Union
 
 from ..._decision_time import Measure, measure_for
 from ..._frozen import frozen
@@ -137,14 +137,8 @@ class Listeners:
         return verdict
 
     def tell_event(self, event: str, *arguments: Any) -> None:
-        """Call a method of each observer that has it, and log what it raises."""
-        for observer in self._observers:
-            hear = getattr(observer, event, None)
-            try:
-                if hear is not None:
-                    hear(self.run_id, *arguments)
-            except Exception:
-                _logger.exception("observer %r raised; the run goes on", observer)
+        """Call a method of each observer that has it."""
+        tell_each(self._observers, event, self.run_id, *arguments)
 
     def to_act_on(self, verdict: LoopVerdict) -> LoopVerdict:
         """Return the verdict to act on: in shadow mode ``continue``, with the decision in it."""
@@ -176,6 +170,17 @@ class Listeners:
         """Report a verdict on words, also to the observers where it says more than continue."""
         verdict = self.tell_functions(verdict)
         return verdict if verdict.decision.action is _CONTINUE else self.tell_observers(verdict)
+
+
+def tell_each(observers: Iterable[Any], event: str, *arguments: Any) -> None:
+    """Call a method of each observer that has it, and log what it raises."""
+    for observer in observers:
+        hear = getattr(observer, event, None)
+        try:
+            if hear is not None:
+                hear(*arguments)
+        except Exception:
+            _logger.exception("observer %r raised; the run goes on", observer)
 
 
 def check_is_sync(listener: Any) -> None:
