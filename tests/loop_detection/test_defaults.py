@@ -48,6 +48,7 @@ DEFAULTS = {
         "call_ids": (),
         "wasted_calls": 0,
         "members": (),
+        "answers": (),
         "refused": None,
         "is_lasting": False,
         "is_refusal": False,

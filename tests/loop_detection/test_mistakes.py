@@ -380,12 +380,12 @@ MISTAKES = {
     "no snapshot": (
         lambda: monitor().restore({"version": 1}),
         SnapshotError(
-            "expected a snapshot of version 9, got version 1;"
+            "expected a snapshot of version 10, got version 1;"
             " take one with LoopMonitor.snapshot() of this version of antiloop"
         ),
     ),
     "a damaged snapshot": (
-        lambda: monitor().restore({"version": 9}),
+        lambda: monitor().restore({"version": 10}),
         SnapshotError("the snapshot is damaged: KeyError('ladder')"),
     ),
     "no loop": (

@@ -114,11 +114,11 @@ def test_a_call_comes_back_without_its_texts():
 
 
 SAVED = {
-    "version": 9,
+    "version": 10,
     "ladder": {
         "main": {
             "loops": [["repeat:b643ab73e1", 1, 1, 2, 2, 2, 2]],
-            "calls": [["31d7b8a06f", 1]],
+            "calls": [["31d7b8a06f", 1, "c3eefb58d7", -1]],
             "forgotten": 0,
         },
         "own": {},
@@ -303,9 +303,10 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     snapshot = monitor.snapshot()
     assert list(snapshot) == ["version", "ladder", "reported", "speech", "window", "suspicion"]
     [[identity, *numbers]] = snapshot["ladder"]["main"]["loops"]
-    [[call, rung]] = snapshot["ladder"]["main"]["calls"]
+    [[call, rung, answer, since]] = snapshot["ladder"]["main"]["calls"]
     assert identity.startswith("repeat:")
-    assert (numbers, rung) == ([2, 2, 3, 3, 3, 3], 2)
+    assert (numbers, rung, since) == ([2, 2, 3, 3, 3, 3], 2, -1)
+    assert len(answer) == len(call)
     assert snapshot["ladder"]["main"]["forgotten"] == 0
     assert snapshot["ladder"]["own"] == {}
     assert snapshot["ladder"]["interventions"] == 2
@@ -316,4 +317,4 @@ def test_a_snapshot_has_a_part_for_each_thing_that_is_known():
     assert snapshot["speech"]["watches"][0]["count"] == 1
     assert (snapshot["window"]["calls"], snapshot["window"]["seen"]) == (3, 3)
     assert snapshot["window"]["tools"] == ["look"]
-    assert snapshot["version"] == 9
+    assert snapshot["version"] == 10

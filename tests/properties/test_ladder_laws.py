@@ -140,15 +140,39 @@ ANSWERS = st.sampled_from(
         *("10 cats", "503", "12 failed", "rate limit exceeded"),
     ]
 )
+FAILURES = st.builds(ToolResult, st.sampled_from(["no cats", "no dogs", "not now"]), st.just(True))
 
 
 @pytest.mark.parametrize("preset", presets.PRESETS)
-@given(st.lists(ANSWERS, min_size=40, max_size=40) | ANSWERS.map(lambda each: [each] * 40))
-def test_a_ladder_never_climbs_down_while_the_same_calls_go_on(preset, answers):
+@given(
+    st.lists(FAILURES, min_size=40, max_size=40)
+    | (ANSWERS | FAILURES).map(lambda each: [each] * 40)
+)
+def test_a_ladder_never_climbs_down_while_the_same_calls_bring_nothing_new(preset, answers):
     call = ToolCall("look", {"at": "a"})
     said = actions_said(presets.PRESETS[preset]().monitor(), [([call], [each]) for each in answers])
     ranks = [RANK[action] for action in said]
     assert ranks == sorted(ranks)
+
+
+def looks(lengths, first=0):
+    """Return looks at one place, which shows each picture so many times."""
+    shown = [place for place, length in enumerate(lengths, first) for _ in range(length)]
+    return [([ToolCall("look", {"at": "a"})], [f"There are {'crow' * each}s."]) for each in shown]
+
+
+@pytest.mark.parametrize("ladder", LADDERS)
+@given(st.lists(st.integers(3, 6), min_size=1, max_size=4), st.integers(1, 6), st.booleans())
+def test_a_call_with_another_answer_begins_at_the_first_rung(ladder, before, last, is_resumed):
+    detector = LoopDetector.escalating(policy=ladder)
+    monitor, alone = detector.monitor(), detector.monitor()
+    for calls, results in looks(before):
+        monitor.after(calls, results)
+    if is_resumed:
+        state, monitor = monitor.snapshot(), detector.monitor()
+        monitor.restore(state)
+    for calls, results in looks([last], first=len(before)):
+        assert monitor.after(calls, results).action is alone.after(calls, results).action
 
 
 @pytest.mark.parametrize("preset", presets.PRESETS)

@@ -50,6 +50,9 @@ class LoopDetection:
     that have left the window count, too."""
     members: Tuple[str, ...] = ()
     """Fingerprints of the calls in the loop."""
+    answers: Tuple[Optional[str], ...] = ()
+    """For each member, the fingerprint of its answer without noise. None where the answer is not
+    known, is a failure, or is not always the same."""
     refused: Optional[Tuple[str, ...]] = None
     """Keys of the calls that a block refuses; None means the members. Empty if a block would hit
     healthy work: there is a notice instead, and then the last action of the ladder. If the loop

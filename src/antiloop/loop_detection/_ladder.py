@@ -10,8 +10,8 @@ A finding is weighed in this order:
    * the rung of a loop that shares a call with it;
    * the rung of a loop that was found after this one began, if ``inherits`` is set.
 
-   So a loop never starts again at the bottom while the same calls go on, even if another detector
-   finds it or it was forgotten.
+   So a loop never starts again at the bottom while the same calls get the same answers, even if
+   another detector finds it or it was forgotten. Where they get another answer, a new loop begins.
 3. The action of that rung is taken, with three exceptions:
 
    * a notice is not repeated on the last rung;
@@ -20,9 +20,10 @@ A finding is weighed in this order:
 4. The strongest action of a round counts, and every loop that reached its block is blocked.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from itertools import chain, repeat
 from math import inf
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from .._latest import Latest
 from .._short_repr import counted, short_repr
@@ -59,6 +60,22 @@ _NEW = _Position()
 
 
 @dataclass(frozen=True)
+class _Call:
+    """A call of a loop."""
+
+    rung: int = 0
+    """Rungs that a loop with it has climbed."""
+    answer: Optional[str] = None
+    """Its answer in that loop; None where it is not known."""
+    since: int = -1
+    """The call of the run from which on it had this answer, if it had another one before."""
+
+    def may_answer(self, answer: Optional[str]) -> bool:
+        """Whether an answer is not known to be another one."""
+        return None in (answer, self.answer) or answer == self.answer
+
+
+@dataclass(frozen=True)
 class _Step:
     """The step that a detection requires."""
 
@@ -75,16 +92,16 @@ class Climb:
     """The loops that climb one `Escalation`.
 
     A loop continues at the position of an earlier loop, perhaps from another detector, if it shares
-    calls with that loop or was under way when that loop was found. The reason: when calls take
-    turns, detectors find sometimes these calls and sometimes those. Forgotten loops pass their
-    position on to new ones, so a run that meets new loops again and again climbs as well.
+    a call and its answer with that loop or was under way when that loop was found. The reason: when
+    calls take turns, detectors find sometimes these calls and sometimes those. Forgotten loops pass
+    their position on to new ones, so a run that meets new loops again and again climbs as well.
     """
 
     def __init__(self, escalation: Escalation) -> None:
         self._escalation = escalation
         self._actions = [LoopAction(action) for action in escalation.actions]
         self._loops: Latest[str, _Position] = Latest(MAX_LOOPS)
-        self._calls: Latest[str, int] = Latest(MAX_CALLS)
+        self._calls: Latest[str, _Call] = Latest(MAX_CALLS)
         self._forgotten = 0
 
     def __bool__(self) -> bool:
@@ -123,9 +140,14 @@ class Climb:
             calls, length = known.calls, known.length
         self._forget(self._loops, found.identity)
         self._loops[found.identity] = _Position(rung, taken, taken_at, round_number, calls, length)
-        for call in found.members:
+        for call, answer in _answered(found):
+            before = self._calls.get(call, _Call())
+            if before.may_answer(answer):
+                kept = replace(before, rung=max(rung, before.rung), answer=answer or before.answer)
+            else:
+                kept = _Call(rung, answer, since=min(found.indices, default=0))
             self._forget(self._calls, call)
-            self._calls[call] = max(rung, self._calls.get(call, 0))
+            self._calls[call] = kept
 
     def whole(self, found: LoopDetection) -> LoopDetection:
         """Return a finding of this round with the count of its whole loop."""
@@ -135,7 +157,7 @@ class Climb:
         """Return the state as plain JSON."""
         return {
             "loops": [[identity, *astuple(known)] for identity, known in self._loops.items()],
-            "calls": [[call, rung] for call, rung in self._calls.items()],
+            "calls": [[call, *astuple(known)] for call, known in self._calls.items()],
             "forgotten": self._forgotten,
         }
 
@@ -143,12 +165,14 @@ class Climb:
         """Load a state from `to_dict`."""
         for identity, *numbers in state["loops"]:
             self._loops[str(identity)] = _Position(*map(int, numbers))
-        for call, rung in state["calls"]:
-            self._calls[str(call)] = int(rung)
+        for call, rung, answer, since in state["calls"]:
+            self._calls[str(call)] = _Call(int(rung), answer and str(answer), int(since))
         self._forgotten = int(state["forgotten"])
 
     def _known(self, found: LoopDetection, round_number: int) -> _Position:
         known = self._loops.get(found.identity, _NEW)
+        if self._has_new_answers(found, known):
+            return _NEW
         was_left = round_number - known.found_at > 1
         if not found.inherits:
             # It is the same one only if it began before it was last found.
@@ -171,11 +195,24 @@ class Climb:
         return ladder.every * (found.period if ladder.per_lap or last.ends_run else found.spacing)
 
     def _shared_rung(self, found: LoopDetection) -> int:
-        """Return the rung of the loops that share a call with this one."""
-        rungs = [self._calls.get(call, 0) for call in found.members]
+        """Return the rung of the loops that share a call with this one, and its answer."""
+        rungs = [call.rung for call, answer in self._remembered(found) if call.may_answer(answer)]
         if found.identity not in self._loops:
             rungs.append(self._forgotten)
         return max(rungs, default=0)
+
+    def _has_new_answers(self, found: LoopDetection, known: _Position) -> bool:
+        """Whether all remembered calls of a loop got another answer since it was last found."""
+        same = [
+            call.since < known.calls and call.may_answer(answer)
+            for call, answer in self._remembered(found)
+        ]
+        return bool(same) and not any(same)
+
+    def _remembered(self, found: LoopDetection) -> List[Tuple[_Call, Optional[str]]]:
+        """Return what is remembered of the calls of a loop, each with its answer now."""
+        answered = _answered(found)
+        return [(self._calls[call], answer) for call, answer in answered if call in self._calls]
 
     def _overlapping_rung(self, found: LoopDetection) -> int:
         """Return the rung of the loops that were found after this one began, or in that round."""
@@ -210,11 +247,8 @@ class Climb:
 
     def _forget(self, latest: "Latest[str, Any]", key: str) -> None:
         """Make room for a key; the rung of a forgotten loop is kept."""
-        if key in latest or not latest.is_full:
-            return
-        oldest = next(iter(latest.values()))
-        rung = oldest.rung if isinstance(oldest, _Position) else oldest
-        self._forgotten = max(self._forgotten, rung)
+        if key not in latest and latest.is_full:
+            self._forgotten = max(self._forgotten, next(iter(latest.values())).rung)
 
 
 def _is_apart(found: LoopDetection) -> bool:
@@ -223,6 +257,11 @@ def _is_apart(found: LoopDetection) -> bool:
     It shares no position with loops, and is silent where one of them was found meanwhile.
     """
     return not (found.inherits or found.members)
+
+
+def _answered(found: LoopDetection) -> Iterable[Tuple[str, Optional[str]]]:
+    """Return the calls of a loop, each with its answer."""
+    return zip(found.members, chain(found.answers, repeat(None)))
 
 
 class Ladder:

@@ -30,7 +30,7 @@ from ._settings import DetectorSettings, new_window
 from ._snapshot import DAMAGE, check_version, pack, unpack
 from ._verdict import GO_ON, LoopVerdict, stronger, verdict_about
 
-SNAPSHOT_VERSION = 9
+SNAPSHOT_VERSION = 10
 
 
 @stable
@@ -315,7 +315,7 @@ class LoopMonitor:
     def snapshot(self) -> Dict[str, Any]:
         """Return the state as plain JSON, mostly 2 to 5 kB.
 
-        With the default window of 50 calls it takes less than 10 kB for usual calls, and never
+        With the default window of 50 calls it takes less than 11 kB for usual calls, and never
         more than 32 kB as UTF-8, however long the calls, the results and the run are. Each called
         tool with a separate limit adds 25 characters, each detector with a separate ladder 4 kB,
         and a judge up to 90 kB: excerpts of 100 calls, and what they are compared by.

@@ -5,7 +5,7 @@ import inspect
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, TypeVar
 
 from ..._checks import check_threshold
 from ..._frozen import Unchangeable
@@ -16,6 +16,7 @@ from ...types import ToolCall
 from .._detection import LoopDetection
 from .._evidence.compared import DeclaredKey, KeyRule, Result
 from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
+from .._evidence.outcome import REFUSED
 from .._evidence.round import JudgedCall
 from .._evidence.streak import Patient, is_amid_work, is_early
 from .._evidence.window import Window
@@ -292,12 +293,24 @@ def detection(
         ),
         wasted_calls=len(found) - len(lap),
         members=members,
+        answers=_answers(found),
         refused=refused,
         is_certain=is_certain,
         summary=f"{label}{times}{listed}" if times else "",
         label=label,
         answer=answer,
     )
+
+
+def _answers(found: Sequence[JudgedCall]) -> Tuple[Optional[str], ...]:
+    """Return the answer of each call; None where it has several or none that says anything new."""
+    answers: Dict[str, Set[str]] = {}
+    for item in found:
+        features, known = item.features, answers.setdefault(item.features.call, set())
+        # Of a refused call the tool's answer is not known, and another failure is not progress.
+        if features.steady and not (features.outcome is REFUSED or features.outcome.is_failure):
+            known.add(features.steady)
+    return tuple(known.pop() if len(known) == 1 else None for known in answers.values())
 
 
 def eased(

@@ -260,6 +260,7 @@ class FailureStreakDetector(WindowDetector):
             spacing=ROW_SPACING if is_firm else self.in_a_row,
             # An earlier loop lends its position only if the last rounds still hold its calls.
             members=found.members[-2:],
+            answers=found.answers[-2:],
             inherits=False,
             may_end_run=not (_is_second_pass(window, row) or all(map(_may_be_done, row))),
         )
