@@ -288,6 +288,11 @@ class Ladder:
     def __repr__(self) -> str:
         return short_repr(self, counted(len(self.blocks), "block"))
 
+    @property
+    def parts(self) -> Tuple[object, ...]:
+        """The objects that a round changes."""
+        return self, self._main, *self._own.values()
+
     def climb(
         self, findings: Sequence[LoopDetection], round_number: int, calls: int = 0
     ) -> Tuple[LoopAction, Optional[LoopDetection], int]:

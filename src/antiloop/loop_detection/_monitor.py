@@ -23,7 +23,7 @@ from ._profiles import NO_CLIENT, ClientProfile
 from ._project.environment import DISABLED, SHADOW, is_on
 from ._run.inquiry import Act, Inquiry
 from ._run.listeners import Event, Listener, Listeners
-from ._run.reported import OneThread, Reported
+from ._run.reported import AllOrNothing, OneThread, Reported
 from ._run.speech import Counts, Speech
 from ._second_opinion.opinion import Answer, Opinion, opinion_of
 from ._settings import DetectorSettings, new_window
@@ -60,11 +60,10 @@ class LoopMonitor:
         self._one_thread = OneThread()
         self.enabled: bool = not (live and is_on(DISABLED))
         """False switches the monitor off: it records nothing, and every verdict says continue."""
-        self._detector = detector
-        self._tools, self._client = tools, client
+        self._detector, self._tools, self._client = detector, tools, client
         logs, shadow = live and logs and detector.log_verdicts, detector.shadow or is_on(SHADOW)
         self._listeners = Listeners(run_id, measure, logs=logs, shadow=live and shadow)
-        self._recorded, self._can_ask = dict(opinions or {}), can_ask
+        self._recorded, self._can_ask, self._is_live = dict(opinions or {}), can_ask, live
         self._start()
 
     def _start(self) -> None:
@@ -131,27 +130,30 @@ class LoopMonitor:
             tool_calls: the calls of one model reply, in order.
             tool_results: ``tool_results[i]`` belongs to ``tool_calls[i]``; a missing result, or
                 None, is unknown. More results than calls raise a ValueError.
+
+        If it is interrupted or raises, nothing is recorded, so the round can be reported again.
         """
         check_round(tool_calls, tool_results)
         if not self.enabled:
             return GO_ON
-        with self._one_thread, self._listeners.measure():
-            verdict = self._after(tool_calls, tool_results)
-        return self._listeners.tell_observers(verdict)
+        own = (self._reported, self._suspicion, self._listeners, self._copies)
+        parts = (*own, *self._window.parts, *self._ladder.parts, *self._inquiry.parts)
+        with self._one_thread, AllOrNothing(parts if self._is_live else ()):
+            with self._listeners.measure():
+                verdict = self._after(tool_calls, tool_results)
+            return self._listeners.tell_observers(verdict)
 
     def _after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         new = self._reported.new(tool_calls, tool_results, self._window)
         if not new:
             return GO_ON
         calls, results, asked = zip(*new)
-        if self._inquiry.counts_opinions:
-            self._settle()  # the host goes on without an answer to the last question
+        self._settle()  # the host goes on without an answer to the last question
         self._listeners.round(calls, results)
         # Before the round: what is found in it refuses no call of it.
         refused_by = self._ladder.blocks.refusing if self._ladder.blocks else None
         self._window.append(calls, results, asked, refused_by)
-        if self._inquiry.counts_opinions:
-            self._inquiry.record(calls, results, asked)
+        self._inquiry.record(calls, results, asked)
         self._copies.add(calls, results)
         self._speech.moved()
         # As after most rounds: no detector can find anything in it, so the verdict stays.
@@ -190,8 +192,7 @@ class LoopMonitor:
         if not self.enabled:
             return GO_ON
         with self._listeners.measure():
-            if self._inquiry.has_judge:
-                self._inquiry.excerpts.said(words)
+            self._inquiry.said(words)
             self._listeners.said("on_said", words)
             return self._listeners.report_words(self._heard(self._speech.said(words)))
 
@@ -297,8 +298,7 @@ class LoopMonitor:
         """
         words = checked_words("user_message", text)
         if is_progress or words:
-            if self._inquiry.has_judge:
-                self._inquiry.excerpts.user_message(words)
+            self._inquiry.user_message(words)
             self._listeners.said("on_user_message", words)
         if not is_progress:
             self._speech.moved()

@@ -202,6 +202,11 @@ class Window:
             self._trim(self.size)
 
     @property
+    def parts(self) -> Tuple[object, ...]:
+        """The objects that a round changes."""
+        return self, self.host_lines, self.comments, self.occurrences
+
+    @property
     def ends_new(self) -> bool:
         """Whether the last round is new, as `Round.is_new` says."""
         return bool(self.rounds) and self.rounds[-1].is_new

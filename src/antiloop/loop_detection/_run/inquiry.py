@@ -19,7 +19,7 @@ The judge is not asked about new calls whose results are unknown: there would be
 
 from copy import deepcopy
 from dataclasses import astuple, dataclass, replace
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ...types import ToolCall
 from .._detection import LoopDetection
@@ -139,6 +139,8 @@ class Inquiry:
         self, calls: Sequence[ToolCall], results: Sequence[Result], asked: Sequence[Asked]
     ) -> None:
         """Keep the texts of the last round, and compare it with those before."""
+        if not self.counts_opinions:
+            return
         window, known = self._window, list(zip(calls, results))
         # Plans and notes are like each other in healthy runs, too.
         kept = [pair for pair, each in zip(known, asked) if not each.policy.exempt]
@@ -147,6 +149,16 @@ class Inquiry:
             self._likeness.add(window.round_count, kept, changes)
         if self.has_judge:
             self.excerpts.add(window, known)
+
+    def said(self, text: str) -> None:
+        """Keep what the model said, for a judge."""
+        if self.has_judge:
+            self.excerpts.said(text)
+
+    def user_message(self, text: str) -> None:
+        """Keep what the user said, for a judge."""
+        if self.has_judge:
+            self.excerpts.user_message(text)
 
     def progress(self) -> None:
         """Drop the last opinion, because of progress."""
@@ -247,6 +259,12 @@ class Inquiry:
                 raise ValueError("an episode without an opinion")
         self._likeness.load(state["likeness"])
         self.excerpts.load(snapshot["excerpts"])
+
+    @property
+    def parts(self) -> Tuple[object, ...]:
+        """The objects that a round changes; none if opinions do not count in this run."""
+        episode = (self._episode,) if self._episode else ()
+        return (self, self.excerpts, self._likeness, *episode) if self.counts_opinions else ()
 
     @property
     def _step(self) -> int:

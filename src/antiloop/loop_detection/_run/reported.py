@@ -1,15 +1,17 @@
-"""The report of a round: each call once, though two hooks may report it, and by one thread."""
+"""The report of a round: whole, by one thread, each call once though two hooks may report it."""
 
+from collections import deque
+from copy import copy
 from threading import get_ident
-from typing import List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-from ..._latest import Latest
 from ..._text.canonical import text_of
 from ...types import ToolCall
 from .._evidence.compared import Asked, Result, asked_of, without_comments
 from .._evidence.fingerprint import text_fingerprint
 from .._evidence.window import Window
 
+_CHANGEABLE = (list, dict, deque)
 _TOKEN = 8  # hexadecimal digits that tell the reported calls apart
 
 
@@ -21,7 +23,9 @@ class Reported:
     """
 
     def __init__(self, size: int) -> None:
-        self._tokens: Latest[str, None] = Latest(size)
+        self._size = size
+        # No `Latest`: it is copied before each round, and that takes long.
+        self._tokens: Dict[str, None] = {}
 
     def new(
         self, calls: Sequence[ToolCall], results: Sequence[Result], window: Window
@@ -43,7 +47,7 @@ class Reported:
     def load(self, text: str) -> None:
         """Load a state from `to_text`."""
         for at in range(0, len(text), _TOKEN):
-            self._tokens[text[at : at + _TOKEN]] = None
+            self._remember(text[at : at + _TOKEN])
 
     def _note(self, call: ToolCall, asked: Asked) -> bool:
         """Remember a report, and return whether it is the first one of its call."""
@@ -51,8 +55,14 @@ class Reported:
         text = f"{text_of(call.id)}\x00{text_of(call.round)}\x00{asked.call}"
         token = text_fingerprint(text)[:_TOKEN]
         is_new = token not in self._tokens
-        self._tokens[token] = None
+        self._remember(token)
         return is_new
+
+    def _remember(self, token: str) -> None:
+        self._tokens.pop(token, None)
+        self._tokens[token] = None
+        if len(self._tokens) > self._size:
+            del self._tokens[next(iter(self._tokens))]
 
 
 class OneThread:
@@ -82,3 +92,32 @@ class OneThread:
 
     def __reduce__(self) -> "Tuple[type[OneThread], Tuple[()]]":
         return OneThread, ()  # what uses a monitor belongs to the process
+
+
+class AllOrNothing:
+    """Takes back what a round has changed if it is interrupted, so that it can be reported again.
+
+    A replay takes nothing back: a recording can be read again.
+
+    Args:
+        parts: the objects that it changes; what is in their lists and dictionaries is a value.
+    """
+
+    def __init__(self, parts: Iterable[object]) -> None:
+        self._before = [(part, _copied(vars(part))) for part in parts]
+
+    def __enter__(self) -> None:
+        """Begin the round."""
+
+    def __exit__(self, kind: Optional[type], *raised: object) -> None:
+        if kind is not None:
+            for part, before in self._before:
+                vars(part).update(before)
+
+
+def _copied(state: Mapping[str, Any]) -> Dict[str, Any]:
+    copies = dict(state)
+    for name, each in state.items():
+        if isinstance(each, _CHANGEABLE):
+            copies[name] = copy(each)
+    return copies
