@@ -1,5 +1,7 @@
 """Times, ids and counters say nothing new; other numbers are what was asked for."""
 
+from datetime import datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,7 +80,10 @@ def test_counters_stay_where_they_are_the_answer(one, other):
     assert without_noise(one, keeps_counts=True) != without_noise(other, keeps_counts=True)
 
 
-PLACES = ["a/main.c:{}: oops", "a.test.ts:{}:7 - oops", "b.tsx({},3): oops", 'File "c.py", line {}']
+PLACES = [
+    *("a/main.c:{}: oops", "a.test.ts:{}:7 - oops", "b.tsx({},3): oops", 'File "c.py", line {}'),
+    *("Cell In[{}], oops", "Input In [{}], in <cell>"),
+]
 
 
 @given(st.sampled_from(PLACES), st.integers(1, 9_999), st.integers(1, 9_999))
@@ -95,6 +100,7 @@ def test_the_place_of_a_failure_is_not_what_failed(text, one, other):
         ("status:404", "status:403"),
         ("12 lines failed", "7 lines failed"),
         ("exit(1)", "exit(2)"),
+        ("not in [404]", "not in [403]"),
     ],
 )
 def test_what_is_not_the_place_of_a_failure(one, other):
@@ -141,6 +147,24 @@ def test_an_id_is_no_part_of_a_wording(one, other, before):
     said = [wording(f"Denied: no quota ({before}{token})", {}) for token in (one.hex, other.hex)]
     assert said[0] == said[1]
     assert said[0].startswith("denied no quota")
+
+
+FILES = [
+    *("see /w/_logs/%Y-%m-%dT%H_%M_%S_%fZ-debug-0.log", "at build-%Y-%m-%d-%H-%M-%S.txt:"),
+    *("a %Y-%m-%d_%H-%M-%S.log", "dump %Y-%m-%dT%H-%M-%S.%f"),
+]
+
+
+@given(st.datetimes(datetime(2000, 1, 1)), st.datetimes(datetime(2000, 1, 1)))
+@pytest.mark.parametrize("form", FILES)
+def test_a_time_in_the_name_of_a_file_is_noise(form, one, other):
+    texts = [each.strftime(f"No such host {form}") for each in (one, other)]
+    assert wording(texts[0], {}) == wording(texts[1], {})
+    assert without_noise(texts[0]) == without_noise(texts[1])
+    # To ask for the file of another time is another question.
+    names = [text.split()[-1] for text in texts]
+    asked = [near_arguments({"path": name}) for name in names]
+    assert (asked[0] == asked[1]) is (names[0] == names[1])
 
 
 def test_short_words_are_no_echo():

@@ -14,7 +14,8 @@ from .plain_answer import ascii_words
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _TIME = r"[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?"
-_DATE = rf"{_DAY}(?:{_TIME})?"  # ISO 8601, in lower case
+_STAMP = r"[t_-]\d\d[_-]\d\d[_-]\d\d(?:[_.-]\d+)?z?"  # a time in the name of a file
+_DATE = rf"{_DAY}(?:{_TIME}|{_STAMP})?"  # ISO 8601, in lower case
 _CLOCK = (
     r"\d\d?:\d\d:\d\d(?:[.,]\d+)?(?![^\W_])"  # _10:00:07_ in Markdown
     r"|(?=[a-f-]{0,35}\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"  # UUID
@@ -44,8 +45,11 @@ _CLOCKS = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK})")
 _DAYS = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
 _VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
-# a.py:12:5, a.ts(12,5), line 12: an edit moves what is below it.
-_PLACES = re.compile(r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d+", re.IGNORECASE)
+# a.py:12:5, a.ts(12,5), line 12: an edit moves what is below it; In[12]: a notebook counts.
+_PLACES = re.compile(
+    r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d+|\b((?-i:In)) ?\[\d+\]",
+    re.IGNORECASE,
+)
 # A mean, a time per something, or nothing but a time under its name.
 _MEASURE = r"\d ?(?:[nmuµ]?s|[mu]?secs?|seconds?|milliseconds?|minutes?)"
 _STATISTIC = re.compile(
@@ -53,7 +57,7 @@ _STATISTIC = re.compile(
     rf"|{_MEASURE} per\b|\A(?:[^\n\d:=]{{0,40}}[:=])?\W{{0,3}}[\d.,]{{0,20}}{_MEASURE}\W{{0,9}}\Z"
 )
 # Of a text in lower case. All of them begin a word, which is quick to rule out.
-_MARK = re.compile(rf"\b(?:{_DAY}{_TIME}|{_CLOCK}{_ID}{_PASSED})")
+_MARK = re.compile(rf"\b(?:{_DAY}(?:{_TIME}|{_STAMP})|{_CLOCK}{_ID}{_PASSED})")
 _DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"\b\d+\b")
 _WORDS = re.compile(r"[^\W_]+")
@@ -100,12 +104,12 @@ def without_noise(text: str, keeps_counts: bool = False, goes_on: bool = False) 
 
 
 def without_places(text: str) -> str:
-    """Mask the numbers of lines: an edit moves what is below it.
+    """Mask the numbers of lines and of cells: an edit moves what is below it.
 
     >>> without_places("main.c:12:5: error: expected ';'")
     "main.c:#: error: expected ';'"
     """
-    return _PLACES.sub(r"\1\2:#", text[:LONG]) + text[LONG:]
+    return _PLACES.sub(r"\1\2\3:#", text[:LONG]) + text[LONG:]
 
 
 def has_words(text: str, start: int = 0) -> bool:
