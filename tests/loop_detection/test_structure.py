@@ -78,6 +78,8 @@ def test_a_program_that_answers_no_without_a_word_has_not_failed(text):
         "<success>false</success>\n<path>a.txt</path>",
         "<response><code>404</code><message>x</message></response>",
         "<file><error> x </error><path>a.txt</path></file>" + " y" * 600,
+        "<tool_use_error>It is so.\n</tool_use_error>\n",
+        f"<error_details>\n{'so it is <b>' * 90}</error_details>",
         "HTTP/1.1 404 x",
         "Status: 502 x",
         "502 Bad Gateway",
@@ -168,6 +170,8 @@ def test_a_denial_in_the_first_clause_is_a_failure(text):
     [
         "<error></error><status>ok</status><success>true</success>",
         "<error>none</error><path>a.txt</path>",
+        "<error_count>0</error_count>",
+        "<lint_error>so it is</lint_error> and so on",
         "<a><error><b>1</b></error></a>",
         "<code>404</code>",
         "about <status>error</status>",

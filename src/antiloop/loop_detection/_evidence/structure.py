@@ -54,6 +54,10 @@ _HTTP = re.compile(
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(r"<([A-Za-z]\w{0,40})>([^<>]{0,400})</\1>")
+# Around everything, and with words in it: <tool_use_error>..., <error_details>...
+_ERROR = re.compile(
+    r"<((?:\w{1,20}_)?error(?:_\w{1,20})?)>\s*[^<\s]+\s.*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
+)
 _LITERALS = {"": None, "none": None, "null": None, "true": True, "false": False}
 # IPython draws a line first, and names the exception.
 _TRACEBACK = re.compile(
@@ -116,7 +120,8 @@ def is_bare(text: str) -> bool:
 
 def _of_text(text: str) -> Form:
     is_markup = text[:1] == "<" and len(text) <= MOST
-    if (is_markup and _has_failed(_elements_of(text))) or _is_traceback(text):
+    is_error = is_markup and (_ERROR.match(text) or _has_failed(_elements_of(text)))
+    if is_error or _is_traceback(text):
         return Form(text, True)
     edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     status = _HTTP.match(edges)
