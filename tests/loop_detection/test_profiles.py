@@ -5,7 +5,7 @@ from growth import grows_as_the_length
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop import LoopDetector, RepeatDetector, ToolPolicy
+from antiloop import LoopDetector, RepeatDetector, ToolCall, ToolPolicy
 from antiloop.exceptions import SettingsError
 from antiloop.loop_detection import CallPattern, ClientProfile
 from antiloop.loop_detection._profiles import NO_CLIENT
@@ -265,11 +265,11 @@ TOLD_BY_NAME = [
         "claude-code",
         "a plan",
         "TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate AskUserQuestion "
-        "EnterPlanMode ExitPlanMode Skill ToolSearch StructuredOutput",
+        "EnterPlanMode ExitPlanMode Skill ToolSearch",
     ),
     ("claude-code", "a wait", "TaskOutput BashOutput AgentOutputTool Monitor"),
     ("claude-code", "a look", "Read Grep Glob LS NotebookRead WebFetch WebSearch"),
-    ("claude-code", "a finish", "StructuredOutput ExitPlanMode"),
+    ("claude-code", "a finish", "StructuredOutput"),
     ("claude-code", "an agent", "Agent Task"),
     (
         "codex",
@@ -287,7 +287,7 @@ TOLD_BY_NAME = [
         "bash read_bash write_bash stop_bash view create edit report_intent list_bash task "
         "powershell read_powershell rg sql",
     ),
-    ("copilot", "a plan", "report_intent update_todo ask_user exit_plan_mode task_complete"),
+    ("copilot", "a plan", "report_intent update_todo ask_user exit_plan_mode"),
     ("copilot", "a wait", "read_bash read_powershell read_agent"),
     ("copilot", "a look", "view rg grep glob web_fetch list_bash"),
     ("copilot", "a finish", "task_complete"),
@@ -302,8 +302,7 @@ TOLD_BY_NAME = [
     (
         "gemini-cli",
         "a plan",
-        "write_todos ask_user enter_plan_mode exit_plan_mode activate_skill update_topic "
-        "complete_task",
+        "write_todos ask_user enter_plan_mode exit_plan_mode activate_skill update_topic",
     ),
     ("gemini-cli", "a wait", "read_background_output"),
     (
@@ -337,7 +336,7 @@ TOLD_BY_NAME = [
         "execute_bash str_replace_editor finish think terminal file_editor task_tracker "
         "execute_ipython_cell browser edit_file",
     ),
-    ("openhands", "a plan", "think finish task_tracker"),
+    ("openhands", "a plan", "think task_tracker"),
     ("openhands", "a finish", "finish"),
     (
         "cline",
@@ -418,6 +417,18 @@ def test_what_a_tool_is_for_is_told_by_its_name(name, what, tools):
     profile, is_told = ClientProfile.named(name), TOLD[what]
     assert [tool for tool in tools.split() if not is_told(profile, tool)] == []
     assert not is_told(profile, "mine")
+
+
+@each
+def test_a_tool_that_ends_a_run_is_seen_to_do_so_again_and_again(profile):
+    for tool in [call.tool for call in profile.finishes]:
+        monitor = LoopDetector.escalating().monitor(client=profile)
+        said = ["All is in place.", "The work is complete.", "I have done what was asked."]
+        found = [
+            monitor.after([ToolCall(tool, {"summary": text})], ["Not yet."]).action.value
+            for text in said
+        ]
+        assert found == ["continue", "continue", "notify"]
 
 
 @pytest.mark.parametrize(

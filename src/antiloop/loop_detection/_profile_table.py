@@ -61,7 +61,6 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "plans": (
             *("TodoRead", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"),
             *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "Skill", "ToolSearch"),
-            "StructuredOutput",
         ),
         "waits": (
             {"tool": "TaskOutput", "handle": "task_id"},
@@ -71,7 +70,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
             {"tool": "Bash", "where": {"command": _SLEEP}},
         ),
         "looks": ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch"),
-        "finishes": ("StructuredOutput", "ExitPlanMode"),
+        "finishes": ("StructuredOutput",),
         "agents": ("Agent", "Task"),
         "comments": (*("Bash.description", "PowerShell.description"), *_OF_AGENTS),
     },
@@ -125,7 +124,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         "host_texts": (r"<current_datetime>", r"<system_reminder>", r"<system_notification>"),
         "compaction": (r"<summary>", r"<conversation_summary>"),
         "compaction_events": ("preCompact", "PreCompact"),
-        "plans": ("report_intent", "update_todo", "ask_user", "exit_plan_mode", "task_complete"),
+        "plans": ("report_intent", "update_todo", "ask_user", "exit_plan_mode"),
         "waits": (
             {"tool": "read_bash", "handle": "shellId"},
             {"tool": "read_powershell", "handle": "shellId"},
@@ -150,7 +149,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
         # Not PreCompress: it comes before each request, whether or not anything is compressed.
         "plans": (
             *("write_todos", "ask_user", "enter_plan_mode", "exit_plan_mode", "activate_skill"),
-            *("update_topic", "complete_task"),
+            "update_topic",
         ),
         "waits": (
             {"tool": "read_background_output", "handle": "pid"},
@@ -210,7 +209,7 @@ PROFILES: "Dict[str, Mapping[str, Any]]" = {
             r"<EXTRA_INFO>",
         ),
         "compaction": (r"<CONVERSATION SUMMARY>",),
-        "plans": ("think", "finish", "task_tracker"),
+        "plans": ("think", "task_tracker"),
         "waits": (
             {"tool": "execute_bash", "where": {"command": r"\s*"}},
             {"tool": "terminal", "where": {"command": r"\s*"}},
