@@ -96,6 +96,7 @@ ANSWERS = {
         "Error: 404",
         "bash: line 3: frob: command not found",
         "Permission denied",
+        "The user has declined to run this tool.",
         "ls: cannot access 'x': is missing",
         "Traceback (most recent call last):",
         "Invalid date",

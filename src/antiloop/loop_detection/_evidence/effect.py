@@ -248,6 +248,8 @@ def _last_name(verb: str) -> str:
 @lru_cache(maxsize=1024)
 def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
     parts = name_parts(name)
+    if parts[-1:] == ["replace"]:
+        return True  # `search_and_replace` looks for what it replaces
     # Its verb stands first, but for `web_search` and its like.
     if not _READING.isdisjoint(parts[:1]) or parts[-1:] == ["search"]:
         return False

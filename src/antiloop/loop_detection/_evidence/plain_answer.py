@@ -22,10 +22,10 @@ _SPACED = bytes(  # lower-case; bytes are translated much more quickly than char
 )
 NEGATIVE = frozenset(
     """
-    aborted cannot couldn denied didn disallowed doesn don err error errors exception fail failed
-    failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed mismatch
-    missing not refused rejected traceback unable unauthorized unavailable undefined unexpected
-    unknown unrecognized unresolved unsupported wasn wouldn wrong
+    aborted cannot couldn declined denied didn disallowed doesn don err error errors exception fail
+    failed failing fails failure forbidden hasn illegal impossible incorrect invalid isn malformed
+    mismatch missing not refused rejected traceback unable unauthorized unavailable undefined
+    unexpected unknown unrecognized unresolved unsupported wasn wouldn wrong
     eacces eaddrinuse econnaborted econnrefused econnreset eexist ehostunreach eisdir enoent enospc
     enotdir enotempty enotfound eperm epipe etimedout
     """.split()
