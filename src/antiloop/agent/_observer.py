@@ -23,7 +23,8 @@ class AgentObserver:
 
     If an observer raises an exception, it is logged, and the run goes on. A method is called in the
     thread of the run, which waits for it: start what takes long elsewhere. An abandoned run
-    (cancelled, interrupted, or its stream left early) sends no end event.
+    (cancelled, interrupted, or its stream left early) sends no end event. A class that defines a
+    method with almost the name of an event gets a UserWarning, since the method is never called.
     """
 
     def __init_subclass__(cls) -> None:
