@@ -102,7 +102,7 @@ def test_one_without_an_opinion_is_told(runs, capsys):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("judges", "'judges' does not name a judge; write MODULE:NAME, e.g. judges:strict"),
+        ("judges", "'judges' does not name a judge; write MODULE:NAME, e.g. my_agent:judge"),
         ("no_such:judge", "cannot import module no_such: No module named 'no_such'"),
         ("judges:lenient", "module judges has no attribute 'lenient'"),
         ("judges:nothing", "judges:nothing is not a judge; pass a function that takes a CaseFile"),

@@ -4,7 +4,7 @@ import argparse
 import inspect
 import json
 import sys
-from typing import Callable, Iterator, Optional, Tuple, Union
+from typing import Any, Callable, Iterator, Optional, Tuple, Union
 
 from .._regular_file import opener
 from ..exceptions import SettingsError
@@ -13,22 +13,33 @@ from ..loop_detection._internal import ProjectSettings
 from ..loop_detection.presets import PRESETS
 from ..prices import Prices
 from ._command import add_names, reason_of
-from ._named_judge import with_judge
+from ._named_judge import imported, with_judge
 
 Config = Union[LoopDetector, ProjectSettings]
 
 
 def add_detector(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a detector to a command, also one that is not built in."""
+    add_configured_detector(parser).add_argument(
+        "--detector",
+        type=_named,
+        metavar="MODULE:NAME",
+        help="a LoopDetector of your program; antiloop.toml does not change it",
+    )
+
+
+def add_configured_detector(parser: argparse.ArgumentParser) -> Any:
     """Add the options that choose a detector to a command, and list the presets in its help."""
-    add_choice(parser, "default", read_config, "; - is JSON from standard input")
+    choice = add_choice(parser, "default", read_config, "; - is JSON from standard input")
     add_isolated(parser)
     add_names(parser, "presets", _presets())
+    return choice
 
 
 def add_choice(
     parser: argparse.ArgumentParser, preset: str, read: Callable[[str], object], more: str = ""
-) -> None:
-    """Add the options that choose a detector to a command.
+) -> Any:
+    """Add the options that choose a detector to a command; return their group.
 
     Args:
         parser: of the command.
@@ -50,6 +61,7 @@ def add_choice(
         help="settings from FILE.toml, or a detector from JSON that calibrate or"
         f" LoopDetector.to_config wrote{more}",
     )
+    return choice
 
 
 def add_isolated(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +93,8 @@ def detector_of(args: argparse.Namespace) -> LoopDetector:
     instead = args.config if isinstance(args.config, LoopDetector) else None
     if args.preset is not None:
         instead = PRESETS[args.preset]()
-    chosen = settings_of(args).detector(LoopDetector, instead=instead)
+    own: Optional[LoopDetector] = getattr(args, "detector", None)
+    chosen = own or settings_of(args).detector(LoopDetector, instead=instead)
     return with_judge(chosen, getattr(args, "second_opinion", None))
 
 
@@ -113,6 +126,13 @@ def _presets() -> Iterator[str]:
     for name, make in PRESETS.items():
         about, _, _ = (inspect.getdoc(make) or "").partition("\n")
         yield f"{name:<11} {about}"
+
+
+def _named(name: str) -> LoopDetector:
+    found = imported(name, "detector")
+    if not isinstance(found, LoopDetector):
+        raise argparse.ArgumentTypeError(f"{name} is not a LoopDetector, got {found!r}")
+    return found
 
 
 def read_config(path: str) -> Config:

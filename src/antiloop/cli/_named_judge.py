@@ -1,10 +1,10 @@
 """A judge that the command line names, for recorded runs."""
 
-import argparse
 import inspect
 import logging
 import os
 import sys
+from argparse import ArgumentParser, ArgumentTypeError
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Awaitable, Optional, Tuple
@@ -48,15 +48,15 @@ class NamedJudge:
     """The judge that ``MODULE:NAME`` names; another process imports it again.
 
     Raises:
-        ValueError: if the name cannot be imported or does not name a judge.
+        ArgumentTypeError: if the name cannot be imported or does not name a judge.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        found = _imported(name)
+        found = imported(name, "judge")
         is_settings = isinstance(found, SecondOpinion)
         if isinstance(found, type) or not (is_settings or callable(found)):
-            raise ValueError(
+            raise ArgumentTypeError(
                 f"{name} is not a judge; pass a function that takes a CaseFile, or a SecondOpinion"
             )
         self.options: SecondOpinion = replace(
@@ -88,10 +88,10 @@ class NamedJudge:
             raise
 
 
-def add_judge(parser: argparse.ArgumentParser) -> None:
+def add_judge(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--second-opinion",
-        type=_named,
+        type=NamedJudge,
         metavar="MODULE:NAME",
         help="judge to ask when no detector is certain: a function that takes a CaseFile, or a"
         " SecondOpinion; opinions in the recording are used first",
@@ -132,23 +132,22 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {reason_of(error)}"
 
 
-def _imported(name: str) -> Any:
-    """Import an object by its name; the module may be in the working directory."""
+def imported(name: str, noun: str) -> Any:
+    """Import an object that an option names; its module may be in the working directory.
+
+    Raises:
+        ArgumentTypeError: if that fails; the noun says what the name should be of.
+    """
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that it shadows no installed module
     module, _, attribute = name.partition(":")
     if not (module and attribute):
-        raise ValueError(f"{name!r} does not name a judge; write MODULE:NAME, e.g. judges:strict")
+        raise ArgumentTypeError(
+            f"{name!r} does not name a {noun}; write MODULE:NAME, e.g. my_agent:{noun}"
+        )
     try:
         return getattr(import_module(module), attribute)
     except AttributeError:
-        raise ValueError(f"module {module} has no attribute {attribute!r}") from None
+        raise ArgumentTypeError(f"module {module} has no attribute {attribute!r}") from None
     except Exception as error:
-        raise ValueError(f"cannot import module {module}: {reason_of(error)}") from error
-
-
-def _named(name: str) -> NamedJudge:
-    try:
-        return NamedJudge(name)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+        raise ArgumentTypeError(f"cannot import module {module}: {reason_of(error)}") from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 from ..._replaced_file import named_folders, replaced_file
 from ...loop_detection import LoopDetector
 from .._command import COULD_NOT_RUN, FOUND, add_command, add_format, naming
-from .._detector import add_detector, detector_of, profiles_of, settings_of
+from .._detector import add_configured_detector, detector_of, profiles_of, settings_of
 from .._output.terminal import complain, is_watched, say, show_status, tell_page
 from .._recordings import Recordings, add_output, add_recordings
 
@@ -39,7 +39,7 @@ example, from a clone of the repository:
 def add(commands: Any) -> None:
     parser = add_command(commands, "calibrate", run, _ABOUT, _EXAMPLE)
     add_recordings(parser)
-    add_detector(parser)
+    add_configured_detector(parser)
     parser.add_argument(
         "--max-false-stops",
         type=_share,

@@ -14,7 +14,7 @@ from ...loop_detection._internal import (
     settings_schema,
 )
 from .._command import add_command, add_format
-from .._detector import add_detector, detector_of, settings_of
+from .._detector import add_configured_detector, detector_of, settings_of
 from .._output.terminal import line_of, named, say, tell
 
 _ABOUT = "Show the active settings and where each comes from."
@@ -51,7 +51,7 @@ def add(commands: Any) -> None:
         "--schema", action="store_true", help="print the JSON schema of the settings instead"
     )
     add_format(parser, ("text", "json"))
-    add_detector(parser)
+    add_configured_detector(parser)
 
 
 def run(args: argparse.Namespace) -> int:
