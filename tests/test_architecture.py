@@ -35,6 +35,7 @@ LAYERS = [
         "_latest",
         "_mistral",
         "prices",
+        "_process_lock",
         "_regular_file",
         "_replaced_file",
     }
@@ -60,6 +61,7 @@ WITHIN_FOUNDATION = {
     "_amounts": set(),
     "_latest": set(),
     "_mistral": set(),
+    "_process_lock": set(),
     "_json_schema": {"_checks"},
     "_waste": {"_latest"},
     "prices": {"_checks", "_regular_file", "_short_repr", "stability"},

@@ -1,11 +1,11 @@
 """Health of runs that an adapter watches while they go on."""
 
 from dataclasses import replace
-from threading import RLock
 from typing import Any, Callable, Optional, Sequence
 
 from .._checks import check_threshold
 from .._latest import Latest
+from .._process_lock import ProcessLock
 from .._short_repr import counted, short_repr
 from ..formats import History, rounds_of
 from ..formats._internal import AgentSpan
@@ -51,7 +51,7 @@ class HealthWatch:
     def __init__(self, profile: Optional[HealthProfile] = None, *, runs: int = 1_000) -> None:
         check_threshold("runs", runs, 1)
         self._profile = profile
-        self._lock = RLock()
+        self._lock = ProcessLock()
         self._runs: Latest[str, _WatchedRun] = Latest(runs)
 
     def __repr__(self) -> str:

@@ -2,10 +2,10 @@
 
 import asyncio
 from dataclasses import replace
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 
 from .._frozen import frozen
+from .._process_lock import ProcessLock
 from .._text.canonical import parsed_arguments
 from ..formats._internal import text_of
 from ..loop_detection import CaseFile, LoopAction, LoopDetector, LoopMonitor, LoopVerdict, Opinion
@@ -49,7 +49,7 @@ class CallGuard(Lookout):
         """The monitor of the run: its `snapshot` and `restore`, its listeners."""
         self.verdict: LoopVerdict = LoopVerdict()
         """The last verdict that was more than to go on, or would have been in shadow mode."""
-        self._lock = RLock()  # a listener may ask us something
+        self._lock = ProcessLock()  # a listener may ask us something
         # By id: what is under way, held so that nothing else gets the id, and how it began.
         self._under_way: Dict[int, Tuple[object, Optional[ToolCall]]] = {}
         self._round: List[Answer] = []
@@ -65,7 +65,7 @@ class CallGuard(Lookout):
         return {**self.__dict__, **left_out}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=RLock())
+        self.__dict__.update(state, _lock=ProcessLock())
 
     def begin(self, call: ToolCall) -> Optional[ToolResult]:
         """Note that a call begins; return its result if it is refused.

@@ -1,11 +1,11 @@
 """The counts of loops, whichever system keeps them."""
 
 import logging
-from threading import Lock
 from typing import Dict, Mapping, Optional, Set, Tuple
 from weakref import WeakSet
 
 from .._latest import Latest
+from .._process_lock import ProcessLock
 from .._text.masking import safely_shown
 from .._waste import Waste
 from ..agent import AgentObserver, ModelReply
@@ -79,7 +79,7 @@ class LoopMetrics(AgentObserver):
         self, preset: str = "", *, prices: Optional[Prices] = None, model: Optional[str] = None
     ) -> None:
         self._preset, self._prices, self._model = preset, prices, model
-        self._lock = Lock()
+        self._lock = ProcessLock()
         self._runs: Latest[str, _Run] = Latest(RUNS)
         self._tools: Dict[str, None] = {}
 

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import RLock
 from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
 from ._needed import needed
@@ -12,6 +11,7 @@ with needed("crewai 1.15.19 or later", "crewai", __name__):
 
 from .._frozen import frozen
 from .._latest import Latest
+from .._process_lock import ProcessLock
 from ..exceptions import LoopDetectedError
 from ..formats._internal import text_of
 from ..loop_detection import LoopAction, LoopMonitor, LoopVerdict
@@ -64,7 +64,7 @@ class _Run:
     owners: Tuple[Any, Any]
     """The agent and the task, held so that nothing else gets their ids."""
     monitor: LoopMonitor
-    lock: Any = field(default_factory=RLock)
+    lock: Any = field(default_factory=ProcessLock)
     together: List[Tuple[ToolCall, ToolResult]] = field(default_factory=list)
     """The calls since the last reply of the model."""
     mark: int = 0

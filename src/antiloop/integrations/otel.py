@@ -2,7 +2,6 @@
 
 import logging
 from contextlib import nullcontext
-from threading import RLock
 from typing import Any, List, Mapping, Optional, Tuple
 
 from ._needed import needed
@@ -13,6 +12,7 @@ with needed("opentelemetry-sdk", "otel", __name__):
 
 from .._checks import check_threshold
 from .._latest import Latest
+from .._process_lock import ProcessLock
 from .._text.masking import safely_shown
 from .._text.shortening import visible
 from .._trace import to_plain
@@ -60,7 +60,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         super().__init__(*args, **options)
         check_threshold("runs", runs, 1)
         self._health = health
-        self._lock = RLock()  # what is logged meanwhile may make spans
+        self._lock = ProcessLock()  # what is logged meanwhile may make spans
         self._open: Latest[_Key, Any] = Latest(_OPEN_REMEMBERED)
         self._runs: Latest[str, SpanRun] = Latest(runs)
         self._of_trace: Latest[str, str] = Latest(runs)

@@ -10,13 +10,14 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException, InvalidURL
 from queue import Empty, Full, Queue
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from .._checks import check_choice, check_seconds, check_threshold
+from .._process_lock import ProcessLock
 from .._short_repr import quoted, short_repr
 from .._text.masking import safely_shown
 from ..agent import AgentObserver
@@ -106,7 +107,7 @@ class Webhook(AgentObserver):
         self._retries, self._backoff_s, self._timeout_s = retries, backoff_s, timeout_s
         self._queue: Queue[Optional[Mapping[str, Any]]] = Queue(queue_size)
         self._on_dropped = on_dropped
-        self._closing, self._lock = Event(), Lock()
+        self._closing, self._lock = Event(), ProcessLock()
         self._thread: Optional[Thread] = None
         self._process = 0
         self._queue_process = os.getpid()
@@ -161,6 +162,7 @@ class Webhook(AgentObserver):
         with self._lock:
             if self._queue_process != os.getpid():
                 self._queue_process, self._queue = os.getpid(), Queue(self._queue.maxsize)
+                self._closing = Event()
             return self._queue
 
     def _start(self) -> None:

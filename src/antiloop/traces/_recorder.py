@@ -3,10 +3,10 @@
 import json
 import os
 import time
-from threading import RLock
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from .._latest import Latest
+from .._process_lock import ProcessLock
 from .._short_repr import error_text, quoted, short_repr
 from .._text.canonical import plain
 from .._text.masking import MaskRule, masking_of
@@ -86,7 +86,7 @@ class RunRecorder(AgentObserver):
         self._clock = clock
         self._masking = None if mask is None else masking_of(mask)
         self._file = AppendedFile(path)
-        self._lock = RLock()
+        self._lock = ProcessLock()
         # Processes that record one run, one after another, must not give a round the same name.
         self._token = os.urandom(4).hex()
         self._runs: Latest[str, _Run] = Latest(_RUNS)

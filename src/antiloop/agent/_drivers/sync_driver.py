@@ -9,9 +9,9 @@ import math
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
-from threading import RLock
 from typing import Any, Awaitable, Generator, List, Optional, Sequence, Set
 
+from ..._process_lock import ProcessLock
 from ...types import ToolResult
 from .._events import AgentEvent
 from .._requests import (
@@ -91,7 +91,7 @@ class _Worker:
         self._audience = Audience(observers)
         self._background: Any = None
         self._is_closed = False
-        self._lock = RLock()
+        self._lock = ProcessLock()
 
     def close(self) -> None:
         """Stop the event loop, if there is one."""

@@ -5,7 +5,6 @@ here once, so the sync and the async side, plain and streaming, cannot drift apa
 imported here.
 """
 
-import threading
 from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import (
@@ -23,6 +22,7 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
+from ..._process_lock import ProcessLock
 from ..._short_repr import quoted, short_repr
 from ._failures import named_failures
 from ._protocol import ModelReply, ModelRequest, StreamItem
@@ -61,7 +61,7 @@ class Clients:
         self._made: MutableMapping[Any, Any] = WeakKeyDictionary()
         # Many runs share one provider: without the lock two threads would make a client each,
         # and one of them would never be closed.
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def get(self, kind: str) -> Any:
         """Return the client of a kind, ``"client"`` or ``"async_client"``.

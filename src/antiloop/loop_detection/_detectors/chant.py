@@ -1,10 +1,10 @@
 """A stretch of text that repeats without end, inside one reply."""
 
-from threading import Lock
 from typing import TYPE_CHECKING, Optional, Sequence, Tuple
 
 from ..._checks import check_threshold
 from ..._latest import Latest
+from ..._process_lock import ProcessLock
 from ..._text.masking import SECRETS, Masking
 from ...stability import beta
 from .._detection import LoopDetection
@@ -29,7 +29,7 @@ class KnownTexts:
     """
 
     def __init__(self, size: int) -> None:
-        self._lock = Lock()
+        self._lock = ProcessLock()
         self._laps: Latest[Tuple[Options, str], Optional[int]] = Latest(size)
 
     def get(self, text: str, options: Options) -> Sequence[Optional[int]]:

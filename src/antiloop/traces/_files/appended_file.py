@@ -3,9 +3,9 @@
 import errno
 import logging
 import os
-import threading
 from typing import Optional, Union
 
+from ..._process_lock import ProcessLock
 from ..._regular_file import NotRegular, opener, what_waits
 
 _log = logging.getLogger("antiloop.traces")
@@ -30,7 +30,7 @@ class AppendedFile:
         kind = what_waits(self._name)
         if kind is not None:
             raise NotRegular(errno.EINVAL, f"{kind}, not a file", self._name)
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         # A writer that was killed may have left half a line; ours must not be the other half.
         self._before = b"\n" if _ends_within_a_line(path) else b""
         self._file: Optional[int] = os.open(path, _FLAGS, 0o600)
@@ -49,11 +49,12 @@ class AppendedFile:
         with self._lock:
             if self._file is None:
                 raise ValueError(f"{self._name}: this run is over; nothing more can be recorded")
+            data = self._before + line + b"\n"
+            self._before = b"\n"  # until the line is whole
             try:
-                self._append(self._file, self._before + line + b"\n")
+                self._append(self._file, data)
                 self._before = b""
             except OSError as error:
-                self._before = b"\n"
                 _log.warning("%s: a line could not be written: %s", self._name, error)
 
     def close(self) -> None:
