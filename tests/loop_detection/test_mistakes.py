@@ -618,3 +618,10 @@ def test_a_mistake_is_named_in_full(name):
 )
 def test_the_smallest_and_largest_that_can_work_are_taken(make):
     make()
+
+
+@pytest.mark.parametrize("keys", [{}, {"a": 1}, [len], len, "ab"])
+def test_a_detector_that_is_given_no_window_may_have_keys_of_its_own(keys):
+    own = Nameless("own")
+    own.keys = keys
+    assert LoopDetector([own]).detectors == (own,)

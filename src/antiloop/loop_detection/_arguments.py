@@ -32,7 +32,7 @@ def detectors_of(given: Any) -> Tuple[BaseDetector, ...]:
         if not isinstance(each, BaseDetector):
             raise TypeError(f"detectors[{at}] must be a BaseDetector, got {each!r}; subclass it")
         check_text(f"the name of detectors[{at}]", each.name)
-        if not isinstance(each, WindowDetector) and isinstance(getattr(each, "keys", 0), Mapping):
+        if not isinstance(each, WindowDetector) and _are_rules(getattr(each, "keys", None)):
             raise TypeError(
                 f"detectors[{at}] declares keys, which only a WindowDetector compares;"
                 f" make it the base of {type(each).__name__}, and write find instead of check"
@@ -144,6 +144,11 @@ def checked_words(method: str, given: Any) -> str:
     if not isinstance(given, (str, type(None))):
         raise TypeError(f"{method} takes a text or None, got {given!r}")
     return given or ""
+
+
+def _are_rules(keys: Any) -> bool:
+    """Whether these are declared keys; a detector may have another use for the name."""
+    return isinstance(keys, Mapping) and bool(keys) and all(map(callable, keys.values()))
 
 
 def _mapping(name: str, given: Any, keys: type = str) -> Dict[Any, Any]:
