@@ -370,7 +370,10 @@ def test_one_number_after_the_other_may_be_tried_for_longer(run, rounds_until_th
     assert actions.index("stop") == rounds_until_the_end
 
 
-@pytest.mark.parametrize("said", ["sunny", "true", '{"in_stock": true}', '[{"ok": true}]'])
+@pytest.mark.parametrize(
+    "said",
+    ["sunny", "true", '{"in_stock": true}', '[{"ok": true}]', "Host is up and running."],
+)
 def test_one_value_for_many_questions_is_told_and_no_more(said):
     rounds = [[step("get_stock", said, item=name)] for name in (*NAMES, *map(str.upper, NAMES))]
     actions = {each.action.value for each in verdicts(LoopDetector.escalating(), *rounds)}

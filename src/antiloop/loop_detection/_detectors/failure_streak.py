@@ -275,9 +275,10 @@ def _may_acknowledge(features: CallFeatures) -> bool:
     """Whether an answer that is always the same may be the right one each time."""
     if features.is_long:
         return False
-    # Many questions share a value such as "available", and all acts the words "all went well".
+    # Many questions share an answer such as "The name is available.", and all acts the words "all
+    # went well".
     if features.outcome is SUCCESS:
-        return features.is_terse or not features.only_looks
+        return features.statement is None or not features.only_looks
     # "No results found" looks; "[]" may be how a tool of unknown effect says that all went well.
     return features.outcome is EMPTY and features.is_terse and not features.only_looks
 
