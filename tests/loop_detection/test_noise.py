@@ -48,6 +48,7 @@ COUNTERS = [
     ("after 1 second", "after 2 seconds"),
     ("attempt 3 of many", "attempt 4 of many"),
     ('{"duration_ms": 7, "out": "no"}', '{"duration_ms": 8.5, "out": "no"}'),
+    ('{"p": 1, "executionTimeMs": 7, "out": "no"}', '{"p": 1, "executionTimeMs": 9, "out": "no"}'),
     ("see /tmp/spill-1.txt", "see /tmp/x/spill-2.txt"),
 ]
 NEWS = [

@@ -34,6 +34,40 @@ def test_a_time_that_is_the_answer_is_another_answer(answer, times):
     assert set(taken("python bench.py", *map(answer.format, times))) == {"continue"}
 
 
+TIMES = [
+    *("took took_ms tookMs elapsed elapsed_ms elapsed_time latency duration durationMs".split()),
+    *("time_ms timeMs time_taken timeTaken total_time_taken uptime_s age_seconds".split()),
+    *("query_time searchTime search_time_ms executionTimeMs response_time api_duration_ms".split()),
+]
+
+
+@pytest.mark.parametrize("name", TIMES)
+@pytest.mark.parametrize("form", ['{{"n": 1, "{}": {}, "at": "/a"}}', "1. Refunds /a\n{}: {}"])
+@given(times=st.lists(st.integers(0, 9999) | st.floats(0.001, 99), min_size=3, max_size=5))
+def test_the_time_that_an_answer_took_is_noise_under_any_of_its_names(name, form, times):
+    calls = [ToolCall("find_page", {"q": "refunds"})] * len(times)
+    results = [form.format(name, f"{each:.3f}") for each in times]
+    assert LoopDetector.default().check(calls, results) is not None
+
+
+@pytest.mark.parametrize("name", ["avg_response_time", "mean_query_time_ms", "p95_latency_ms"])
+def test_a_time_that_sums_up_others_is_the_answer(name):
+    answers = [f'{{"n": 1, "{name}": {each}}}' for each in (31, 33, 35, 32)]
+    calls = [ToolCall("query_metrics", {"of": "shop"})] * len(answers)
+    assert LoopDetector.default().check(calls, answers) is None
+
+
+@pytest.mark.parametrize("state", ["completed", "done", "error", "failed", "killed", "success"])
+def test_the_time_since_work_has_ended_is_noise(state):
+    def told(said):
+        calls = [ToolCall("get_job_status", {"job": 7})] * 3
+        results = [f'{{"name": "a", "state": "{said}", "age_seconds": {n}}}' for n in (40, 55, 70)]
+        return LoopDetector.default().check(calls, results)
+
+    assert told(state) is not None
+    assert told("healthy") is None
+
+
 @pytest.mark.parametrize("answer", ["12 passed in {} s", "Done in {} s.", "ok\tpkg\t{}s"])
 def test_a_time_beside_the_answer_is_noise(answer):
     assert not measures(answer.format(31))

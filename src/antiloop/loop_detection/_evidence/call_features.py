@@ -307,8 +307,10 @@ class CallFeatures:
         if self.text is None:
             return None
         kind = self.outcome
-        # How long it took says nothing while work goes on, and may be what a job answers.
-        asks = kind is not WAITING and asks_of_a_job(self.tool, self.arguments)
+        # How long it took says nothing while work goes on or once it has ended, and may be what a
+        # job answers.
+        asks = kind is SUCCESS and asks_of_a_job(self.tool, self.arguments)
+        asks = asks and not has_ended(self.text.begin)
         # A measurement is noise beside a verdict, and the answer of what measures.
         keeps_counts = self.is_polled or asks or (kind is SUCCESS and measures(self.text.begin))
         return key_of(self.text.without_noise(keeps_counts, kind.is_failure))

@@ -35,7 +35,9 @@ _ID = (
 )
 _PASSED = (
     r"|\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|milliseconds?|minutes?)\b"
-    r"|(?:ts|duration|elapsed|latency|took|uptime)(?:_?m?s|_seconds)?\W{1,4}[\d.]+"
+    r"|(?:ts|[a-z_]{0,20}(?:duration|elapsed|latency|took|uptime|age(?=_s)|time(?=_?(?:ms|taken))"
+    r"|(?:elapsed|execution|processing|query|response|search|total)_?time))"
+    r"(?:_?taken)?(?:_?m?s|_?seconds)?\W{1,4}[\d.]+"
 )
 # A shell counts the lines it was given.
 _COUNTER = rf"|line \d+:|(?:attempt|retry|try)[ =:#]*\d+{_PASSED}"
@@ -53,7 +55,7 @@ _PLACES = re.compile(
 # A mean, a time per something, or nothing but a time under its name.
 _MEASURE = r"\d ?(?:[nmuµ]?s|[mu]?secs?|seconds?|milliseconds?|minutes?)"
 _STATISTIC = re.compile(
-    r"\b(?:avg|average|mean|median|p\d\d|throughput)\b[^\n\d]{0,20}\d"
+    r"(?<![a-z])(?:avg|average|mean|median|p\d\d|throughput)(?![a-z])[^\n\d]{0,20}\d"
     rf"|{_MEASURE} per\b|\A(?:[^\n\d:=]{{0,40}}[:=])?\W{{0,3}}[\d.,]{{0,20}}{_MEASURE}\W{{0,9}}\Z"
 )
 # Of a text in lower case. All of them begin a word, which is quick to rule out.
