@@ -74,6 +74,8 @@ def test_a_program_that_answers_no_without_a_word_has_not_failed(text):
         '{"type": "error", "message": "x"}',
         '{"errorMessages": ["x"], "data": {}}',
         '{"__type": "com.amazon.api#ValidationException", "detail": "x"}',
+        '{"errorCode": "REQUEST_LIMIT_EXCEEDED", "message": "x"}',
+        '{"errcode": 40001, "errmsg": "x"}',
         "<result><status>error</status><code>EROFS</code></result>",
         "<success>false</success>\n<path>a.txt</path>",
         "<response><code>404</code><message>x</message></response>",
@@ -96,6 +98,9 @@ def test_a_program_that_answers_no_without_a_word_has_not_failed(text):
 )
 def test_who_wrapped_an_answer_says_that_it_failed(answer):
     assert outcome(answer) is Outcome.FAILURE
+    if answer.startswith("{"):
+        assert outcome(f"[{answer}]") is Outcome.FAILURE
+        assert outcome(f'[{answer}, {{"title": "a page"}}]') is Outcome.SUCCESS
 
 
 @pytest.mark.parametrize(
@@ -139,6 +144,9 @@ def test_each_field_of_words_says_why_a_call_failed(name):
         '{"code": false, "message": "a page"}',
         '{"type": "error", "count": 3}',
         '{"errorMessages": [], "data": {"a": 1}}',
+        '{"errorCode": "SUCCESS", "data": {"a": 1}}',
+        '{"error_code": "00000", "data": {"a": 1}}',
+        '{"errcode": 0, "errmsg": "ok", "count": 3}',
         '{"__type": "Movie", "detail": "x"}',
         '[{"title": "The Trial", "note": "not found for years"}]',
         "exit 1 is what the script says",

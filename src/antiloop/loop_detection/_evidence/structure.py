@@ -29,6 +29,7 @@ _LAYERS = 4
 _DEPTH = 32  # objects inside objects
 CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
 _STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "httpstatus")
+_ERROR_CODES = ("error_code", "errorcode", "errcode")
 VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
 PRINTED = ("stdout", "stderr", "output")
 SPOKEN = ("text", "message", "result", "msg", "reason", "error")
@@ -159,6 +160,10 @@ def _of_list(value: List[Any], layers: int) -> Form:
     text = text_of_blocks(value)
     if text is not None:
         return form_of(text, layers - 1)
+    if len(value) == 1 and isinstance(value[0], dict):
+        only = _of_object(value[0], layers)
+        if only.has_failed:
+            return only
     return Form("", is_under_way=goes_on(value), besides=None if value else (), is_data=True)
 
 
@@ -205,6 +210,8 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
     problems = [fields.get("errors"), fields.get("errormessages")]
     if fields.get("error") or any(each for each in problems if _is_list_or_text(each)):
         return True
+    if any(_is_code_of_error(fields.get(name)) for name in _ERROR_CODES):
+        return True
     if str(fields.get("__type")).endswith(_CLASSES):  # "a.b#ValidationException"
         return True
     # Alone, or with a remark, it is what a wait answers.
@@ -219,6 +226,11 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
         for state in named
         if isinstance(state, (int, str))
     )
+
+
+def _is_code_of_error(code: Any) -> bool:
+    # "000000" and "SUCCESS" are how some say that there is none.
+    return bool(code) and str(code).strip("0").lower() not in ("", *VERDICTS, "none")
 
 
 def _is_negative(code: Any) -> bool:
