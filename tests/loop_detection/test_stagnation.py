@@ -139,3 +139,23 @@ def test_it_is_told_once_whatever_the_ladder_does_later(actions):
     detector = LoopDetector([StagnationDetector(2)], Escalation(actions))
     run = [step("search", "No results found.", q=f"{word} {n}") for n in range(5) for word in WORDS]
     assert [action for action, _ in told(detector, run)].count("notify") == 1
+
+
+@given(st.permutations(WORDS))
+def test_acts_that_come_back_between_new_acts_are_work(bins):
+    laps = [("move_to", name, "grip", True, "move_to", "the box", "grip", False) for name in bins]
+    acts = [(lap[at], lap[at + 1]) for lap in laps for at in range(0, 8, 2)]
+    run = [step(tool, '{"ok": true}', to=what) for tool, what in acts]
+    assert {action.value for action, _ in told(LoopDetector.escalating(), run)} == {"continue"}
+    # Without a new one, to act again is evidence as before, and so is anything else beside acts.
+    again = [each for each in run if each[0].arguments["to"] not in bins]
+    assert ask(StagnationDetector(), *again) is not None
+    looks = [each for act in run for each in (act, KNOWN)]
+    assert ask(StagnationDetector(), *looks) is not None
+
+
+@pytest.mark.parametrize(("tool", "is_evidence"), [("transition", False), ("grep", True)])
+@given(names=st.permutations(WORDS))
+def test_silence_is_evidence_of_a_look_only(tool, is_evidence, names):
+    run = [step(tool, "", item=name) for name in names]
+    assert (ask(StagnationDetector(), *run) is not None) is is_evidence

@@ -7,6 +7,7 @@ from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.round import Round
+from .._evidence.sameness import acknowledges
 from .._evidence.suspicion import KEPT_ROUNDS, evidence_of
 from .._evidence.window import Window
 from .base import WindowDetector, detection
@@ -46,7 +47,8 @@ class StagnationDetector(WindowDetector):
         rounds = max(window.threshold(self.name, tool, self.threshold) for tool in tools)
         if evidence_of(window, rounds) < 1:
             return None
-        return self._detection(window.rounds[-KEPT_ROUNDS:])
+        recent = window.rounds[-KEPT_ROUNDS:]
+        return None if _only_acts(recent) else self._detection(recent)
 
     def _detection(self, rounds: List[Round]) -> LoopDetection:
         weak = [passed for passed in rounds if passed.traits]
@@ -65,3 +67,10 @@ class StagnationDetector(WindowDetector):
         )
         # The calls are not one loop, so their next one, of any detector, begins at the first rung.
         return replace(found, members=(), inherits=False, may_end_run=False)
+
+
+def _only_acts(rounds: List[Round]) -> bool:
+    """Whether all that came again are acts, between new ones: they are done to something else."""
+    is_new_work = any(item.is_change for passed in rounds for item in passed.evidence)
+    weak = (item.features for passed in rounds if passed.traits for item in passed.evidence)
+    return is_new_work and all(map(acknowledges, weak))

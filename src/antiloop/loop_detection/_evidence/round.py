@@ -170,7 +170,7 @@ class Round:
                 # One call with something new makes the round productive, whatever its siblings did.
                 traits &= ~(UNPRODUCTIVE | VAIN)
                 continue
-            is_vain = kind is EMPTY or (kind is SILENT and not item.features.changes_world)
+            is_vain = kind is EMPTY or (kind is SILENT and item.features.only_looks)
             if not is_vain:
                 traits &= ~VAIN
                 if not item.is_unproductive:
