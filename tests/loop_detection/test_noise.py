@@ -245,6 +245,30 @@ def test_short_names_with_another_number_are_other_arguments(name, step):
         assert near_arguments(command.format(name)) != near_arguments(command.format(other))
 
 
+SHORT = st.from_regex(r"[a-z]{1,2}", fullmatch=True)
+LINES = ["make site {}", "{} src", "cd out && {} de", "deploy.sh --to {}"]
+
+
+@given(st.sampled_from(LINES), SHORT, SHORT)
+def test_each_short_word_of_a_command_line_counts(line, one, other):
+    asked = [near_arguments({"command": line.format(word)}) for word in (one, other)]
+    assert (asked[0] == asked[1]) is (one == other)
+
+
+@given(SHORT, SHORT)
+def test_short_options_are_cosmetic(one, other):
+    asked = [near_arguments({"cmd": f"grep -{letters} main ."}) for letters in (one, other)]
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_one_thing_after_the_other_may_be_built_and_acknowledged_alike(preset):
+    monitor = getattr(LoopDetector, preset)().monitor()
+    for code in "de fr es it pl nl sv da fi pt cs hu".split():
+        call = ToolCall("shell", {"command": f"python build.py {code}"})
+        assert monitor.after([call], ["ok"]).action.value == "continue"
+
+
 @given(st.dates(), st.dates())
 def test_another_day_is_another_question(one, other):
     for form in ("{}", "flights on {}", "report-{}.csv"):

@@ -213,9 +213,10 @@ def near_arguments(arguments: Any) -> str:
 
     Random ids, times and fields that only number a request are left out. A day without a time is a
     value: a search for another day is another search. The words of a text lose order, repetitions,
-    case, plural and, beside longer ones, all of one or two letters; those of a name, which is a
-    text without spaces, lose case and plural only. A number is what it says, written as text or
-    not. A shell command that is a comment, or begins with ``:``, does nothing.
+    case, plural and, beside longer ones, all of one or two letters; of a command line only options
+    do. Those of a name, which is a text without spaces, lose case and plural only. A number is what
+    it says, written as text or not. A shell command that is a comment, or begins with ``:``, does
+    nothing.
 
     >>> near_arguments({"q": "cats, dogs"}) == near_arguments({"q": "dog or cat", "request_id": 7})
     True
@@ -224,8 +225,8 @@ def near_arguments(arguments: Any) -> str:
     """
     if does_nothing(arguments):
         return ":"
-    leaves = _leaves(arguments)
-    return "\n".join(f"{path}={_stems(text)}" for path, text in leaves)
+    leaves, line = _leaves(arguments), command_line(arguments)
+    return "\n".join(f"{path}={_stems(text, text == line)}" for path, text in leaves)
 
 
 def without_numbers(text: str) -> str:
@@ -327,7 +328,7 @@ def _without(text: str, part: str) -> str:
     return kept
 
 
-def _stems(text: str) -> str:
+def _stems(text: str, is_command: bool) -> str:
     text = _DAYS.sub(r"\1\2\3", _CLOCKS.sub(" ", text[:LONG].lower()))
     found = [word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in words(text)]
     # Of a path, a host or another name, each part and each number counts.
@@ -335,8 +336,14 @@ def _stems(text: str) -> str:
     if is_one and (_ADDRESS.fullmatch(text) or any(map(str.isalpha, text))):
         return "_".join(found[:_STEMS])
     stems = set(found)
-    telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha()]
+    kept = _not_options(text[:LONG]) if is_command else ()
+    telling = [stem for stem in stems if len(stem) > 2 or not stem.isalpha() or stem in kept]
     return " ".join(sorted(telling or stems)[:_STEMS])
+
+
+def _not_options(text: str) -> Set[str]:
+    """Return the words of a command line that are not options: `ls de` and `rm fr` differ."""
+    return set(words(" ".join([part for part in text.split() if part[0] != "-"])))
 
 
 def _leaves(value: Any, path: str = "", depth: int = 8) -> Iterator[Tuple[str, str]]:
