@@ -27,6 +27,7 @@ ANSWERS = {
         "0.5",
         '{"price": 12}',
         "src/errors/handler.py",
+        "use crate::error::Result;",
         "the file exceptions.py has 12 lines",
         "error_log rotated",
         "pod-a Running",
@@ -350,6 +351,46 @@ def test_a_running_state_at_the_head_of_a_long_answer_waits(length):
 
 def test_a_long_answer_that_only_speaks_of_states_is_a_success():
     assert outcome("the state of things is running late, says the report " * 40) is Outcome.SUCCESS
+
+
+CODE = [
+    "\tif err != nil {",
+    "  raise MissingKey('not found')",
+    "    // an error is not fatal",
+    '#[error("unknown")]',
+]
+PRINTS = ["sed -n '3,9p' a", "cat a", "head -40 a | tail -9", "cd src && cat a", "grep -h err a"]
+
+
+@given(st.sampled_from(PRINTS), st.lists(st.sampled_from(CODE), min_size=3, max_size=5))
+def test_words_of_failure_in_a_printed_file_are_its_content(line, code):
+    text = "\n".join(code)
+    assert outcome(text, arguments={"command": line}) is Outcome.SUCCESS
+    assert outcome(text, is_error=True, arguments={"command": line}) is Outcome.FAILURE
+    for other in (
+        "make",
+        "make -n",
+        f"make && {line}",
+        f"{line} | python b.py",
+        "sed -i s/a/b/ a",
+        f"{line} > b",
+    ):
+        assert outcome(text, arguments={"command": other}) is Outcome.FAILURE
+    assert outcome(text) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("line", "speakers"),
+    [
+        ("cd src && cat a b c", ["cat", "/bin/cat", "bash", "sh"]),
+        ("sed -n '3,9p' a | tail", ["sed", "/usr/bin/tail", "/bin/bash", "zsh"]),
+    ],
+)
+def test_what_the_program_that_prints_says_itself_is_no_content(line, speakers):
+    for speaker in speakers:
+        text = f"x\n{speaker}: a: Permission denied\n{speaker}: b: Permission denied\n"
+        assert outcome(text, arguments={"command": line}) is Outcome.FAILURE
+    assert outcome(text.replace(speaker, "grep"), arguments={"command": line}) is Outcome.SUCCESS
 
 
 TITLES = [

@@ -5,7 +5,7 @@ This is the one place that decides. What the user declares about a tool comes be
 
 import re
 from functools import lru_cache
-from typing import Any, Iterable, List, Optional
+from typing import Any, Iterable, List, Optional, Set
 
 from .noise import command_line
 
@@ -49,6 +49,7 @@ _CHANGING = frozenset(
 _SEARCHING = frozenset("ack ag egrep fd fgrep find grep rg".split())
 _PRINTING = frozenset(_SEARCHING | set("cat file head ls od stat strings tail wc xxd".split()))
 _EDITORS = frozenset(("perl", "sed"))
+_SHELL_NAMES = ("bash", "dash", "sh", "zsh")
 _REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
 _COMMANDS = re.compile(r"[|;&\n]\s*")
 _SEQUENCE = re.compile(r"&&|;|\n")
@@ -190,6 +191,23 @@ def _searches(tool_name: str, arguments: Any) -> bool:
         return False
     # `find -delete`, `find -exec touch` and `sed -i` begin like a search and are none.
     return not ("-delete" in command or command_changes(command))
+
+
+def printing_programs(arguments: Any) -> Set[str]:
+    """Return the programs of a command line that only prints, and the shells; none of another.
+
+    >>> sorted(printing_programs({"command": "sed -n 1,9p a.go | head -3"}))[-3:]
+    ['sed', 'sh', 'zsh']
+    >>> printing_programs({"command": "make | head -3"})
+    set()
+    """
+    command = command_line(arguments)
+    if command is None or command_changes(arguments):
+        return set()
+    parts = [part.split() for part in _COMMANDS.split(command) if part.strip()]
+    names = {words[0] for words in parts if words[:2] != ["sed", "-n"]}
+    only_prints = names <= _PRINTING | {"cd"}
+    return {words[0] for words in parts}.union(_SHELL_NAMES) if only_prints else set()
 
 
 def _line_of(tool_name: str, arguments: Any) -> Optional[str]:

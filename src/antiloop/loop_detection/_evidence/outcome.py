@@ -5,6 +5,7 @@ from typing import AbstractSet, Any, Optional, Tuple
 
 from ..._text_enum import TextEnum
 from ...stability import beta
+from .effect import printing_programs
 from .job_state import is_under_way, shows_work
 from .noise import given_words, without_echoes, words
 from .plain_answer import (
@@ -72,7 +73,8 @@ UNKNOWN, SUCCESS, EMPTY, SILENT, FAILURE, INVALID, WAITING, REFUSED = Outcome
 """The members by themselves: before Python 3.12, a look-up in the class takes ten times as long."""
 
 _MARKER = REFUSED_MARKER.lower()
-_NAME = re.compile(r"\w[./\\_-]\w")  # in a path, a file, an identifier: these hold no statement
+# In a path, a file, an identifier: these hold no statement.
+_NAME = re.compile(r"\w(?:[./\\_-]|::)\w")
 
 # What a program that fails writes first: the class of an exception, or the word itself.
 _THROWN = re.compile(
@@ -183,7 +185,14 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None) -> Outco
         return SUCCESS  # it has words of the usual phrases, and is none of them
     # "Created issue 7: Fix error on login" repeats the title that was given.
     speaks = _speaks_of_failure(head) and _speaks_of_failure(without_echoes(head, arguments))
-    return _failure(head) if speaks else SUCCESS
+    return _failure(head) if speaks and not _is_content(text, arguments) else SUCCESS
+
+
+def _is_content(text: str, arguments: Any) -> bool:
+    """Whether an answer of several lines is what a command line printed of files."""
+    programs = printing_programs(arguments) if text.count("\n") > 1 else ()
+    begins = {line.lstrip().partition(":")[0].rpartition("/")[2] for line in text.splitlines()}
+    return bool(programs) and begins.isdisjoint(programs)  # "cat: a.txt: No such file"
 
 
 def _failure(head: str) -> Outcome:
