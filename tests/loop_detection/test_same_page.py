@@ -88,6 +88,13 @@ def test_pages_with_numbers_of_their_own_are_pages(numbers):
     assert DETECTOR.check(calls, results) is None
 
 
+@pytest.mark.parametrize(("line", "is_look"), [("grep -rn {} .", True), ("make {}", False)])
+def test_a_command_line_that_only_looks_is_a_look(line, is_look):
+    calls = [ToolCall("shell", {"command": line.format(name)}) for name in NAMES[:6]]
+    found = DETECTOR.check(calls, ["a.go:7: one line with more than a few words in it all"] * 6)
+    assert (found is not None) is is_look
+
+
 def test_other_pages_in_between_are_progress():
     calls, results = shown(PAGE, ["click"], 10)
     for n in (3, 6):
@@ -110,7 +117,7 @@ def test_what_is_left_without_echoes_must_be_a_sentence():
         features("Error: this is no such page, and there never was one here"),
         features("long " * 2_000),
         features('{"a": "words that are values of some field or another, and no statement"}'),
-        features("one two three four five six seven eight nine", command="make"),
+        features("one two three four five six seven eight nine", tool="shell", command="make"),
         features("one two three four five six seven eight nine", tool="write_file"),
         features("short"),
     ],

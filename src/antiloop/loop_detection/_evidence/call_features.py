@@ -358,7 +358,8 @@ class CallFeatures:
             return False
         # A form shows the same page while its fields are filled.
         fills = self.is_page and seems_to_type(self.tool)
-        return not (fills or self.text.is_data or self.is_command or self.changes_world)
+        acts = self.changes_world or (self.is_command and not self.only_looks)
+        return not (fills or self.text.is_data or acts)
 
     @derived
     def statement(self) -> Optional[str]:
