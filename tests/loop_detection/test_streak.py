@@ -56,6 +56,34 @@ def test_act_and_look_are_a_cycle_once_the_look_shows_the_same_again(act, look, 
     assert "block" in actions(run)
 
 
+def checked(line, said="Switched to {}."):
+    """Return a run of other command lines, each before the same check that passes."""
+    news = fresh_answers(said)
+    check = step("shell", "No changes.", command="terraform plan")
+    lines = (step("shell", next(news), command=line.format(n)) for n in range(LAPS))
+    return [each for made in lines for each in (made, check)]
+
+
+@given(st.sampled_from(["terraform workspace select w{}", "nvm use {}", "./deploy.sh --to host{}"]))
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_a_check_may_pass_alike_after_each_of_several_new_commands(preset, line):
+    found = verdicts(getattr(LoopDetector, preset)(), *([each] for each in checked(line)))
+    assert {each.action.value for each in found} == {"continue"}
+
+
+@pytest.mark.parametrize("line", ["cat {}.tf", "cat old.tf", "nvm use 7"])
+@pytest.mark.parametrize("said", ["{}", "Switched."])
+def test_a_check_after_looks_and_after_what_ran_before_is_a_loop(line, said):
+    assert "block" in actions(checked(line, said))
+
+
+def test_a_check_that_fails_is_a_loop_whatever_ran_before():
+    run = checked("nvm use {}")
+    assert "notify" in actions(
+        [(call, "Error: none" if n % 2 else said) for n, (call, said) in enumerate(run)]
+    )
+
+
 @given(ACT, OK)
 def test_an_act_among_other_acts_is_no_evidence(act, said):
     others = fresh_answers("{}")

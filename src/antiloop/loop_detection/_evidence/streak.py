@@ -2,7 +2,8 @@
 
 from typing import Callable, List, Optional, Protocol, Sequence
 
-from .outcome import WAITING
+from .call_features import CallFeatures
+from .outcome import SUCCESS, WAITING
 from .round import JudgedCall, Round, fingerprint_of
 from .sameness import acknowledges
 from .window import Window
@@ -63,11 +64,24 @@ def is_amid_work(window: Window, streak: Sequence[JudgedCall]) -> bool:
 def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
     """Whether a call acts, and leads on each time although it is acknowledged alike.
 
-    Between each two of its calls something new was seen, or another act was acknowledged.
+    Between each two of its calls something new was seen, or another act was acknowledged. A command
+    line that passes alike, such as a check, does so where another one ran between, and said more.
     """
-    if not acknowledges(streak[-1].features):
+    latest = streak[-1].features
+    if _runs(latest):
+        return _lie_between(window, streak, _is_new_work)
+    if not acknowledges(latest):
         return False
     return _lie_between(window, streak, lambda item: _leads_on(window, item))
+
+
+def _is_new_work(item: JudgedCall) -> bool:
+    return item.is_new and item.is_fresh and _runs(item.features)
+
+
+def _runs(features: CallFeatures) -> bool:
+    """Whether a command line went well, and was not made for its answer alone."""
+    return features.is_command and features.outcome is SUCCESS and not features.only_looks
 
 
 def _leads_on(window: Window, item: JudgedCall) -> bool:
