@@ -379,6 +379,16 @@ def test_words_of_failure_in_a_printed_file_are_its_content(line, code):
     assert outcome(text) is Outcome.FAILURE
 
 
+@given(st.sampled_from(["read_file", "get_matches", "Grep"]), st.permutations(CODE[:3]))
+def test_several_lines_of_a_look_are_what_it_was_made_for(tool, code):
+    text = "\n".join(code)
+    assert outcome(text, tool=tool) is Outcome.SUCCESS
+    assert outcome(text, is_error=True, tool=tool) is Outcome.FAILURE
+    assert outcome(text, tool="install_patch") is Outcome.FAILURE
+    assert outcome(f"Not there:\n{text}", tool=tool) is Outcome.FAILURE
+    assert outcome(" ".join(code), tool=tool) is Outcome.FAILURE
+
+
 @pytest.mark.parametrize(
     ("line", "speakers"),
     [

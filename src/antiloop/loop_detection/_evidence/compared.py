@@ -146,7 +146,7 @@ def answer_of(asked: Asked, result: Result, host: Optional[HostLines] = None) ->
         # A loop written by hand may pass on what the tool returned: a list, a number, False.
         text = text_of(text)
     # Judged before anything is left out: what is noise to the user may be the exit code.
-    kind = outcome(text, is_error, asked.arguments)
+    kind = outcome(text, is_error, asked.arguments, asked.tool)
     policy = asked.policy
     if policy.strip is not None:
         text = text_of(_declared(policy.compared_text, text, asked.tool, "strip"))
@@ -160,7 +160,7 @@ def answer_of(asked: Asked, result: Result, host: Optional[HostLines] = None) ->
         if left is not bare:
             bare, is_of_host = unwrapped(left), True
     if kind is SUCCESS and bare is not text:
-        inside = outcome(bare, is_error, asked.arguments)
+        inside = outcome(bare, is_error, asked.arguments, asked.tool)
         # A tool's object that says of itself that it went well did not fail, whatever its words.
         kind = kind if inside.is_failure and not is_of_host and is_object(text) else inside
     return Answered(text, bare, kind)

@@ -5,9 +5,9 @@ from typing import AbstractSet, Any, Optional, Tuple
 
 from ..._text_enum import TextEnum
 from ...stability import beta
-from .effect import printing_programs
+from .effect import printing_programs, seems_to_look
 from .job_state import is_under_way, shows_work
-from .noise import given_words, without_echoes, words
+from .noise import command_line, given_words, without_echoes, words
 from .plain_answer import (
     BRIEF,
     DENIALS,
@@ -127,7 +127,7 @@ _INVALID = re.compile(
 )
 
 
-def outcome(text: str, is_error: bool = False, arguments: Any = None) -> Outcome:
+def outcome(text: str, is_error: bool = False, arguments: Any = None, tool: str = "") -> Outcome:
     """Judge a result by its first words; ``is_error`` is believed.
 
     An object that lists nothing, and repeats the arguments, is empty.
@@ -153,7 +153,7 @@ def outcome(text: str, is_error: bool = False, arguments: Any = None) -> Outcome
             return WAITING
         return EMPTY if _adds_nothing(form.besides, arguments) else SUCCESS
     is_silent = form.has_failed is False and not any(map(str.isalnum, form.text))
-    return SILENT if is_silent else _of_words(form.text, arguments=arguments)
+    return SILENT if is_silent else _of_words(form.text, arguments=arguments, tool=tool)
 
 
 def _adds_nothing(besides: Optional[Tuple[str, ...]], arguments: Any) -> bool:
@@ -163,7 +163,7 @@ def _adds_nothing(besides: Optional[Tuple[str, ...]], arguments: Any) -> bool:
     return given_words(arguments).issuperset(words(" ".join(besides)))
 
 
-def _of_words(text: str, is_error: bool = False, arguments: Any = None) -> Outcome:
+def _of_words(text: str, is_error: bool = False, arguments: Any = None, tool: str = "") -> Outcome:
     """Judge an answer by its first words, once its form says nothing."""
     length = len(text)
     if length > BRIEF:
@@ -185,12 +185,17 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None) -> Outco
         return SUCCESS  # it has words of the usual phrases, and is none of them
     # "Created issue 7: Fix error on login" repeats the title that was given.
     speaks = _speaks_of_failure(head) and _speaks_of_failure(without_echoes(head, arguments))
-    return _failure(head) if speaks and not _is_content(text, arguments) else SUCCESS
+    return _failure(head) if speaks and not _is_content(text, arguments, tool) else SUCCESS
 
 
-def _is_content(text: str, arguments: Any) -> bool:
-    """Whether an answer of several lines is what a command line printed of files."""
-    programs = printing_programs(arguments) if text.count("\n") > 1 else ()
+def _is_content(text: str, arguments: Any, tool: str) -> bool:
+    """Whether an answer of several lines shows what a call that only looks was made for."""
+    if text.count("\n") < 2:
+        return False
+    if command_line(arguments) is None:  # "Invalid id: 7.\nThere are these:\n..." states something
+        begins_so = not NEGATIVE.isdisjoint(ascii_words(text[:HEAD])[:1])
+        return seems_to_look(tool, arguments) and not begins_so
+    programs = printing_programs(arguments)
     begins = {line.lstrip().partition(":")[0].rpartition("/")[2] for line in text.splitlines()}
     return bool(programs) and begins.isdisjoint(programs)  # "cat: a.txt: No such file"
 
