@@ -100,6 +100,9 @@ def test_a_file_and_prose_are_not_a_verb(verb, place, text):
         ("ls", {"depth": 3}, False),
         ("note", {"input": "ls -F | grep env"}, False),
         ("bash", {"command": "make"}, False),
+        ("bash", {"command": "pwd; echo --- && cat a"}, True),
+        ("bash", {"command": "echo ready; make"}, False),
+        ("bash", {"command": "echo a > a.txt"}, False),
         ("bash", {"command": ""}, False),
         ("edit", {}, False),
         ("run", {}, False),
@@ -332,7 +335,7 @@ def test_words_of_a_busy_host_in_what_was_written_put_nothing_off():
 
 def test_only_the_first_word_of_a_command_says_that_it_searches():
     assert seems_to_look("bash", {"command": "ls; grep a b"})
-    assert not seems_to_look("bash", {"command": "echo grep a b"})
+    assert not seems_to_look("bash", {"command": "make grep a b"})
     assert not seems_to_look("bash", {"command": "echo a; make grep"})
 
 

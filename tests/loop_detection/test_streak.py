@@ -71,7 +71,7 @@ def test_a_check_may_pass_alike_after_each_of_several_new_commands(preset, line)
     assert {each.action.value for each in found} == {"continue"}
 
 
-@pytest.mark.parametrize("line", ["cat {}.tf", "cat old.tf", "nvm use 7"])
+@pytest.mark.parametrize("line", ["cat {}.tf", "cat old.tf", "echo {}", "nvm use 7"])
 @pytest.mark.parametrize("said", ["{}", "Switched."])
 def test_a_check_after_looks_and_after_what_ran_before_is_a_loop(line, said):
     assert "block" in actions(checked(line, said))

@@ -47,7 +47,7 @@ _CHANGING = frozenset(
     """.split()
 )
 _SEARCHING = frozenset("ack ag egrep fd fgrep find grep rg".split())
-_PRINTING = frozenset(_SEARCHING | set("cat file head ls od stat strings tail wc xxd".split()))
+_PRINTING = _SEARCHING.union("cat echo file head ls od pwd stat strings tail wc xxd".split())
 _EDITORS = frozenset(("perl", "sed"))
 _SHELL_NAMES = ("bash", "dash", "sh", "zsh")
 _REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
