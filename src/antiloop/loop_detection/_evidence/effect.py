@@ -193,16 +193,15 @@ def _searches(tool_name: str, arguments: Any) -> bool:
     return not ("-delete" in command or command_changes(command))
 
 
-def printing_programs(arguments: Any) -> Set[str]:
+def printing_programs(command: str) -> Set[str]:
     """Return the programs of a command line that only prints, and the shells; none of another.
 
-    >>> sorted(printing_programs({"command": "sed -n 1,9p a.go | head -3"}))[-3:]
+    >>> sorted(printing_programs("sed -n 1,9p a.go | head -3"))[-3:]
     ['sed', 'sh', 'zsh']
-    >>> printing_programs({"command": "make | head -3"})
+    >>> printing_programs("make | head -3")
     set()
     """
-    command = command_line(arguments)
-    if command is None or command_changes(arguments):
+    if command_changes(command):
         return set()
     parts = [part.split() for part in _COMMANDS.split(command) if part.strip()]
     names = {words[0] for words in parts if words[:2] != ["sed", "-n"]}

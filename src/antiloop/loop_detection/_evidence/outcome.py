@@ -192,10 +192,11 @@ def _is_content(text: str, arguments: Any, tool: str) -> bool:
     """Whether an answer of several lines shows what a call that only looks was made for."""
     if text.count("\n") < 2:
         return False
-    if command_line(arguments) is None:  # "Invalid id: 7.\nThere are these:\n..." states something
+    command = command_line(arguments)
+    if command is None:  # "Invalid id: 7.\nThere are these:\n..." states something
         begins_so = not NEGATIVE.isdisjoint(ascii_words(text[:HEAD])[:1])
         return seems_to_look(tool, arguments) and not begins_so
-    programs = printing_programs(arguments)
+    programs = printing_programs(command)
     begins = {line.lstrip().partition(":")[0].rpartition("/")[2] for line in text.splitlines()}
     return bool(programs) and begins.isdisjoint(programs)  # "cat: a.txt: No such file"
 
