@@ -504,6 +504,33 @@ def test_the_observer_names_no_tool_of_a_cycle_as_the_one():
     assert metric_points(reader)[2] == [({"antiloop.detector.name": "ping_pong"}, 1)]
 
 
+def test_names_of_tools_that_a_model_makes_up_make_few_series():
+    reader = InMemoryMetricReader()
+    observer = OtelObserver(MeterProvider([reader]))
+    for number in range(300):
+        calls = [{"tool": f"tool-{number}", "arguments": "{}"}]
+        observer.on_tool_loop_detected("", "repeat", {"calls": calls})
+    points = metric_points(reader)[2]
+    assert len(points) == 101
+    assert max(count for _, count in points) == 200
+
+
+def test_a_run_id_that_no_text_can_be_is_written_as_one():
+    traced = Traced(observers=[])
+    with traced.agent() as around:
+        OtelObserver().on_tool_loop_detected("a\ud800b" * 1_000, "repeat", {})
+    (event,) = around.events
+    assert len(event.attributes["antiloop.run.id"].encode()) < 1_000
+
+
+def test_each_tool_without_arguments_is_told_once_however_many_there_are(caplog):
+    traced = Traced(runs=5)
+    with traced.agent("c-1"):
+        for number in range(20):
+            traced.call(f"tool-{number}", None)
+    assert len(caplog.messages) == 20
+
+
 @pytest.mark.parametrize("details", [{}, {"calls": 3, "indices": 3}, {"calls": ["look"]}])
 def test_the_observer_needs_no_sdk_that_is_set_up(details):
     OtelObserver().on_tool_loop_detected("", "mine", details)

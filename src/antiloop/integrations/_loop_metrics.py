@@ -42,6 +42,20 @@ SUSPICIONS = (0.25, 0.5, 0.75, 0.9, 1.0)
 """Bounds of the histogram of the suspicion."""
 
 
+class ToolLabels:
+    """The names of the first tools, and one value for all further ones."""
+
+    def __init__(self) -> None:
+        self._known: Dict[str, None] = {}
+
+    def of(self, name: str) -> str:
+        """Return the value of the label of a tool."""
+        if name not in self._known and len(self._known) >= TOOLS:
+            return OTHER
+        self._known[name] = None
+        return name
+
+
 class _Run:
     """The counts of one run."""
 
@@ -81,7 +95,7 @@ class LoopMetrics(AgentObserver):
         self._preset, self._prices, self._model = preset, prices, model
         self._lock = ProcessLock()
         self._runs: Latest[str, _Run] = Latest(RUNS)
-        self._tools: Dict[str, None] = {}
+        self._tools = ToolLabels()
 
     def begin(self) -> None:
         """Make the series that exist from the start, and count errors of detectors and judges."""
@@ -195,17 +209,11 @@ class LoopMetrics(AgentObserver):
         tools = {tool for tool, _ in found.calls} or {str(found.details.get("tool", ""))}
         return {
             "detector": found.detector_name,
-            "tool": self._tool(safely_shown(min(tools), 80)) if len(tools) == 1 else "several",
+            "tool": self._tools.of(safely_shown(min(tools), 80)) if len(tools) == 1 else "several",
             "action": verdict.action.value,
             "preset": self._preset,
             "shadow": "true" if verdict.is_shadow else "false",
         }
-
-    def _tool(self, name: str) -> str:
-        if name not in self._tools and len(self._tools) >= TOOLS:
-            return OTHER
-        self._tools[name] = None
-        return name
 
 
 class _Errors(logging.Handler):

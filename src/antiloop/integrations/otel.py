@@ -107,6 +107,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
             self._runs[run_id] = run
             verdicts = run.take(one)
             unknown = [tool for tool in run.without_arguments if tool not in self._named]
+            run.without_arguments.clear()
             self._named.update(dict.fromkeys(unknown))
         for tool in unknown:
             _logger.warning("%s", _no_arguments(tool))

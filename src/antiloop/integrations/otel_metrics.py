@@ -11,7 +11,7 @@ from .._text.masking import safely_shown
 from ..agent import AgentObserver
 from ..loop_detection._internal import named_calls
 from ..stability import beta
-from ._loop_metrics import COUNTERS, LoopMetrics
+from ._loop_metrics import COUNTERS, LoopMetrics, ToolLabels
 
 __all__ = ["OtelMetrics", "OtelObserver"]
 
@@ -75,6 +75,7 @@ class OtelObserver(AgentObserver):
 
     def __init__(self, meter_provider: Any = None) -> None:
         meter = metrics.get_meter("antiloop", meter_provider=meter_provider)
+        self._labels = ToolLabels()
         self._detections = meter.create_counter(
             "antiloop.loop.detections", "{detection}", "Tool-call loops that were found."
         )
@@ -86,14 +87,16 @@ class OtelObserver(AgentObserver):
         tools = list(dict.fromkeys(safely_shown(tool, 80) for tool, _ in named_calls(details)))
         indices = details.get("indices")
         what: Dict[str, Any] = {"antiloop.detector.name": detector_name}
+        counted = dict(what)
         if len(tools) == 1:
             what["gen_ai.tool.name"] = tools[0]
-        self._detections.add(1, what)
+            counted["gen_ai.tool.name"] = self._labels.of(tools[0])
+        self._detections.add(1, counted)
         span = trace.get_current_span()
         span.set_attribute("antiloop.loop.detected", True)
         span.set_attribute("antiloop.detector.name", detector_name)
         more = {
-            "antiloop.run.id": run_id,
+            "antiloop.run.id": safely_shown(run_id, 200),
             "antiloop.loop.tools": tools,
             "antiloop.loop.calls": len(indices) if isinstance(indices, list) else 0,
             "antiloop.loop.answer": str(details.get("answer", "unknown")),
