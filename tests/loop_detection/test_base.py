@@ -53,7 +53,8 @@ NEW += [step("save", "saved", n=n) for n in range(9, 15)]
 @given(run=RUNS, repeated=st.integers(0, 8))
 def test_asked_alone_a_detector_sees_what_it_would_see_of_the_whole_run(detector, run, repeated):
     calls, results = in_rounds(*run, *(run[-3:] * repeated))
-    assert detector.check(calls, results) == detector.find(Window.of(calls, results))
+    whole = Window(1_000).fill(calls, results)
+    assert detector.check(calls, results) == detector.find(whole)
 
 
 @given(run=st.lists(st.lists(st.sampled_from(NEW + ALPHABET), min_size=1, max_size=3), max_size=20))
@@ -174,7 +175,7 @@ def test_long_arguments_are_shortened_in_the_middle():
 
 
 def test_a_message_of_six_hundred_characters_is_told_whole():
-    window = Window.of(*in_rounds([step("look")]))
+    window = Window().fill(*in_rounds([step("look")]))
     for length, told in ((600, "x" * 600), (601, f"{'x' * 298}...{'x' * 298}")):
         assert detection("mine", "x" * length, list(window)).message == told
 
@@ -242,15 +243,15 @@ def test_keys_map_names_to_functions(keys):
 
 
 def test_a_key_that_nobody_declares_is_named_with_those_that_are_declared():
-    (item,) = Window.of([ToolCall("f")], [], keys=keys_of([Keyed(len)]))
+    (item,) = Window(keys=keys_of([Keyed(len)])).fill([ToolCall("f")], [])
     with pytest.raises(KeyError, match="no detector declares the key 'id'; declared: 'it'"):
         item.key("id")
-    (item,) = Window.of([ToolCall("f")], [])
+    (item,) = Window().fill([ToolCall("f")], [])
     with pytest.raises(KeyError, match="the key 'it'; declared: none"):
         item.key("it")
 
 
-@pytest.mark.parametrize("given", [[], [Window.of([ToolCall("f")], []).rounds[0]]])
+@pytest.mark.parametrize("given", [[], [Window().fill([ToolCall("f")], []).rounds[0]]])
 def test_a_detection_is_made_of_calls(given):
     with pytest.raises(TypeError, match="takes the calls of the loop, one or more, got") as e:
         Careless(None).detection("Again.", given)
@@ -268,7 +269,7 @@ def test_a_rule_gets_plain_arguments_and_a_result():
 
 
 def test_a_detection_has_the_details_of_its_detector():
-    (item,) = Window.of([ToolCall("f")], ["a"])
+    (item,) = Window().fill([ToolCall("f")], ["a"])
     found = Careless(None).detection("Again.", [item], count=3, tool="f")
     assert (found.details["count"], found.details["tool"]) == (3, "f")
 

@@ -28,7 +28,7 @@ def searches(answers, tool="search", **arguments):
 def retold(*steps, policies=None):
     """Return which of the steps, each a round, is marked."""
     calls, results = in_rounds(*([each] for each in steps))
-    window = Window.of(calls, results, policies=policies)
+    window = Window(policies=policies).fill(calls, results)
     assert not any(
         item.is_retold and passed.is_new for passed in window.rounds for item in passed.evidence
     )

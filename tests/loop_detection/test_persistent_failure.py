@@ -85,8 +85,8 @@ def test_of_several_the_most_frequent_is_reported():
 
 def test_a_tool_may_have_its_own_threshold():
     calls, results = zip(*edits(3, ERROR))
-    window = Window.of(
-        calls, results, 50, {"build": ToolPolicy(thresholds={"persistent_failure": 3})}
+    window = Window(policies={"build": ToolPolicy(thresholds={"persistent_failure": 3})}).fill(
+        calls, results
     )
     assert PersistentFailureDetector(5).find(window).repetitions == 3
 

@@ -62,7 +62,7 @@ def test_a_message_of_the_user_begins_anew():
 def test_a_tool_may_have_its_own_threshold():
     calls, results = zip(done(1), done(2))
     policy = ToolPolicy(thresholds={"repeated_finish": 2})
-    window = Window.of(calls, results, 50, {"task_done": policy})
+    window = Window(policies={"task_done": policy}).fill(calls, results)
     assert RepeatedFinishDetector(3).find(window).repetitions == 2
 
 

@@ -21,20 +21,20 @@ def indices(window):
 
 def items(*steps, **options):
     """Return what a window keeps of a run in which each step is a round of its own."""
-    return list(Window.of(*in_rounds(*([each] for each in steps)), **options))
+    return list(Window(**options).fill(*in_rounds(*([each] for each in steps))))
 
 
 def test_calls_of_one_number_are_one_round():
-    window = Window.of(*in_rounds([LS, CAT], [LS], [CAT]))
+    window = Window().fill(*in_rounds([LS, CAT], [LS], [CAT]))
     assert indices(window) == [[0, 1], [2], [3]]
 
 
 def test_calls_without_a_number_are_rounds_of_their_own():
-    assert indices(Window.of([ToolCall("ls")] * 3, [])) == [[0], [1], [2]]
+    assert indices(Window().fill([ToolCall("ls")] * 3, [])) == [[0], [1], [2]]
 
 
 def test_equal_siblings_are_kept_once():
-    assert indices(Window.of(*in_rounds([LS, CAT, LS, LS]))) == [[0, 1]]
+    assert indices(Window().fill(*in_rounds([LS, CAT, LS, LS]))) == [[0, 1]]
 
 
 def test_calls_of_a_round_may_come_one_by_one():
@@ -74,7 +74,7 @@ def test_an_empty_round_is_none():
 
 def test_only_the_last_calls_are_kept():
     run = in_rounds(*([step("read", n=n), step("look", n=n)] for n in range(10)))
-    first, *others = indices(Window.of(*run, size=5))
+    first, *others = indices(Window(5).fill(*run))
     assert first in ([14], [15])  # one of two calls of the same round
     assert others == [[16, 17], [18, 19]]
     window = Window(5)
@@ -110,7 +110,7 @@ def test_a_name_that_is_no_text_is_a_name_of_which_nothing_is_declared(name):
 
 
 def test_a_window_that_is_cleared_forgets_calls_but_not_their_number():
-    window = Window.of(*in_rounds([LS], [CAT]))
+    window = Window().fill(*in_rounds([LS], [CAT]))
     window.clear()
     window.append([ToolCall("ls")], ["a b"])
     assert indices(window) == [[2]]
@@ -296,12 +296,12 @@ def test_the_lowest_threshold_is_that_of_any_tool():
 
 def test_of_a_long_run_only_the_last_calls_are_looked_at():
     calls = [ToolCall("f", {"n": n}, round=n // 3) for n in range(12)]
-    window = Window.of(calls, ["x"] * 12, 4, counted=["f"])
+    window = Window(4, counted=["f"]).fill(calls, ["x"] * 12)
     assert indices(window) == [[8], [9, 10, 11]]
     assert (window.call_count, window.count_of("f", False)) == (12, 12)
     # The round that is cut is read from its beginning on.
     assert [each.number for each in window.rounds] == [2, 3]
-    whole = Window.of(calls, ["x"] * 12)
+    whole = Window().fill(calls, ["x"] * 12)
     assert indices(whole) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 
 
@@ -312,7 +312,7 @@ def test_a_run_is_cut_as_that_of_a_monitor_is(size, offset):
     grown = Window(size)
     for first in range(0, 12, 3):
         grown.append(calls[first : first + 3], ["x"] * 3)
-    made = Window.of(calls, ["x"] * 12, size)
+    made = Window(size).fill(calls, ["x"] * 12)
     assert indices(made) == indices(grown)
     assert made.call_count == grown.call_count
 

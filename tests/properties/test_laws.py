@@ -391,6 +391,6 @@ def test_a_ping_pong_is_what_it_says(names, length, repetitions):
 @given(run=runs(), size=st.integers(2, 60))
 def test_every_window_of_a_run_is_made_of_its_last_calls(run, size):
     calls, results = in_calls(run)
-    for item in Window.of(calls, results, size):
+    for item in Window(size).fill(calls, results):
         assert calls[item.index].round >= calls[max(0, len(calls) - size)].round
         assert item.features.tool == calls[item.index].tool_name

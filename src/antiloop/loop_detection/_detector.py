@@ -13,15 +13,14 @@ from ._config import read_config, write_config
 from ._detection import LoopDetection
 from ._evidence.compared import Result
 from ._evidence.tool_policy import ToolPolicy
-from ._evidence.window import Window
 from ._lists import check_lists
 from ._monitor import LoopMonitor
 from ._presets import PresetOptions, arguments_of
-from ._profiles import ClientProfile, client_of
+from ._profiles import NO_CLIENT, ClientProfile, client_of
 from ._registry import DETECTORS, PRESETS
 from ._run.listeners import Listener
 from ._second_opinion.opinion import Opinion
-from ._settings import DetectorSettings
+from ._settings import DetectorSettings, new_window
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -248,15 +247,7 @@ class LoopDetector(DetectorSettings):
             TypeError: for anything but a list of `ToolCall` and a list of results.
         """
         check_lists("check", tool_calls, tool_results, self.window)
-        window = Window.of(
-            tool_calls,
-            tool_results,
-            size=self.window,
-            policies=self.tools,
-            counted=self.counted,
-            masking=self.masking,
-            keys=self.keys,
-        )
+        window = new_window(self, self.tools, NO_CLIENT).fill(tool_calls, tool_results)
         return next(self.findings(window, tool_calls, tool_results), None)
 
     def monitor(

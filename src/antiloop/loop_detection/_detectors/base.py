@@ -155,7 +155,7 @@ class WindowDetector(Unchangeable, BaseDetector):
         size, keys = 4 * self.reach, keys_of([self])
         while True:
             check_lists("check", tool_calls, tool_results, size)
-            window = Window.of(tool_calls, tool_results, size, counted=self.counted, keys=keys)
+            window = Window(size, counted=self.counted, keys=keys).fill(tool_calls, tool_results)
             found = self.find(window) if window.rounds else None
             check_finding(self, found)
             if size >= len(tool_calls) or self._is_whole(window, found):

@@ -21,4 +21,4 @@ def known_after(window: Window) -> Optional[FrozenSet[str]]:
     if made and made <= window.known:
         return None
     known = made | window.known
-    return known if window.size is None or len(known) <= window.size else made
+    return known if len(known) <= window.size else made

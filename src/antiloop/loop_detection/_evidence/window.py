@@ -1,6 +1,5 @@
 """The recent calls of a run, in rounds: the input of a detector."""
 
-from itertools import zip_longest
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -43,7 +42,7 @@ class Window:
     """The last calls of a run, at most `size` of them, oldest round first.
 
     Args:
-        size: how many calls are kept, None for all.
+        size: how many calls are kept.
         policies: what is declared about tools, by name.
         counted: tools whose calls are counted beyond the window, by name.
         masking: what of the arguments may be shown.
@@ -53,7 +52,7 @@ class Window:
 
     def __init__(
         self,
-        size: Optional[int] = None,
+        size: int = 50,
         policies: Optional[Policies] = None,
         counted: Iterable[str] = (),
         masking: Masking = SECRETS,
@@ -91,33 +90,22 @@ class Window:
         self.occurrences: Occurrences = Occurrences()
         """The number of times that each of its calls came, and the outcomes."""
 
-    @classmethod
-    def of(
-        cls,
-        calls: Sequence[ToolCall],
-        results: Sequence[Result],
-        size: Optional[int] = None,
-        policies: Optional[Policies] = None,
-        counted: Iterable[str] = (),
-        masking: Masking = SECRETS,
-        keys: Optional[Keys] = None,
-    ) -> "Window":
-        """Make the window of a whole run; only its last `size` calls are looked at.
+    def fill(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> "Window":
+        """Take in a whole run, of which only the last calls are looked at, and return the window.
 
         A round that does not fit is cut as that of a monitor is.
         """
-        window = cls(size, policies, counted, masking, keys)
-        start = 0 if size is None else max(0, len(calls) - size)
+        start = max(0, len(calls) - self.size)
         while 0 < start < len(calls) and calls[start].round is not None:
             if calls[start - 1].round != calls[start].round:
                 break
             start -= 1
-        if window.counts:
-            window._count(window.asked(call).tool for call in calls[:start])
-        window.call_count = start
+        if self.counts:
+            self._count(self.asked(call).tool for call in calls[:start])
+        self.call_count = start
         for first, last in _round_bounds(calls, start):
-            window.append(calls[first:last], results[first:last])
-        return window
+            self.append(calls[first:last], results[first:last])
+        return self
 
     def __repr__(self) -> str:
         return short_repr(self, counted(len(self.rounds), "round"))
@@ -146,25 +134,20 @@ class Window:
         joins = bool(number is not None and self.rounds and self.rounds[-1].number == number)
         evidence = self._reopen() if joins else {}
         asked = asked or list(map(self.asked, calls))
-        read = self._read(asked, results)
-        for index, (call, result, known) in enumerate(
-            zip_longest(calls, results, asked), self.call_count
-        ):
-            policy = known.policy
-            # An exempt call makes no round, so a plan between two equal calls does not part them.
-            if policy.exempt:
-                continue
-            features = read[index - self.call_count]
-            if refused_by and is_refusal(result) and refused_by(features) is not None:
+        results = [*results, *[None] * (len(calls) - len(results))]
+        # An exempt call makes no round, so a plan between two equal calls does not part them.
+        for at, features in sorted(self._read(asked, results).items()):
+            index = self.call_count + at
+            if refused_by and is_refusal(results[at]) and refused_by(features) is not None:
                 features = features.refused()
             # A key that is pressed twice does two things, but it fails twice in one way.
-            if policy.idempotent is False and not features.outcome.is_failure:
+            if asked[at].policy.idempotent is False and not features.outcome.is_failure:
                 features = features.as_unique(index)
             earlier = evidence.get(features.call)
             # Equal calls of one reply come in any order, so to take the first would be chance.
             if earlier is None or answer_order(features) < answer_order(earlier.features):
-                ended_at = self._ended_at(call, result)
-                evidence[features.call] = self._judged(index, call, features, ended_at)
+                ended_at = self._ended_at(calls[at], results[at])
+                evidence[features.call] = self._judged(index, calls[at], features, ended_at)
         self.call_count += len(calls)
         if self.counts:
             self._count(known.tool for known in asked)
@@ -174,13 +157,12 @@ class Window:
 
     def _read(self, asked: Sequence[Asked], results: Sequence[Result]) -> Dict[int, CallFeatures]:
         """Read the calls of a round that are judged, by their places."""
-        known = dict(enumerate(results))
         # What is learned of a host depends on the order of the calls, which is chance in a round.
         order = sorted(range(len(asked)), key=lambda at: asked[at].call)
         for at in order:
             self.comments.learn(asked[at].tool, asked[at].arguments)
         return {
-            at: CallFeatures.of(asked[at], known.get(at), self.masking, self.keys, self.host_lines)
+            at: CallFeatures.of(asked[at], results[at], self.masking, self.keys, self.host_lines)
             for at in order
             if not asked[at].policy.exempt
         }
@@ -198,8 +180,8 @@ class Window:
         self.rounds.append(latest)
         self.occurrences.add(latest.evidence)
         self._kept += len(latest.evidence)
-        if self.size is not None and self._kept > self.size:
-            self._trim(self.size)
+        if self._kept > self.size:
+            self._trim()
 
     @property
     def parts(self) -> Tuple[object, ...]:
@@ -323,9 +305,9 @@ class Window:
         earlier = (passed.calls.get(features.call) for passed in self.rounds)
         return any(item and item.features.result == features.result for item in earlier)
 
-    def _trim(self, size: int) -> None:
-        surplus = self._kept - size
-        self._kept = size
+    def _trim(self) -> None:
+        surplus = self._kept - self.size
+        self._kept = self.size
         while surplus > 0:
             oldest = self.rounds.pop(0)
             leaving = oldest.evidence
