@@ -326,7 +326,7 @@ def test_a_name_that_was_not_used_yet_is_there(package):
 
 
 def test_modules_that_hold_public_names_are_there_without_an_import():
-    for name in ("agent", "exceptions", "health", "integrations", "loop_detection", "traces"):
+    for name in ("agent", "exceptions", "health", "integrations", "prices", "trace", "traces"):
         statement = f"import antiloop; assert antiloop.{name}.__name__ == 'antiloop.{name}'"
         assert f"antiloop.{name}" in loaded_by(statement)
 

@@ -93,7 +93,7 @@ _HOMES = {
 }
 _SUBPACKAGES = (
     *("agent", "calibration", "exceptions", "explanation", "formats", "health", "integrations"),
-    *("loop_detection", "report", "stability", "testing", "traces", "types"),
+    *("loop_detection", "prices", "report", "stability", "testing", "trace", "traces", "types"),
 )
 
 if not TYPE_CHECKING:

@@ -19,6 +19,7 @@ MODULES = (
     *("antiloop.exceptions", "antiloop.types", "antiloop.integrations"),
 )
 """Where a name is in two of them, the page lists it at the first one."""
+UNMARKED = ("antiloop.stability", "antiloop.trace")
 
 
 def marked(level):
@@ -44,6 +45,12 @@ def listed(heading):
 @pytest.mark.parametrize("level", ["stable", "beta"])
 def test_the_page_lists_the_names_with_each_mark(level):
     assert listed(level.capitalize()) == marked(level)
+
+
+def test_no_public_name_is_missing():
+    listed_names = set(re.findall(r"`(\w+)`", PAGE))
+    for name in (*MODULES, "antiloop.loop_detection.presets", *UNMARKED):
+        assert set(importlib.import_module(name).__all__) <= listed_names, name
 
 
 def test_the_guard_of_each_adapter_is_stable_and_the_rest_is_beta():
