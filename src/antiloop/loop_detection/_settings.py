@@ -17,7 +17,7 @@ from ._detectors.ping_pong import PingPongDetector
 from ._detectors.text_detector import TextDetector
 from ._evidence.compared import Keys, Result
 from ._evidence.tool_policy import Policies, ToolPolicy
-from ._evidence.window import Window
+from ._evidence.window import USUAL_SIZE, Window
 from ._messages import MessageRule
 from ._policy import Escalation, LoopAction, LoopPolicy
 from ._profiles import ClientProfile
@@ -42,7 +42,7 @@ class DetectorSettings(Unchangeable):
         *,
         escalations: Optional[Mapping[str, Escalation]] = None,
         inject_message: MessageRule = None,
-        window: int = 50,
+        window: int = USUAL_SIZE,
         tools: Optional[Mapping[str, ToolPolicy]] = None,
         notice_role: Role = Role.SYSTEM,
         mask: MaskRule = "secrets",

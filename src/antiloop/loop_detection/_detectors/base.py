@@ -19,7 +19,7 @@ from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .._evidence.outcome import REFUSED
 from .._evidence.round import JudgedCall
 from .._evidence.streak import Patient, is_amid_work, is_early
-from .._evidence.window import Window
+from .._evidence.window import USUAL_SIZE, Window
 from .._lists import check_lists
 
 T = TypeVar("T")
@@ -151,8 +151,8 @@ class WindowDetector(Unchangeable, BaseDetector):
         """
         # A run of 100,000 calls is not compared as a whole: what a loop needs lies at its end. The
         # window grows until it holds the whole loop, as a count must not depend on where it was
-        # cut.
-        size, keys = 4 * self.reach, keys_of([self])
+        # cut. It begins with what a monitor sees: what is new in it, its earlier calls tell.
+        size, keys = max(USUAL_SIZE, 4 * self.reach), keys_of([self])
         while True:
             check_lists("check", tool_calls, tool_results, size)
             window = Window(size, counted=self.counted, keys=keys).fill(tool_calls, tool_results)

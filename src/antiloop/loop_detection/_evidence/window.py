@@ -33,6 +33,8 @@ from .tool_policy import NO_POLICY, Policies, ToolPolicy
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard
 
+USUAL_SIZE = 50
+"""The calls that a window holds unless the user sets another number."""
 _MOST_S = 1e12
 """A larger number is not a time: it lies 30,000 years away."""
 
@@ -52,7 +54,7 @@ class Window:
 
     def __init__(
         self,
-        size: int = 50,
+        size: int = USUAL_SIZE,
         policies: Optional[Policies] = None,
         counted: Iterable[str] = (),
         masking: Masking = SECRETS,
@@ -150,7 +152,7 @@ class Window:
                 evidence[features.call] = self._judged(index, calls[at], features, ended_at)
         self.call_count += len(calls)
         if self.counts:
-            self._count(known.tool for known in asked)
+            self._count(each.tool for each in asked)
         if evidence:
             self.round_count += not joins
             self.add(Round(number, evidence))
