@@ -114,19 +114,18 @@ def test_the_order_of_siblings_changes_nothing(name):
 def test_the_state_goes_through_a_text(name):
     rounds, _ = RUNS[name]
     window, suspicion, _ = record(rounds[:-1])
-    text = suspicion.to_text(window.round_count)
+    text = suspicion.to_text()
     again = Suspicion()
     again.load(text, window.round_count)
-    assert again.to_text(window.round_count) == text
+    assert again.to_text() == text
     window.append(*map(list, zip(*rounds[-1])))
     assert again.after(window) == suspicion.after(window) == record(rounds)[-1][-1]
 
 
 def test_a_run_begins_without_suspicion():
     suspicion = Suspicion()
-    assert suspicion.is_zero
     assert suspicion.lasting == 0.0
-    assert suspicion.to_text(0) == "0.0 0.0"
+    assert suspicion.to_text() == "0.0 0.0"
 
 
 def test_one_round_alone_must_say_more_than_two():
@@ -147,7 +146,7 @@ def test_a_round_that_grows_is_weighed_once():
     window.append([ToolCall("look", {"q": "x"}, round=3)], ["No results found."])
     assert suspicion.after(window) == alone
     restored = Suspicion()
-    restored.load(suspicion.to_text(window.round_count), window.round_count)
+    restored.load(suspicion.to_text(), window.round_count)
     window.append([ToolCall("look", {"q": "y"}, round=3)], ["a story"])
     assert restored.after(window) == suspicion.after(window) < alone
 
@@ -176,11 +175,11 @@ def test_a_resumed_run_is_as_suspicious_as_the_unbroken_one(run):
 
 def test_twelve_rounds_are_remembered():
     _, suspicion, values = record([*map(nothing, WORDS[:3]), *map(news, WORDS)])
-    assert suspicion.to_text(15) == f"0.0 {values[-2]}"
+    assert suspicion.to_text() == f"0.0 {values[-2]}"
 
 
 def test_what_is_cleared_begins_anew():
     _, suspicion, _ = record([nothing(word) for word in WORDS[:4]])
     suspicion.clear()
-    assert suspicion.to_text(4) == "0.0 0.0"
+    assert suspicion.to_text() == "0.0 0.0"
     assert suspicion.after(Window(50)) == 0.0

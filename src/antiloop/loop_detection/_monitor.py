@@ -156,10 +156,6 @@ class LoopMonitor:
         self._inquiry.record(calls, results, asked)
         self._copies.add(calls, results)
         self._speech.moved()
-        # As after most rounds: no detector can find anything in it, so the verdict stays.
-        is_quiet = not (refused_by or self._inquiry.counts_opinions) and self._suspicion.is_zero
-        if is_quiet and self._detector.ignores_new_rounds and self._window.ends_new:
-            return GO_ON
         return self._listeners.tell_functions(self._judge())
 
     def answer(self, opinion: Answer) -> LoopVerdict:
@@ -330,7 +326,7 @@ class LoopMonitor:
             "reported": self._reported.to_text(),
             "speech": self._speech.to_dict(),
             "window": pack(self._window, shown),
-            "suspicion": self._suspicion.to_text(self._window.round_count),
+            "suspicion": self._suspicion.to_text(),
             **self._inquiry.to_dict(),
         }
 

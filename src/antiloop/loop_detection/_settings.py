@@ -77,8 +77,6 @@ class DetectorSettings(Unchangeable):
             for each in self._asked
             if not (isinstance(each, WindowDetector) and each.ignores_new_rounds)
         ]
-        self.ignores_new_rounds: bool = not self._asked_if_new
-        """Whether a new round, as `Round.is_new` says, never completes a loop."""
         own = [each for each in self.detectors if isinstance(each, WindowDetector)]
         self.counted: FrozenSet[str] = frozenset(name for each in own for name in each.counted)
         self.keys: Keys = FrozenDict(keys_of(own))

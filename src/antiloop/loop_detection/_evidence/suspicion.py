@@ -49,11 +49,6 @@ class Suspicion:
         return self._value
 
     @property
-    def is_zero(self) -> bool:
-        """Whether there is none; then a round of new calls changes nothing and may be left out."""
-        return not self._value
-
-    @property
     def lasting(self) -> float:
         """The suspicion that held for two rounds, or that one round far exceeds."""
         return max(min(self._before, self._value), self._value - _LEAD)
@@ -62,11 +57,9 @@ class Suspicion:
         """Forget the rounds: something has moved."""
         self._value = self._before = 0.0
 
-    def to_text(self, round_number: int) -> str:
-        """Return the state after a round as one short text."""
-        # After a round that was not taken in, the value before is that of now.
-        before = self._before if self._round == round_number else self._value
-        return f"{self._value} {before}"
+    def to_text(self) -> str:
+        """Return the state as one short text."""
+        return f"{self._value} {self._before}"
 
     def load(self, text: str, round_number: int) -> None:
         """Take over a state that `to_text` gave after this round."""
