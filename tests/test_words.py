@@ -37,6 +37,25 @@ def test_a_name_says_what_it_holds():
     assert vague == set()
 
 
+def classes():
+    """Yield each class with the module that defines it."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield path, node
+
+
+def test_no_other_class_has_the_name_of_a_public_one():
+    public, others = set(), []
+    for path, node in classes():
+        if {"beta", "stable"} & {ast.unparse(each) for each in node.decorator_list}:
+            public.add(node.name)
+        else:
+            others.append((node.name.lstrip("_"), path.name))
+    assert len(public) > 100
+    assert [each for each in others if each[0] in public] == []
+
+
 def commands():
     (found,) = (each for each in _parser()._actions if hasattr(each, "_choices_actions"))
     return found.choices.items()

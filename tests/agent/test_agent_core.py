@@ -28,7 +28,7 @@ from antiloop.agent import (
 from antiloop.agent._context import _RunContext, start_conversation
 from antiloop.agent._core import agent_loop
 from antiloop.agent._output import ResponseFormat
-from antiloop.agent._requests import AskModel, Emit, Outcome, RunTools, Tell, advance
+from antiloop.agent._requests import AskModel, Emit, Response, RunTools, Tell, advance
 from antiloop.agent._tools.toolbox import Toolbox
 from antiloop.exceptions import LoopDetectedError, ProviderError
 from antiloop.loop_detection import LoopPolicy, RepeatDetector
@@ -60,7 +60,7 @@ class Hand:
         self.ctx = context(config, response_format)
         self.loop = agent_loop(self.ctx)
         self.seen: List[Any] = []
-        self.request = self._on(advance(self.loop, Outcome()))
+        self.request = self._on(advance(self.loop, Response()))
 
     def _on(self, request: Any) -> Any:
         """Answer what needs no answer, up to the next question."""
@@ -68,23 +68,23 @@ class Hand:
             short = request.hook if isinstance(request, Tell) else type(request.event)
             self.seen.append(short)
             self.last = request
-            request = advance(self.loop, Outcome())
+            request = advance(self.loop, Response())
         if request is not None:
             self.seen.append(type(request))
         return request
 
     def reply(self, *calls: ToolCall, text: str = "", usage: Usage = NOTHING) -> None:
         assert isinstance(self.request, AskModel)
-        self.request = self._on(advance(self.loop, Outcome(ModelReply(text, calls, usage))))
+        self.request = self._on(advance(self.loop, Response(ModelReply(text, calls, usage))))
 
     def results(self, *texts: str) -> None:
         assert isinstance(self.request, RunTools)
         assert len(texts) == len(self.request.invocations)
         answers = [ToolResult(text) for text in texts]
-        self.request = self._on(advance(self.loop, Outcome(answers)))
+        self.request = self._on(advance(self.loop, Response(answers)))
 
     def fail(self, error: Exception) -> None:
-        self.request = self._on(advance(self.loop, Outcome(error=error)))
+        self.request = self._on(advance(self.loop, Response(error=error)))
 
     def take(self) -> List[Any]:
         seen, self.seen = self.seen, []
@@ -231,7 +231,7 @@ def test_an_exception_of_the_provider_is_told_and_goes_on():
 def test_a_provider_that_gives_no_reply_is_told_so(nothing):
     hand = Hand()
     with pytest.raises(ProviderError, match=f"returned {nothing!r}, not a ModelReply"):
-        hand._on(advance(hand.loop, Outcome(nothing)))
+        hand._on(advance(hand.loop, Response(nothing)))
 
 
 def test_what_a_provider_gives_instead_of_a_reply_is_shown_in_short_and_without_secrets():
@@ -239,7 +239,7 @@ def test_what_a_provider_gives_instead_of_a_reply_is_shown_in_short_and_without_
     for given in (answer, dict(reversed(answer.items()))):
         hand = Hand()
         with pytest.raises(ProviderError) as caught:
-            hand._on(advance(hand.loop, Outcome(given)))
+            hand._on(advance(hand.loop, Response(given)))
         assert len(str(caught.value)) < 400
         assert "sk-abc" not in str(caught.value)
 

@@ -58,7 +58,7 @@ def test_what_is_held_is_bounded():
         monitor.add_round([ToolCall(f"tool_{number}", {"n": number})], ["x"])
         monitor.add(RunEvent("tool_call_completed", number, tokens=1))
     for counter, _ in monitor._of_calls:
-        assert len(counter._tallies) <= 1_000
+        assert len(counter._hits) <= 1_000
     assert len(monitor._waste._tokens._waiting) <= 200
 
 

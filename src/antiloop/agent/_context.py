@@ -34,7 +34,7 @@ def _opaque(source: Union[ModelReply, ToolCall]) -> Dict[str, Any]:
 
 
 @dataclass
-class _Round:
+class _OpenRound:
     """The calls of one reply, what came back, and what the monitor said before they ran."""
 
     calls: List[ToolCall] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _RunContext:
     """Answers that did not fit the response format."""
     words: LoopVerdict = GO_ON
     """The monitor's verdict on the text of the latest reply."""
-    round: _Round = field(default_factory=_Round)
+    round: _OpenRound = field(default_factory=_OpenRound)
     calls: List[ToolCall] = field(default_factory=list)
     results: List[ToolResult] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)

@@ -16,7 +16,7 @@ from ..exceptions import LoopDetectedError, ProviderError
 from ..loop_detection import CaseFile, LoopAction, LoopDetection, LoopVerdict
 from ..loop_detection._internal import GO_ON, NOTICE_MARKER, REFUSED_MARKER, last_words
 from ..types import Role, ToolCall, ToolResult
-from ._context import _Round, _RunContext, owned
+from ._context import _OpenRound, _RunContext, owned
 from ._events import (
     LoopDetected,
     ModelReplied,
@@ -145,7 +145,7 @@ def _run_round(ctx: _RunContext, reply: ModelReply) -> Steps[None]:
     calls = reply.tool_calls
     verdicts = [ctx.monitor.before(call) for call in calls] if ctx.monitor else []
     endings = (one for one in (ctx.words, *verdicts) if one.action.ends_run)
-    ctx.round = _Round(ending=next(endings, None))
+    ctx.round = _OpenRound(ending=next(endings, None))
     plans = [_plan(ctx, call, verdict) for call, verdict in zip_longest(calls, verdicts)]
     plans = [_unless_cut(plan, reply, at) for at, plan in enumerate(plans)]
     size = max(1, len(calls)) if ctx.config.parallel_tool_execution else 1

@@ -120,19 +120,19 @@ def tell(hook: str, *arguments: Any) -> Steps[None]:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The outcome of a request: an answer, or the exception that it met."""
+class Response:
+    """The response to a request: an answer, or the exception that it met."""
 
     answer: Answer = None
     error: Optional[Exception] = None
 
 
-def advance(loop: Steps[None], outcome: Outcome) -> Optional[Request]:
-    """Send the loop an outcome and return its next request; None when it is done."""
+def advance(loop: Steps[None], response: Response) -> Optional[Request]:
+    """Send the loop a response and return its next request; None when it is done."""
     try:
-        if outcome.error is not None:  # an exception may be empty, and false
-            return loop.throw(outcome.error)
-        return loop.send(outcome.answer)
+        if response.error is not None:  # an exception may be empty, and false
+            return loop.throw(response.error)
+        return loop.send(response.answer)
     except StopIteration:
         return None
 
@@ -141,7 +141,7 @@ class StreamedReply:
     """The reply that a model's stream has brought so far, for sync and async drivers alike."""
 
     def __init__(self, question: AskModel) -> None:
-        self.outcome = Outcome()
+        self.response = Response()
         """The reply, or the error that ended the stream; no answer if it has brought neither."""
         self.is_over = False
         """Whether the rest need not be read."""
@@ -151,7 +151,7 @@ class StreamedReply:
     def take(self, item: Union[Piece, ModelReply, None]) -> Iterator[TextDelta]:
         """Take the next item of the stream, and yield the event that it is, if any."""
         if isinstance(item, ModelReply):
-            self.outcome = Outcome(item)
+            self.response = Response(item)
             return
         if item is None:  # an API sends null where a piece of the reply holds no text
             return
@@ -159,5 +159,5 @@ class StreamedReply:
             self._said.append(item)
             yield TextDelta(item)
         if self._is_enough(item):
-            self.outcome = Outcome(ModelReply("".join(self._said)))
+            self.response = Response(ModelReply("".join(self._said)))
             self.is_over = True

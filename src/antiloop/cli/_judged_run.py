@@ -7,7 +7,7 @@ from ..health import HealthProfile, HealthReport, evaluate
 from ..health._internal import budget_from_environment
 from ..prices import Prices
 from ..traces import RecordedRun
-from ._named_judge import Asked, consulted
+from ._named_judge import QuestionCount, consulted
 
 if TYPE_CHECKING:
     from ..loop_detection import LoopDetector, LoopVerdict
@@ -25,7 +25,7 @@ class JudgedRun:
     source: str
     """The place where it was read, as ``name:line``."""
     health: HealthReport
-    asked: Optional[Asked] = None
+    asked: Optional[QuestionCount] = None
     """The count of questions to a judge; None if no judge was named."""
     known: Optional[FrozenSet[str]] = None
     """Identities of its loops that a baseline contains; None without a baseline."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionCount:
     """Count how often a judge was asked about a run."""
 
     questions: int = 0
@@ -27,8 +27,8 @@ class Asked:
     why: str = ""
     """The error of the first unanswered question, if known."""
 
-    def __add__(self, other: "Asked") -> "Asked":
-        return Asked(
+    def __add__(self, other: "QuestionCount") -> "QuestionCount":
+        return QuestionCount(
             self.questions + other.questions,
             self.unanswered + other.unanswered,
             self.why or other.why,
@@ -103,7 +103,9 @@ def with_judge(detector: LoopDetector, judge: Optional[NamedJudge]) -> LoopDetec
     return detector if judge is None else detector.with_options(second_opinion=judge.options)
 
 
-def consulted(run: "RecordedRun", detector: LoopDetector) -> "Tuple[RecordedRun, Optional[Asked]]":
+def consulted(
+    run: "RecordedRun", detector: LoopDetector
+) -> "Tuple[RecordedRun, Optional[QuestionCount]]":
     """Ask about a recorded run where a live run would ask, and add the opinions to it.
 
     Returns:
@@ -115,14 +117,14 @@ def consulted(run: "RecordedRun", detector: LoopDetector) -> "Tuple[RecordedRun,
     from ..agent._internal import ask
     from ..formats._internal import judged, moments_of
 
-    asked, known = Asked(), dict(run.opinions)
+    asked, known = QuestionCount(), dict(run.opinions)
     monitor = detector.monitor(client=run.client, run_id=run.run_id, live=False, opinions=known)
     for moment in moments_of(run):
         case = judged(monitor, run, moment).case
         if case is None:
             continue
         opinion = ask(options, case)
-        asked += Asked(1) if opinion else Asked(1, 1, options.judge.trouble)
+        asked += QuestionCount(1) if opinion else QuestionCount(1, 1, options.judge.trouble)
         monitor.answer(opinion)
     said = {**known, **monitor.opinions}
     return replace(run, opinions=tuple(sorted(said.items()))), asked

@@ -20,7 +20,7 @@ _LONG = 2_000
 
 
 @dataclass
-class Tally:
+class Hits:
     """Hold the calls or events that count under one name of a rule."""
 
     count: int
@@ -34,22 +34,22 @@ class Counter:
 
     def __init__(self, rule: HealthRule) -> None:
         self.rule = rule
-        self._tallies: Latest[Hashable, Tally] = Latest(REMEMBERED)
+        self._hits: Latest[Hashable, Hits] = Latest(REMEMBERED)
 
-    def add(self, key: Hashable, item: Item) -> Optional[Tally]:
-        """Count an item under a name; return the tally if it is enough for a warning."""
+    def add(self, key: Hashable, item: Item) -> Optional[Hits]:
+        """Count an item under a name; return the hits if it is enough for a warning."""
         rule = self.rule
-        tally = self._tallies.get(key)
-        if tally is None:
-            tally = Tally(0, deque(maxlen=rule.window or rule.threshold))
-        self._tallies[key] = tally
-        tally.items.append(item)
-        tally.count += 1
+        hits = self._hits.get(key)
+        if hits is None:
+            hits = Hits(0, deque(maxlen=rule.window or rule.threshold))
+        self._hits[key] = hits
+        hits.items.append(item)
+        hits.count += 1
         if rule.window is not None:
-            while tally.items[0][1] <= item[1] - rule.window:
-                tally.items.popleft()
-            tally.count = len(tally.items)
-        return tally if tally.count >= rule.threshold else None
+            while hits.items[0][1] <= item[1] - rule.window:
+                hits.items.popleft()
+            hits.count = len(hits.items)
+        return hits if hits.count >= rule.threshold else None
 
 
 @dataclass(eq=False)
@@ -66,14 +66,14 @@ class RaisedWarning:
     _message: str = ""
     _masking: Optional[Masking] = None
 
-    def grow(self, key: Hashable, tally: Tally, step: int) -> bool:
+    def grow(self, key: Hashable, hits: Hits, step: int) -> bool:
         """Take in what was counted; return whether this is the worst yet and must be reported."""
         self.quiet_rounds = 0
-        self._items.update(tally.items)
+        self._items.update(hits.items)
         self._first_steps[key] = first = self._first_steps.get(key, step)
-        if tally.count <= self._count:
+        if hits.count <= self._count:
             return False
-        self._step, self._count = first, tally.count
+        self._step, self._count = first, hits.count
         return True
 
     def tell(self, message: str, masking: Masking) -> None:

@@ -14,7 +14,7 @@ from ..loop_detection._internal import Result
 from ..stability import beta
 from ..traces import RunEvent
 from ..types import Role, ToolCall
-from ._counting import Counter, Item, RaisedWarning, Tally
+from ._counting import Counter, Hits, Item, RaisedWarning
 from ._profile import HealthProfile, check_profile
 from ._report import HealthReport, HealthStatus
 from ._rules import PROGRESS, HealthRule, loop_rule, step_of
@@ -233,8 +233,8 @@ class HealthMonitor:
     def _raise_loop(self, found: LoopDetection, steps: Sequence[int]) -> None:
         rule = loop_rule(found.detector_name, self._profile.loop_penalty)
         raised = self._raised_by(rule, found.identity)
-        tally = Tally(len(steps), deque((step, step) for step in steps))
-        if raised.grow(found.identity, tally, steps[-1]):
+        hits = Hits(len(steps), deque((step, step) for step in steps))
+        if raised.grow(found.identity, hits, steps[-1]):
             raised.tell(found.summary, self._loops.window.masking)
 
     def _judge_call(self, seen: SeenCall) -> None:
@@ -256,17 +256,17 @@ class HealthMonitor:
             for each in key:
                 self._count(counter, each, what, item)
             return
-        tally = None if key is None else counter.add(key, item)
-        if tally is None:
+        hits = None if key is None else counter.add(key, item)
+        if hits is None:
             return
         rule = counter.rule
         raised = self._raised_by(rule, _owner(rule, key, what))
-        if raised.grow(key, tally, item[1]):
+        if raised.grow(key, hits, item[1]):
             names = {"rule": rule, "run": self._run, "profile": self._profile}
-            times = f"{tally.count:,} times"
+            times = f"{hits.count:,} times"
             if rule.of_call and self._profile.needs_evidence:
                 times += " in loops"  # other calls of the tool are not counted
-            message = rule.message.format(count=tally.count, times=times, item=what, **names)
+            message = rule.message.format(count=hits.count, times=times, item=what, **names)
             raised.tell(message, self._loops.window.masking)
 
     def _raised_by(self, rule: HealthRule, owner: Hashable) -> RaisedWarning:

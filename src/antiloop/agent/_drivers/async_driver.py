@@ -16,8 +16,8 @@ from .._requests import (
     AskModel,
     CallUser,
     Emit,
-    Outcome,
     Question,
+    Response,
     RunTools,
     Steps,
     StreamedReply,
@@ -43,48 +43,48 @@ async def adrive(
     """
     audience = Audience(observers)
     with closing(loop):
-        request = advance(loop, Outcome())
+        request = advance(loop, Response())
         while request is not None:
-            outcome = Outcome()
+            response = Response()
             if isinstance(request, Emit):
                 yield request.event
             elif isinstance(request, AskModel) and streaming:
                 pieces = _read_stream(provider, request)
                 try:
                     async for piece in pieces:
-                        if isinstance(piece, Outcome):
-                            outcome = piece
+                        if isinstance(piece, Response):
+                            response = piece
                         else:
                             yield piece
                 finally:
                     await pieces.aclose()
             else:
-                outcome = await _carry_out(request, provider, audience)
-            request = advance(loop, outcome)
+                response = await _carry_out(request, provider, audience)
+            request = advance(loop, response)
 
 
-async def _carry_out(request: Question, provider: Provider, audience: Audience) -> Outcome:
+async def _carry_out(request: Question, provider: Provider, audience: Audience) -> Response:
     if isinstance(request, AskModel):
         return await _ask(request.provider or provider, request.request)
     if isinstance(request, RunTools):
-        return Outcome(await _run_tools(request.invocations))
+        return Response(await _run_tools(request.invocations))
     if isinstance(request, CallUser):
         asked = (request.function, request.argument, request.timeout_s, request.name)
-        return Outcome(await acall(*asked))
+        return Response(await acall(*asked))
     await _tell(audience, request)
-    return Outcome()
+    return Response()
 
 
-async def _ask(provider: Provider, request: ModelRequest) -> Outcome:
+async def _ask(provider: Provider, request: ModelRequest) -> Response:
     try:
-        return Outcome(await provider.acomplete(request))
+        return Response(await provider.acomplete(request))
     except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
-        return Outcome(error=error)
+        return Response(error=error)
 
 
 async def _read_stream(
     provider: Provider, question: AskModel
-) -> AsyncGenerator[Union[TextDelta, Outcome], None]:
+) -> AsyncGenerator[Union[TextDelta, Response], None]:
     """Yield the text as it arrives, and last how it went."""
     reply = StreamedReply(question)
     stream: Any = None
@@ -96,10 +96,10 @@ async def _read_stream(
             if reply.is_over:
                 break
     except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
-        reply.outcome = Outcome(error=error)
+        reply.response = Response(error=error)
     finally:
         await _close(stream)
-    yield reply.outcome
+    yield reply.response
 
 
 async def _close(stream: Any) -> None:

@@ -18,8 +18,8 @@ from .._requests import (
     AskModel,
     CallUser,
     Emit,
-    Outcome,
     Question,
+    Response,
     RunTools,
     Steps,
     StreamedReply,
@@ -46,19 +46,19 @@ def drive(
     With ``streaming`` the model's text is asked for piece by piece, and the pieces are events too.
     """
     with closing(loop), closing(_Worker(provider, observers)) as worker:
-        request = advance(loop, Outcome())
+        request = advance(loop, Response())
         while request is not None:
-            outcome = Outcome()
+            response = Response()
             if isinstance(request, Emit):
                 yield request.event
             elif isinstance(request, AskModel) and streaming:
-                outcome = yield from _read_stream(provider, request)
+                response = yield from _read_stream(provider, request)
             else:
-                outcome = worker.carry_out(request)
-            request = advance(loop, outcome)
+                response = worker.carry_out(request)
+            request = advance(loop, response)
 
 
-def _read_stream(provider: Provider, question: AskModel) -> Generator[AgentEvent, None, Outcome]:
+def _read_stream(provider: Provider, question: AskModel) -> Generator[AgentEvent, None, Response]:
     """Yield the text as it arrives, and return how it went."""
     reply = StreamedReply(question)
     stream: Any = None
@@ -69,10 +69,10 @@ def _read_stream(provider: Provider, question: AskModel) -> Generator[AgentEvent
             if reply.is_over:
                 break
     except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
-        reply.outcome = Outcome(error=error)
+        reply.response = Response(error=error)
     finally:
         _close(stream)
-    return reply.outcome
+    return reply.response
 
 
 def _close(stream: Any) -> None:
@@ -100,24 +100,24 @@ class _Worker:
         if self._background is not None:
             self._background.close()
 
-    def carry_out(self, request: Question) -> Outcome:
+    def carry_out(self, request: Question) -> Response:
         """Do what the loop asks for."""
         if isinstance(request, AskModel):
             return self._ask(request)
         if isinstance(request, RunTools):
-            return Outcome(self._run_tools(request.invocations))
+            return Response(self._run_tools(request.invocations))
         if isinstance(request, CallUser):
             asked = (request.function, request.argument, request.timeout_s, request.name)
-            return Outcome(call(*asked))
+            return Response(call(*asked))
         self._tell(request)
-        return Outcome()
+        return Response()
 
-    def _ask(self, question: AskModel) -> Outcome:
+    def _ask(self, question: AskModel) -> Response:
         provider = question.provider or self._provider
         try:
-            return Outcome(provider.complete(question.request))
+            return Response(provider.complete(question.request))
         except Exception as error:  # noqa: BLE001 - handed to the loop, which raises it
-            return Outcome(error=error)
+            return Response(error=error)
 
     def _tell(self, request: Tell) -> None:
         for observer, method in self._audience.methods(request.hook):

@@ -17,7 +17,7 @@ from .._recordings import Recordings, add_output, add_recordings
 
 if TYPE_CHECKING:
     from ...calibration import Calibration
-    from .._output.calibration_output import Price
+    from .._output.calibration_output import CalibrationCost
     from .._review.labels import Reviewed
 
 _ABOUT = "Fit thresholds to recorded runs that were good, or that have labels."
@@ -96,9 +96,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _priced(
     reviewed: "Reviewed", detector: LoopDetector, fit: "Callable[..., Calibration]"
-) -> "Tuple[Calibration, Price]":
+) -> "Tuple[Calibration, CalibrationCost]":
     """Calibrate with policies of tools, too, and count what that costs in labeled loops."""
-    from .._output.calibration_output import Price
+    from .._output.calibration_output import CalibrationCost
     from .._review.policies import with_policies
     from .._review.recall import costs, recall_of
 
@@ -106,11 +106,14 @@ def _priced(
     after = LoopDetector.from_config(done.config)
     recalls = recall_of(reviewed.stuck, detector), recall_of(reviewed.stuck, after)
     changes = list(costs(reviewed.stuck, detector, done.config))
-    return done, Price(*recalls, changes, tried, reviewed)
+    return done, CalibrationCost(*recalls, changes, tried, reviewed)
 
 
 def _report(
-    args: argparse.Namespace, detector: LoopDetector, done: "Calibration", price: "Optional[Price]"
+    args: argparse.Namespace,
+    detector: LoopDetector,
+    done: "Calibration",
+    price: "Optional[CalibrationCost]",
 ) -> int:
     from .._output.calibration_output import as_json, as_text
 

@@ -11,7 +11,7 @@ from ...loop_detection import ClientProfile
 from ...traces import RecordedRun
 from ...traces._internal import PIECE, Doubt, Piece, pieces_of, read_piece
 from .._judged_run import JudgedRun, judge
-from .._named_judge import Asked
+from .._named_judge import QuestionCount
 from .._output.terminal import complain
 from .._recordings import RecordingFile, Recordings
 from .parallel import in_order, is_parallel
@@ -28,14 +28,14 @@ def judged_runs(
     recordings: Recordings, profile: HealthProfile, args: argparse.Namespace, judging: Judge = judge
 ) -> Generator[JudgedRun, None, None]:
     """Yield all runs, judged, in the order of the recordings; report what is skipped."""
-    found, asked = _by_others if is_parallel(args) else _here, Asked()
+    found, asked = _by_others if is_parallel(args) else _here, QuestionCount()
     with closing(found(recordings, profile, args, judging)) as parts:
         for file, piece, items in parts:
             if piece.is_first:
                 recordings.begin(file)
             for each in items:
                 if isinstance(each, JudgedRun):
-                    asked += each.asked or Asked()
+                    asked += each.asked or QuestionCount()
                     yield each
                     recordings.progress.run_done()
                 elif isinstance(each, str):

@@ -16,7 +16,7 @@ _SHOWN_RUNS = 10
 """The page names this many runs for each detector; JSON names all."""
 
 
-class Price(NamedTuple):
+class CalibrationCost(NamedTuple):
     """The price of a calibration in labeled loops."""
 
     before: "Recall"
@@ -29,7 +29,7 @@ class Price(NamedTuple):
 
 
 def as_json(
-    done: "Calibration", price: Optional[Price] = None, max_raise: float = inf
+    done: "Calibration", price: Optional[CalibrationCost] = None, max_raise: float = inf
 ) -> Dict[str, Any]:
     """Return a calibration as plain JSON data."""
     return {
@@ -48,7 +48,7 @@ def as_json(
     }
 
 
-def _price_as_json(price: Price) -> Dict[str, Any]:
+def _price_as_json(price: CalibrationCost) -> Dict[str, Any]:
     return {
         "before": vars(price.before),
         "after": vars(price.after),
@@ -62,21 +62,23 @@ def _price_as_json(price: Price) -> Dict[str, Any]:
     }
 
 
-def as_text(done: "Calibration", price: Optional[Price] = None, max_raise: float = inf) -> str:
+def as_text(
+    done: "Calibration", price: Optional[CalibrationCost] = None, max_raise: float = inf
+) -> str:
     lines = [*_figures(done), *_recall(price), *_stops(done), *_changes(done)]
     if price is not None:
         lines += [*_choices(price), *_costs(price), *_left_out(price.reviewed)]
     return "\n".join([*lines, "", *_verdict(done, max_raise)])
 
 
-def _recall(price: Optional[Price]) -> Iterator[str]:
+def _recall(price: Optional[CalibrationCost]) -> Iterator[str]:
     if price is not None:
         yield _row(f"{counted(price.before.loops, 'labeled loop')}", "", "").rstrip()
         yield _row("  found", price.before.caught, price.after.caught)
         yield _row("  blocked, stopped or raised", price.before.ended, price.after.ended)
 
 
-def _choices(price: Price) -> Iterator[str]:
+def _choices(price: CalibrationCost) -> Iterator[str]:
     """Report what was tried for each tool."""
     if price.choices:
         yield from ("", f"Tried for each tool, of {counted(price.before.loops, 'loop')}:")
@@ -90,7 +92,7 @@ def _choices(price: Price) -> Iterator[str]:
         yield "No loop of a tool that is exempt is found any more."
 
 
-def _costs(price: Price) -> Iterator[str]:
+def _costs(price: CalibrationCost) -> Iterator[str]:
     """Report what each change costs in labeled loops."""
     if price.changes:
         yield from ("", f"Cost of each change alone, of {counted(price.before.loops, 'loop')}:")

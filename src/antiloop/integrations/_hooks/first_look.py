@@ -44,7 +44,7 @@ _SUCCEEDED = ("<completed with exit code 0>", "[The command completed with exit 
 _CALLS, _ENDED, _RESULTS, _SEEN_LINES = "calls", "ended", "results", "lines"
 
 
-class Seen:
+class SeenCalls:
     """The calls and answers seen in a session, as checksums.
 
     Args:

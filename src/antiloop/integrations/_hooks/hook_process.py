@@ -159,11 +159,11 @@ def _is_nothing_new(
 
         look = Look(tail_of(transcript_of(event)), options.ignore)
         return look.is_all_new(event)
-    from .first_look import LATER, SUMS, Seen
+    from .first_look import LATER, SUMS, SeenCalls
 
     if file.value.get("calm", True) is not True or len(file.later) >= LATER:
         return False
-    seen = Seen(name, file, options.ignore)
+    seen = SeenCalls(name, file, options.ignore)
     sums = seen.sums_of(event)
     return seen.is_nothing_new(event, sums) and file.append({**event, SUMS: sums})
 

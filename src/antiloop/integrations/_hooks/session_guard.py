@@ -16,7 +16,7 @@ from ...stability import beta
 from ...types import ToolCall, ToolResult
 from .._lookout import Lookout
 from .agents import AGENTS, session_of
-from .first_look import Seen
+from .first_look import SeenCalls
 from .hook_session import Decision, HookSession, denied, ended, specific, stated_s
 from .session_state import CAME_AT, SessionFile, begun_with
 
@@ -64,7 +64,7 @@ class SessionGuard(Lookout):
                 return self.answer(event, own)
         run_id = text_of(event.get("session_id"))
         session = self._session(file, run_id)
-        seen = Seen(self._agent, file, self._ignored)
+        seen = SeenCalls(self._agent, file, self._ignored)
         for earlier in file.later:
             # The first look has let them pass, and the engine must not miss them.
             self._decide(earlier, session, is_past=True)

@@ -24,7 +24,7 @@ from ...formats._internal import (
 from .._recorded_run import RecordedRun
 from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import RUNS_UNDER_WAY, TakeRecord
-from .._shared.usage import Usage, reply_event, total_usage
+from .._shared.usage import ReplyUsage, reply_event, total_usage
 from .conversations import anthropic_usage
 
 
@@ -102,7 +102,7 @@ class _Run(TranscriptBuilder):
         self.run_id = named if agent == MAIN_AGENT else f"{named}/{agent}"
         self.source = source
         self._agent = agent
-        self._replies: Dict[str, Tuple[int, Optional[float], Usage]] = {}
+        self._replies: Dict[str, Tuple[int, Optional[float], ReplyUsage]] = {}
         self._cost: Optional[float] = None
         self._failed = False
 
@@ -126,7 +126,7 @@ class _Run(TranscriptBuilder):
 
     def recorded(self) -> RecordedRun:
         history, agent = self.build(), self._agent or None
-        replies = [reply for reply in self._replies.values() if reply[2] != Usage()]
+        replies = [reply for reply in self._replies.values() if reply[2] != ReplyUsage()]
         return RecordedRun(
             self.run_id,
             source=self.source,

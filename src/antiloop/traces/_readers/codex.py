@@ -15,7 +15,7 @@ from ...formats._internal import (
 )
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.sessions import SessionFormat
-from .._shared.usage import Usage, reply_event, usage_of
+from .._shared.usage import ReplyUsage, reply_event, usage_of
 
 _TOKENS = ("input_tokens",), ("output_tokens",)
 _TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
@@ -60,7 +60,7 @@ class _Run(RolloutBuilder):
         self.run_id = optional_text(session.get("id")) or source
         self.source = source
         self._family = {optional_text(session.get("id")) or ""}
-        self._usage = Usage()
+        self._usage = ReplyUsage()
         self._events: List[RunEvent] = []
         self._begun: Dict[str, Tuple[int, str, Optional[float]]] = {}
         self._counted = 0
@@ -97,7 +97,7 @@ class _Run(RolloutBuilder):
                     RunEvent("tool_call_completed", step, tool, time_s=began, latency_ms=took_ms)
                 )
 
-    def _count(self, so_far: Usage, line: Dict[str, Any]) -> None:
+    def _count(self, so_far: ReplyUsage, line: Dict[str, Any]) -> None:
         """Take the sum so far, which is reported after each reply, sometimes repeatedly."""
         took = so_far.beyond(self._usage)
         if took.input_tokens or took.output_tokens:

@@ -28,7 +28,7 @@ from ...formats._internal import (
     text_of,
 )
 from .._shared.conversation import ConversationFormat
-from .._shared.usage import Usage, chat_usage, usage_in, usage_of
+from .._shared.usage import ReplyUsage, chat_usage, usage_in, usage_of
 
 _INPUT, _OUTPUT = ("input_tokens",), ("output_tokens",)
 
@@ -69,7 +69,7 @@ def _is_sure_gemini(content: Any) -> bool:
     return any(gemini.call_in(part) or gemini.response_in(part) is not None for part in parts)
 
 
-def gemini_usage(reply: Any) -> Usage:
+def gemini_usage(reply: Any) -> ReplyUsage:
     """Read what the API says of its reply, in either case of its names."""
     model = field_of(reply, "modelVersion") or field_of(reply, "model_version")
     amounts = field_of(reply, "usageMetadata") or field_of(reply, "usage_metadata")
@@ -87,7 +87,7 @@ def _is_sure_langchain(message: Any) -> bool:
     return is_known and "role" not in message and "content" in langchain.body_of(message)
 
 
-def _langchain_usage(message: Any) -> Usage:
+def _langchain_usage(message: Any) -> ReplyUsage:
     body = langchain.body_of(message)
     metadata = field_of(body, "response_metadata")
     model = field_of(metadata, "model_name") or field_of(metadata, "model")
@@ -131,7 +131,7 @@ def _is_sure_converse(message: Any) -> bool:
     return isinstance(message, dict) and any(map(strands.holds_call, strands.blocks_of(message)))
 
 
-def _converse_usage(message: Any) -> Usage:
+def _converse_usage(message: Any) -> ReplyUsage:
     amounts = field_of(field_of(message, "metadata"), "usage")
     read = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     return usage_of(field_of(message, "modelId"), amounts, read, ("outputTokens",))

@@ -6,7 +6,7 @@ from ...formats import History, from_gemini_session
 from ...formats._internal import SessionBuilder, field_of, items_of, optional_text, text_of, time_of
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.sessions import SessionFormat
-from .._shared.usage import Usage, reply_event, total_usage, usage_of
+from .._shared.usage import ReplyUsage, reply_event, total_usage, usage_of
 
 _MESSAGES = ("user", "gemini", "info", "warning", "error")
 
@@ -84,16 +84,16 @@ def _calls_in(message: Any) -> List[Any]:
     return items_of(field_of(message, "toolCalls"))
 
 
-def _replies(messages: List[Any], usages: List[Usage]) -> Iterator[RunEvent]:
+def _replies(messages: List[Any], usages: List[ReplyUsage]) -> Iterator[RunEvent]:
     """Yield each reply of which it is known what it took."""
     step = 0
     for message, usage in zip(messages, usages):
-        if usage != Usage():
+        if usage != ReplyUsage():
             yield reply_event(step, usage, time_s=time_of(message))
         step += len(_calls_in(message))
 
 
-def _usage(message: Any) -> Usage:
+def _usage(message: Any) -> ReplyUsage:
     amounts = field_of(message, "tokens")
     return usage_of(field_of(message, "model"), amounts, ("input",), ("output", "thoughts"))
 

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator
 from ..._amounts import whole_number
 from ...formats._internal import field_of, first_field, optional_text, tag_of, text_of, time_of
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
-from .._shared.usage import Usage, usage_of
+from .._shared.usage import ReplyUsage, usage_of
 
 _THREAD = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
 _ITEM = ("item.started", "item.updated", "item.completed")
@@ -91,7 +91,7 @@ def _take_gemini(run: ListedRun, event: Any) -> None:
         return
     run.end_words()
     if kind == "init":
-        run.used(Usage(optional_text(event.get("model"))), at)
+        run.used(ReplyUsage(optional_text(event.get("model"))), at)
     elif kind == "message" and is_of_user:
         run.add_user_message(text_of(event.get("content")))
     elif kind == "message":

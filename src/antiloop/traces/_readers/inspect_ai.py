@@ -21,7 +21,7 @@ from ...formats._internal import (
 )
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.records import OnTrouble, Record
-from .._shared.usage import Usage, reply_event, total_usage, usage_of
+from .._shared.usage import ReplyUsage, reply_event, total_usage, usage_of
 
 _ATTACHMENT = "attachment://"
 MAX_MESSAGES = 100_000
@@ -135,13 +135,13 @@ def _is_name(text: str) -> bool:
     return text.startswith(_ATTACHMENT)
 
 
-def _usage(sample: Dict[str, Any]) -> Usage:
+def _usage(sample: Dict[str, Any]) -> ReplyUsage:
     """Return what the models of a sample used together."""
     by_model = sample.get("model_usage")
     named = by_model.items() if isinstance(by_model, dict) else ()
     usage = total_usage(usage_of(model, amounts, _READ, _WRITTEN) for model, amounts in named)
     answered = optional_text(field_of(sample.get("output"), "model"))
-    return Usage(usage.model or answered, usage.input_tokens, usage.output_tokens)
+    return ReplyUsage(usage.model or answered, usage.input_tokens, usage.output_tokens)
 
 
 def _replies(sample: Dict[str, Any], messages: List[Any], history: History) -> Iterator[RunEvent]:

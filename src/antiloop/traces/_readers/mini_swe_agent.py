@@ -8,7 +8,7 @@ from ...formats import History, from_mini_swe_agent
 from ...formats._internal import field_of, items_of, optional_text, text_of
 from .._recorded_run import RecordedRun, RunEvent
 from .._shared.run_under_way import whole_runs
-from .._shared.usage import Usage, chat_usage, reply_event, total_usage
+from .._shared.usage import ReplyUsage, chat_usage, reply_event, total_usage
 
 _ENDED_WELL = ("", "Submitted")
 
@@ -27,7 +27,7 @@ def _replies(messages: List[Any], history: History) -> Iterator[RunEvent]:
         extra = field_of(message, "extra")
         usage = chat_usage(field_of(extra, "response"))
         cost = number(field_of(extra, "cost"))
-        if (usage, cost) != (Usage(), None):
+        if (usage, cost) != (ReplyUsage(), None):
             yield reply_event(bisect_left(rounds, index), usage, cost=cost)
 
 

@@ -11,7 +11,7 @@ from .._recorded_run import RecordedRun
 from .._shared.listed_run import Listed, ListedFormat, ListedRun
 from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import not_by_record
-from .._shared.usage import Usage
+from .._shared.usage import ReplyUsage
 
 _SESSION = {"responderUsername", "initialLocation", "creationDate", "sessionId"}
 _LEVELS = 64
@@ -108,7 +108,7 @@ def _take(run: ListedRun, request: Any) -> None:
     run.add_user_message(_text_of_message(field_of(request, "message")))
     at = time_of(request)
     model = optional_text(field_of(request, "modelId"))
-    run.used(Usage(model), at)
+    run.used(ReplyUsage(model), at)
     metadata = field_of(field_of(request, "result"), "metadata")
     rounds = items_of(field_of(metadata, "toolCallRounds"))
     parts = items_of(field_of(request, "response"))

@@ -9,7 +9,7 @@ from ...formats import History
 from ...formats._internal import first_field, mapping_of, text_of, time_of
 from .._recorded_run import RecordedRun, RunEvent
 from .records import OnTrouble, Record
-from .usage import Usage, reply_event, total_usage
+from .usage import ReplyUsage, reply_event, total_usage
 
 MessageTest = Callable[[Any], bool]
 _ID_KEYS = ("run_id", "conversation_id", "session_id", "sessionId", "thread_id", "id")
@@ -26,7 +26,7 @@ class ConversationFormat:
     is_own: MessageTest
     """Whether a JSON value can only be a message of this format; one such shows the format."""
     history: Callable[[Iterable[Any]], History]
-    usage: Callable[[Any], Usage]
+    usage: Callable[[Any], ReplyUsage]
     """Return the usage that a message tells, or the object around the messages."""
     is_joined: bool = False
     """Whether the messages under one key go on with those under the key before; otherwise the first
@@ -77,12 +77,12 @@ class ConversationFormat:
         )
 
     def _replies(
-        self, history: History, messages: List[Any], usages: List[Usage]
+        self, history: History, messages: List[Any], usages: List[ReplyUsage]
     ) -> Iterator[RunEvent]:
         """Yield each reply of which it is known what it took."""
         rounds = [call.round or 0 for call in history.calls]
         for index, (message, usage) in enumerate(zip(messages, usages)):
-            if usage != Usage():
+            if usage != ReplyUsage():
                 agent, time_s = self.agent(message), time_of(message)
                 before = bisect_left(rounds, index)
                 yield reply_event(before, usage, agent=agent or None, time_s=time_s)

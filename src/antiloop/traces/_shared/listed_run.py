@@ -27,7 +27,7 @@ from ...types import ToolResult
 from .._recorded_run import RecordedRun
 from .records import OnTrouble, Record
 from .run_under_way import RUNS_UNDER_WAY, Follow, RunUnderWay
-from .usage import Usage, reply_event, total_usage
+from .usage import ReplyUsage, reply_event, total_usage
 
 _CALLS = ("tooluse", "toolcall", "functioncall")
 _RESULTS = ("toolresult", "toolresponse", "functionresult")
@@ -53,7 +53,7 @@ class ListedRun(HistoryBuilder):
         self.model: Optional[str] = None
         self.cost: Optional[float] = None
         self.failed = False
-        self._replies: List[Tuple[int, Optional[float], Optional[float], Usage]] = []
+        self._replies: List[Tuple[int, Optional[float], Optional[float], ReplyUsage]] = []
         self._round = -1
         self._reply: Optional[str] = None
         self._pieces: List[str] = []
@@ -178,10 +178,12 @@ class ListedRun(HistoryBuilder):
             self._mark = made
             self.add_summary()
 
-    def used(self, usage: Usage, at: Optional[float] = None, cost: Optional[float] = None) -> None:
+    def used(
+        self, usage: ReplyUsage, at: Optional[float] = None, cost: Optional[float] = None
+    ) -> None:
         """Take what the model used for the reply whose calls come next."""
         self.model = self.model or usage.model
-        if usage != Usage() or cost is not None:
+        if usage != ReplyUsage() or cost is not None:
             self._replies.append((len(self), at, cost, usage))
 
     def forget(self, before: int, heard: int = 0) -> int:

@@ -16,7 +16,7 @@ _CACHED = (
 
 
 @dataclass(frozen=True)
-class Usage:
+class ReplyUsage:
     """The usage of one reply of a model, or of a whole run; None where it is not recorded."""
 
     model: Optional[str] = None
@@ -27,9 +27,9 @@ class Usage:
     cached_tokens: Optional[int] = None
     """The part of the tokens read that came from a cache."""
 
-    def beyond(self, earlier: "Usage") -> "Usage":
+    def beyond(self, earlier: "ReplyUsage") -> "ReplyUsage":
         """Return what was used since an earlier sum; all of it if counting started again."""
-        return Usage(
+        return ReplyUsage(
             self.model,
             _difference(self.input_tokens, earlier.input_tokens),
             _difference(self.output_tokens, earlier.output_tokens),
@@ -37,19 +37,19 @@ class Usage:
         )
 
 
-def usage_of(model: Any, amounts: Any, read: Iterable[str], written: Iterable[str]) -> Usage:
+def usage_of(model: Any, amounts: Any, read: Iterable[str], written: Iterable[str]) -> ReplyUsage:
     """Read a usage record; ``read`` and ``written`` name the fields that add up to each side.
 
     >>> usage_of("m", {"input": 3, "cached": "4"}, ["input", "cached"], ["output"])
-    Usage(model='m', input_tokens=7, output_tokens=None, cached_tokens=4)
+    ReplyUsage(model='m', input_tokens=7, output_tokens=None, cached_tokens=4)
     """
     sides = _sum(amounts, read), _sum(amounts, written)
-    return Usage(optional_text(model), *sides, _cached(amounts))
+    return ReplyUsage(optional_text(model), *sides, _cached(amounts))
 
 
 def usage_in(
     model: str, amounts: str, read: Iterable[str], written: Iterable[str]
-) -> Callable[[Any], Usage]:
+) -> Callable[[Any], ReplyUsage]:
     """Make what reads the usage of a reply that has its model and its amounts in these fields."""
     return lambda reply: usage_of(field_of(reply, model), field_of(reply, amounts), read, written)
 
@@ -60,7 +60,7 @@ chat_usage = usage_in("model", "usage", ("prompt_tokens",), ("completion_tokens"
 
 def reply_event(
     step: int,
-    usage: Usage,
+    usage: ReplyUsage,
     *,
     agent: Optional[str] = None,
     time_s: Optional[float] = None,
@@ -81,10 +81,10 @@ def reply_event(
     )
 
 
-def total_usage(usages: Iterable[Union[Usage, RunEvent]]) -> Usage:
+def total_usage(usages: Iterable[Union[ReplyUsage, RunEvent]]) -> ReplyUsage:
     """Add up the replies of a run."""
     found = list(usages)
-    return Usage(
+    return ReplyUsage(
         next((usage.model for usage in found if usage.model), None),
         total(usage.input_tokens for usage in found),
         total(usage.output_tokens for usage in found),
