@@ -43,6 +43,16 @@ def test_the_first_notice_names_the_pattern_how_often_and_the_calls():
     ]
 
 
+def test_the_first_notice_about_waiting_says_what_to_check():
+    [first, _] = notices(RepeatDetector(3), [("get_job", {"id": 7}, '{"state": "running"}')] * 4)
+    assert first.splitlines()[2:] == [
+        "What you wait for may have ended, or may hang. Find out before you wait on:",
+        "- wait before you ask again, and work on something else meanwhile",
+        "- look for what holds it up with a different tool",
+        "- report that it is still under way and finish with what you have",
+    ]
+
+
 def test_a_notice_lists_the_calls_of_a_lap():
     calls = [("look", {"at": 1}, "r"), ("read", {"of": 2}, "r")] * 3
     [first] = notices(PingPongDetector(2, 3), calls)

@@ -97,14 +97,16 @@ def notice(rule: MessageRule, found: LoopDetection, rung: int) -> str:
     if rule is not None:
         return rule
     # What fits every loop comes first; what fits this kind is kept for a model that went on.
-    advice = _advice(found) if rung or _is_about_words(found) else _FIRST
+    # To wait on may be right, so the first notice about it says what to check.
+    waits = found.details.get("answer") == "waiting"
+    advice = _advice(found) if rung or waits or _is_about_words(found) else _FIRST
     again = "say it" if _is_about_words(found) else "make these calls"
     # The first notice offers a choice; a model that went on after it gets an order.
-    urge = (
-        f"You got this notice before and went on. Do not {again} again. Do one of these now:"
-        if rung
-        else "Repeating this will not bring anything new. Try another approach:"
-    )
+    urge = "What you wait for may have ended, or may hang. Find out before you wait on:"
+    if not waits:
+        urge = "Repeating this will not bring anything new. Try another approach:"
+    if rung:
+        urge = f"You got this notice before and went on. Do not {again} again. Do one of these now:"
     calls = [_call(number, *call) for number, call in enumerate(found.calls, 1)]
     return "\n".join([f"{NOTICE_MARKER} {visible(found.message)}", *calls, urge, *_listed(advice)])
 
