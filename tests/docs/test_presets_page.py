@@ -27,7 +27,7 @@ RUNS = {
     ),
     "new arguments each time, asked to wait": lambda n: (
         ToolCall("search", {"q": f"thing{n}"}),
-        "status: running",
+        "Busy, try again later.",
     ),
     "a tool that does not exist": lambda n: (
         ToolCall("serch", {"q": f"thing{n}"}),

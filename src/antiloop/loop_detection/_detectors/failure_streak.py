@@ -17,7 +17,7 @@ from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
-from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING, is_busy
+from .._evidence.outcome import EMPTY, SILENT, SUCCESS, WAITING
 from .._evidence.refusal import whole_tool
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike, show_alike
@@ -68,7 +68,7 @@ class FailureStreakDetector(WindowDetector):
         threshold: rounds with the same failure of one tool, with at most one new result for four
             of them, 2 or more; or rounds in a row with any failures of one tool, if one of its
             calls had failed in the same way before.
-        patience: rounds with the same answer of one tool that finds nothing or asks to wait; by
+        patience: rounds with the same answer of one tool that finds nothing or is too busy; by
             default 12, or the threshold if that is more.
         in_a_row: unproductive rounds in a row, over any tools, 2 or more. Such a streak is weaker
             evidence, so it is reported again only two rounds later. If each round looks for
@@ -292,20 +292,12 @@ def _is_fruitless(item: JudgedCall) -> bool:
         # Many questions share the answer "available" or "0", and every save is acknowledged alike.
         is_answer = features.only_looks or not features.is_terse
         return is_answer and features.is_question
+    if kind is WAITING:
+        # How long work elsewhere may take is a matter of those who know what is waited for.
+        return features.is_put_off and not features.is_polled
     if features.is_long:
         return kind.is_failure or not item.is_fresh
-    if kind is WAITING:
-        # A poll is declared to give this answer again and again. What is answered with "queued" has
-        # been done, once.
-        return not (features.is_polled or item.is_change or _is_accepted(item))
     return kind.is_failure or kind is EMPTY or (kind is SILENT and features.only_looks)
-
-
-def _is_accepted(item: JudgedCall) -> bool:
-    """Whether a call that may act is new, and its answer says only that work is under way."""
-    text = item.features.text
-    may_act = item.is_new and not item.features.only_looks
-    return may_act and text is not None and not is_busy(text.begin)
 
 
 def _is_poll(window: Window, streak: List[JudgedCall]) -> bool:

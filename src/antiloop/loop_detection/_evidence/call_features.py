@@ -233,13 +233,13 @@ class CallFeatures:
 
     @derived
     def changes_world(self) -> bool:
-        """Whether the call, when it succeeded, most likely changed something.
+        """Whether the call, if it succeeded and was not put off, most likely changed the world."""
+        return not self.is_put_off and (self.mutates or self._seems_to_change())
 
-        A call that was turned away because the other side is busy changed nothing.
-        """
-        # "Accepted, queued" is an act that was done; "try again later" is none.
-        is_put_off = self.outcome is WAITING and self.text is not None and is_busy(self.text.begin)
-        return not is_put_off and (self.mutates or self._seems_to_change())
+    @property
+    def is_put_off(self) -> bool:
+        """Whether the other side is too busy for it; "accepted, queued" is an act that was done."""
+        return self.outcome is WAITING and self.text is not None and is_busy(self.text.begin)
 
     def _seems_to_change(self) -> bool:
         """Guess whether the call of a tool that need not change anything has changed something.
