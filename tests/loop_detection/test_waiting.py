@@ -11,13 +11,20 @@ from antiloop.loop_detection._evidence.waiting import has_ended, seems_to_wait, 
 
 PRESETS = [LoopDetector.default, LoopDetector.escalating]
 STOPS = {"block", "stop", "raise"}
-NOTHING_YET = ["", "(no output yet)", "Script running with cell ID 18", "running", "等待中"]
+NOTHING_YET = [
+    *("", "(no output yet)", "Script running with cell ID 18", "running", "等待中"),
+    '{"status": {"a": "running"}, "n": 7}',
+]
 ENDED = [
     "Process exited with code 0",
     "<status>completed</status>\nok",
     '{"status": "succeeded", "id": 7}',
     "No such process",
     "exit status 1",
+    "Task b1 finished: 3 files changed",
+    "The process has ended.",
+    '{"status": {"a": {"completed": "All tests pass."}}, "timed_out": false}',
+    '{"status": {"a": "not_found"}}',
 ]
 WAITS = [
     ("wait", {"cell_id": "18", "yield_time_ms": 1000}),
@@ -30,6 +37,8 @@ WAITS = [
     ("Bash", {"command": "sleep 60", "description": "look again later"}),
     ("Bash", {"command": "ls out | wc -l; sleep 20"}),
     ("Bash", {"command": "gh pr checks 12 && sleep 2m\n"}),
+    ("powershell", {"command": "Start-Sleep -Seconds 45; Get-Job"}),
+    ("powershell", {"command": "Get-Job; start-sleep -s 30"}),
     ("exec", {"raw": 'await tools.write_stdin({session_id: 7, chars: "", max: 9})'}),
     ("exec", {"raw": 'return tools.write_stdin({session_id: 7, chars: ""})'}),
     ("exec", "const r = await tools.wait({cell_id: '3'})"),
@@ -85,12 +94,18 @@ def test_a_longer_sleep_is_no_other_wait(line, one, other):
     assert waited_for(line.format(one)) != waited_for(line.format(one).replace("ls", "ps"))
 
 
+@given(st.integers(0, 9999), st.integers(0, 9999), st.integers(0, 9999))
+def test_how_much_is_shown_makes_no_other_wait(most, length, handle):
+    asked = {"session_id": handle, "chars": "", "max_output_tokens": most, "max_chars": length}
+    assert waited_for(asked) == {"session_id": handle, "chars": ""}
+
+
 @pytest.mark.parametrize("text", ENDED)
 def test_an_answer_says_that_the_work_has_ended(text):
     assert has_ended(text)
 
 
-@pytest.mark.parametrize("text", NOTHING_YET)
+@pytest.mark.parametrize("text", [*NOTHING_YET, "Task b1 has not finished", "Job not done"])
 def test_other_answers_do_not(text):
     assert not has_ended(text)
 
@@ -109,6 +124,41 @@ def test_a_wait_is_no_evidence_for_a_dozen_rounds(preset, call, answer):
 def test_a_wait_starts_anew_when_anything_came(preset, call, before):
     rounds = [[(*call, "")]] * before + [[(*call, "2 files compiled")]] + [[(*call, "")]] * 11
     assert set(verdicts(preset().monitor(), *rounds)) == {"continue"}
+
+
+POLLS = [
+    ("get_job", {"id": 7}, '{"id": 7, "state": "running"}'),
+    ("bash", {"command": "kubectl get pods"}, "NAME   READY   STATUS\nweb-1  0/1     Pending"),
+    ("bash", {"command": "aws cloudformation describe-stacks"}, "CREATE_IN_PROGRESS"),
+    (
+        "bash",
+        {"command": "squeue -j 9"},
+        "JOBID NAME  ST  TIME  NODES\n    9 train  R  1:00      1",
+    ),
+    ("look", {"process": 7}, "(no output yet)"),
+    ("bash", {"command": "tail -1 apply.log"}, "db.main: Still creating... [10m0s elapsed]"),
+]
+# What is under way may say so in a long answer.
+POLLS += [(tool, asked, f"{text}\n{'0 done ' * 80}") for tool, asked, text in POLLS[1:2]]
+
+
+@pytest.mark.parametrize("preset", [*PRESETS, LoopDetector.thorough])
+@given(st.sampled_from(POLLS), st.lists(st.integers(1, 11), min_size=1, max_size=6))
+def test_an_unchanged_poll_starts_anew_when_anything_came(preset, poll, lengths):
+    *call, text = poll
+    rounds = []
+    for place, length in enumerate(lengths):
+        rounds += [[poll]] * length + [[(*call, f"{text}\n{'more ' * place}arrived")]]
+    assert set(verdicts(preset().monitor(), *rounds)) == {"continue"}
+
+
+@pytest.mark.parametrize("preset", [*PRESETS, LoopDetector.thorough])
+@given(st.sampled_from(POLLS), st.integers(1, 50))
+def test_an_unchanged_poll_is_measured_by_the_clock_where_there_is_one(preset, poll, gap):
+    monitor, (*call, text) = preset().monitor(), poll
+    for number in range(min(49, 600 // gap)):  # one more ends after ten minutes
+        timed = ToolCall(*call, started_at=1e9 + number * gap)
+        assert monitor.after([timed], [text]).action.value == "continue"
 
 
 UNDER_WAY = [
@@ -278,7 +328,7 @@ def test_a_wait_without_a_time_is_measured_in_rounds(odd):
 def test_a_wait_that_only_the_clock_calls_long_ends_no_run(call, gap, rounds, may_end_run):
     times = [None if gap is None else 1e9 + n * gap for n in range(rounds)]
     calls = [ToolCall(*call, started_at=began) for began in times]
-    found = RepeatDetector(3, patience=12, patience_s=600).check(calls, ["nothing yet"] * rounds)
+    found = RepeatDetector(3, patience=12, patience_s=600).check(calls, ["a page"] * rounds)
     assert found.may_end_run is may_end_run
 
 
@@ -366,6 +416,19 @@ def test_calls_without_known_results_need_more_rounds_if_others_lie_between():
     assert found.check(calls[:9], []) is not None
     with pytest.raises(ValueError, match="unseen must be a whole number, 3 or more"):
         RecurrenceDetector(3, unseen=2)
+
+
+@pytest.mark.parametrize("preset", [*PRESETS, LoopDetector.thorough])
+@given(st.sampled_from(WAITS), st.sampled_from(["#1 [in_progress] build", "2 messages", "a.o b.o"]))
+def test_what_is_looked_at_beside_a_wait_is_part_of_waiting(preset, call, shown):
+    beside = [(*call, ""), ("list_them", {"all": True}, shown)]
+    assert set(verdicts(preset().monitor(), *[beside] * 11)) == {"continue"}
+
+
+@pytest.mark.parametrize("tool", ["read_terminal", "view_console"])
+def test_a_handle_of_one_character_is_no_key_that_is_pressed(tool):
+    look = [(tool, {"id": "3"}, "$ make\nall done")]
+    assert verdicts(LoopDetector.default().monitor(), *[look] * 3)[-1] != "continue"
 
 
 @given(st.integers(2, 9))

@@ -42,7 +42,7 @@ _ENDED = re.compile("completed?|done|finished|succe(?:ss|eded)")
 _SHARE = re.compile(
     r"(?:progress|percent(?:age)?)(?:_?(?:complete|done|percent|pct))?", re.IGNORECASE
 )
-_WORK = r"(?:in[ _-]progress|pending|processing|queued|running|starting|waiting)"
+_WORK = r"(?:creating|in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _JOB = (
     r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
     r"|query|request|run|scan|script|session|task|tests?|upload|work|workflow)"
@@ -60,8 +60,9 @@ _STATED = re.compile(
 _SAID = re.compile(
     rf"\b(?:still|is|are|currently)\s+(?:(?!not\b)\w+\s+)?{_WORK}\b|\w_in_progress\b"
     r"|\bprogress\W{1,3}\d{1,2}(?:\.\d{1,9})?\s?%"
-    r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\bpd\b"  # that of squeue
+    r"|\bst\b[^\n]{0,80}\n[^\n]{0,120}\b(?:cf|cg|pd|r)\b"  # that of squeue
     rf"|\A\W*{_SUBJECT}?{_WORK}\b(?:[^.]{{0,40}}\Z|\W*\n)|\A\W*{_SUBJECT}{_WORK}[.,;]\s"
+    r"|\A\W*(?:no|nothing)\b[^.\n]{0,40}\byet\b"
     r"|\A\W*(?:still\s+)?waiting\s+(?:for|on|until)\b"
     r"|\A\[\d+\][+-]?\s+running\b"  # that of a shell
 )

@@ -161,6 +161,8 @@ class Round:
         if self.is_new:
             return 0
         traits = UNPRODUCTIVE | VAIN
+        # What is looked at beside a wait is part of the waiting.
+        waits = any(item.features.waits for item in self.evidence)
         for item in self.evidence:
             kind = item.features.outcome
             if item.is_retold:
@@ -175,7 +177,7 @@ class Round:
                 traits &= ~VAIN
                 if not item.is_unproductive:
                     traits &= ~UNPRODUCTIVE
-            if item.is_known and kind is not WAITING:  # a wait is patient
+            if item.is_known and kind is not WAITING and not waits:  # a wait is patient
                 traits |= KNOWN
             if kind.is_failure:
                 traits |= FAILED

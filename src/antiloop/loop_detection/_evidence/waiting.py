@@ -25,7 +25,7 @@ _LASTING = frozenset(
     "delay duration milliseconds minutes ms sec seconds secs time timeout yield".split()
 )
 _INPUTS = frozenset("chars command data input keys stdin text".split())
-_NAP = r"(?:sleep|start-sleep|timeout\s+/t)\s+"
+_NAP = r"(?:sleep|start-sleep(?:\s+-s\w*)?|timeout\s+/t)\s+"
 # It comes first, or it is long and comes last: a short one lets what was started settle.
 # "sleep 8 hours enough?" is a question.
 _SLEEP = re.compile(
@@ -41,9 +41,13 @@ _EXITED = re.compile(
     r"\b(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)|return_?code)\W{1,3}-?\d", re.IGNORECASE
 )
 _ENDED = re.compile(
-    r"(?:<|\")(?:status|state)(?:>|\"\s*:\s*\")"
-    r"(?:completed?|failed|killed|done|success|succeeded|finished|error)\b"
-    r"|\A\W{0,9}(?:done|finished|completed|no such (?:process|session|job))\b",
+    # Several things have a state each: "status": {"a": {"completed": "..."}}.
+    r"(?:<|\")(?:status|state)(?:>|\"\s*:\s*(?:\{\s*\"[^\"]{1,80}\"\s*:\s*\{?\s*)?\")"
+    r"(?:completed?|exited|failed|killed|not_found|shutdown|done|success|succeeded|finished"
+    r"|error(?:ed)?)\b"
+    r"|\A\W{0,9}(?:done|finished|completed|no such (?:process|session|job))\b"
+    r"|\A\W{0,9}(?:the\s+)?(?:agent|build|job|process|session|task)\s+(?:(?!not\b)\S{1,80}\s+)?"
+    r"(?:(?:has|is)\s+)?(?:completed|done|ended|exited|failed|finished|succeeded)\b",
     re.IGNORECASE,
 )
 _AT_MOST = re.compile("timeout|yield", re.IGNORECASE)  # how long to wait for something else
@@ -127,8 +131,10 @@ def _is_timer(arguments: Any) -> bool:
 
 
 def _is_length(name: Any, value: Any) -> bool:
-    """Whether an argument says how long something takes."""
-    return isinstance(value, (int, float)) and is_lasting(str(name)[:LONGEST_NAME])
+    """Whether an argument says how long, or how much, at most."""
+    name = str(name)[:LONGEST_NAME]
+    # How much of the output is shown does not matter either.
+    return isinstance(value, (int, float)) and (is_lasting(name) or name.startswith("max_"))
 
 
 def _is_sleep(line: str) -> bool:
