@@ -31,6 +31,34 @@ def test_what_is_wrapped_is_judged_as_it_is_unwrapped(text, layers):
     assert outcome(wrapped) is outcome(text)
 
 
+@given(words, st.integers(2, 255), st.booleans())
+def test_an_exit_code_is_read_wherever_it_stands(text, code, is_long):
+    text = text * 200 if is_long else text
+    hosts = [
+        {"output": text, "metadata": {"exit_code": code, "duration_seconds": 1.5}},
+        {"result": {"stdout": text, "stderr": "", "returnCode": code}},
+        {"code": code, "stdout": text, "stderr": ""},
+    ]
+    for host in hosts:
+        assert form_of(json.dumps(host)).has_failed
+        assert not form_of(json.dumps(host).replace(f": {code}", ": 0")).has_failed
+    assert form_of(f"<returncode>{code}</returncode>\n<output>\n{text}\n</output>").has_failed
+    assert not form_of(json.dumps({"job": {"id": 7, "exit_code": code}})).has_failed
+
+
+def test_a_code_without_a_word_in_markup_is_silence():
+    empty = "<returncode>{}</returncode>\n<output>\n</output>"
+    assert outcome(empty.format(0)) is outcome(empty.format(1)) is Outcome.SILENT
+    assert outcome(empty.replace("\n</", "\na\n</").format(1)) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize("name", ["success", "ok", "succeeded"])
+def test_a_verdict_may_be_a_text(name):
+    assert outcome(json.dumps({name: "false", "message": "x"})) is Outcome.FAILURE
+    assert outcome(json.dumps({name: "true", "message": "x"})) is Outcome.SUCCESS
+    assert outcome(json.dumps({name: "partly", "message": "x"})) is Outcome.SUCCESS
+
+
 @given(words, words, st.sampled_from([{"ok": False}, {"exit_code": 3}]))
 def test_what_a_program_printed_says_more_of_a_failure_than_what_is_said_about_it(one, other, how):
     form = form_of(json.dumps({**how, "stderr": one, "message": other}))

@@ -43,7 +43,7 @@ _ACCEPTED = 202  # and not done yet
 _EXIT = re.compile(
     r"^[^\w\n]{0,9}(?:(?:error|process|command|script|program)\b[^\n]{0,20}?)?"
     r"\b(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)|exited with|return[ _]?code|(?<=[\[(])exit)"
-    r"[^\w\n]{0,3}(-?\d{1,3})[^\w\n]{0,9}$"
+    r"[^\w\n]{0,3}(-?\d{1,3})(?:</\w{1,20}>)?[^\w\n]{0,9}$"
     r"|\"(?:exit_?(?:code|status)|return_?code)\"\s*:\s*(-?\d{1,3})\b",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -54,6 +54,7 @@ _HTTP = re.compile(
     r"|internal server error|not implemented|service (?:temporarily )?unavailable)\b)",
     re.IGNORECASE,
 )
+_TAG = re.compile(r"</?\w{1,40}>")
 _ELEMENT = re.compile(r"<([A-Za-z]\w{0,40})>([^<>]{0,400})</\1>")
 # Around everything, and with words in it: <tool_use_error>..., <error_details>...
 _ERROR = re.compile(
@@ -132,6 +133,7 @@ def _of_text(text: str) -> Form:
     if code is None:
         return Form(text)
     said = _EXIT.sub("", text) if text is edges else text
+    said = _TAG.sub("", said) if is_markup else said
     return _of_code(int(code[1] or code[2]), said)
 
 
@@ -179,9 +181,13 @@ def _text_of_block(block: Any) -> Optional[str]:
 
 
 def _of_object(value: Dict[str, Any], layers: int) -> Form:
-    fields = {name.lower().replace("-", "_"): each for name, each in value.items()}
+    fields = _by_name(value)
     printed = _texts(fields, PRINTED)
-    code = next((fields[name] for name in CODES if type(fields.get(name)) is int), None)
+    code = _code_of(fields)
+    if code is None:  # the program may say it beside what was printed
+        inside = [_by_name(each) for each in fields.values() if isinstance(each, dict)]
+        codes = (_code_of(each) for each in inside if printed or _texts(each, PRINTED))
+        code = next(filter(None, codes), None)
     if code is not None and not fields.get("timed_out"):
         said = "\n".join(printed or _texts(fields, SPOKEN))
         return form_of(said, layers - 1) if code == 0 and said else _of_code(code, said)
@@ -199,6 +205,16 @@ def _of_object(value: Dict[str, Any], layers: int) -> Form:
     return Form(
         "", is_under_way=is_under_way or is_accepted, besides=_beside_nothing(value), is_data=True
     )
+
+
+def _by_name(value: Dict[str, Any]) -> Dict[str, Any]:
+    return {name.lower().replace("-", "_"): each for name, each in value.items()}
+
+
+def _code_of(fields: Dict[str, Any]) -> Optional[int]:
+    """Return the exit code; "code" alone is one beside what a program prints."""
+    names = (*CODES, "code") if "stderr" in fields else CODES
+    return next((fields[name] for name in names if type(fields.get(name)) is int), None)
 
 
 def _has_failed(fields: Dict[str, Any]) -> bool:
@@ -238,7 +254,8 @@ def _is_negative(code: Any) -> bool:
 
 
 def _verdicts(fields: Dict[str, Any]) -> List[bool]:
-    return [fields[name] for name in VERDICTS if isinstance(fields.get(name), bool)]
+    said = [str(fields[name]).lower() for name in VERDICTS if name in fields]
+    return [each == "true" for each in said if each in ("true", "false")]
 
 
 def _inner(fields: Dict[str, Any], printed: List[str]) -> Optional[str]:
