@@ -49,6 +49,12 @@ def test_the_same_entries_in_another_order_bring_a_notice_and_no_more():
     assert not {"block", "stop"} & set(actions)
 
 
+@pytest.mark.parametrize("tool", ["search", "kb_search", "find_articles"])
+def test_a_page_that_comes_whole_to_another_question_is_retold(tool):
+    assert retold(*searches(ORDERS[:3] * 3, tool=tool)) == [False] + [True] * 8
+    assert retold(*searches(ORDERS[:3] * 2, tool="frage"))[3:] == [False] * 3
+
+
 def test_four_of_five_lines_are_most():
     first = "\n".join(ENTRIES[:5])
     assert retold(*searches([first, "\n".join(ENTRIES[1:6])])) == [False, True]

@@ -283,6 +283,8 @@ class Window:
             is_fresh = is_new  # the call alone can tell
         elif is_fresh and kind is not SUCCESS:
             is_fresh = kind.counts_down and self._is_step_forward(features)
+        # One that came whole to another question is retold as well, and may acknowledge an act.
+        may_retell = is_new and (is_fresh or features.only_looks)
         return JudgedCall(
             index,
             features,
@@ -291,7 +293,7 @@ class Window:
             is_fresh=is_fresh,
             is_new=is_new,
             is_known=is_known,
-            is_retold=is_new and is_fresh and retells(features, self.rounds),
+            is_retold=may_retell and retells(features, self.rounds),
         )
 
     def _is_step_forward(self, features: CallFeatures) -> bool:
