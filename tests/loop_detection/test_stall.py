@@ -17,6 +17,26 @@ def searches(count, answer="No results found."):
     return [step("search", answer, q=f"what is {name * 5}") for name in "abcdefghij"[:count]]
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        step("computer", "", action="scroll", scroll_direction="down"),
+        step("press_key", "", key="Tab"),
+    ],
+)
+def test_silence_after_an_act_that_moves_on_is_no_stall(act):
+    assert ask(StallDetector(3, only_fruitless=True), *[act] * 9) is None
+    assert ask(StallDetector(3), *[act] * 3) is not None
+
+
+def test_silence_beside_a_look_that_shows_more_is_no_stall():
+    key = step("bash", "", command="xdotool key Next")
+    detector = StallDetector(3, only_fruitless=True)
+    rounds = [[key, step("look", f"page {'x' * number}")] for number in range(6)]
+    assert ask_rounds(detector, *rounds) is None
+    assert ask_rounds(detector, *rounds, *[[key, rounds[-1][1]]] * 5) is not None
+
+
 def test_equal_results_as_many_as_the_threshold_are_a_stall():
     found = ask(StallDetector(3), *PAGES[:3])
     assert found.detector_name == "stall"

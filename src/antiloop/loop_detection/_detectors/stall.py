@@ -6,9 +6,9 @@ from ..._checks import check_flag, check_threshold
 from ...stability import stable
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
-from .._evidence.outcome import WAITING
+from .._evidence.outcome import SILENT, WAITING
 from .._evidence.refusal import whole_tool
-from .._evidence.round import JudgedCall, sorted_by_fingerprint
+from .._evidence.round import JudgedCall, Round, sorted_by_fingerprint
 from .._evidence.sameness import say_alike
 from .._evidence.window import Window
 from .base import WindowDetector, detection
@@ -60,8 +60,10 @@ class StallDetector(WindowDetector):
         if len(window.rounds) < 2:
             return None
         longest: List[JudgedCall] = []
-        last = window.rounds[-1].evidence
-        for item in sorted_by_fingerprint([item for item in last if self._counts(item)]):
+        last = window.rounds[-1]
+        for item in sorted_by_fingerprint([each for each in last.evidence if self._counts(each)]):
+            if self._is_silent_act(last, item):
+                continue
             # Without results that agree in kind there is no streak, whatever their texts say.
             if self._may_be_enough(window, item.features):
                 streak = self._streak(window, item.features)
@@ -85,6 +87,13 @@ class StallDetector(WindowDetector):
             is_reread = item.features.is_long and not item.is_fresh and kind is not WAITING
             return kind.is_fruitless or is_reread
         return item.features.result is not None
+
+    def _is_silent_act(self, last: Round, item: JudgedCall) -> bool:
+        """Whether silence means no more than that an act was done: the look at it tells."""
+        features = item.features
+        if not self.only_fruitless or features.outcome is not SILENT:
+            return False
+        return features.moves or last.brings_news_beside(features.call)
 
     def _same(self, one: CallFeatures, other: CallFeatures) -> bool:
         if one.tool != other.tool or other.result is None:

@@ -66,13 +66,19 @@ def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
 
     Between each two of its calls something new was seen, or another act was acknowledged. A command
     line that passes alike, such as a check, does so where another one ran between, and said more.
+    What answers in a sentence, in any language, does if the same look shows more each time.
     """
     latest = streak[-1].features
     if _runs(latest):
         return _lie_between(window, streak, _is_new_work)
-    if not acknowledges(latest):
-        return False
-    return _lie_between(window, streak, lambda item: _leads_on(window, item))
+    if acknowledges(latest):
+        return _lie_between(window, streak, lambda item: _leads_on(window, item))
+    may_act = latest.outcome is SUCCESS and not (latest.only_looks or latest.is_long)
+    return may_act and _lie_between(
+        window,
+        streak,
+        lambda item: window.occurrences.came(item.features) > 1 and _leads_on(window, item),
+    )
 
 
 def _is_new_work(item: JudgedCall) -> bool:
