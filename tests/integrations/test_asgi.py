@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -344,6 +345,14 @@ def test_a_stream_of_thoughts_that_repeat_ends_for_its_length(size, field):
     assert len(kept) < 30
     assert app.left is not None
     assert (hearer.heard, hearer.runs) == (["chant"], ["session-1"])
+
+
+def test_a_long_line_of_a_stream_is_read_once_however_it_is_cut():
+    line = event(chunk(image="A" * 16_000_000))
+    app = Streaming(in_parts(line, 4_096))
+    began = time.perf_counter()
+    assert posted(LoopGuard(app), ASK).content == line
+    assert time.perf_counter() - began < 15  # it took a minute as long as each part was added to it
 
 
 STREAMS = {

@@ -191,7 +191,7 @@ class _HeardStream:
         self.is_left = False
         self._send, self._thoughts = send, thoughts
         self._has_events = False
-        self._rest = b""
+        self._half: List[bytes] = []  # a line that has begun: an image makes a long one
 
     async def send(self, message: Dict[str, Any]) -> None:
         """Pass on a message of the application."""
@@ -208,7 +208,12 @@ class _HeardStream:
 
     def _end_in(self, part: bytes) -> bytes:
         """Return what ends the stream in place of a part of it; empty to go on."""
-        *lines, self._rest = (self._rest + part).split(b"\n")
+        end, *others = part.split(b"\n")
+        self._half.append(end)
+        if not others:
+            return b""
+        lines = [b"".join(self._half), *others]
+        self._half = [lines.pop()]
         for line in lines:
             name, _, data = line.partition(b":")
             chunk = json_or(data) if name == b"data" else None  # the last one, [DONE], is not JSON
