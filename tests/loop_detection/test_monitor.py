@@ -312,6 +312,17 @@ def test_a_hand_written_loop_records_calls(arguments):
     assert monitor.record_call("look", arguments, "r").action is LoopAction.NOTIFY
 
 
+def test_a_result_that_raises_whatever_it_is_asked_is_a_result():
+    class Raising:
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+    monitor = LoopDetector.default().monitor()
+    for _ in range(3):
+        verdict = monitor.after([ToolCall("look")], [Raising()])
+    assert verdict.action is LoopAction.RAISE
+
+
 def test_a_call_without_arguments_and_result_can_be_recorded():
     monitor = monitor_of()
     said = [monitor.record_call("look").action.value for _ in range(3)]

@@ -12,12 +12,13 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
+    cast,
 )
 
 from ..._short_repr import counted, short_repr
 from ..._text.masking import SECRETS, Masking
 from ...stability import beta
-from ...types import ToolCall
+from ...types import ToolCall, ToolResult
 from .._profiles import NO_CLIENT, ClientProfile
 from .call_features import CallFeatures
 from .comments import Comments
@@ -256,7 +257,8 @@ class Window:
 
         Where only durations are known, the clock runs while the calls do.
         """
-        began, took = call.started_at, getattr(result, "duration_s", None)
+        is_result = issubclass(type(result), ToolResult)
+        began, took = call.started_at, cast(ToolResult, result).duration_s if is_result else None
         if began is None and took is None:
             return None
         if not (_is_time(began) or _is_time(took)):
