@@ -55,6 +55,27 @@ def test_a_name_that_is_asked_for_and_is_not_there_is_told_in_short(long, capsys
     assert max(map(len, err.splitlines())) <= LINE
 
 
+HALF = "\ud83d"
+"""Half a surrogate pair, which no file in UTF-8 can hold as it is."""
+OUTPUTS = (
+    *("scan", "scan --format json", "scan --format sarif", "report -o -", "redact -o -"),
+    *("summary", "summary --format json", "summary --format html", "explain --step 3"),
+)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_half_a_surrogate_pair_in_each_name_costs_nothing(output, tmp_path, capsys):
+    path = tmp_path / "runs.jsonl"
+    call = {"type": "tool_call_completed", "tool": HALF, "input": {HALF: HALF}, "output": HALF}
+    reply = {"type": "llm_call_completed", "model": HALF, "output": HALF}
+    events = [{**each, "run_id": HALF, "agent": HALF} for each in (reply, call) * 4]
+    path.write_text("".join(json.dumps(each) + "\n" for each in events))
+    assert main([*output.split(), str(path)]) in (0, 1)
+    out, err = capsys.readouterr()
+    assert out.encode()
+    assert "codec" not in err
+
+
 NAMES = st.sampled_from(["x", "long name ", "\x1b[2J", "\u202e", "é", "'\""]).flatmap(
     lambda part: st.integers(1, 50_000).map(lambda count: part * count)
 )

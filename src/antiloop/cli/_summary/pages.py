@@ -70,7 +70,11 @@ def _table(
     kept = telling[:shown]
     names = known_figures(row.counted for *_, row in kept)
     cells = ((name, (*row.counted.cells(names), _trend(row))) for _, name, row in kept)
-    links = tuple("" if key in (None, OTHERS) else urlencode({title: key}) for key, *_ in kept)
+    # Half a surrogate pair in the name of one tool must not cost the whole page.
+    links = tuple(
+        "" if key in (None, OTHERS) else urlencode({title: key}, errors="replace")
+        for key, *_ in kept
+    )
     left_out, calm = len(telling) - len(kept), len(rows) - len(telling)
     return Table(title, (*titles(names), "trend"), tuple(cells), left_out, calm, links)
 
