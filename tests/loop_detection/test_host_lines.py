@@ -31,6 +31,9 @@ HOSTS = {
     ),
     "an id of letters and digits": lambda text, n: f"Result of call_{letters(n)}:\n{text}",
     "an element with an id": lambda text, n: f'<result id="{letters(n)}">\n{text}\n</result>',
+    "its number on the first line": lambda text, n: f"OBSERVATION {letters(n)}: {text}",
+    "a time on the last line": lambda text, n: f"{text} (took {n}.53 s)",
+    "an id on the last line": lambda text, n: f"{text} [id: {letters(n)}]",
     "the turns that are left": lambda text, n: f"{text}\nREMINDER: {99 - n} turns are left.",
     "the tokens so far": lambda text, n: f"{text}\n\n[tokens: {(n + 5) * 213:,} / 200,000]",
     "the cost so far": lambda text, n: f"{text}\nCost: ${n * 0.0137:.4f}",
@@ -78,6 +81,18 @@ def test_a_loop_is_found_as_without_the_lines_of_a_host(preset, name, before, se
     steps = [*reads(before, seed), *repeated]
     detector = getattr(LoopDetector, preset)()
     assert taken(detector.monitor(), steps, host) == taken(detector.monitor(), steps)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_loop_is_found_where_the_line_of_a_host_names_the_tool(preset):
+    steps = [(f"read_{at % 3}", *step[1:]) for at, step in enumerate(reads(9))]
+    steps += [("search", {"q": "cats"}, "3 documents\nabout dogs and birds\nand no more")] * 5
+    named = [
+        (tool, arguments, f"**Output of {tool}** ({37 * number % 91}.5 ms)\n\n{text}")
+        for number, (tool, arguments, text) in enumerate(steps)
+    ]
+    detector = getattr(LoopDetector, preset)()
+    assert taken(detector.monitor(), named) == taken(detector.monitor(), steps)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

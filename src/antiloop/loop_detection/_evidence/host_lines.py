@@ -30,6 +30,7 @@ _ANSWERS, _CALLS, _RESTS, _SOURCES = 4, 3, 2, 2
 for a number, tools or commands among them."""
 _MOST = 8  # lines that are known
 _NUMBER = re.compile(r"(\d[\w.:,-]*(?: (?:[nmuµ]?s|secs?|seconds?|minutes?)\b)?)")
+_BEGINNING = re.compile(r"[^\n:<{]{0,40}\d[^\n:<{]{0,9}[:\])|][ \t]")
 _COUNT = re.compile(r"[\d,]{1,9}(?:\.\d{1,9})?")
 """A number that may count something; a longer one is an id, or a time."""
 _BEFORE_A_DIGIT = f"{ascii_letters}_-."  # in the id that it is part of
@@ -92,7 +93,9 @@ class HostLines:
 
     def without(self, text: str, tool: str, call: str, arguments: Any) -> str:
         """Return the answer to a call without the lines that are known, and remember the others."""
-        lines = _ends_of(text)
+        apart = _ends_apart(text)
+        # A line may name the tool.
+        lines = [line.replace(tool, "") for line in _ends_of(apart)]
         shapes = _shapes_of(lines)
         last, self._shapes = self._shapes, frozenset(shapes)
         rows, self._rows = self._rows, {}
@@ -116,7 +119,7 @@ class HostLines:
         left_out = [
             at for at, line in enumerate(marked) if line is not None and line.words in self._known
         ]
-        return _without(text, lines, left_out) if left_out else text
+        return _without(apart, lines, left_out) if left_out else text
 
     def to_text(self) -> str:
         """Return the state as one text."""
@@ -155,6 +158,17 @@ class HostLines:
                 frozenset(map(int, rests)),
                 frozenset(map(int, sources)),
             )
+
+
+def _ends_apart(text: str) -> str:
+    """Return a text with a line for its beginning, such as "Answer 5:", and for its end."""
+    begin = _BEGINNING.match(text)
+    if begin:
+        text = f"{begin[0].rstrip()}\n{text[begin.end() :]}"
+    if text[-1:] in (")", "]"):
+        at = max(text.rfind(f" {sign}", -_LONGEST) for sign in "([")
+        text = text if at < 0 else f"{text[:at]}\n{text[at + 1 :]}"
+    return text
 
 
 def _ends_of(text: str) -> List[str]:

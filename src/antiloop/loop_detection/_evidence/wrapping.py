@@ -30,7 +30,10 @@ _REMARK = re.compile(rf"\n[ \t]{{0,9}}[\[(][^\[\]()\d\n]{{0,30}}{_TIME}[\])]\s*\
 _LONGEST_REMARK = 80
 _ASIDE = "</system"
 _FENCE = re.compile(r"\s*(`{3,})[\w-]{0,20}\n(.*?)\n?\1\s*\Z", re.DOTALL)
-_ELEMENT = re.compile(r"\s*<([A-Za-z][\w-]{0,40})>(.*)</\1>\s*\Z", re.DOTALL)
+_ATTRIBUTE = r"\s+(?!status|state|code|exit|error|ok|success)[\w:-]{1,40}=\"[^\"<>\n]{0,99}\""
+_ELEMENT = re.compile(
+    rf"\s*<([A-Za-z][\w-]{{0,40}})(?:{_ATTRIBUTE}){{0,8}}>(.*)</\1>\s*\Z", re.DOTALL
+)
 _ID = re.compile(r"(?:tool_?)?(?:call|request|tool_?use|execution|run)_?id", re.IGNORECASE)
 
 
