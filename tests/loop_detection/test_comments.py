@@ -1,7 +1,8 @@
-"""What a model says of why it calls hides no loop, and what it asks is no comment."""
+"""Why, when or as which call a model calls hides no loop, and what it asks is no comment."""
 
 import json
 import random
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from hypothesis import given
@@ -28,15 +29,26 @@ def work(count):
     ]
 
 
+COMMENTS = {
+    "why": lambda number: sentence(-number),
+    "思考": lambda number: sentence(-number),
+    "request_id": lambda number: str(uuid5(NAMESPACE_URL, str(number))),
+    "at": lambda number: f"2026-05-03 10:{number // 60:02}:{number % 60:02}",
+    "ts": lambda number: 1_767_000_000_000 + 7_919 * number,
+    "step": lambda number: number + 1,
+    "budget": lambda number: f"{100 - number}",
+}
+
+
 def actions(monitor, steps, name=None, first=0):
     taken = []
     for number, (tool, arguments, answer) in enumerate(steps, first):
-        given = arguments if name is None else {**arguments, name: sentence(-number)}
+        given = arguments if name is None else {**arguments, name: COMMENTS[name](number)}
         taken.append(monitor.after([ToolCall(tool, given)], [answer]).action.value)
     return taken
 
 
-@given(st.sampled_from(PRESETS), st.sampled_from(["why", "思考"]), st.integers(8, 14))
+@given(st.sampled_from(PRESETS), st.sampled_from(sorted(COMMENTS)), st.integers(8, 14))
 def test_a_loop_is_found_as_without_comments(preset, name, before):
     steps = [*work(before), *[AGAIN] * 6]
     detector = getattr(LoopDetector, preset)()
@@ -45,25 +57,27 @@ def test_a_loop_is_found_as_without_comments(preset, name, before):
     assert bare[-1] != "continue"
 
 
+@pytest.mark.parametrize("name", COMMENTS)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_work_is_not_told_for_its_comments(preset):
+def test_work_is_not_told_for_its_comments(preset, name):
     monitor = getattr(LoopDetector, preset)().monitor()
-    assert set(actions(monitor, work(40), "why")) == {"continue"}
+    assert set(actions(monitor, work(40), name)) == {"continue"}
 
 
-def test_a_loop_from_the_start_is_found_once_the_comments_are_known():
+@pytest.mark.parametrize("name", COMMENTS)
+def test_a_loop_from_the_start_is_found_once_the_comments_are_known(name):
     steps = [*[AGAIN] * 4, *work(9), *[AGAIN] * 3]
-    assert actions(LoopDetector.default().monitor(), steps, "why")[-1] == "raise"
+    assert actions(LoopDetector.default().monitor(), steps, name)[-1] == "raise"
 
 
-@given(st.integers(0, 18))
-def test_a_resumed_run_knows_its_comments(cut):
+@given(st.integers(0, 18), st.sampled_from(["why", "step"]))
+def test_a_resumed_run_knows_its_comments(cut, name):
     steps = [*work(10), *[AGAIN] * 9]
     live, first = LoopDetector.escalating().monitor(), LoopDetector.escalating().monitor()
-    before = actions(first, steps[:cut], "why")
+    before = actions(first, steps[:cut], name)
     resumed = LoopDetector.escalating().monitor()
     resumed.restore(json.loads(json.dumps(first.snapshot())))
-    assert before + actions(resumed, steps[cut:], "why", cut) == actions(live, steps, "why")
+    assert before + actions(resumed, steps[cut:], name, cut) == actions(live, steps, name)
 
 
 @given(st.randoms())
@@ -126,14 +140,18 @@ def test_a_call_that_is_made_again_for_another_reason_shows_comments_too():
         [(TOOLS[at % 2], {"page": at, "query": sentence(at)}) for at in range(40)],  # of two
         [(TOOLS[at % 3], {"query": sentence(at)}) for at in range(40)],  # all that is asked
         [(TOOLS[at % 3], {"n": at, "tag": "cats and dogs"}) for at in range(40)],  # too short
-        [(TOOLS[at % 3], {"n": at, "text": f"{sentence(at)}\nend"}) for at in range(40)],
-        [(TOOLS[at % 3], {"n": at, "x" * 101: sentence(at)}) for at in range(40)],
+        [(TOOLS[at % 3], {"n": at % 5, "text": f"{sentence(at)}\nend"}) for at in range(40)],
+        [(TOOLS[at % 3], {"n": at % 5, "x" * 101: sentence(at)}) for at in range(40)],
         [(TOOLS[at % 3], sentence(at)) for at in range(40)],  # no object
         # two sentences, of which either may be what is asked
         [
             (TOOLS[at % 3], {"limit": 9, "query": sentence(at), "why": sentence(99 + at)})
             for at in range(40)
         ],
+        # a number that comes again tells calls apart, as well as one of two that do not
+        [(TOOLS[at % 3], {"path": f"{at} of all", "page": at % 4}) for at in range(40)],
+        [(TOOLS[at % 3], {"x": 7 * at % 41, "y": at}) for at in range(40)],
+        [(TOOLS[at % 3], {"n": at, "deep": True}) for at in range(40)],
         [  # half of the calls do without
             (TOOLS[at % 3], {"n": at, **({"text": sentence(at)} if at % 2 else {})})
             for at in range(40)

@@ -1,12 +1,14 @@
-"""Arguments in which the model says why it makes a call, as some hosts ask it to.
+"""Arguments that comment on a call: why the model makes it, its id, its time or its number.
 
 Their names differ from host to host, so they are learned from the run: a sentence that nearly every
-call has, of whatever tool, beside other arguments that tell the calls apart. From then on it is
-left out, or a call for another reason would be another call.
+call has, of whatever tool, beside other arguments that tell the calls apart. So is an id, a time or
+a number that is another one in each of them. From then on it is left out, or a call for another
+reason, or at another time, would be another call.
 """
 
 import json
-from typing import Any, Dict, FrozenSet, NamedTuple, Set
+import re
+from typing import Any, Dict, FrozenSet, NamedTuple
 from zlib import crc32
 
 from ..._latest import Latest
@@ -20,6 +22,9 @@ _SIZE = 2 * _CALLS
 _NAMES = 8  # of arguments that are followed
 _LONGEST_NAME = 100
 _WORDS = 4  # of the shortest sentence
+# An id, or a time.
+_MARK = re.compile(r"[\d:.,+TZ -]{1,40}|[0-9a-f-]{8,64}|(?:[A-Za-z]{1,16}_)?[0-9A-Za-z]{12,64}")
+_NO_MARKS: FrozenSet[int] = frozenset()
 
 
 class _Row(NamedTuple):
@@ -31,10 +36,13 @@ class _Row(NamedTuple):
     size: int = 0
     rests: FrozenSet[int] = frozenset()
     """The tools together with the other arguments."""
+    marks: FrozenSet[int] = frozenset()
+    """The ids, times and numbers that it had."""
 
-    def then(self, rest: int) -> "_Row":
+    def then(self, rest: int, marks: FrozenSet[int]) -> "_Row":
         """Return the row with a further call."""
-        return self._replace(size=self.size + 1, rests=self.rests | {rest})
+        rests = self.rests | {rest}
+        return self._replace(size=self.size + 1, rests=rests, marks=self.marks | marks)
 
     def is_of_comments(self, count: int) -> bool:
         """Whether nearly all of so many calls have the argument, and it tells none apart."""
@@ -54,22 +62,27 @@ class Comments:
     def learn(self, tool: str, arguments: Any) -> None:
         """Learn from a call."""
         self._count += 1
-        sentences = _sentences_in(arguments).difference(self._known)
-        rows = {name: self._row_with(_checksum(tool), name) for name in sentences}
+        marks = _marks_in(arguments, self._known)
+        rows = {name: self._row_with(_checksum(tool), name, each) for name, each in marks.items()}
         # A question or the line of a shell, which one tool has, tells calls apart.
         shared = [name for name, row in rows.items() if len(row.tools) > 1]
-        if shared:
-            rest = _checksum(plain_json([tool, _without(arguments, self._known.union(shared))]))
-            for name in shared:
-                rows[name] = rows[name].then(rest)
+        sentences = [name for name in shared if not marks[name]]
+        others = [name for name in shared if marks[name]]
+        # What differs in each call may be what it is about, so it is left beside a sentence only.
+        for names, left_out in ((sentences, sentences), (others, shared)):
+            if names:
+                rest = _without(arguments, self._known.union(left_out))
+                checksum = _checksum(plain_json([tool, rest]))
+                for name in names:
+                    rows[name] = rows[name].then(checksum, marks[name])
         for name in sorted(rows):
             self._rows[name] = rows[name]
         self._known |= {name for name in shared if rows[name].is_of_comments(self._count)}
 
-    def _row_with(self, tool: int, name: str) -> _Row:
+    def _row_with(self, tool: int, name: str, marks: FrozenSet[int]) -> _Row:
         """Return the row of an argument with a further tool, or the one that begins with it."""
         row = self._rows.get(name)
-        if row is None or row.size >= _SIZE or row.tools == {tool}:
+        if row is None or row.size >= _SIZE or row.tools == {tool} or row.marks & marks:
             return _Row(self._count, frozenset((tool,)))
         return row._replace(tools=row.tools | {tool})
 
@@ -82,7 +95,7 @@ class Comments:
     def to_text(self) -> str:
         """Return the state as one text."""
         rows = [
-            (name, row.first, sorted(row.tools), row.size, sorted(row.rests))
+            (name, row.first, sorted(row.tools), row.size, sorted(row.rests), sorted(row.marks))
             for name, row in self._rows.items()
         ]
         return json.dumps([sorted(self._known), self._count, rows], separators=(",", ":"))
@@ -95,18 +108,34 @@ class Comments:
         """
         known, count, rows = json.loads(text)
         self._known, self._count = frozenset(map(str, known)), int(count)
-        for name, first, tools, size, rests in rows:
+        for name, first, tools, size, *sets in rows:
+            rests, marks = (frozenset(map(int, each)) for each in sets)
             self._rows[str(name)] = _Row(
-                int(first), frozenset(map(int, tools)), int(size), frozenset(map(int, rests))
+                int(first), frozenset(map(int, tools)), int(size), rests, marks
             )
 
 
-def _sentences_in(arguments: Any) -> Set[str]:
-    """Return the names of the arguments that are sentences, and not all that is asked."""
+def _marks_in(arguments: Any, known: FrozenSet[str]) -> Dict[str, FrozenSet[int]]:
+    """Return the id, time or number in each argument that may be a comment; none in a sentence.
+
+    A comment is not all that is asked.
+    """
     if not isinstance(arguments, dict) or len(arguments) < 2:
-        return set()
-    given = arguments.items()
-    return {name for name, value in given if len(name) <= _LONGEST_NAME and _is_sentence(value)}
+        return {}
+    marks = {}
+    for name, value in arguments.items():
+        if len(name) <= _LONGEST_NAME and name not in known:
+            if _is_sentence(value):
+                marks[name] = _NO_MARKS
+            elif _is_mark(value):
+                marks[name] = frozenset((_checksum(str(value)),))
+    return marks
+
+
+def _is_mark(value: Any) -> bool:
+    if isinstance(value, str):
+        return _MARK.fullmatch(value) is not None and any(map(str.isdigit, value))
+    return type(value) in (int, float)
 
 
 def _is_sentence(value: Any) -> bool:
