@@ -92,7 +92,7 @@ ROUNDS = {
     "call_limit": (1, 1, False),
     "failure_streak": (5, 50, True),
     "near_repeat": (4, 50, True),
-    "no_effect": (3, 3, True),
+    "no_effect": (3, 50, True),
     "persistent_failure": (5, 50, True),
     "ping_pong": (6, 6, True),
     "recurrence": (4, 50, True),

@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import ask, ask_rounds, step
 
+from antiloop import ToolCall
 from antiloop.loop_detection import NoEffectDetector
 
 SENT = [step("send", f'{{"message_id": "m-{n}", "sent": true}}', to="ann") for n in range(9)]
@@ -50,6 +53,60 @@ def test_unknown_results_are_no_evidence():
 
 def test_another_call_in_between_starts_the_count_anew():
     assert ask(NoEffectDetector(3), *SENT[:2], step("ls", "a"), SENT[2]) is None
+
+
+SAID = [
+    step("create_ticket", f'{{"id": {n}}}', text="I cannot connect to it since Monday")
+    for n in range(40, 49)
+]
+
+
+@given(st.lists(st.sampled_from(["news", "act", "known"]), min_size=4, max_size=9))
+def test_the_same_sentence_is_told_whatever_comes_between(kinds):
+    between = {
+        "news": lambda n: step("search", f"page {n}: {'abcdefghi'[n] * 9}", q=f"about {n}"),
+        "act": lambda n: step("save", "saved", name=f"file {n}"),
+        "known": lambda _: step("ls", "a b c"),
+    }
+    run = [each for n, kind in enumerate(kinds) for each in (between[kind](n), SAID[n])]
+    assert ask(NoEffectDetector(3), *run[:6]) is None
+    found = ask(NoEffectDetector(3), *run)
+    assert found.message == f"Tool 'create_ticket' applied the same change {len(kinds)} times."
+    assert (found.may_end_run, found.refused) == (False, ())
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        step("move", "ok", to="packing station 12"),  # a place
+        step("report", "ok", text="All is as well as it was before"),  # it may only look
+        step("create_ticket", "Error: no space left", text="I cannot connect to it since Monday"),
+        ("create_ticket", "I cannot connect to it since Monday"),
+        step("create_ticket", None, text="I cannot connect to it since Monday"),
+    ],
+)
+def test_what_may_be_right_again_is_not_told(again):
+    if isinstance(again[0], str):
+        again = (ToolCall(again[0], again[1]), "created")
+    run = [each for n in range(9) for each in (step("search", f"page {n}", q=f"a{n}"), again)]
+    assert ask(NoEffectDetector(3), *run) is None
+
+
+def test_a_report_after_each_wait_is_not_told():
+    run = [each for said in SAID for each in (step("sleep", "", seconds=600), said)]
+    assert ask(NoEffectDetector(3), *run) is None
+
+
+def test_other_answers_to_the_same_words_are_news():
+    run = [
+        each
+        for word in "first second third fourth fifth".split()
+        for each in (
+            step("ls", word),
+            step("send", f"the {word} answer", text="What is to be done next here?"),
+        )
+    ]
+    assert ask(NoEffectDetector(3), *run) is None
 
 
 def test_siblings_count_once():

@@ -1,13 +1,19 @@
 """The same change applied again and again, although each answer looks new."""
 
+from dataclasses import replace
 from typing import List, Optional
 
 from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
+from .._evidence.call_features import CallFeatures
 from .._evidence.round import JudgedCall
+from .._evidence.streak import is_paced
 from .._evidence.window import Window
 from .base import WindowDetector, detection
+
+_WORDS = 5
+"""Words of the shortest text that is a message; a name or a place has fewer."""
 
 
 @beta
@@ -19,6 +25,9 @@ class NoEffectDetector(WindowDetector):
     show the same lines more often, are not new if the tool itself causes the difference. Only tools
     that change something count, because for a reading tool the numbers are the answer.
 
+    One round more is enough, in a row or not, if the call carries a sentence, as a message does.
+    That brings a notice and no more: after other work the same words may be right again.
+
     Args:
         threshold: consecutive rounds with the call, 2 or more.
 
@@ -27,6 +36,7 @@ class NoEffectDetector(WindowDetector):
     """
 
     name = "no_effect"
+    look_back = 50
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 3) -> None:
@@ -38,18 +48,34 @@ class NoEffectDetector(WindowDetector):
         """Check the streak of each call of the last round that changes something."""
         if len(window.rounds) < window.lowest(self.name, self.threshold):
             return None
-        # In a row only: after other work, the same change may be right again.
         previous = window.rounds[-2].calls
+        again: Optional[LoopDetection] = None  # with other work between
         for item in window.rounds[-1].sorted_evidence:
             features = item.features
             # A key that is pressed again leads further.
-            changes = features.mutates and not features.moves
-            if features.call in previous and features.result is not None and changes:
-                streak = self._streak(window, item)
-                needed = window.threshold(self.name, features.tool, self.threshold)
-                if len(streak) >= needed:
-                    return self._detection(streak)
-        return None
+            if features.result is None or features.moves or not features.mutates:
+                continue
+            needed = window.threshold(self.name, features.tool, self.threshold)
+            streak = self._streak(window, item) if features.call in previous else []
+            if len(streak) >= needed:
+                return self._detection(streak, "times in a row")
+            again = again or self._again(window, item, needed + 1)
+        return again
+
+    def _again(self, window: Window, latest: JudgedCall, needed: int) -> Optional[LoopDetection]:
+        """Find the same sentence sent or saved again, whatever was done in between."""
+        features = latest.features
+        if window.occurrences.came(features) < needed or not _says_a_sentence(features):
+            return None
+        found = [
+            item
+            for item in window
+            if item.features.call == features.call and item.features.template == features.template
+        ]
+        # A report after each wait may say the same as the last one.
+        if len(found) < needed or is_paced(window, found):
+            return None
+        return replace(self._detection(found, "times"), refused=(), may_end_run=False)
 
     def _streak(self, window: Window, latest: JudgedCall) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
@@ -63,12 +89,22 @@ class NoEffectDetector(WindowDetector):
         streak.reverse()
         return streak
 
-    def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
+    def _detection(self, streak: List[JudgedCall], times: str) -> LoopDetection:
         features, count = streak[-1].features, len(streak)
         return detection(
             self.name,
-            f"Tool {features.tool!r} applied the same change {count} times in a row.",
+            f"Tool {features.tool!r} applied the same change {count} {times}.",
             streak,
-            times=f" {count} times in a row, each the same change",
+            times=f" {count} {times}, each the same change",
             details={"tool": features.tool, "count": count, "arguments": features.shown.value},
         )
+
+
+def _says_a_sentence(features: CallFeatures) -> bool:
+    """Whether an act that went well carries a text of some words, and not only names."""
+    if features.outcome.is_failure or not isinstance(features.arguments, dict):
+        return False
+    return any(
+        isinstance(text, str) and len(text.split(None, _WORDS)) >= _WORDS
+        for text in features.arguments.values()
+    )
