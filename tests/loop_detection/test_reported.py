@@ -59,3 +59,25 @@ def test_of_calls_with_ids_no_long_text_is_kept(kind):
         call = ToolCall("read", arguments, id=f"c{number}")
         monitor.after([call], [kind(f"{number}" + "x" * 100_000)])
     assert len(pickle.dumps(monitor)) < 1_000_000
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_a_round_that_a_listener_interrupts_can_be_reported_again(kind):
+    monitor, unbroken = (LoopDetector.escalating().monitor() for _ in range(2))
+    is_interrupted = False
+
+    def listen(verdict):
+        if is_interrupted:
+            raise kind
+
+    monitor.add_listener(listen)
+    for number in range(4):
+        call, before = ToolCall("look", {"at": "a"}, f"call-{number}", number), monitor.snapshot()
+        is_interrupted = number >= 2
+        if is_interrupted:
+            with pytest.raises(kind):
+                monitor.after([call], ["a page"])
+            assert monitor.snapshot() == before
+            is_interrupted = False
+        assert monitor.after([call], ["a page"]) == unbroken.after([call], ["a page"])
+    assert monitor.snapshot() == unbroken.snapshot()
