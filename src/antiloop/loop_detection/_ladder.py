@@ -7,7 +7,7 @@ A finding is weighed in this order:
 2. Its rung is the highest of these:
 
    * its own rung;
-   * the rung of a loop that shares a call with it;
+   * the rung of a loop that shares a call and its answer with it;
    * the rung of a loop that was found after this one began, if ``inherits`` is set.
 
    So a loop never starts again at the bottom while the same calls get the same answers, even if

@@ -151,7 +151,7 @@ class WindowDetector(Unchangeable, BaseDetector):
         """
         # A run of 100,000 calls is not compared as a whole: what a loop needs lies at its end. The
         # window grows until it holds the whole loop, as a count must not depend on where it was
-        # cut. It begins with what a monitor sees: what is new in it, its earlier calls tell.
+        # cut. It begins with the usual size, as whether a call is new depends on those before it.
         size, keys = max(USUAL_SIZE, 4 * self.reach), keys_of([self])
         while True:
             check_lists("check", tool_calls, tool_results, size)

@@ -293,7 +293,7 @@ def _is_fruitless(item: JudgedCall) -> bool:
         is_answer = features.only_looks or not features.is_terse
         return is_answer and features.is_question
     if kind is WAITING:
-        # How long work elsewhere may take is a matter of those who know what is waited for.
+        # How long work elsewhere may take is for detectors to judge that know what is waited for.
         return features.is_put_off and not features.is_polled
     if features.is_long:
         return kind.is_failure or not item.is_fresh

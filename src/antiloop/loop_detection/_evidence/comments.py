@@ -68,7 +68,8 @@ class Comments:
         shared = [name for name, row in rows.items() if len(row.tools) > 1]
         sentences = [name for name in shared if not marks[name]]
         others = [name for name in shared if marks[name]]
-        # What differs in each call may be what it is about, so it is left beside a sentence only.
+        # An id may be what a call is about: beside a sentence it tells calls apart, beside another
+        # id it does not.
         for names, left_out in ((sentences, sentences), (others, shared)):
             if names:
                 rest = _without(arguments, self._known.union(left_out))
