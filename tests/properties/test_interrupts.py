@@ -1,6 +1,7 @@
 """A round that is interrupted anywhere can be reported again, as if it had not been reported."""
 
 import sys
+from copy import copy
 
 import pytest
 
@@ -97,6 +98,17 @@ def test_a_round_that_was_interrupted_anywhere_is_as_one_that_was_not_reported(n
         assert monitor.snapshot() == left
     assert over <= 1
     assert at > 200
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_round_changes_no_list_and_no_dictionary_that_was_there_before(name):
+    monitor = MADE[name]()
+    for each in SCRIPT:
+        kept = [value for part in monitor._parts for value in vars(part).values()]
+        kept = [(value, copy(value)) for value in kept if isinstance(value, (list, dict))]
+        monitor.after(*each)
+        assert kept
+        assert all(value == before for value, before in kept)
 
 
 def test_a_verdict_that_a_listener_ended_is_given_again():

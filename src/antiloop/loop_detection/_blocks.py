@@ -9,7 +9,6 @@ that repeats a refused call for ever would otherwise never reach the next rung.
 from dataclasses import dataclass, replace
 from typing import Any, List, Optional, Sequence, Tuple
 
-from .._latest import Latest
 from .._text.shortening import shortened
 from ..types import ToolCall
 from ._detection import LoopDetection, LoopSeverity
@@ -66,32 +65,34 @@ class Block:
         )
 
 
-class Blocks(Latest[str, Block]):
+class Blocks:
     """The blocked loops of one run by identity, at most `MAX_BLOCKS`; the oldest makes room."""
 
     def __init__(self) -> None:
-        super().__init__(MAX_BLOCKS)
+        self._kept: Tuple[Block, ...] = ()
 
-    def __reduce__(self) -> Tuple[Any, ...]:
-        return Blocks, (), None, None, iter(self.items())
+    def __len__(self) -> int:
+        return len(self._kept)
 
     def add(self, found: LoopDetection) -> None:
         """Block a loop; if it has no keys to refuse, its members are refused."""
         refused = (found.refused or found.members)[-MAX_REFUSED:]
         reason = shortened(found.message, MAX_REASON)
-        self[found.identity] = Block(
-            found.identity, found.detector_name, refused, found.is_lasting, reason
-        )
+        block = Block(found.identity, found.detector_name, refused, found.is_lasting, reason)
+        others = (each for each in self._kept if each.identity != block.identity)
+        self._kept = (*others, block)[-MAX_BLOCKS:]
+
+    def clear(self) -> None:
+        """End all blocks."""
+        self._kept = ()
 
     def end_passing(self) -> None:
         """End the blocks that another call would end; a budget stays used up."""
-        for block in list(self.values()):
-            if not block.is_lasting:
-                del self[block.identity]
+        self._kept = tuple(block for block in self._kept if block.is_lasting)
 
     def refusing(self, features: CallFeatures) -> Optional[Block]:
         """Return the block that refuses this call; None if it may run."""
-        return next((block for block in self.values() if block.refuses(features)), None)
+        return next((block for block in self._kept if block.refuses(features)), None)
 
     def before(self, call: ToolCall, window: Window) -> LoopVerdict:
         """Return whether a call may run, as `LoopMonitor.before` does."""
@@ -113,20 +114,21 @@ class Blocks(Latest[str, Block]):
             window: the window that ends with the last round.
             found: the findings of the detectors in this round.
         """
-        again = []
+        again, kept = [], []
         known = {each.identity for each in found}
         last = window.rounds[-1].evidence if window.rounds else ()
-        for block in list(self.values()):
+        for block in self._kept:
             members = [item for item in last if block.refuses(item.features)]
+            if members or block.is_lasting:  # a budget stays used up, whatever else is called
+                kept.append(block)
             if not members:
-                if not block.is_lasting:  # a budget stays used up, whatever else is called
-                    del self[block.identity]
                 continue
             # A host may run a blocked call all the same; what detectors make of that is their
             # matter.
             was_refused = any(item.features.outcome is REFUSED for item in members)
             if was_refused and block.identity not in known:
                 again.append(block.finding(window, members[-1]))
+        self._kept = tuple(kept)
         return again
 
     def shown(self, window: Window) -> List[int]:
@@ -135,7 +137,7 @@ class Blocks(Latest[str, Block]):
         When a round leaves the window in part, any of its calls may be left.
         """
         indices: List[int] = []
-        for block in self.values():
+        for block in self._kept:
             rounds = (
                 [item.index for item in passed.evidence if block.refuses(item.features)]
                 for passed in reversed(window.rounds)
@@ -147,12 +149,12 @@ class Blocks(Latest[str, Block]):
         """Return the state as plain JSON."""
         return [
             [each.identity, each.detector, list(each.refused), each.is_lasting, each.reason]
-            for each in self.values()
+            for each in self._kept
         ]
 
     def load(self, state: Sequence[Any]) -> None:
         """Load a state from `to_list`."""
-        for identity, detector, refused, is_lasting, reason in state:
-            keys = tuple(str(key) for key in refused)
-            block = Block(str(identity), str(detector), keys, bool(is_lasting), str(reason))
-            self[block.identity] = block
+        self._kept = tuple(
+            Block(str(identity), str(detector), tuple(map(str, keys)), bool(lasts), str(reason))
+            for identity, detector, keys, lasts, reason in state
+        )

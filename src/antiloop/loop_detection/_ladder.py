@@ -23,9 +23,8 @@ A finding is weighed in this order:
 from dataclasses import astuple, dataclass, replace
 from itertools import chain, repeat
 from math import inf
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
-from .._latest import Latest
 from .._short_repr import counted, short_repr
 from ._blocks import Blocks
 from ._detection import LoopDetection, lengthened
@@ -75,6 +74,9 @@ class _Call:
         return None in (answer, self.answer) or answer == self.answer
 
 
+_Kept = TypeVar("_Kept", _Position, _Call)
+
+
 @dataclass(frozen=True)
 class _Step:
     """The step that a detection requires."""
@@ -100,8 +102,8 @@ class Climb:
     def __init__(self, escalation: Escalation) -> None:
         self._escalation = escalation
         self._actions = [LoopAction(action) for action in escalation.actions]
-        self._loops: Latest[str, _Position] = Latest(MAX_LOOPS)
-        self._calls: Latest[str, _Call] = Latest(MAX_CALLS)
+        self._loops: Dict[str, _Position] = {}
+        self._calls: Dict[str, _Call] = {}
         self._forgotten = 0
 
     def __bool__(self) -> bool:
@@ -138,16 +140,15 @@ class Climb:
         length = self._length(found)
         if not calls:
             calls, length = known.calls, known.length
-        self._forget(self._loops, found.identity)
-        self._loops[found.identity] = _Position(rung, taken, taken_at, round_number, calls, length)
+        position = _Position(rung, taken, taken_at, round_number, calls, length)
+        self._loops = self._with(self._loops, MAX_LOOPS, found.identity, position)
         for call, answer in _answered(found):
             before = self._calls.get(call, _Call())
             if before.may_answer(answer):
                 kept = replace(before, rung=max(rung, before.rung), answer=answer or before.answer)
             else:
                 kept = _Call(rung, answer, since=min(found.indices, default=0))
-            self._forget(self._calls, call)
-            self._calls[call] = kept
+            self._calls = self._with(self._calls, MAX_CALLS, call, kept)
 
     def whole(self, found: LoopDetection) -> LoopDetection:
         """Return a finding of this round with the count of its whole loop."""
@@ -245,10 +246,13 @@ class Climb:
             return LoopAction.CONTINUE
         return LoopAction.NOTIFY if found.refused == () else mild[-1]
 
-    def _forget(self, latest: "Latest[str, Any]", key: str) -> None:
-        """Make room for a key; the rung of a forgotten loop is kept."""
-        if key not in latest and latest.is_full:
-            self._forgotten = max(self._forgotten, next(iter(latest.values())).rung)
+    def _with(self, known: Dict[str, _Kept], most: int, key: str, value: _Kept) -> Dict[str, _Kept]:
+        """Return what is remembered, and one more; of what is forgotten for it, the rung stays."""
+        kept = {each: known[each] for each in known if each != key}
+        kept[key] = value
+        if len(kept) > most:
+            self._forgotten = max(self._forgotten, kept.pop(next(iter(kept))).rung)
+        return kept
 
 
 def _is_apart(found: LoopDetection) -> bool:
@@ -291,7 +295,7 @@ class Ladder:
     @property
     def parts(self) -> Tuple[object, ...]:
         """The objects that a round changes."""
-        return self, self._main, *self._own.values()
+        return self, self.blocks, self._main, *self._own.values()
 
     def climb(
         self, findings: Sequence[LoopDetection], round_number: int, calls: int = 0

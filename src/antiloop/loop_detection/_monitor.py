@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .._decision_time import Measure
 from .._short_repr import counted, short_repr
@@ -63,7 +63,7 @@ class LoopMonitor:
         self._detector, self._tools, self._client = detector, tools, client
         logs, shadow = live and logs and detector.log_verdicts, detector.shadow or is_on(SHADOW)
         self._listeners = Listeners(run_id, measure, logs=logs, shadow=live and shadow)
-        self._recorded, self._can_ask, self._is_live = dict(opinions or {}), can_ask, live
+        self._recorded, self._can_ask = dict(opinions or {}), can_ask
         self._start()
 
     def _start(self) -> None:
@@ -136,12 +136,16 @@ class LoopMonitor:
         check_round(tool_calls, tool_results)
         if not self.enabled:
             return GO_ON
-        own = (self._reported, self._suspicion, self._listeners, self._copies)
-        parts = (*own, *self._window.parts, *self._ladder.parts, *self._inquiry.parts)
-        with self._one_thread, AllOrNothing(parts if self._is_live else ()):
+        with self._one_thread, AllOrNothing(self._parts):
             with self._listeners.measure():
                 verdict = self._after(tool_calls, tool_results)
             return self._listeners.tell_observers(verdict)
+
+    @property
+    def _parts(self) -> Tuple[object, ...]:
+        """The objects that a round changes."""
+        own = (self._reported, self._suspicion, self._listeners, self._copies)
+        return (*own, *self._window.parts, *self._ladder.parts, *self._inquiry.parts)
 
     def _after(self, tool_calls: Sequence[ToolCall], tool_results: Sequence[Result]) -> LoopVerdict:
         new = self._reported.new(tool_calls, tool_results, self._window)

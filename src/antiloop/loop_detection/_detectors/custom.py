@@ -5,11 +5,10 @@ they find is untrusted: it is masked, and completed by what the ladder needs.
 """
 
 import logging
-from collections import deque
 from copy import deepcopy
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any, Deque, Iterable, Sequence, Tuple
+from typing import Any, Iterable, Sequence, Tuple
 from weakref import WeakSet
 
 from ..._text.canonical import parsed_arguments, plain
@@ -37,18 +36,20 @@ class CallCopies:
     def __init__(self, detectors: Iterable[BaseDetector], size: int) -> None:
         built_in = (WindowDetector, TextDetector)
         is_needed = any(not isinstance(each, built_in) for each in detectors)
-        self._kept: Deque[Tuple[ToolCall, Result]] = deque(maxlen=size if is_needed else 0)
+        self._size = size if is_needed else 0
+        self._kept: Tuple[Tuple[ToolCall, Result], ...] = ()
 
     def add(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> None:
         """Copy a round; results that are missing are unknown."""
-        if not self._kept.maxlen:
+        if not self._size:
             return
         for call, result in zip_longest(calls, results[: len(calls)]):
             arguments = _copied(call.arguments, parsed_arguments)
             copy = _copied(result, plain)
             # One form for all: a detector need not ask which it was given.
             known = ToolResult(copy) if isinstance(copy, str) else copy
-            self._kept.append((replace(call, arguments=arguments), known))
+            kept = (replace(call, arguments=arguments), known)
+            self._kept = (*self._kept, kept)[-self._size :]
 
     def lists(self) -> Tuple[Sequence[ToolCall], Sequence[Result]]:
         """Return all calls, oldest first, and a result for each."""
@@ -57,7 +58,7 @@ class CallCopies:
 
     def clear(self) -> None:
         """Forget all of them."""
-        self._kept.clear()
+        self._kept = ()
 
 
 def completed(found: LoopDetection, window: Window, given: int, masking: Masking) -> LoopDetection:

@@ -11,7 +11,6 @@ import re
 from typing import Any, Dict, FrozenSet, NamedTuple
 from zlib import crc32
 
-from ..._latest import Latest
 from ..._text.canonical import plain_json
 from .document import encoded
 
@@ -57,12 +56,14 @@ class Comments:
     def __init__(self) -> None:
         self._known: FrozenSet[str] = frozenset()
         self._count = 0
-        self._rows: Latest[str, _Row] = Latest(_NAMES)
+        self._rows: Dict[str, _Row] = {}
 
     def learn(self, tool: str, arguments: Any) -> None:
         """Learn from a call."""
         self._count += 1
         marks = _marks_in(arguments, self._known)
+        if not marks:
+            return
         rows = {name: self._row_with(_checksum(tool), name, each) for name, each in marks.items()}
         # A question or the line of a shell, which one tool has, tells calls apart.
         shared = [name for name, row in rows.items() if len(row.tools) > 1]
@@ -76,8 +77,8 @@ class Comments:
                 checksum = _checksum(plain_json([tool, rest]))
                 for name in names:
                     rows[name] = rows[name].then(checksum, marks[name])
-        for name in sorted(rows):
-            self._rows[name] = rows[name]
+        before = [(name, row) for name, row in self._rows.items() if name not in rows]
+        self._rows = dict([*before, *sorted(rows.items())][-_NAMES:])
         self._known |= {name for name in shared if rows[name].is_of_comments(self._count)}
 
     def _row_with(self, tool: int, name: str, marks: FrozenSet[int]) -> _Row:

@@ -14,7 +14,6 @@ from string import ascii_letters, digits
 from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 from zlib import crc32
 
-from ..._latest import Latest
 from ..._text.canonical import plain_json
 from .document import encoded
 from .noise import command_line
@@ -86,7 +85,7 @@ class HostLines:
 
     def __init__(self) -> None:
         # By their words.
-        self._known: Latest[int, bool] = Latest(_MOST)
+        self._known: Tuple[int, ...] = ()
         # Of the answer before: what its lines looked like, and the rows that it continues.
         self._shapes: FrozenSet[int] = frozenset()
         self._rows: Dict[int, _Row] = {}
@@ -115,11 +114,14 @@ class HostLines:
                 row = row.then(crc32(encoded(lines[at])), _counts(line.marks), call, rest, source)
                 self._rows[line.words] = row
                 if row.is_of_host and not _were_asked_for(line.marks, arguments):
-                    self._known[line.words] = True
+                    self._know(line.words)
         left_out = [
             at for at, line in enumerate(marked) if line is not None and line.words in self._known
         ]
         return _without(apart, lines, left_out) if left_out else text
+
+    def _know(self, words: int) -> None:
+        self._known = (*(each for each in self._known if each != words), words)[-_MOST:]
 
     def to_text(self) -> str:
         """Return the state as one text."""
@@ -136,7 +138,7 @@ class HostLines:
             )
             for words, row in self._rows.items()
         ]
-        return json.dumps([list(self._known), sorted(self._shapes), rows], separators=(",", ":"))
+        return json.dumps([self._known, sorted(self._shapes), rows], separators=(",", ":"))
 
     def load(self, text: str) -> None:
         """Load a state from `to_text`.
@@ -145,8 +147,7 @@ class HostLines:
             TypeError, ValueError: if the text is malformed.
         """
         known, shapes, rows = json.loads(text)
-        for words in known:
-            self._known[int(words)] = True
+        self._known = tuple(map(int, known))
         self._shapes = frozenset(map(int, shapes))
         for words, size, lines, counts, rises, calls, rests, sources in rows:
             self._rows[int(words)] = _Row(

@@ -16,15 +16,17 @@ class Occurrences:
 
     def add(self, calls: Iterable[JudgedCall], by: int = 1) -> None:
         """Count calls that enter the window."""
+        counts = dict(self._counts)
         for item in calls:
             features = item.features
             keys = [features.call, (features.tool, features.result)]
             if features.outcome is not SUCCESS:
                 keys.append((features.tool, features.outcome))
             for key in keys:
-                self._counts[key] = self._counts.get(key, 0) + by
-                if not self._counts[key]:
-                    del self._counts[key]  # else the counts would grow with the run
+                counts[key] = counts.get(key, 0) + by
+                if not counts[key]:
+                    del counts[key]  # else the counts would grow with the run
+        self._counts = counts
 
     def remove(self, calls: Iterable[JudgedCall]) -> None:
         """Stop counting calls that leave the window."""

@@ -180,7 +180,7 @@ class Window:
 
     def add(self, latest: Round) -> None:
         """Add a round that is made already, and drop what no longer fits."""
-        self.rounds.append(latest)
+        self.rounds = [*self.rounds, latest]
         self.occurrences.add(latest.evidence)
         self._kept += len(latest.evidence)
         if self._kept > self.size:
@@ -212,7 +212,7 @@ class Window:
 
     def clear(self, known: FrozenSet[str] = frozenset()) -> None:
         """Forget the calls but those that were `known`, not how many they were."""
-        self.rounds.clear()
+        self.rounds = []
         self.known = known
         # The numbers of calls and rounds go on: opinions and ladders name moments by them.
         self.occurrences = Occurrences()
@@ -243,11 +243,11 @@ class Window:
         for tool in tools:
             if tool in self.counts:
                 in_run, in_turn = self.counts[tool]
-                self.counts[tool] = (in_run + 1, in_turn + 1)
+                self.counts = {**self.counts, tool: (in_run + 1, in_turn + 1)}
 
     def _reopen(self) -> Dict[str, JudgedCall]:
         """Take back the last round."""
-        last = self.rounds.pop()
+        *self.rounds, last = self.rounds
         self.occurrences.remove(last.evidence)
         self._kept -= len(last.evidence)
         return dict(last.calls)
@@ -315,7 +315,7 @@ class Window:
         surplus = self._kept - self.size
         self._kept = self.size
         while surplus > 0:
-            oldest = self.rounds.pop(0)
+            oldest, *self.rounds = self.rounds
             leaving = oldest.evidence
             if len(leaving) > surplus:
                 # Part of a round leaves in an order that does not depend on that of the reply.
@@ -323,7 +323,7 @@ class Window:
                 leaving = leaving[:surplus]
                 gone = {item.features.call for item in leaving}
                 staying = {key: item for key, item in oldest.calls.items() if key not in gone}
-                self.rounds.insert(0, Round(oldest.number, staying))
+                self.rounds = [Round(oldest.number, staying), *self.rounds]
             self.occurrences.remove(leaving)
             surplus -= len(leaving)
 

@@ -205,7 +205,7 @@ class Inquiry:
         if opinion is None or opinion.confidence < self._options.confidence:
             return found
         at = self._window.round_count
-        self.opinions[self._step] = opinion
+        self.opinions = {**self.opinions, self._step: opinion}
         if not opinion.stuck:
             self._episode = None
             # The suspicion falls slowly, so without a pause the same question would follow at once.

@@ -9,7 +9,7 @@ import inspect
 import logging
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Callable, Iterable, List, Optional, Protocol, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Protocol, Sequence, Tuple, Union
 
 from ..._decision_time import Measure, measure_for
 from ..._frozen import frozen
@@ -67,7 +67,7 @@ class Listeners:
         self._shadow = shadow
         self._functions: List[Callable[[LoopVerdict], None]] = []
         self._observers: List[Any] = []
-        self._reply: List[Event] = []
+        self._reply: Sequence[Event] = ()
         self._untold: Tuple[Any, ...] = ()
 
     def __getstate__(self) -> "dict[str, object]":
@@ -75,7 +75,7 @@ class Listeners:
         lists: dict[str, object] = {
             "_functions": [],
             "_observers": [],
-            "_reply": [],
+            "_reply": (),
             "_untold": (),
         }
         return {**self.__dict__, **lists, "measure": nullcontext, "_measure": nullcontext}
@@ -104,25 +104,25 @@ class Listeners:
         """Report words at once, and note them as the beginning of a reply."""
         # Words after anything but those of the user begin another reply.
         if any(name != "on_user_message" for name, _ in self._reply):
-            self._reply.clear()
-        self._reply.append((event, (text,)))
+            self._reply = ()
+        self._reply = (*self._reply, (event, (text,)))
         self.tell_event(event, text)
 
     def round(self, calls: Any, results: Any) -> None:
         """Note a round, which the observers receive with its verdict."""
         # Two rounds without words between them belong to two replies.
         if self._reply and self._reply[-1][0] == "on_round":
-            self._reply.clear()
+            self._reply = ()
         self._untold = (calls, results)
-        self._reply.append(("on_round", self._untold))
+        self._reply = (*self._reply, ("on_round", self._untold))
 
     def forget(self) -> None:
         """Forget the last reply, and a round that is not told yet."""
-        self._reply, self._untold = [], ()
+        self._reply, self._untold = (), ()
 
     def taken(self) -> List[Event]:
         """Return the events of the last reply, once; adapters pass them to their observers."""
-        reply, self._reply = self._reply, []
+        reply, self._reply = self._reply, ()
         return [(name, _known(*given) if name == "on_round" else given) for name, given in reply]
 
     def tell_observers(self, verdict: LoopVerdict) -> LoopVerdict:

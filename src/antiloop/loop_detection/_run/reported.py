@@ -1,9 +1,7 @@
 """The report of a round: whole, by one thread, each call once though two hooks may report it."""
 
-from collections import deque
-from copy import copy
 from threading import get_ident
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
 from ..._text.canonical import text_of
 from ...types import ToolCall
@@ -11,7 +9,6 @@ from .._evidence.compared import Asked, Result, asked_of, without_comments
 from .._evidence.fingerprint import text_fingerprint
 from .._evidence.window import Window
 
-_CHANGEABLE = (list, dict, deque)
 _TOKEN = 8  # hexadecimal digits that tell the reported calls apart
 
 
@@ -24,7 +21,6 @@ class Reported:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        # No `Latest`: it is copied before each round, and that takes long.
         self._tokens: Dict[str, None] = {}
 
     def new(
@@ -59,10 +55,11 @@ class Reported:
         return is_new
 
     def _remember(self, token: str) -> None:
-        self._tokens.pop(token, None)
-        self._tokens[token] = None
-        if len(self._tokens) > self._size:
-            del self._tokens[next(iter(self._tokens))]
+        tokens = {each: None for each in self._tokens if each != token}
+        tokens[token] = None
+        if len(tokens) > self._size:
+            del tokens[next(iter(tokens))]
+        self._tokens = tokens
 
 
 class OneThread:
@@ -97,14 +94,13 @@ class OneThread:
 class AllOrNothing:
     """Takes back what a round has changed if it is interrupted, so that it can be reported again.
 
-    A replay takes nothing back: a recording can be read again.
-
     Args:
-        parts: the objects that it changes; what is in their lists and dictionaries is a value.
+        parts: the objects that it changes. Their attributes are values: a round puts others in
+            their place, and does not change a list or a dictionary that was there before.
     """
 
     def __init__(self, parts: Iterable[object]) -> None:
-        self._before = [(part, _copied(vars(part))) for part in parts]
+        self._before = [(part, vars(part).copy()) for part in parts]
 
     def __enter__(self) -> None:
         """Begin the round."""
@@ -113,11 +109,3 @@ class AllOrNothing:
         if kind is not None:
             for part, before in self._before:
                 vars(part).update(before)
-
-
-def _copied(state: Mapping[str, Any]) -> Dict[str, Any]:
-    copies = dict(state)
-    for name, each in state.items():
-        if isinstance(each, _CHANGEABLE):
-            copies[name] = copy(each)
-    return copies

@@ -4,11 +4,11 @@ A text is masked when it comes: what is kept may be shown, in a case and in a sn
 resembles an earlier one shows only the difference.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..._short_repr import counted
 from ..._text.canonical import parsed_arguments, plain, text_of
@@ -52,7 +52,7 @@ class Excerpts:
     """
 
     def __init__(self, masking: Masking) -> None:
-        self.calls: Deque[Tuple[int, bool, CaseCall]] = deque(maxlen=MAX_CALLS)
+        self.calls: List[Tuple[int, bool, CaseCall]] = []
         """The number of each call's round, whether the user spoke before it, and the call."""
         self._masking = masking
         self._counts: Counter[str] = Counter()
@@ -68,7 +68,7 @@ class Excerpts:
             tool = self._masking.name(text_of(call.tool_name))
             # A model can make up names without end.
             if tool in self._counts or len(self._counts) < _TOOLS:
-                self._counts[tool] += 1
+                self._counts = self._counts + Counter([tool])
             given = plain(self._masking.arguments(parsed_arguments(call.arguments)))
             is_known, is_error = result is not None, index in failed
             if isinstance(result, ToolResult):
@@ -77,10 +77,10 @@ class Excerpts:
             # Both are masked before they are cut: half a secret looks like none.
             asked, answer = ends_of(_written(given), _KEPT_TEXT), ends_of(answer, _KEPT_TEXT)
             kept = CaseCall(index, tool, asked, answer, is_error=is_error, is_known=is_known)
-            self.calls.append((number, self._after_user, kept))
+            self.calls = [*self.calls, (number, self._after_user, kept)]
         self._after_user = False
-        while self.calls and self.calls[0][0] <= number - MAX_ROUNDS:
-            self.calls.popleft()
+        recent = [each for each in self.calls if each[0] > number - MAX_ROUNDS]
+        self.calls = recent[-MAX_CALLS:]
 
     def user_message(self, text: str = "") -> None:
         """Take note of what the user has said, as far as it is known."""

@@ -8,8 +8,7 @@ are a reason to ask a judge.
 """
 
 import re
-from collections import deque
-from typing import Any, Deque, Dict, Iterable, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 from zlib import crc32
 
 from ..._text.canonical import canonical_json, parsed_arguments, text_of
@@ -39,10 +38,10 @@ class Likeness:
     """The likeness of the last rounds of one run to earlier ones: plain numbers."""
 
     def __init__(self) -> None:
-        self._calls: Deque[Tuple[int, str, Checksums, Checksums]] = deque(maxlen=_CALLS)
+        self._calls: List[Tuple[int, str, Checksums, Checksums]] = []
         # By round: the likeness of the arguments and of the answers, and whether it changed the
         # world.
-        self._rounds: Deque[Tuple[int, float, float, bool]] = deque(maxlen=_ROUNDS)
+        self._rounds: List[Tuple[int, float, float, bool]] = []
 
     def add(self, number: int, calls: Sequence[Tuple[ToolCall, Result]], changes: bool) -> None:
         """Take in calls of the round with this number, and whether it changed the world.
@@ -51,7 +50,7 @@ class Likeness:
         """
         asked = answered = 1.0
         if self._rounds and self._rounds[-1][0] == number:
-            _, asked, answered, _ = self._rounds.pop()
+            *self._rounds, (_, asked, answered, _) = self._rounds
         for call, result in calls:
             tool, lines = kept_name(text_of(call.tool_name)), _lines(result)
             arguments = canonical_json(parsed_arguments(call.arguments))
@@ -59,12 +58,12 @@ class Likeness:
             earlier = [each for each in self._calls if each[0] != number and each[1] == tool]
             asked = min(asked, max((_alike(words, each[2]) for each in earlier), default=0.0))
             answered = min(answered, max((_alike(lines, each[3]) for each in earlier), default=0.0))
-            self._calls.append((number, tool, words, lines))
-        self._rounds.append((number, asked, answered, changes))
+            self._calls = [*self._calls, (number, tool, words, lines)][-_CALLS:]
+        self._rounds = [*self._rounds, (number, asked, answered, changes)][-_ROUNDS:]
 
     def doubt(self, suspicion: float) -> float:
         """Return the suspicion with what the likeness adds to it, below 1."""
-        latest = list(self._rounds)[-_LATEST:]
+        latest = self._rounds[-_LATEST:]
         asked = sum(each[1] for each in latest) / _LATEST
         answered = sum(each[2] for each in latest) / _LATEST
         changes = sum(each[3] for each in self._rounds) / _ROUNDS
